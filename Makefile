@@ -1,0 +1,37 @@
+# Two commands do all the set-up on a fresh machine with Python 3.11, a C compiler and make:
+#   make demo    compile the example network, build it, run its test vectors
+#   make test    pass the tests
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: demo test test-all lint docs clean
+
+$(VENV)/.base: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[all,test]"
+	touch $@
+
+demo: $(VENV)/.base
+	$(BIN)/lamina demo
+
+test: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+# Everything, the minutes-long runs on real models included.
+test-all: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(JOBS)
+
+# Rewrites the pages of docs/ that are generated from the code.
+docs: $(VENV)/.base
+	$(BIN)/python -m codegen.report.pages
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

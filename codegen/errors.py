@@ -1,0 +1,497 @@
+"""Every refusal of the compiler, each with a permanent id.
+
+Decides: what a user reads when something cannot be done.  One base class, one subclass per cause; the
+subclass holds the id and the way out, the instance says where and what was found.  `docs/errors.md` is
+generated from the classes here, so a cause is described once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class CompileError(Exception):
+    """A refusal: what is wrong, where, and what to do.  Never a traceback for the user.
+
+    Args:
+        where: the node, tensor, file or option concerned.
+        found: what was found there, in one sentence without a full stop.
+        hint: overrides the class's way out.
+    """
+
+    code = "LAM-GENERAL-001"
+    hint = ""
+
+    def __init__(self, found: str, *, where: str = "", hint: str | None = None) -> None:
+        """Keep the parts, so that JSON and text spell the same error."""
+        self.where = where
+        self.found = found
+        if hint is not None:
+            self.hint = hint
+        super().__init__(self.text())
+
+    def text(self) -> str:
+        """One line: id, place, finding, way out."""
+        place = f"{self.where}: " if self.where else ""
+        way_out = f" ({self.hint})" if self.hint else ""
+        return f"{self.code} {place}{self.found}{way_out}"
+
+    def problems(self) -> tuple[CompileError, ...]:
+        """The single errors this one stands for."""
+        return (self,)
+
+
+class ModelRejected(CompileError):
+    """The model has one or more problems; all of them are listed at once."""
+
+    code = "LAM-IMPORT-001"
+    hint = "each line names its own way out"
+
+    def __init__(self, problems: Iterable[CompileError], *, where: str = "") -> None:
+        """Gather the problems found in one model; there must be at least one."""
+        self._problems = tuple(problems)
+        assert self._problems, "a rejection needs a reason"
+        super().__init__(f"{len(self._problems)} problem(s)", where=where)
+
+    def text(self) -> str:
+        """One line per problem, in the model's order, each once."""
+        return "\n".join(dict.fromkeys(p.text() for p in self._problems))
+
+    def problems(self) -> tuple[CompileError, ...]:
+        """The single errors, in the model's order."""
+        return self._problems
+
+
+class ToolMissing(CompileError):
+    """A compiler, an emulator or another program is not on this machine."""
+
+    code = "LAM-PROCESS-001"
+    hint = "install it and make sure it is on PATH"
+
+    def __init__(self, program: str, packages: Iterable[str] = (), *, found: str = "not found on PATH") -> None:
+        """Name the program and the Debian packages that bring it."""
+        names = " ".join(packages)
+        super().__init__(found, where=program, hint=f"on Debian: apt-get install {names}" if names else None)
+
+
+class ToolFailed(CompileError):
+    """A program that was started ended with a failure."""
+
+    code = "LAM-PROCESS-002"
+    hint = "its last lines follow"
+
+    def __init__(self, program: str, returncode: int, stderr: bytes) -> None:
+        """Keep the exit code (negative: a signal) and the last lines the program wrote."""
+        self.returncode = returncode
+        self.lines = stderr.decode("utf-8", errors="replace").strip().splitlines()[-20:]
+        found = f"ended by signal {-returncode}" if returncode < 0 else f"exit code {returncode}"
+        super().__init__(found, where=program, hint=None if self.lines else "it said nothing more")
+
+    def text(self) -> str:
+        """The error's line, then the program's own."""
+        return "\n  ".join([super().text(), *self.lines])
+
+
+class ToolTimeout(CompileError):
+    """A program did not end within its time limit and was stopped."""
+
+    code = "LAM-PROCESS-003"
+    hint = "give it more time, or less work"
+
+    def __init__(self, program: str, timeout_s: float) -> None:
+        """Name the limit."""
+        super().__init__(f"still running after {timeout_s:g} s", where=program)
+
+
+class ToolOutputTooLong(CompileError):
+    """A program wrote more than anybody would read and was stopped."""
+
+    code = "LAM-PROCESS-004"
+    hint = "it probably prints in an endless loop"
+
+    def __init__(self, program: str, limit: int) -> None:
+        """Name the limit."""
+        super().__init__(f"wrote more than {limit} bytes", where=program)
+
+
+class TargetUnknown(CompileError):
+    """No target has this name."""
+
+    code = "LAM-TARGET-001"
+    hint = "see `lamina targets`, or give the path of a .toml file of your own"
+
+
+class TargetFileBroken(CompileError):
+    """A target's file cannot be read, or is not TOML."""
+
+    code = "LAM-TARGET-002"
+    hint = "targets/README.md shows a whole file"
+
+
+class TargetKeyUnknown(CompileError):
+    """A target's file has a key that means nothing."""
+
+    code = "LAM-TARGET-003"
+    hint = "targets/README.md lists the keys"
+
+
+class TargetKeyMissing(CompileError):
+    """A target's file lacks a key that it must have."""
+
+    code = "LAM-TARGET-004"
+    hint = "targets/README.md lists the keys"
+
+
+class TargetValueBad(CompileError):
+    """A key of a target's file has a value of the wrong type, or out of range."""
+
+    code = "LAM-TARGET-005"
+    hint = "targets/README.md lists the values"
+
+
+class BoardMissing(CompileError):
+    """The target says nothing about a board to run on."""
+
+    code = "LAM-EMULATOR-001"
+    hint = "choose a target with a [board] table, such as cortex-m4, or verify on the host"
+
+
+class ScaleTooLarge(CompileError):
+    """A requantization multiplies by more than its multiplier and shift can express."""
+
+    code = "LAM-FIXEDPOINT-001"
+    hint = "the output's scale is far too small for its inputs: check the calibration of this tensor"
+
+
+class ScaleInvalid(CompileError):
+    """A requantization scale is negative, infinite or not a number."""
+
+    code = "LAM-FIXEDPOINT-002"
+    hint = "every scale in the model must be positive and finite: quantize the model again"
+
+
+class LeftShiftOverflow(CompileError):
+    """In TFLite's arithmetic a scale of one or more shifts accumulators left, and one of them would overflow."""
+
+    code = "LAM-FIXEDPOINT-003"
+    hint = "choose another requantization with --requant single, or a larger output scale"
+
+
+class NoKernel(CompileError):
+    """The kernel library has no C for an operator on these types."""
+
+    code = "LAM-LOWER-001"
+    hint = "see docs/operators.md for the types each operator takes"
+
+
+class ModelMissing(CompileError):
+    """The model's file is not there, or is not a file."""
+
+    code = "LAM-IMPORT-002"
+    hint = "check the path"
+
+
+class ModelUnreadable(CompileError):
+    """The file is not an ONNX model, or is cut off or damaged."""
+
+    code = "LAM-IMPORT-003"
+    hint = "export the model again; a download may be incomplete, or hold a Git LFS pointer"
+
+
+class ModelTooLarge(CompileError):
+    """A size in the model is beyond what a small chip could ever hold, and beyond what is safe to read."""
+
+    code = "LAM-IMPORT-004"
+    hint = "export a smaller model; the limits are far above any microcontroller's memory"
+
+
+class ExternalDataMissing(CompileError):
+    """Weights kept outside the model's file are not there, or are shorter than the model says."""
+
+    code = "LAM-IMPORT-005"
+    hint = "put the data file beside the model, or save the model with its weights inside"
+
+
+class ExternalDataOutside(CompileError):
+    """The model names a data file outside its own folder."""
+
+    code = "LAM-IMPORT-006"
+    hint = "external data must lie beside the model or below it"
+
+
+class OperatorUnknown(CompileError):
+    """The model has an operator that is not supported."""
+
+    code = "LAM-IMPORT-007"
+    hint = "docs/operators.md lists what is supported; replace the operator in the model"
+
+
+class ModelNotQuantized(CompileError):
+    """The model is a float model: nothing in it is quantized."""
+
+    code = "LAM-IMPORT-008"
+    hint = "quantize it first, for example with onnxruntime.quantization.quantize_static, and compile the result"
+
+
+class ShapeDynamic(CompileError):
+    """A dimension of an input is not a number."""
+
+    code = "LAM-IMPORT-009"
+    hint = "fix every dimension, the batch too: python -m onnxruntime.tools.make_dynamic_shape_fixed"
+
+
+class ScaleBad(CompileError):
+    """A quantization scale is not a positive, finite, normal float32 number."""
+
+    code = "LAM-IMPORT-010"
+    hint = "quantize the model again with calibration data that exercises this tensor"
+
+
+class ZeroPointBad(CompileError):
+    """A zero point has another type or length than its tensor and scale call for, or is out of range."""
+
+    code = "LAM-IMPORT-011"
+    hint = "the zero point has the quantized tensor's type and the scale's shape"
+
+
+class QuantAxisBad(CompileError):
+    """A per-axis scale does not fit its tensor."""
+
+    code = "LAM-IMPORT-012"
+    hint = "a per-axis scale has one entry for each index along its axis; activations take one scale"
+
+
+class AttributeBad(CompileError):
+    """An attribute has the wrong type or a value out of range, or a required one is missing."""
+
+    code = "LAM-IMPORT-013"
+    hint = "see the operator's page in the ONNX documentation"
+
+
+class ShapeMismatch(CompileError):
+    """Ranks or sizes of an operator's tensors do not fit each other."""
+
+    code = "LAM-IMPORT-014"
+    hint = "the exported graph contradicts itself: export it again"
+
+
+class InputMissing(CompileError):
+    """A node reads a tensor that nothing writes, or lacks a required input."""
+
+    code = "LAM-IMPORT-015"
+    hint = "the exported graph is incomplete: export it again"
+
+
+class NameTwice(CompileError):
+    """Two nodes, inputs or initializers write the same tensor."""
+
+    code = "LAM-IMPORT-016"
+    hint = "every tensor has one writer: rename one of them"
+
+
+class GraphCyclic(CompileError):
+    """Nodes wait for each other's results."""
+
+    code = "LAM-IMPORT-017"
+    hint = "a network runs from inputs to outputs without loops: unroll recurrent connections"
+
+
+class TensorBad(CompileError):
+    """A constant's data does not have the size its type and shape call for, or is malformed."""
+
+    code = "LAM-IMPORT-018"
+    hint = "the file is damaged or was written by a faulty tool: export it again"
+
+
+class TypeUnsupported(CompileError):
+    """A tensor has an element type that networks here do not hold."""
+
+    code = "LAM-IMPORT-019"
+    hint = "quantize to int8 or uint8 activations, int8 weights and int32 biases"
+
+
+class ResultNotQuantized(CompileError):
+    """A float result is used without passing a QuantizeLinear."""
+
+    code = "LAM-IMPORT-020"
+    hint = "quantize every tensor: the operator needs QuantizeLinear and DequantizeLinear around it"
+
+
+class SubgraphUnsupported(CompileError):
+    """The model has control flow: If, Loop, Scan, or another operator with a graph inside."""
+
+    code = "LAM-IMPORT-021"
+    hint = "export without control flow, for example by tracing rather than scripting"
+
+
+class FormUnsupported(CompileError):
+    """A supported operator appears in a form that is not supported."""
+
+    code = "LAM-IMPORT-022"
+    hint = "docs/operators.md says which forms are supported"
+
+
+class ParameterDynamic(CompileError):
+    """Something that must be known at compile time (weights, a scale, a shape) is computed by the network."""
+
+    code = "LAM-IMPORT-023"
+    hint = "make it a constant: fold the model with onnxruntime or onnx-simplifier before quantizing"
+
+
+class FoldFailed(CompileError):
+    """A constant expression of the model cannot be computed."""
+
+    code = "LAM-IMPORT-024"
+    hint = "the exported graph contradicts itself: export it again"
+
+
+class QuantizationDynamic(CompileError):
+    """The model computes scales while it runs (dynamic quantization)."""
+
+    code = "LAM-IMPORT-025"
+    hint = "use static quantization: onnxruntime.quantization.quantize_static"
+
+
+class OpsetUnsupported(CompileError):
+    """The model's operator set is missing, or newer than the installed onnx package knows."""
+
+    code = "LAM-IMPORT-026"
+    hint = "update the onnx package, or export with an older opset"
+
+
+class FunctionBad(CompileError):
+    """A function of the model calls itself, or grows beyond all bounds when inlined."""
+
+    code = "LAM-IMPORT-027"
+    hint = "inline the model's functions before quantizing"
+
+
+class BiasOutOfRange(CompileError):
+    """A bias does not fit 32 bits at its layer's scale."""
+
+    code = "LAM-IMPORT-028"
+    hint = "the weights' or the input's scale is far too small: quantize this layer per tensor, or calibrate again"
+
+
+class OutputConstant(CompileError):
+    """A network output does not depend on any input."""
+
+    code = "LAM-IMPORT-029"
+    hint = "remove this output from the model"
+
+
+class OptionBad(CompileError):
+    """An option of the import has a value that does not exist."""
+
+    code = "LAM-IMPORT-030"
+    hint = "io_type is quantized or model, io_layout is nhwc or model"
+
+
+class InputsDoNotFit(CompileError):
+    """An operator's inputs contradict its attributes or each other."""
+
+    code = "LAM-OPS-001"
+    hint = "check the shapes and types of this node in the model, for example with onnx.checker"
+
+
+class OperatorLimit(CompileError):
+    """An operator is used beyond what the compiler supports; the id is the limit's own."""
+
+    code = "LAM-OPS-400"
+    hint = "docs/operators.md lists every operator's limits"
+
+    def __init__(self, code: str, found: str, *, where: str = "") -> None:
+        """Take the broken limit's id and sentence."""
+        self.code = code
+        super().__init__(found, where=where)
+
+
+class FeedUnknown(CompileError):
+    """Data was given for a name that is not an input, or an input got none."""
+
+    code = "LAM-GOLDEN-001"
+    hint = "give one array per input, by the input's name"
+
+
+class FeedShapeWrong(CompileError):
+    """The data for an input has another shape than the input."""
+
+    code = "LAM-GOLDEN-002"
+    hint = "give the data in the input's own shape and layout"
+
+
+class FeedTypeWrong(CompileError):
+    """The data for an input has another element type than the input."""
+
+    code = "LAM-GOLDEN-003"
+    hint = "quantize the data with the input's scale and zero point first"
+
+
+class OutputNotWritable(CompileError):
+    """The output folder cannot be written; nothing is left behind."""
+
+    code = "LAM-EMIT-001"
+    hint = "check permissions and free space, or choose another folder with -o"
+
+
+class OutputNotOurs(CompileError):
+    """The output folder holds files that are not a generated project, and they are not replaced."""
+
+    code = "LAM-EMIT-002"
+    hint = "choose a new or empty folder with -o"
+
+
+class FeedNotFinite(CompileError):
+    """A float array given to the network holds NaN or infinity, which no integer stands for."""
+
+    code = "LAM-GOLDEN-004"
+    hint = "clean the data first"
+
+
+class ProjectInvalid(CompileError):
+    """The folder is not a project that this tool generated."""
+
+    code = "LAM-HOST-001"
+    hint = "give the folder that `lamina compile -o` wrote"
+
+
+class RunFailed(CompileError):
+    """Generated C reported a failure, or did not do what its schedule says."""
+
+    code = "LAM-HOST-002"
+    hint = "this is a fault of the compiler: please report it with the model"
+
+
+class ArenaDamaged(CompileError):
+    """Generated C wrote outside its arena."""
+
+    code = "LAM-HOST-003"
+    hint = "this is a fault of the compiler: please report it with the model"
+
+
+class RequantUnsupported(CompileError):
+    """The target does not offer the requantization mode that was asked for."""
+
+    code = "LAM-TARGET-006"
+    hint = "choose one with --requant; a target without a floating-point unit offers no `float`"
+
+
+class ArenaTooSmall(CompileError):
+    """The network's working memory does not fit the target's RAM."""
+
+    code = "LAM-SCHEDULE-301"
+    hint = "choose a larger target, or lower the input's resolution"
+
+
+class FlashTooSmall(CompileError):
+    """The network's weights do not fit the target's flash."""
+
+    code = "LAM-SCHEDULE-302"
+    hint = "choose a larger target, or a smaller network"
+
+
+class DataUnreadable(CompileError):
+    """A data file is missing, or is not a plain .npz file."""
+
+    code = "LAM-API-001"
+    hint = "write it with numpy.savez, without object arrays"

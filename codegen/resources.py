@@ -1,0 +1,22 @@
+"""Finds templates/, runtime_c/ and targets/ in a checkout or in an installed wheel.
+
+Only this module knows that a wheel carries them inside the package (see `force-include` in pyproject.toml).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def resource_dir(name: str) -> Path:
+    """The folder `templates`, `runtime_c` or `targets`, wherever it was installed."""
+    installed = _PACKAGE / "_resources" / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+
+VERSION = "0.1.0"
+ABI = 1
+"""Number that generated sources and runtime headers agree on; a mismatch stops the C compiler."""

@@ -1,0 +1,124 @@
+"""Graph: tensors and operators, protobuf-free.  What is computed, not when or where.
+
+Nodes stand in an order in which they can run.  A Graph is immutable; rewrites make a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from codegen.ir.op import NodeView, Op
+from codegen.ir.quant import Array, TensorType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One tensor.  `data` is set for constants.
+
+    `source` names the tensor of the model that holds the same numbers; when `perm` is set they are stored
+    transposed: `stored = transpose(model's tensor, perm)`.  `source` is empty for tensors the compiler made up.
+    """
+
+    name: str
+    type: TensorType
+    data: Array | None = None
+    source: str = ""
+    perm: tuple[int, ...] | None = None
+
+    @property
+    def is_const(self) -> bool:
+        """Whether the numbers are known at compile time."""
+        return self.data is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One operator applied.  `source` lists the model's nodes it stands for; `note` says how they were read."""
+
+    name: str
+    op: Op
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    source: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How one input or output of the network relates to the model's own.
+
+    `name` is the model's tensor.  `model_shape` and `model_dtype` ("float32", "int8", ...) are the model's; `perm`
+    is set when the network's tensor is the model's transposed (NHWC from NCHW); a quantized tensor where the
+    model has float32 means that the model's QuantizeLinear or DequantizeLinear was dropped at the border.
+    """
+
+    value: str
+    name: str
+    model_shape: tuple[int, ...]
+    model_dtype: str
+    perm: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A network: values by name, nodes in a runnable order, and its interface."""
+
+    name: str
+    values: Mapping[str, Value]
+    nodes: tuple[Node, ...]
+    inputs: tuple[Interface, ...]
+    outputs: tuple[Interface, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Freeze the mapping."""
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+
+    @cached_property
+    def producers(self) -> Mapping[str, Node]:
+        """Node that writes each computed value."""
+        return {out: node for node in self.nodes for out in node.outputs}
+
+    @cached_property
+    def users(self) -> Mapping[str, tuple[Node, ...]]:
+        """Nodes that read each value, each node once, in order."""
+        found: dict[str, list[Node]] = {name: [] for name in self.values}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.inputs):
+                found[name].append(node)
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @cached_property
+    def output_values(self) -> frozenset[str]:
+        """Values that the network's user reads."""
+        return frozenset(o.value for o in self.outputs)
+
+    def type(self, name: str) -> TensorType:
+        """Type of one value."""
+        return self.values[name].type
+
+    def view(self, node: Node) -> NodeView:
+        """The node with its types and constants."""
+        return NodeView(
+            name=node.name,
+            op=node.op,
+            ins=tuple(self.type(i) for i in node.inputs),
+            outs=tuple(self.type(o) for o in node.outputs),
+            consts=tuple(self.values[i].data for i in node.inputs),
+        )
+
+    def sole_user(self, name: str) -> Node | None:
+        """The only reader of a value, or None when there are several, none, or it is an output."""
+        users = self.users[name]
+        return users[0] if len(users) == 1 and name not in self.output_values else None
+
+    def with_nodes(self, nodes: Iterable[Node], values: Mapping[str, Value] | None = None) -> Graph:
+        """The graph with other nodes (and values), values that nothing reads or writes dropped."""
+        nodes = tuple(nodes)
+        pool = self.values if values is None else values
+        used = {n for node in nodes for n in (*node.inputs, *node.outputs)}
+        used |= {i.value for i in (*self.inputs, *self.outputs)}
+        return replace(self, nodes=nodes, values={n: v for n, v in pool.items() if n in used})

@@ -1,0 +1,123 @@
+"""Element types and what integers mean: DType, Quant, Requant.
+
+`real = scale * (q - zero_point)`.  How a Requant is computed from scales, and applied, lives in `fixedpoint`
+and `ops/requantize.py`; here are only the facts.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Mode = Literal["single", "double", "float"]
+MODES: tuple[Mode, ...] = ("single", "double", "float")
+
+
+class DType(enum.Enum):
+    """Element types, named as CMSIS-NN names them."""
+
+    S8 = "s8"
+    U8 = "u8"
+    S16 = "s16"
+    S32 = "s32"
+    F32 = "f32"
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The numpy dtype, native byte order."""
+        return np.dtype(_NUMPY[self])
+
+    @property
+    def ctype(self) -> str:
+        """The C99 type."""
+        return _CTYPE[self]
+
+    @property
+    def bytes(self) -> int:
+        """Size of one element."""
+        return self.numpy.itemsize
+
+    @property
+    def is_float(self) -> bool:
+        """Whether elements are real numbers rather than quantized ones."""
+        return self is DType.F32
+
+    @property
+    def low(self) -> int:
+        """Smallest integer value."""
+        return int(np.iinfo(self.numpy).min)
+
+    @property
+    def high(self) -> int:
+        """Largest integer value."""
+        return int(np.iinfo(self.numpy).max)
+
+    @staticmethod
+    def of(array: Array) -> DType:
+        """The DType of an array; KeyError for a type that networks here do not hold."""
+        return {d.numpy: d for d in DType}[array.dtype]
+
+
+_NUMPY = {DType.S8: "int8", DType.U8: "uint8", DType.S16: "int16", DType.S32: "int32", DType.F32: "float32"}
+_CTYPE = {DType.S8: "int8_t", DType.U8: "uint8_t", DType.S16: "int16_t", DType.S32: "int32_t", DType.F32: "float"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quant:
+    """Per-tensor meaning of integers.  `scale` is exactly a float32, finite and above zero."""
+
+    scale: float
+    zero_point: int = 0
+
+    def __post_init__(self) -> None:
+        """Reject what no importer may let through."""
+        assert math.isfinite(self.scale), self.scale
+        assert self.scale > 0, self.scale
+        assert float(np.float32(self.scale)) == self.scale, "scales are float32 values"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Shape, element type and meaning of one tensor."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    quant: Quant | None = None
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory."""
+        return self.elements * self.dtype.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Requant:
+    """One accumulator-to-activation step: `clamp(zero_point + scaled(acc), low, high)`.
+
+    `multiplier` and `shift` (modes single and double) or `scale` (mode float, float32 values) hold one entry
+    for all channels or one per output channel.  `low` and `high` carry the fused activation, in quantized units.
+    """
+
+    mode: Mode
+    zero_point: int
+    low: int
+    high: int
+    multiplier: tuple[int, ...] = ()
+    shift: tuple[int, ...] = ()
+    scale: tuple[float, ...] = ()
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether each output channel has its own factor."""
+        return max(len(self.multiplier), len(self.scale)) > 1

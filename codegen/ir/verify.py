@@ -1,0 +1,318 @@
+"""The invariants of Graph, Plan and Program.  Breaking one is the compiler's own bug, hence IrError and no id.
+
+What a user's model may break (types that do not fit, limits of operators) is refused earlier, with an id.  Whether a
+plan's rings are high enough, and rows shared at a safe distance, is proved by the shadow run of the Program.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from codegen.errors import CompileError
+from codegen.ir.graph import Graph, Node
+from codegen.ir.plan import Plan, Storage
+from codegen.ir.program import Call, Operand, Params, Program
+from codegen.ir.quant import DType
+from codegen.ir.shape import row_count, row_elements
+
+
+class IrError(AssertionError):
+    """An invariant of an intermediate form does not hold."""
+
+
+def _hold(condition: bool, message: str) -> None:
+    if not condition:
+        raise IrError(message)
+
+
+# Graph
+
+
+def verify_graph(graph: Graph) -> None:
+    """Return when names are unique, each value has one maker before its users, and declared types are inferred ones.
+
+    Raises:
+        IrError: otherwise.
+    """
+    for name, value in graph.values.items():
+        _hold(value.name == name, f"value {value.name!r} is stored as {name!r}")
+        if value.data is not None:
+            fits = value.data.shape == value.type.shape and value.data.dtype == value.type.dtype.numpy
+            _hold(fits, f"constant {name!r} is {value.data.dtype}{value.data.shape}, declared {value.type}")
+    _unique("node", (node.name for node in graph.nodes))
+    _unique("input", (face.name for face in graph.inputs))
+    _unique("output", (face.name for face in graph.outputs))
+    known = _sources(graph)
+    for node in graph.nodes:
+        for name in node.inputs:
+            _hold(name in known, f"node {node.name!r} reads {name!r} before it is made")
+        for name in node.outputs:
+            _hold(name in graph.values, f"node {node.name!r} writes {name!r}, which is no value")
+            _hold(name not in known, f"value {name!r} is made twice")
+            known.add(name)
+        _verify_types(graph, node)
+    unmade = [name for name in graph.values if name not in known]
+    _hold(not unmade, f"values that nothing makes: {unmade}")
+    for face in graph.outputs:
+        _hold(face.value in known, f"output {face.name!r} is {face.value!r}, which is no value")
+
+
+def _unique(what: str, names: Iterable[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    _hold(not twice, f"{what} names used twice: {twice}")
+
+
+def _sources(graph: Graph) -> set[str]:
+    """Constants and inputs."""
+    known = {name for name, value in graph.values.items() if value.is_const}
+    for face in graph.inputs:
+        _hold(face.value in graph.values, f"input {face.name!r} is {face.value!r}, which is no value")
+        _hold(face.value not in known, f"input {face.name!r} is a constant, or an input twice")
+        known.add(face.value)
+    return known
+
+
+def _verify_types(graph: Graph, node: Node) -> None:
+    declared = tuple(graph.type(name) for name in node.outputs)
+    try:
+        inferred = node.op.infer(tuple(graph.type(name) for name in node.inputs))
+    except CompileError as error:
+        raise IrError(f"node {node.name!r}: {error}") from error
+    _hold(inferred == declared, f"node {node.name!r} makes {inferred}, declared {declared}")
+
+
+# Plan
+
+
+def verify_plan(plan: Plan) -> None:
+    """Return when every node runs once and in order, every tensor has a place, and no two live ones share bytes.
+
+    Sharing is allowed between a view and its source, between the input and the output of an operator that runs in
+    place, and between a tensor that dies in a group and one that the group leaves behind.
+
+    Raises:
+        IrError: otherwise.
+    """
+    verify_graph(plan.graph)
+    _verify_order(plan)
+    live = _Liveness.of(plan)
+    computed = {name for name, value in plan.graph.values.items() if not value.is_const}
+    _hold(set(plan.storage) == computed, f"places without tensors, or tensors without: {set(plan.storage) ^ computed}")
+    for name, place in plan.storage.items():
+        _verify_place(plan, name, place)
+        if live.first[name] != live.last[name]:
+            _hold(place.ring == place.rows, f"{name!r} outlives its group but is a ring of {place.ring} rows")
+    _verify_whole_reads(plan)
+    _verify_scratch(plan, live)
+    for a, b in combinations(sorted(plan.storage), 2):
+        if _overlap(_extent(plan.storage[a]), _extent(plan.storage[b])) and live.together(a, b):
+            _hold(live.may_share(a, b), f"{a!r} and {b!r} are live together and share bytes")
+
+
+def _verify_order(plan: Plan) -> None:
+    graph = plan.graph
+    order = [index for group in plan.groups for index in group.nodes]
+    expected = [index for index in range(len(graph.nodes)) if index not in plan.views]
+    _hold(sorted(order) == expected, "each node that is no view belongs to one group")
+    _hold(all(group.nodes for group in plan.groups), "a group has at least one node")
+    step = {index: position for position, index in enumerate(order)}
+    makers = {name: index for index, node in enumerate(graph.nodes) for name in node.outputs}
+    ready = {index: step[index] for index in order}
+    for index, node in enumerate(graph.nodes):
+        before = max((ready[makers[name]] for name in node.inputs if name in makers), default=-1)
+        ready.setdefault(index, before)
+        _hold(index in plan.views or before < step[index], f"node {node.name!r} runs before its inputs are made")
+
+
+def _verify_place(plan: Plan, name: str, place: Storage) -> None:
+    kind = plan.graph.type(name)
+    _hold(place.rows == row_count(kind.shape), f"{name!r} is stored with {place.rows} rows")
+    _hold(place.row_bytes == row_elements(kind.shape) * kind.dtype.bytes, f"{name!r} has rows of {place.row_bytes} B")
+    _hold(1 <= place.ring <= place.rows, f"{name!r} has a ring of {place.ring} of {place.rows} rows")
+    _hold(place.offset % kind.dtype.bytes == 0, f"{name!r} lies unaligned at {place.offset}")
+    inside = place.offset >= 0 and place.offset + place.bytes <= plan.arena_bytes
+    _hold(inside, f"{name!r} at {place.offset} leaves the arena of {plan.arena_bytes} B")
+
+
+def _verify_whole_reads(plan: Plan) -> None:
+    """Views, and inputs of which every row is read at once, are held whole."""
+    for index, node in enumerate(plan.graph.nodes):
+        view = plan.graph.view(node)
+        for i in view.dynamic:
+            place = plan.storage[node.inputs[i]]
+            whole = index in plan.views or node.op.rows(i, view.ins, view.outs).whole
+            _hold(not whole or place.ring == place.rows, f"{node.name!r} reads all of {node.inputs[i]!r}, a ring")
+        if index in plan.views:
+            source, made = plan.storage[node.inputs[0]], plan.storage[node.outputs[0]]
+            _hold(_extent(source) == _extent(made), f"view {node.name!r} is not where its source is")
+
+
+def _verify_scratch(plan: Plan, live: _Liveness) -> None:
+    group_of = {index: g for g, group in enumerate(plan.groups) for index in group.nodes}
+    for index, offset in plan.scratch.items():
+        extent = (offset, offset + plan.scratch_bytes[index])
+        _hold(0 <= extent[0] <= extent[1] <= plan.arena_bytes, f"scratch of node {index} leaves the arena")
+        for name, place in plan.storage.items():
+            in_use = live.first[name] <= group_of[index] <= live.last[name]
+            _hold(not (in_use and _overlap(extent, _extent(place))), f"scratch of node {index} lies in {name!r}")
+
+
+def _extent(place: Storage) -> tuple[int, int]:
+    return place.offset, place.offset + place.bytes
+
+
+def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] < b[1] and b[0] < a[1]
+
+
+@dataclass(slots=True)
+class _Liveness:
+    """Groups from first write to last read of each value (-1 before the first group), and who may share memory.
+
+    `first` and `last` of a value cover its views; `owner` is the set of values that hold one memory in turn.
+    """
+
+    plan: Plan
+    first: dict[str, int] = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)
+    alias: dict[str, str] = field(default_factory=dict)
+    owner: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(plan: Plan) -> _Liveness:
+        live = _Liveness(plan)
+        for name in plan.storage:
+            live.alias[name] = name
+        for index in sorted(plan.views):
+            node = plan.graph.nodes[index]
+            live.alias[node.outputs[0]] = live.alias[node.inputs[0]]
+        live._measure()
+        live.owner.update(live.alias)
+        for g, group in enumerate(plan.groups):
+            for index in group.nodes:
+                live._join_in_place(g, index)
+        return live
+
+    def _measure(self) -> None:
+        roots_first = {self.alias[face.value]: -1 for face in self.plan.graph.inputs}
+        roots_last = dict(roots_first)
+        for g, group in enumerate(self.plan.groups):
+            for index in group.nodes:
+                node = self.plan.graph.nodes[index]
+                for name in node.outputs:
+                    roots_first.setdefault(self.alias[name], g)
+                for name in (*node.inputs, *node.outputs):
+                    if name in self.alias:
+                        roots_last[self.alias[name]] = g
+        for face in self.plan.graph.outputs:
+            if face.value in self.alias:
+                roots_last[self.alias[face.value]] = len(self.plan.groups)
+        self.first.update({name: roots_first[root] for name, root in self.alias.items()})
+        self.last.update({name: roots_last[root] for name, root in self.alias.items()})
+
+    def _join_in_place(self, g: int, index: int) -> None:
+        """Give the output the owner of the input that it overwrites, when that input is read by nothing else then."""
+        node = self.plan.graph.nodes[index]
+        view = self.plan.graph.view(node)
+        for i in view.dynamic:
+            x, y = node.inputs[i], node.outputs[0]
+            place = self.plan.storage[x]
+            if place.offset != self.plan.storage[y].offset or place.bytes != self.plan.storage[y].bytes:
+                continue
+            if node.op.in_place(i, view.ins, view.outs) and self.last[x] == g and self._sole_reader(x, g, index):
+                self.owner[self.alias[y]] = self._owner(x)
+
+    def _sole_reader(self, x: str, g: int, index: int) -> bool:
+        """Whether no other node of the group reads x or a view of it, and the node reads it once."""
+        reads = [
+            other
+            for other in self.plan.groups[g].nodes
+            for name in self.plan.graph.nodes[other].inputs
+            if self.alias.get(name) == self.alias[x]
+        ]
+        return reads == [index]
+
+    def _owner(self, name: str) -> str:
+        root = self.alias[name]
+        while self.owner[root] != root:
+            root = self.owner[root]
+        return root
+
+    def together(self, a: str, b: str) -> bool:
+        """Whether both hold their numbers in one group."""
+        return self.first[a] <= self.last[b] and self.first[b] <= self.last[a]
+
+    def may_share(self, a: str, b: str) -> bool:
+        """Whether both may share bytes although they are live together."""
+        return self._owner(a) == self._owner(b) or self._hands_over(a, b) or self._hands_over(b, a)
+
+    def _hands_over(self, a: str, b: str) -> bool:
+        """Whether a comes into the group in which it dies, and b is made there and left behind."""
+        return self.first[a] < self.last[a] == self.first[b] < self.last[b]
+
+
+# Program
+
+
+def verify_program(program: Program) -> None:
+    """Return when every operand, parameter and scratch block lies inside its memory, aligned, and makers come first.
+
+    Raises:
+        IrError: otherwise.
+    """
+    _unique("function", (fn.symbol for fn in program.functions))
+    _unique("port", (port.name for port in (*program.inputs, *program.outputs)))
+    for port in (*program.inputs, *program.outputs):
+        _verify_operand(program, port.operand)
+    known = {id(fn) for fn in program.functions}
+    for group in program.groups:
+        _hold(len(group.calls) > 0, "a group has at least one call")
+        for position, call in enumerate(group.calls):
+            _hold(id(call.fn) in known, f"call {call.node.name!r} uses a function that is not emitted")
+            _verify_call(program, group.calls[:position], call)
+    _verify_params(program)
+    for position, tensor in enumerate(program.tensors):
+        _hold(tensor.index == position, f"traced tensor {tensor.value!r} is number {tensor.index} at {position}")
+
+
+def _verify_call(program: Program, before: tuple[Call, ...], call: Call) -> None:
+    name = call.node.name
+    for item in call.inputs:
+        _verify_operand(program, item.operand)
+        _hold(-1 <= item.maker < len(before), f"call {name!r} is made before its input {item.operand.value!r}")
+        if item.maker >= 0:
+            made = [operand.value for operand in before[item.maker].outputs]
+            _hold(item.operand.value in made, f"call {name!r} names a maker that does not make {item.operand.value!r}")
+    _hold(len(call.outputs) == len(call.node.outs), f"call {name!r} has {len(call.outputs)} outputs")
+    for operand in call.outputs:
+        _verify_operand(program, operand)
+    _hold(1 <= call.rows_per_call <= call.outputs[0].rows, f"call {name!r} makes {call.rows_per_call} rows at a time")
+    scratch = call.scratch_offset
+    _hold(scratch is None or 0 <= scratch <= program.arena_bytes, f"scratch of call {name!r} leaves the arena")
+
+
+def _verify_operand(program: Program, operand: Operand) -> None:
+    end = operand.offset + operand.ring * operand.row_bytes
+    _hold(operand.offset >= 0 and end <= program.arena_bytes, f"operand {operand.value!r} leaves the arena")
+    _hold(1 <= operand.ring <= operand.rows, f"operand {operand.value!r} has a ring of {operand.ring} rows")
+    aligned = operand.offset % operand.dtype.bytes == 0 == operand.row_bytes % operand.dtype.bytes
+    _hold(aligned, f"operand {operand.value!r} lies unaligned at {operand.offset}")
+
+
+def _verify_params(program: Program) -> None:
+    end = 0
+    for params in sorted(program.params, key=lambda p: p.offset):
+        _hold(params.offset >= end, f"parameters of {params.name!r} overlap those before them")
+        end = params.offset + params.bytes
+        _verify_fields(params)
+    _hold(end <= program.params_bytes, f"parameters end at {end}, the section at {program.params_bytes}")
+
+
+def _verify_fields(params: Params) -> None:
+    for item in params.fields:
+        offset, size = params.offsets[item.name], DType.of(item.values).bytes
+        _hold((params.offset + offset) % size == 0, f"field {item.name!r} of {params.name!r} lies unaligned")
+        _hold(0 <= offset <= offset + item.values.nbytes <= params.bytes, f"field {item.name!r} leaves {params.name!r}")

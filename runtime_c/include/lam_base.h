@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * What every other header here stands on: the ABI number, fixed-width types, the status codes of generated networks,
+ * and the few things C99 leaves to the compiler.  No state, no code.
+ *
+ * Define before including, if needed:
+ *   LAM_FREESTANDING   there is no <string.h>: memcpy, memmove and memset are declared here and supplied by the image
+ *   LAM_ALIGNED(n)     for a compiler not known below
+ */
+
+/* Outside the guard, so that the headers of two versions meeting in one translation unit are noticed. */
+#if defined(LAM_ABI) && (LAM_ABI != 1)
+#error "lam_base.h: runtime headers of two different ABI numbers meet; generate both projects with one version"
+#endif
+
+#ifndef LAM_BASE_H
+#define LAM_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Raised whenever generated sources and these headers stop fitting together.  Generated sources check it:
+ *     #if LAM_ABI != 1
+ *     #error ...
+ *     #endif
+ */
+#ifndef LAM_ABI
+#define LAM_ABI 1
+#endif
+
+/* The only functions of the C library that generated code calls. */
+#if defined(LAM_FREESTANDING)
+#if defined(__cplusplus)
+extern "C" {
+#endif
+void *memcpy(void *to, const void *from, size_t n_bytes);
+void *memmove(void *to, const void *from, size_t n_bytes);
+void *memset(void *to, int value, size_t n_bytes);
+#if defined(__cplusplus)
+}
+#endif
+#else
+#include <string.h>
+#endif
+
+/* What the functions of a generated network return.  A value keeps its meaning for good; new ones are added. */
+typedef enum lam_status {
+    LAM_OK = 0,
+    LAM_ERROR_NULL = 1,          /* a required pointer is null */
+    LAM_ERROR_NOT_READY = 2,     /* init has not succeeded on this instance */
+    LAM_ERROR_ARENA_SIZE = 3,    /* the arena is smaller than NAME_ARENA_SIZE */
+    LAM_ERROR_ARENA_ALIGN = 4,   /* the arena is not aligned to NAME_ARENA_ALIGN */
+    LAM_ERROR_REGION_SIZE = 5,   /* another memory region of the plan is too small */
+    LAM_ERROR_REGION_ALIGN = 6,  /* another memory region of the plan is not aligned */
+    LAM_ERROR_WEIGHTS_MAGIC = 16,      /* not a weight blob */
+    LAM_ERROR_WEIGHTS_VERSION = 17,    /* a blob of another format version */
+    LAM_ERROR_WEIGHTS_BYTE_ORDER = 18, /* packed for the other byte order */
+    LAM_ERROR_WEIGHTS_ISA = 19,        /* packed for another instruction-set level */
+    LAM_ERROR_WEIGHTS_MODEL = 20,      /* packed from another model */
+    LAM_ERROR_WEIGHTS_SIZE = 21,       /* truncated, or its section table does not add up */
+    LAM_ERROR_WEIGHTS_CRC = 22,        /* damaged */
+    LAM_ERROR_WEIGHTS_ALIGN = 23       /* not placed at a 16-byte boundary */
+} lam_status;
+
+/* LAM_UNUSED(x): x is not read here, and that is meant. */
+#define LAM_UNUSED(x) ((void)(x))
+
+/* LAM_ALIGNED(n): the object declared starts at a multiple of n bytes, n a power of two.
+ *
+ *     LAM_ALIGNED(16) static uint8_t arena[SIZE];       in front: every compiler below
+ *     static uint8_t arena[SIZE] LAM_ALIGNED(16);       behind: all but MSVC
+ *
+ * IAR is version 8 or later, with language extensions on (its default), armcc is version 5 with --gnu or --c99.
+ */
+#ifndef LAM_ALIGNED
+#if defined(__GNUC__) || defined(__clang__) || defined(__CC_ARM) || defined(__ARMCC_VERSION) || defined(__ICCARM__) \
+    || defined(__ICCRISCV__) || defined(__TI_COMPILER_VERSION__)
+#define LAM_ALIGNED(n) __attribute__((aligned(n)))
+#elif defined(_MSC_VER)
+#define LAM_ALIGNED(n) __declspec(align(n))
+#elif defined(__cppcheck__)
+#define LAM_ALIGNED(n)
+#else
+#error "lam_base.h: define LAM_ALIGNED(n) for this compiler"
+#endif
+#endif
+
+/* LAM_STATIC_ASSERT(cond, name): refuses to compile unless cond holds.  At file scope, each name once. */
+#define LAM_STATIC_ASSERT(cond, name) typedef char lam_static_assert_##name[(cond) ? 1 : -1]
+
+/* The one place where bytes become typed objects: the caller vouches that `p` is aligned for `type`.
+ *
+ *     LAM_AT(type, p)      p, into memory that the network writes
+ *     LAM_VIEW(type, p)    p, into constants
+ */
+#define LAM_AT(type, p) ((type *)(void *)(p))
+#define LAM_VIEW(type, p) ((const type *)(const void *)(p))
+
+LAM_STATIC_ASSERT(sizeof(int) >= 4, int_has_32_bits);
+
+#endif /* LAM_BASE_H */

@@ -1,0 +1,67 @@
+"""Runs a cross-built program on the target's emulated board, and says what it printed and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.emulator.build import board_of, build_program, section_sizes
+from codegen.process import Completed, need_program, run_program
+from codegen.target import Target
+
+CONSOLE_LIMIT = 64 << 20
+"""Bytes a program may print; more is a loop that prints (LAM-PROCESS-004)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a program ended on its board.
+
+    `exit_code` is main's result, 99 after a fault (the console says which), negative when the emulator itself was
+    ended by a signal.  `console` is what the program printed, `messages` what the emulator did.  `sections` has the
+    bytes of text, rodata, data and bss.
+    """
+
+    exit_code: int
+    console: bytes
+    sections: dict[str, int]
+    messages: bytes = b""
+
+
+def build_and_run(
+    target: Target,
+    sources: Sequence[Path],
+    includes: Sequence[Path],
+    defines: Mapping[str, str | None],
+    *,
+    optimize: str = "-O2",
+    timeout_s: float,
+    workdir: Path,
+    count: bool = False,
+) -> RunResult:
+    """The program was built for the target's board and ran there to its end.
+
+    Args:
+        target: a chip with a board (LAM-EMULATOR-001 otherwise).
+        sources: C files, one of them with `int main(void)`; `lam_board.h` gives it a console.
+        includes: folders for `#include`.
+        defines: macros; None defines without a value.
+        optimize: the compiler's level.
+        timeout_s: limit of the build and, again, of the run (LAM-PROCESS-003).
+        workdir: where `program.elf` is written; made when missing.
+        count: make `lam_board_instructions()` count instructions; runs slower.
+    """
+    elf = build_program(target, sources, includes, defines, optimize=optimize, timeout_s=timeout_s, workdir=workdir)
+    sections = section_sizes(target, elf, timeout_s=timeout_s)
+    done = run_elf(target, elf, timeout_s=timeout_s, count=count)
+    return RunResult(done.returncode, done.stdout, sections, done.stderr)
+
+
+def run_elf(target: Target, elf: Path, *, timeout_s: float, count: bool = False) -> Completed:
+    """A program that was built before ran on the target's board; its console is `stdout`."""
+    _, board = board_of(target)
+    program, *arguments = (word.replace("{elf}", str(elf.resolve())) for word in board.emulator)
+    counting = board.counting if count else ()
+    emulator = need_program(program, board.debian_packages)
+    return run_program([emulator, *counting, *arguments], timeout_s=timeout_s, output_limit=CONSOLE_LIMIT)

@@ -1,0 +1,153 @@
+"""Starts other programs (compilers, emulators, size tools): the only place that does.
+
+Decides: how long a program may run, how much it may write, and that nothing it started outlives a limit.
+Leaves to the callers: which program, with which arguments, and what its answer means.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from codegen.errors import ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
+
+OUTPUT_LIMIT = 256 << 20
+"""Bytes a program may write to each of its two outputs."""
+
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a program ended.  `returncode` is negative when a signal ended it."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def find_program(name: str) -> Path | None:
+    """Where a program is, looked up on PATH; None when it is not installed."""
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+def need_program(name: str, packages: Iterable[str] = ()) -> Path:
+    """Where a program is; LAM-PROCESS-001 naming the Debian packages when it is not installed."""
+    found = find_program(name)
+    if found is None:
+        raise ToolMissing(name, packages)
+    return found
+
+
+def run_program(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float,
+    stdin: bytes = b"",
+    output_limit: int = OUTPUT_LIMIT,
+) -> Completed:
+    """The program ran to its end, whatever its exit code.
+
+    Args:
+        argv: program and arguments; no shell looks at them.
+        cwd: folder to run in, which exists.
+        env: the whole environment; None is this process's own, with messages in English.
+        timeout_s: seconds after which the program and all its children are killed (LAM-PROCESS-003).
+        stdin: what it reads.
+        output_limit: bytes it may write to either output before it is killed (LAM-PROCESS-004).
+    """
+    program = Path(argv[0]).name
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        process = _start(argv, cwd, env, (given if stdin else subprocess.DEVNULL, out, err))
+        try:
+            returncode = _wait(process, program, (out, err), timeout_s, output_limit)
+        finally:
+            _kill_group(process)
+        return Completed(returncode, _content(out), _content(err))
+
+
+def check_program(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float,
+    stdin: bytes = b"",
+) -> Completed:
+    """The program ran and ended with exit code 0; LAM-PROCESS-002 with its last words otherwise."""
+    done = run_program(argv, cwd=cwd, env=env, timeout_s=timeout_s, stdin=stdin)
+    if done.returncode != 0:
+        raise ToolFailed(Path(argv[0]).name, done.returncode, done.stderr)
+    return done
+
+
+def _start(
+    argv: Sequence[str | Path],
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    streams: tuple[IO[bytes] | int, IO[bytes], IO[bytes]],
+) -> subprocess.Popen[bytes]:
+    assert cwd is None or cwd.is_dir(), cwd
+    environment = {**os.environ, "LC_ALL": "C"} if env is None else dict(env)
+    stdin, stdout, stderr = streams
+    try:
+        return subprocess.Popen(
+            [str(a) for a in argv],
+            cwd=cwd,
+            env=environment,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolMissing(str(argv[0]), found=f"cannot be started: {error.strerror}") from error
+
+
+def _wait(
+    process: subprocess.Popen[bytes], program: str, outputs: Iterable[IO[bytes]], timeout_s: float, limit: int
+) -> int:
+    """Wait in short steps, so that a program which writes without end is seen before the disk is full."""
+    outputs = tuple(outputs)
+    end = time.monotonic() + timeout_s
+    while True:
+        left = end - time.monotonic()
+        try:
+            returncode = process.wait(max(0.0, min(left, _POLL_S)))
+        except subprocess.TimeoutExpired:
+            returncode = None
+        if any(os.fstat(o.fileno()).st_size > limit for o in outputs):
+            raise ToolOutputTooLong(program, limit)
+        if returncode is not None:
+            return returncode
+        if left <= 0:
+            raise ToolTimeout(program, timeout_s)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Nothing of the program is left running; harmless when it has ended."""
+    if process.returncode is not None:
+        return
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()

@@ -1,0 +1,301 @@
+"""What a chip is: targets/*.toml read into a frozen, validated Target.
+
+Decides: which keys a target's file has, and that every one holds a value the other rooms can rely on.  Leaves to
+the rooms above what follows from it: kernels (lower), memory (schedule), cross builds (emulator).  The schema is
+written out in targets/README.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from codegen.errors import TargetFileBroken, TargetKeyMissing, TargetKeyUnknown, TargetUnknown, TargetValueBad
+from codegen.resources import resource_dir
+
+ISA_LEVELS = ("c99", "armv6m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
+BYTE_ORDERS = ("little", "big")
+MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
+REQUANT_MODES = ("single", "double", "float")
+DTYPES = ("s8", "u8", "s16", "s32", "f32")
+CONSOLES = ("semihosting", "uart", "stdio")
+
+_ALIGNMENTS = tuple(1 << n for n in range(2, 13))
+_T = TypeVar("_T")
+
+RuleValue = bool | int | str | tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the number stands."""
+
+    name: str
+    kind: str
+    bytes: int | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The programs that build C for the chip, and the Debian packages that bring them."""
+
+    cc: str
+    cflags: tuple[str, ...]
+    ldflags: tuple[str, ...]
+    size: str
+    objdump: str | None
+    debian_packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The emulated board that runs the chip's code.
+
+    `emulator` is a command line in which `{elf}` stands for the program; `counting` are arguments that go after
+    its first word when instructions are to be counted.  `linker_script` and `startup` are paths below
+    runtime_c/boards, or absolute ones.
+    """
+
+    emulator: tuple[str, ...]
+    counting: tuple[str, ...]
+    linker_script: str | None
+    startup: tuple[str, ...]
+    console: str
+    ram_bytes: int
+    debian_packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first."""
+
+    name: str
+    description: str
+    isa: str
+    byte_order: str
+    word_bits: int
+    has_fpu: bool
+    arena_align: int
+    weights_align: int
+    requant_modes: tuple[str, ...]
+    requant_default: str
+    dtypes: tuple[str, ...]
+    memories: tuple[Memory, ...]
+    toolchain: Toolchain | None
+    board: Board | None
+    unsupported: tuple[str, ...]
+    rules: Mapping[str, Mapping[str, RuleValue]] = field(hash=False)
+
+    def memory(self, kind: str) -> Memory | None:
+        """The first memory of a kind, or None when the chip has none."""
+        return next((m for m in self.memories if m.kind == kind), None)
+
+    @property
+    def ram_bytes(self) -> int | None:
+        """Bytes an arena may have; None when there is no limit."""
+        ram = self.memory("ram")
+        return ram.bytes if ram else 0
+
+    @property
+    def flash_bytes(self) -> int | None:
+        """Bytes for code and weights; None when there is no limit, or when the target does not say."""
+        flash = self.memory("flash")
+        return flash.bytes if flash else None
+
+
+def list_targets() -> tuple[str, ...]:
+    """Names of the shipped targets, sorted."""
+    return tuple(sorted(p.stem for p in resource_dir("targets").glob("*.toml")))
+
+
+def load_target(name_or_path: str | Path) -> Target:
+    """The shipped target of this name, or the one described in the user's own .toml file.
+
+    Raises LAM-TARGET-001 for a name nobody knows, -002 for a file that is no TOML, -003 and -004 for an unknown
+    and a missing key, -005 for a bad value.
+    """
+    given = str(name_or_path)
+    if given.endswith(".toml"):
+        return _read(Path(given), given)
+    known = list_targets()
+    if given not in known:
+        close = difflib.get_close_matches(given, known, n=1)
+        guess = f"did you mean {close[0]}? " if close else ""
+        hint = f"{guess}known: {', '.join(known)}; or give the path of a .toml file of your own"
+        raise TargetUnknown(f"unknown target {given!r}", hint=hint)
+    return _read(resource_dir("targets") / f"{given}.toml", f"target {given}")
+
+
+def _read(path: Path, where: str) -> Target:
+    try:
+        items = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise TargetFileBroken(str(error), where=where) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TargetFileBroken(f"cannot be read: {error}", where=where) from error
+    return _target(_Table(items, where, Target))
+
+
+def _target(table: _Table) -> Target:
+    name = table.text("name")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
+        raise table.bad("name", f"{name!r} is not lower-case letters, digits, '-', '_' and '.'")
+    modes = table.texts("requant_modes", REQUANT_MODES)
+    target = Target(
+        name=name,
+        description=table.text("description"),
+        isa=table.text("isa", ISA_LEVELS),
+        byte_order=table.text("byte_order", BYTE_ORDERS),
+        word_bits=table.number("word_bits", (8, 16, 32, 64)),
+        has_fpu=table.flag("has_fpu"),
+        arena_align=table.number("arena_align", _ALIGNMENTS, default=16),
+        weights_align=table.number("weights_align", _ALIGNMENTS, default=16),
+        requant_modes=modes,
+        requant_default=table.text("requant_default", modes, default="single"),
+        dtypes=table.texts("dtypes", DTYPES),
+        memories=_memories(table),
+        toolchain=_toolchain(table.table("toolchain", Toolchain)),
+        board=_board(table.table("board", Board)),
+        unsupported=table.texts("unsupported", default=()),
+        rules=rules.rules() if (rules := table.table("rules", None)) else {},
+    )
+    if target.board and not target.toolchain:
+        raise TargetKeyMissing("a [board] needs a [toolchain] that builds for it", where=table.at("toolchain"))
+    return target
+
+
+def _memories(table: _Table) -> tuple[Memory, ...]:
+    memories: list[Memory] = []
+    for entry in table.tables("memories", Memory):
+        limited = entry.has("bytes")
+        memory = Memory(
+            name=entry.text("name"),
+            kind=entry.text("kind", MEMORY_KINDS),
+            bytes=entry.number("bytes") if limited else None,
+            source=entry.text("source") if limited else entry.text("source", default="no limit"),
+        )
+        if memory.name in (m.name for m in memories):
+            raise entry.bad("name", f"{memory.name!r} is used twice")
+        memories.append(memory)
+    if not any(m.kind == "ram" for m in memories):
+        raise table.bad("memories", "has none of kind 'ram', so there is no place for the arena")
+    return tuple(memories)
+
+
+def _toolchain(table: _Table | None) -> Toolchain | None:
+    if table is None:
+        return None
+    return Toolchain(
+        cc=table.text("cc"),
+        cflags=table.texts("cflags", default=()),
+        ldflags=table.texts("ldflags", default=()),
+        size=table.text("size"),
+        objdump=table.text("objdump") if table.has("objdump") else None,
+        debian_packages=table.texts("debian_packages", default=()),
+    )
+
+
+def _board(table: _Table | None) -> Board | None:
+    if table is None:
+        return None
+    emulator = table.texts("emulator")
+    if not any("{elf}" in word for word in emulator):
+        raise table.bad("emulator", "no word holds {elf}, the place of the program")
+    return Board(
+        emulator=emulator,
+        counting=table.texts("counting", default=()),
+        linker_script=table.text("linker_script") if table.has("linker_script") else None,
+        startup=table.texts("startup"),
+        console=table.text("console", CONSOLES),
+        ram_bytes=table.number("ram_bytes"),
+        debian_packages=table.texts("debian_packages", default=()),
+    )
+
+
+class _Table:
+    """One TOML table whose keys are the fields of a dataclass (any, where that is None), asked for by type."""
+
+    def __init__(self, items: Mapping[str, object], file: str, shape: type[Any] | None, place: str = "") -> None:
+        self._items, self._file, self._place = items, file, place
+        known = [f.name for f in fields(shape)] if shape else list(items)
+        for key in items:
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {close[0]}?" if close else None
+                raise TargetKeyUnknown("unknown key", where=self.at(key), hint=hint)
+
+    def at(self, key: str) -> str:
+        return f"{self._file}, {self._place}{key}"
+
+    def bad(self, key: str, found: str) -> TargetValueBad:
+        return TargetValueBad(found, where=self.at(key))
+
+    def has(self, key: str) -> bool:
+        return key in self._items
+
+    def text(self, key: str, choices: Sequence[str] = (), default: str | None = None) -> str:
+        value = self._get(key, default)
+        if not isinstance(value, str) or not value.strip():
+            raise self.bad(key, f"{value!r} is not a text")
+        return self._chosen(key, value, choices)
+
+    def number(self, key: str, choices: Sequence[int] = (), default: int | None = None) -> int:
+        value = self._get(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+            raise self.bad(key, f"{value!r} is not a whole number above zero")
+        return self._chosen(key, value, choices)
+
+    def flag(self, key: str) -> bool:
+        value = self._get(key, None)
+        if not isinstance(value, bool):
+            raise self.bad(key, f"{value!r} is neither true nor false")
+        return value
+
+    def texts(self, key: str, choices: Sequence[str] = (), default: Sequence[str] | None = None) -> tuple[str, ...]:
+        value = self._get(key, list(default) if default is not None else None)
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise self.bad(key, f"{value!r} is not a list of texts")
+        if choices and (not value or len(set(value)) < len(value)):
+            raise self.bad(key, f"{value!r} is empty or says something twice; choose from {', '.join(choices)}")
+        return tuple(self._chosen(key, v, choices) for v in value)
+
+    def table(self, key: str, shape: type[Any] | None) -> _Table | None:
+        value = self._get(key, {}) if self.has(key) else None
+        if value is not None and not isinstance(value, dict):
+            raise self.bad(key, f"{value!r} is not a table")
+        return None if value is None else _Table(value, self._file, shape, f"{self._place}{key}.")
+
+    def tables(self, key: str, shape: type[Any]) -> tuple[_Table, ...]:
+        value = self._get(key, None)
+        if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+            raise self.bad(key, f"{value!r} is not a list of tables")
+        return tuple(_Table(v, self._file, shape, f"{self._place}{key}[{i}].") for i, v in enumerate(value))
+
+    def rules(self) -> dict[str, dict[str, RuleValue]]:
+        """A table of tables: per operator the limits of this chip, whose meaning is checked where they are used."""
+        tables = {operator: self.table(operator, None) for operator in self._items}
+        return {operator: {k: t._rule(k) for k in t._items} for operator, t in tables.items() if t is not None}
+
+    def _rule(self, key: str) -> RuleValue:
+        value = self._get(key, None)
+        if isinstance(value, list) and all(isinstance(v, int | str) for v in value):
+            return tuple(value)
+        if not isinstance(value, bool | int | str):
+            raise self.bad(key, f"{value!r} is not true, false, a whole number, a text or a list of these")
+        return value
+
+    def _get(self, key: str, default: object) -> object:
+        if key not in self._items and default is None:
+            raise TargetKeyMissing("key missing", where=self.at(key))
+        return self._items.get(key, default)
+
+    def _chosen(self, key: str, value: _T, choices: Sequence[_T]) -> _T:
+        if choices and value not in choices:
+            raise self.bad(key, f"{value!r} is not one of {', '.join(map(str, choices))}")
+        return value

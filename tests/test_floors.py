@@ -1,0 +1,99 @@
+"""The floors of docs/architecture.md as a test: rooms import only from floors below, and outside packages stay in theirs."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "codegen"
+
+FLOORS = {
+    "errors": 0,
+    "resources": 0,
+    "process": 0,
+    "ir": 1,
+    "target": 1,
+    "fixedpoint": 1,
+    "ops": 2,
+    "golden": 3,
+    "frontends": 4,
+    "passes": 4,
+    "schedule": 4,
+    "lower": 4,
+    "emit": 5,
+    "host": 5,
+    "emulator": 5,
+    "report": 5,
+    "preprocess": 5,
+    "pipeline": 6,
+    "verbs": 7,
+    "api": 8,
+    "cli": 9,
+}
+"""Floor of each room; a room may import from lower floors and from itself, never sideways."""
+
+GROUND = {"errors", "resources", "process"}
+"""The ground floor is one hall: its rooms may know each other."""
+
+CONFINED = {
+    "jinja2": {"emit"},
+    "onnx": {"frontends/onnx"},
+    "google": {"frontends/onnx"},
+    "cffi": {"host"},
+    "subprocess": {"process"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "PIL": {"preprocess"},
+    "onnxruntime": {"verbs"},
+}
+"""Rooms that may import an outside package."""
+
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.name not in ("__main__.py",) and p.parent != PACKAGE / "_resources")
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> list[str]:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            found += [f"{module}.{alias.name}" for alias in node.names] if module == "codegen" else [module]
+    return found
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {room_of(p) for p in FILES} - {"__init__"}
+    assert rooms <= set(FLOORS), f"rooms without a floor: {rooms - set(FLOORS)}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_downwards(path: Path) -> None:
+    room = room_of(path)
+    if room == "__init__":
+        return
+    for module in imports(path):
+        parts = module.split(".")
+        if parts[0] != "codegen":
+            continue
+        other = parts[1]
+        below = FLOORS[other] < FLOORS[room] or other == room or {room, other} <= GROUND
+        assert below, f"{room} (floor {FLOORS[room]}) imports {other} (floor {FLOORS[other]})"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_outside_packages_stay_in_their_rooms(path: Path) -> None:
+    place = str(path.relative_to(PACKAGE)).removesuffix(".py")
+    for module in imports(path):
+        allowed = CONFINED.get(module.split(".")[0])
+        if allowed is not None:
+            assert any(place == room or place.startswith(f"{room}/") for room in allowed), f"{place} imports {module}"

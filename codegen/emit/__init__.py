@@ -1,0 +1,21 @@
+"""Program to files: the C project as {path: bytes}, and writing it whole or not at all."""
+
+from codegen.emit.blob import weight_blob
+from codegen.emit.context import EmitOptions, array_lines
+from codegen.emit.files import write_project
+from codegen.emit.names import network_name
+from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc
+from codegen.emit.render import render
+
+__all__ = [
+    "EmitOptions",
+    "Vector",
+    "array_lines",
+    "fill_pattern",
+    "network_name",
+    "project_files",
+    "render",
+    "selftest_crc",
+    "weight_blob",
+    "write_project",
+]

@@ -1,0 +1,394 @@
+"""Program to the frozen records that templates spell: every number and every name ready-made.
+
+Templates hold loops and names only; what is computed is computed here, where it can be tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.emit.blob import BLOB_HEADER_BYTES
+from codegen.emit.names import comment
+from codegen.ir.op import RowRule
+from codegen.ir.program import Call, ConstRow, KernelFn, Params, Port, Program, RowInput
+from codegen.ir.quant import Array, DType
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One params array as a kernel sees it."""
+
+    name: str
+    ctype: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionView:
+    """One kernel function: its symbol, element types and params arrays."""
+
+    symbol: str
+    in_t: str
+    out_t: str
+    fields: tuple[FieldView, ...]
+    template: str
+    context: Any
+
+
+@dataclass(frozen=True, slots=True)
+class InputView:
+    """Row pointers of one input in one call.  `slot` is its first place in `rows`."""
+
+    slot: int
+    taps: int
+    ctype: str
+    offset: int
+    row_bytes: int
+    rows: int
+    wraps: bool
+    ring: int
+    position: str
+    dilation: int
+    checked: bool
+    padding: str
+    maker: int
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputView:
+    """Where one output of a call goes, and how it is traced."""
+
+    tensor: int
+    ctype: str
+    offset: int
+    row_bytes: int
+    wraps: bool
+    ring: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One call: the function that makes `rows_per_call` rows, and how it is driven."""
+
+    index: int
+    title: str
+    function: FunctionView
+    inputs: tuple[InputView, ...]
+    pointers: int
+    outputs: tuple[OutputView, ...]
+    params: str
+    scratch: str
+    n: str
+    rows: int
+    rows_per_call: int
+    uses_row: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """Steps that run together; a pulled group keeps each step's progress in the network's struct."""
+
+    steps: tuple[StepView, ...]
+
+    @property
+    def pulled(self) -> bool:
+        """Whether rows are pulled on demand rather than looped over."""
+        return len(self.steps) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayView:
+    """A constant array, spelled in lines of C."""
+
+    name: str
+    ctype: str
+    count: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsView:
+    """One layer's parameters as a struct."""
+
+    symbol: str
+    title: str
+    offset: int
+    arrays: tuple[ArrayView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """One input or output in the header."""
+
+    index: int
+    title: str
+    ctype: str
+    offset: int
+    bytes: int
+    dims: int
+    shape: str
+    scale: str
+    zero_point: int | None
+    element_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """First rows of an input for each output row, where no formula gives them."""
+
+    name: str
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """All that the project's templates see."""
+
+    name: str
+    upper: str
+    abi: int
+    version: str
+    options: str
+    arena_bytes: int
+    arena_align: int
+    inputs: tuple[PortView, ...]
+    outputs: tuple[PortView, ...]
+    input_t: str
+    output_t: str
+    functions: tuple[FunctionView, ...]
+    groups: tuple[GroupView, ...]
+    const_rows: tuple[ArrayView, ...]
+    tables: tuple[TableView, ...]
+    params: tuple[ParamsView, ...]
+    params_bytes: int
+    blob: bool
+    blob_bytes: int
+    model_hash: tuple[str, ...]
+    isa: str
+    byte_order: str
+    tensors: int
+    counters: int
+    uses_float: bool
+
+
+def array_lines(values: Array) -> tuple[str, ...]:
+    """An array spelled in C, in lines of at most about 110 columns; exact for floats."""
+    flat = values.reshape(-1)
+    kind = flat.dtype
+    spell = _spell_float if kind.kind == "f" else _spell_int(kind)
+    lines: list[str] = []
+    current = ""
+    for value in flat.tolist():
+        token = f"{spell(value)},"
+        if len(current) + len(token) + 1 > 110:
+            lines.append(current)
+            current = token
+        else:
+            current = f"{current} {token}" if current else token
+    lines.append(current)
+    return tuple(lines)
+
+
+def _spell_float(value: float) -> str:
+    if value != value or value in (float("inf"), float("-inf")):
+        raise AssertionError("parameters are finite")
+    text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
+    return f"{text}f"
+
+
+def _spell_int(kind: np.dtype[Any]) -> Any:
+    if kind == np.int32:
+        return lambda v: "(-2147483647 - 1)" if v == -(2**31) else str(v)
+    if kind == np.uint32:
+        return lambda v: f"{v}u"
+    return str
+
+
+class _Builder:
+    """Names functions, padding rows and tables of one program."""
+
+    def __init__(self, program: Program, *, blob: bool) -> None:
+        self.program = program
+        self.blob = blob
+        self.name = program.name
+        self.functions = {id(fn): self._function(fn) for fn in program.functions}
+        self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
+        self.params = {id(p): i for i, p in enumerate(program.params)}
+        self.tables: dict[tuple[int, ...], TableView] = {}
+        self.tensors = {t.value: t.index for t in program.tensors}
+
+    def _function(self, fn: KernelFn) -> FunctionView:
+        fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
+        symbol = f"{self.name}_{fn.symbol}"
+        return FunctionView(symbol, fn.in_dtype.ctype, fn.out_dtype.ctype, fields, fn.kernel.template, fn.context)
+
+    def step(self, call: Call, index: int, first_of_group: int) -> StepView:
+        """One call with every expression spelled."""
+        inputs: list[InputView] = []
+        slot = 0
+        for item in call.inputs:
+            inputs.append(self._input(item, slot, first_of_group, call.outputs[0].rows))
+            slot += inputs[-1].taps
+        pixels = str(call.pixels_per_call) if call.pixels_per_call else "row"
+        whole = call.rows_per_call == call.outputs[0].rows
+        view = StepView(
+            index=index,
+            title=comment(_title(call)),
+            function=self.functions[id(call.fn)],
+            inputs=tuple(inputs),
+            pointers=slot,
+            outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
+            params=self._params(call.params),
+            scratch="NULL" if call.scratch_offset is None else f"net->arena + {call.scratch_offset}",
+            n="0" if whole and not call.pixels_per_call else pixels,
+            rows=call.outputs[0].rows,
+            rows_per_call=call.rows_per_call,
+            uses_row=not whole,
+        )
+        return view
+
+    def _params(self, params: Params | None) -> str:
+        if params is None:
+            return "NULL"
+        if self.blob:
+            return f"net->weights + {params.offset}"
+        return f"LAM_VIEW(uint8_t, &{self.name}_p{self.params[id(params)]})"
+
+    def _input(self, item: RowInput, slot: int, first_of_group: int, out_rows: int) -> InputView:
+        rule, place = item.rule, item.operand
+        return InputView(
+            slot=slot,
+            taps=1 if rule.whole else rule.taps,
+            ctype=place.dtype.ctype,
+            offset=place.offset,
+            row_bytes=place.row_bytes,
+            rows=place.rows,
+            wraps=place.ring < place.rows,
+            ring=place.ring,
+            position="0" if rule.whole else self._position(rule),
+            dilation=rule.dilation,
+            checked=rule.leaves(place.rows, out_rows),
+            padding=self.padding.get((place.dtype, rule.fill), "NULL") if rule.fill is not None else "NULL",
+            maker=item.maker + first_of_group if item.maker >= 0 else -1,
+            whole=rule.whole,
+        )
+
+    def _position(self, rule: RowRule) -> str:
+        """Row of the first tap, as a C expression of `row`."""
+        if rule.table is not None:
+            return f"{self._table(rule.table)}[row]"
+        text = "row" if rule.mul == 1 else f"row * {rule.mul}"
+        text = text if rule.div == 1 else f"({text}) / {rule.div}"
+        return text if rule.pad == 0 else f"{text} - {rule.pad}"
+
+    def _table(self, values: tuple[int, ...]) -> str:
+        if values not in self.tables:
+            self.tables[values] = TableView(f"{self.name}_rows{len(self.tables)}", values)
+        return self.tables[values].name
+
+    def _output(self, call: Call, index: int) -> OutputView:
+        out = call.outputs[index]
+        wraps = out.ring < out.rows
+        return OutputView(self.tensors[out.value], out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
+
+
+
+def _title(call: Call) -> str:
+    node = call.node
+    types = " ".join(f"{t.dtype.value}{list(t.shape)}" for i, t in enumerate(node.ins) if i in node.dynamic)
+    result = " ".join(f"{t.dtype.value}{list(t.shape)}" for t in node.outs)
+    return f"{node.name}: {type(node.op).__name__} {types} -> {result}"
+
+
+def _port(port: Port, index: int) -> PortView:
+    size = port.operand.rows * port.operand.row_bytes
+    scale = "" if port.scale is None else _spell_float(port.scale)
+    return PortView(
+        index=index,
+        title=comment(port.name),
+        ctype=port.dtype.ctype,
+        offset=port.operand.offset,
+        bytes=size,
+        dims=len(port.shape),
+        shape=", ".join(map(str, port.shape)),
+        scale=scale,
+        zero_point=port.zero_point,
+        element_bytes=port.dtype.bytes,
+    )
+
+
+def _common_type(ports: Sequence[Port]) -> str:
+    kinds = {p.dtype.ctype for p in ports}
+    return kinds.pop() if len(kinds) == 1 else "void"
+
+
+def _const_row(row: ConstRow, name: str) -> ArrayView:
+    values = np.full(row.elements, row.value, row.dtype.numpy)
+    return ArrayView(name, row.dtype.ctype, row.elements, array_lines(values))
+
+
+def _params_view(params: Params, name: str) -> ParamsView:
+    arrays = tuple(
+        ArrayView(f.name, DType.of(f.values).ctype, f.values.size, array_lines(f.values)) for f in params.fields
+    )
+    return ParamsView(name, comment(params.name), params.offset, arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class EmitOptions:
+    """What the caller chose about the project's form."""
+
+    version: str
+    abi: int
+    options: str
+    model_hash: bytes
+    isa: str
+    byte_order: str
+    blob: bool = False
+
+
+def build_view(program: Program, options: EmitOptions) -> ModelView:
+    """The record for the templates."""
+    builder = _Builder(program, blob=options.blob)
+    groups: list[GroupView] = []
+    index = 0
+    for group in program.groups:
+        first = index
+        steps = []
+        for call in group.calls:
+            steps.append(builder.step(call, index, first))
+            index += 1
+        groups.append(GroupView(tuple(steps)))
+    uses_float = any("float" in (f.in_t, f.out_t, *(x.ctype for x in f.fields)) for f in builder.functions.values())
+    return ModelView(
+        name=program.name,
+        upper=program.name.upper(),
+        abi=options.abi,
+        version=options.version,
+        options=comment(options.options),
+        arena_bytes=program.arena_bytes,
+        arena_align=program.arena_align,
+        inputs=tuple(_port(p, i) for i, p in enumerate(program.inputs)),
+        outputs=tuple(_port(p, i) for i, p in enumerate(program.outputs)),
+        input_t=_common_type(program.inputs),
+        output_t=_common_type(program.outputs),
+        functions=tuple(builder.functions.values()),
+        groups=tuple(groups),
+        const_rows=tuple(_const_row(r, builder.padding[r.dtype, r.value]) for r in program.const_rows),
+        tables=tuple(builder.tables.values()),
+        params=tuple(_params_view(p, f"{program.name}_p{i}") for i, p in enumerate(program.params)),
+        params_bytes=program.params_bytes,
+        blob=options.blob,
+        blob_bytes=BLOB_HEADER_BYTES + program.params_bytes,
+        model_hash=tuple(f"0x{b:02x}" for b in options.model_hash[:16]),
+        isa=options.isa,
+        byte_order=options.byte_order,
+        tensors=len(program.tensors),
+        counters=index if any(g.pulled for g in groups) else 0,
+        uses_float=uses_float,
+    )

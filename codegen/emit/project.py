@@ -1,0 +1,93 @@
+"""The files of a generated project."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.emit.blob import weight_blob
+from codegen.emit.context import EmitOptions, ModelView, build_view
+from codegen.emit.render import render, render_layers
+from codegen.emit.runtime import header_closure
+from codegen.ir.program import Program
+from codegen.ir.quant import Array, DType, TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """One self-test: inputs are `fill_pattern(seed)`, outputs must have this CRC-32 (see `selftest_crc`)."""
+
+    seed: int
+    crc: int
+
+
+def fill_pattern(seed: int, types: Sequence[TensorType]) -> list[Array]:
+    """Test inputs that C can make too: bytes of a linear congruential generator, one stream over all inputs.
+
+    Integers take the bytes as they are (8 bits each, sign-extended when the type is signed); floats are byte / 64 - 2.
+    """
+    total = sum(t.elements for t in types)
+    factor = np.uint32(1664525)
+    with np.errstate(over="ignore"):
+        powers = np.cumprod(np.full(total, factor, np.uint32), dtype=np.uint32)
+        sums = np.cumsum(np.concatenate([np.ones(1, np.uint32), powers[:-1]]), dtype=np.uint32)
+        state = powers * np.uint32(seed) + np.uint32(1013904223) * sums
+    stream = (state >> np.uint32(24)).astype(np.uint8)
+    found: list[Array] = []
+    for kind in types:
+        part, stream = stream[: kind.elements], stream[kind.elements :]
+        found.append(_typed(part, kind.dtype).reshape(kind.shape))
+    return found
+
+
+def _typed(part: Array, dtype: DType) -> Array:
+    if dtype is DType.F32:
+        return part.astype(np.float32) / np.float32(64) - np.float32(2)
+    if dtype is DType.U8:
+        return part
+    return part.view(np.int8).astype(dtype.numpy)
+
+
+def selftest_crc(outputs: Sequence[Array]) -> int:
+    """CRC-32 of all outputs, little-endian, one after another."""
+    crc = 0
+    for array in outputs:
+        crc = zlib.crc32(array.astype(array.dtype.newbyteorder("<")).tobytes(), crc)
+    return crc
+
+
+def project_files(
+    program: Program, options: EmitOptions, vectors: Sequence[Vector], manifest: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """Every file of the project by its path; the same arguments give the same bytes."""
+    view = build_view(program, options)
+    name = view.name
+    texts = {
+        f"include/{name}.h": render("model.h.j2", m=view),
+        f"src/{name}.c": render("model.c.j2", m=view),
+        f"src/{name}_layers.h": render("layers.h.j2", m=view),
+        f"src/{name}_layers.c": render_layers(view),
+        f"src/{name}_weights.c": render("weights.c.j2", m=view),
+        "test/selftest.c": render("selftest.c.j2", m=view, vectors=vectors),
+        "test/main.c": render("selftest_main.c.j2", m=view),
+        "CMakeLists.txt": render("CMakeLists.txt.j2", m=view),
+        "README.md": _readme(view, manifest),
+        "manifest.json": json.dumps(manifest, indent=1, sort_keys=False) + "\n",
+    }
+    runtime = header_closure(texts.values())
+    files = {path: text.encode("utf-8") for path, text in texts.items()}
+    files |= {f"runtime/{header}": text.encode("utf-8") for header, text in runtime.items()}
+    if options.blob:
+        files["weights.bin"] = weight_blob(
+            program, isa=options.isa, byte_order=options.byte_order, model_hash=options.model_hash
+        )
+    return dict(sorted(files.items()))
+
+
+def _readme(view: ModelView, manifest: Mapping[str, Any]) -> str:
+    return render("README.md.j2", m=view, manifest=manifest)

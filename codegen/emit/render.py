@@ -1,0 +1,42 @@
+"""Templates to text: one environment, undefined names are errors, no filter computes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import jinja2
+
+from codegen.emit.context import ModelView
+from codegen.emit.runtime import needed_headers
+from codegen.resources import resource_dir
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The only environment."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(resource_dir("templates"))),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def render(template: str, **context: Any) -> str:
+    """One file of the project; runs of blank lines are closed up."""
+    text = environment().get_template(template).render(**context)
+    lines: list[str] = []
+    for line in text.splitlines():
+        line = line.rstrip()
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def render_layers(view: ModelView) -> str:
+    """The file of layer functions, with the runtime headers that they call."""
+    bodies = [render(f"kernels/{f.template}", k=f.context, f=f).rstrip() for f in view.functions]
+    return render("layers.c.j2", m=view, bodies=bodies, headers=needed_headers(bodies))

@@ -1,0 +1,64 @@
+"""Builds a generated project as a shared library for cffi."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from codegen.process import check_program, need_program
+from codegen.resources import resource_dir
+
+WARNINGS = (
+    "-std=c99",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Wcast-align",
+    "-Wundef",
+    "-Werror",
+)
+"""What every generated file compiles under without a word, with gcc and clang."""
+
+_TIMEOUT_S = 300.0
+
+
+def host_compiler() -> str:
+    """The C compiler to use: $CC, else cc."""
+    return os.environ.get("CC", "cc")
+
+
+def build_library(
+    project: Path,
+    manifest: Mapping[str, Any],
+    out: Path,
+    *,
+    trace: bool,
+    compiler: str | None = None,
+    flags: Sequence[str] = ("-O2",),
+) -> Path:
+    """The project, the shim and (with `trace`) the trace hook in one shared library in folder `out`."""
+    cc = need_program(compiler or host_compiler(), ("gcc", "libc6-dev"))
+    name = manifest["name"]
+    shim = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
+    library = out / f"lib{name}.so"
+    sources = [*sorted((project / "src").glob("*.c")), shim]
+    includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
+    defines = shim_defines(manifest, trace=trace)
+    argv = [cc, *WARNINGS, *flags, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
+    check_program([str(a) for a in argv], timeout_s=_TIMEOUT_S)
+    return library
+
+
+def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
+    """Macros that tell the C of runtime_c/host which network it drives."""
+    name = manifest["name"]
+    found = [f"-DLAM_HOST_NAME={name}", f"-DLAM_HOST_UPPER={name.upper()}", f'-DLAM_HOST_HEADER="{name}.h"']
+    if manifest["weights_file"]:
+        found.append("-DLAM_HOST_BLOB")
+    if trace:
+        found += [f"-D{name.upper()}_TRACE", "-DLAM_HOST_TRACE"]
+    return found

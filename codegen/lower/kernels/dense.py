@@ -1,0 +1,64 @@
+"""Dense layers and pointwise convolutions: y = requant(W x + b) per pixel, any run of pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.lower.kernels.common import RequantContext, is_wide, requant_context, requant_fields
+from codegen.lower.kernels.conv2d import bias_fields, conv_constants
+from codegen.ops import Conv2D, Dense
+
+
+@dataclass(frozen=True, slots=True)
+class DenseContext:
+    """Literals of one dense layer: n_in inputs, n_out outputs per pixel."""
+
+    x_t: str
+    w_t: str
+    y_t: str
+    acc_t: str
+    n_in: int
+    n_out: int
+    rq: RequantContext
+
+
+def _is_pointwise(op: Conv2D) -> bool:
+    return op.groups == 1 and all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
+
+
+def _accepts(node: NodeView, isa: str) -> bool:
+    op = node.op
+    served = isinstance(op, Dense) or (isinstance(op, Conv2D) and _is_pointwise(op))
+    return served and node.dynamic == (0,)
+
+
+def _context(node: NodeView) -> DenseContext:
+    op = node.op
+    assert isinstance(op, Dense | Conv2D)
+    x, w, _ = node.ins
+    wide = is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
+    return DenseContext(
+        x_t=x.dtype.ctype,
+        w_t=w.dtype.ctype,
+        y_t=node.outs[0].dtype.ctype,
+        acc_t="int64_t" if wide else "int32_t",
+        n_in=x.shape[-1],
+        n_out=w.shape[0],
+        rq=requant_context(op.requant, wide=wide),
+    )
+
+
+def _params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Dense | Conv2D)
+    weights, bias = conv_constants(node)
+    return (
+        *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
+        *requant_fields(op.requant),
+        Field("weights", weights.reshape(-1)),
+    )
+
+
+DENSE = Kernel("dense", "dense.c.j2", "pixels", _accepts, _context, _params)

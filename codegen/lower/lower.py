@@ -1,0 +1,179 @@
+"""Turns a Plan into calls of kernel functions on addressed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from codegen.ir.graph import Graph, Interface, Node
+from codegen.ir.op import WHOLE, NodeView, RowRule
+from codegen.ir.plan import Group, Plan
+from codegen.ir.program import (
+    Call,
+    ConstRow,
+    GroupProgram,
+    Kernel,
+    KernelFn,
+    Operand,
+    Params,
+    Port,
+    Program,
+    RowInput,
+    TracedTensor,
+)
+from codegen.ir.quant import DType
+from codegen.ir.shape import row_elements, row_pixels
+from codegen.lower.pack import ParamsPool
+
+
+def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
+    """Resolve the plan to C-level calls.  `kernels` is by node index."""
+    work = _Lowering(plan, kernels)
+    groups = tuple(work.group(g) for g in plan.groups)
+    graph = plan.graph
+    return Program(
+        name=graph.name,
+        arena_bytes=plan.arena_bytes,
+        arena_align=plan.arena_align,
+        inputs=tuple(work.port(i) for i in graph.inputs),
+        outputs=tuple(work.port(o) for o in graph.outputs),
+        functions=tuple(work.functions.values()),
+        groups=groups,
+        const_rows=tuple(ConstRow(*key, elements) for key, elements in sorted(work.const_rows.items(), key=_row_order)),
+        params=tuple(work.pool.placed),
+        params_bytes=work.pool.bytes,
+        tensors=_traced(plan),
+    )
+
+
+def _row_order(item: tuple[tuple[DType, int], int]) -> tuple[str, int]:
+    return item[0][0].value, item[0][1]
+
+
+@dataclass
+class _Lowering:
+    """What grows while calls are made: functions by content, parameters, padding rows."""
+
+    plan: Plan
+    kernels: Mapping[int, Kernel]
+    functions: dict[Any, KernelFn] = field(default_factory=dict)
+    pool: ParamsPool = field(default_factory=ParamsPool)
+    const_rows: dict[tuple[DType, int], int] = field(default_factory=dict)
+
+    @property
+    def graph(self) -> Graph:
+        return self.plan.graph
+
+    def group(self, group: Group) -> GroupProgram:
+        """The group's calls; a tensor made earlier in the group names its maker."""
+        makers: dict[str, int] = {}
+        calls: list[Call] = []
+        for index in group.nodes:
+            node = self.graph.nodes[index]
+            calls.append(self.call(index, node, group, makers))
+            makers.update({name: len(calls) - 1 for name in node.outputs})
+        return GroupProgram(tuple(calls))
+
+    def call(self, index: int, node: Node, group: Group, makers: Mapping[str, int]) -> Call:
+        """One layer."""
+        view = self.graph.view(node)
+        kernel = self.kernels[index]
+        inputs = tuple(
+            RowInput(self.operand(node.inputs[i]), self.rule(view, kernel, i), makers.get(node.inputs[i], -1))
+            for i in view.dynamic
+        )
+        outputs = tuple(self.operand(name) for name in node.outputs)
+        params = self.pool.place(node.name, kernel.params(view))
+        rows = _rows_per_call(kernel, inputs, outputs, single=len(group.nodes) == 1 and group.block == 0)
+        for item in inputs:
+            self.note_padding(item, outputs[0].rows)
+        return Call(
+            node=view,
+            fn=self.function(kernel, view, params),
+            inputs=inputs,
+            outputs=outputs,
+            params=params,
+            scratch_offset=self.plan.scratch.get(index),
+            rows_per_call=rows,
+            pixels_per_call=rows * row_pixels(view.outs[0].shape) if kernel.run == "pixels" else 0,
+        )
+
+    def rule(self, view: NodeView, kernel: Kernel, index: int) -> RowRule:
+        """How the kernel reads input `index`; a kernel that runs whole gets the first row of whole tensors."""
+        return WHOLE if kernel.run == "whole" else view.op.rows(index, view.ins, view.outs)
+
+    def operand(self, name: str) -> Operand:
+        """The tensor in the arena."""
+        place = self.plan.storage[name]
+        dtype = self.graph.type(name).dtype
+        return Operand(name, place.offset, place.rows, place.ring, place.row_bytes, dtype)
+
+    def function(self, kernel: Kernel, view: NodeView, params: Params | None) -> KernelFn:
+        """The function for this content, made once."""
+        context = kernel.context(view)
+        offsets = params.offsets if params else {}
+        in_dtype = view.ins[view.dynamic[0]].dtype
+        key = (kernel.name, context, tuple(offsets.items()), in_dtype, view.outs[0].dtype, len(view.outs))
+        if key not in self.functions:
+            dtypes = {f.name: DType.of(f.values).ctype for f in params.fields} if params else {}
+            self.functions[key] = KernelFn(
+                symbol=f"k{len(self.functions)}_{kernel.name}",
+                kernel=kernel,
+                context=context,
+                in_dtype=in_dtype,
+                out_dtype=view.outs[0].dtype,
+                outputs=len(view.outs),
+                offsets=offsets,
+                dtypes=dtypes,
+            )
+        return self.functions[key]
+
+    def note_padding(self, item: RowInput, out_rows: int) -> None:
+        """Ask for a padding row as long as this input's rows, when the rule reaches outside with a value."""
+        if item.rule.fill is None or not item.rule.leaves(item.operand.rows, out_rows):
+            return
+        key = (item.operand.dtype, item.rule.fill)
+        elements = item.operand.row_bytes // item.operand.dtype.bytes
+        self.const_rows[key] = max(self.const_rows.get(key, 0), elements)
+
+    def port(self, face: Interface) -> Port:
+        """One input or output at the C interface."""
+        kind = self.graph.type(face.value)
+        return Port(
+            name=face.name,
+            operand=self.operand(face.value),
+            shape=kind.shape,
+            dtype=kind.dtype,
+            scale=kind.quant.scale if kind.quant else None,
+            zero_point=kind.quant.zero_point if kind.quant else None,
+            model_shape=face.model_shape,
+            model_dtype=face.model_dtype,
+            perm=face.perm,
+        )
+
+
+def _rows_per_call(kernel: Kernel, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, single: bool) -> int:
+    """Output rows that one call makes: all when memory is one run on both sides, else one."""
+    rows = outputs[0].rows
+    if kernel.run == "whole":
+        return rows
+    in_one_run = all(i.rule.is_same and i.operand.ring == i.operand.rows == rows for i in inputs)
+    in_one_run = in_one_run and outputs[0].ring == rows
+    return rows if kernel.run == "pixels" and single and in_one_run else 1
+
+
+def _traced(plan: Plan) -> tuple[TracedTensor, ...]:
+    """The tensors that code writes, in the order they are written."""
+    graph = plan.graph
+    found: list[TracedTensor] = []
+    for group in plan.groups:
+        for index in group.nodes:
+            for name in graph.nodes[index].outputs:
+                value = graph.values[name]
+                kind = value.type
+                row_bytes = row_elements(kind.shape) * kind.dtype.bytes
+                found.append(
+                    TracedTensor(len(found), name, value.source, value.perm, kind.shape, kind.dtype, row_bytes)
+                )
+    return tuple(found)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Runs a network on samples that are compiled in, and prints for each sample the CRC-32 of every traced tensor and of
+ * every output.  For emulated boards and for sanitizer builds.  Compile with lam_board.h (or LAM_CHECK_STDIO) and
+ *
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DKWS_TRACE -DLAM_CHECK_TENSORS=17
+ *     [-DLAM_HOST_BLOB] [-DLAM_CHECK_DUMP=3]    also prints all bytes of tensor 3
+ *
+ * and a file that defines the samples:
+ *
+ *     const int32_t lam_check_samples, lam_check_inputs;
+ *     const uint32_t lam_check_input_bytes[], lam_check_output_bytes[]; const int32_t lam_check_outputs;
+ *     const uint8_t lam_check_data[];      all inputs of sample 0, then of sample 1, ...
+ */
+#include LAM_HOST_HEADER
+
+#include "lam_crc32.h"
+
+#ifdef LAM_CHECK_STDIO
+#include <stdio.h>
+#else
+#include "lam_board.h"
+#endif
+
+#define LAM_HOST_PASTE(a, b) a##b
+#define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
+#define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
+#define BIG(suffix) LAM_HOST_JOIN(LAM_HOST_UPPER, suffix)
+
+extern const int32_t lam_check_samples, lam_check_inputs, lam_check_outputs;
+extern const uint32_t lam_check_input_bytes[], lam_check_output_bytes[];
+extern const uint8_t lam_check_data[];
+#ifdef LAM_HOST_BLOB
+extern const uint8_t lam_check_weights[];
+extern const uint32_t lam_check_weights_bytes;
+#endif
+
+static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
+static uint32_t crcs[LAM_CHECK_TENSORS];
+
+static void print_text(const char *text)
+{
+#ifdef LAM_CHECK_STDIO
+    (void)fputs(text, stdout);
+#else
+    lam_board_puts(text);
+#endif
+}
+
+static void print_hex(const uint8_t *bytes, uint32_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    char pair[3];
+    pair[2] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        pair[0] = digits[bytes[i] >> 4];
+        pair[1] = digits[bytes[i] & 15];
+        print_text(pair);
+    }
+}
+
+static void print_word(const char *label, int32_t index, uint32_t value)
+{
+    const uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value};
+    const uint8_t number[2] = {(uint8_t)((uint32_t)index >> 8), (uint8_t)index};
+    print_text(label);
+    print_hex(number, 2);
+    print_text(" ");
+    print_hex(bytes, 4);
+    print_text("\n");
+}
+
+void NET(_trace)(const NET(_t) *net, int32_t tensor, int32_t row, int32_t col, const void *data, uint32_t bytes)
+{
+    LAM_UNUSED(net);
+    LAM_UNUSED(row);
+    LAM_UNUSED(col);
+    crcs[tensor] = lam_crc32(crcs[tensor], data, bytes);
+#ifdef LAM_CHECK_DUMP
+    if (tensor == LAM_CHECK_DUMP) {
+        print_hex((const uint8_t *)data, bytes);
+    }
+#endif
+}
+
+static int run_sample(NET(_t) *net, const uint8_t **data)
+{
+    for (int32_t i = 0; i < lam_check_inputs; i++) {
+        memcpy(NET(_input)(net, i), *data, lam_check_input_bytes[i]);
+        *data += lam_check_input_bytes[i];
+    }
+    memset(crcs, 0, sizeof(crcs));
+#ifdef LAM_CHECK_DUMP
+    print_text("d ");
+#endif
+    if (NET(_run)(net) != LAM_OK) {
+        return 1;
+    }
+#ifdef LAM_CHECK_DUMP
+    print_text("\n");
+#endif
+    for (int32_t t = 0; t < LAM_CHECK_TENSORS; t++) {
+        print_word("t ", t, crcs[t]);
+    }
+    for (int32_t i = 0; i < lam_check_outputs; i++) {
+        print_word("o ", i, lam_crc32(0, NET(_output)(net, i), lam_check_output_bytes[i]));
+    }
+    return 0;
+}
+
+int main(void)
+{
+    NET(_t) net;
+#ifdef LAM_HOST_BLOB
+    const NET(_memory) memory = BIG(_MEMORY)(arena, lam_check_weights, lam_check_weights_bytes);
+#else
+    const NET(_memory) memory = BIG(_MEMORY)(arena);
+#endif
+    const uint8_t *data = lam_check_data;
+    if (NET(_init)(&net, &memory) != LAM_OK) {
+        print_text("init failed\n");
+        return 2;
+    }
+    for (int32_t s = 0; s < lam_check_samples; s++) {
+        if (run_sample(&net, &data) != 0) {
+            print_text("run failed\n");
+            return 3;
+        }
+    }
+    print_text("end\n");
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
+ * traced rows.  Not part of a firmware.  Compile with
+ *
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ */
+#include LAM_HOST_HEADER
+
+#define LAM_HOST_PASTE(a, b) a##b
+#define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
+#define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
+
+size_t lam_host_net_bytes(void);
+int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
+void *lam_host_input(void *net, int32_t index);
+int lam_host_run(void *net);
+const void *lam_host_output(void *net, int32_t index);
+
+size_t lam_host_net_bytes(void)
+{
+    return sizeof(NET(_t));
+}
+
+int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes)
+{
+    NET(_memory) memory;
+    memory.arena = arena;
+    memory.arena_size = arena_bytes;
+#ifdef LAM_HOST_BLOB
+    memory.weights = weights;
+    memory.weights_size = weights_bytes;
+    memory.skip_crc = 0;
+#else
+    LAM_UNUSED(weights);
+    LAM_UNUSED(weights_bytes);
+#endif
+    return (int)NET(_init)((NET(_t) *)net, &memory);
+}
+
+void *lam_host_input(void *net, int32_t index)
+{
+    return NET(_input)((NET(_t) *)net, index);
+}
+
+int lam_host_run(void *net)
+{
+    return (int)NET(_run)((NET(_t) *)net);
+}
+
+const void *lam_host_output(void *net, int32_t index)
+{
+    return NET(_output)((const NET(_t) *)net, index);
+}
+
+#ifdef LAM_HOST_TRACE
+/* Where the rows of each tensor are collected, and how often each row was reported. */
+typedef struct lam_host_sink {
+    uint8_t *data;
+    uint8_t *seen;
+} lam_host_sink;
+
+void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes);
+
+static const lam_host_sink *trace_sinks;
+static const uint32_t *trace_row_bytes;
+
+void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes)
+{
+    trace_sinks = sinks;
+    trace_row_bytes = row_bytes;
+}
+
+void NET(_trace)(const NET(_t) *net, int32_t tensor, int32_t row, int32_t col, const void *data, uint32_t bytes)
+{
+    LAM_UNUSED(net);
+    if (trace_sinks != NULL) {
+        memcpy(trace_sinks[tensor].data + (size_t)row * trace_row_bytes[tensor] + (size_t)col, data, bytes);
+        if (trace_sinks[tensor].seen[row] < 255) {
+            trace_sinks[tensor].seen[row]++;
+        }
+    }
+}
+#endif

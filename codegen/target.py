@@ -27,7 +27,6 @@ CONSOLES = ("semihosting", "uart", "stdio")
 
 _ALIGNMENTS = tuple(1 << n for n in range(2, 13))
 _T = TypeVar("_T")
-
 RuleValue = bool | int | str | tuple[int | str, ...]
 
 

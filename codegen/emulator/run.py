@@ -20,7 +20,7 @@ class RunResult:
 
     `exit_code` is main's result, 99 after a fault (the console says which), negative when the emulator itself was
     ended by a signal.  `console` is what the program printed, `messages` what the emulator did.  `sections` has the
-    bytes of text, rodata, data and bss.
+    bytes of text, rodata, data and bss of the whole program: start-up code and what it uses of the C library included.
     """
 
     exit_code: int

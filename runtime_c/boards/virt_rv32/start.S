@@ -14,8 +14,8 @@ lam_reset:
     csrw mtvec, t0
 
     /* Physical memory protection (privileged specification, 3.7.1).  The first match rules; locked, so that machine
-     * mode obeys.  R 1, W 2, X 4, naturally aligned power of two 0x18, lock 0x80; an address is base / 4 with size / 8 - 1
-     * in its low bits. */
+     * mode obeys.  R 1, W 2, X 4, naturally aligned power of two 0x18, lock 0x80; an address is base / 4 with
+     * size / 8 - 1 in its low bits. */
     la t0, lam_stack_guard
     srli t0, t0, 2
     ori t0, t0, 0x1ff

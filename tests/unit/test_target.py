@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from codegen import target as target_module
+from codegen.errors import CompileError, TargetFileBroken, TargetUnknown
+from codegen.ir.quant import MODES, DType
+from codegen.resources import resource_dir
+from codegen.target import list_targets, load_target
+
+GOOD = """\
+name = "mine"
+description = "a chip of mine"
+isa = "c99"
+byte_order = "little"
+word_bits = 32
+has_fpu = false
+requant_modes = ["single", "double"]
+dtypes = ["s8", "s32"]
+
+[[memories]]
+name = "sram"
+kind = "ram"
+bytes = 65536
+source = "datasheet, section 2"
+
+[toolchain]
+cc = "my-gcc"
+size = "my-size"
+
+[board]
+emulator = ["my-emulator", "-kernel", "{elf}"]
+startup = ["common.c"]
+console = "uart"
+ram_bytes = 65536
+"""
+
+BAD = {
+    "unknown key": ("isa =", "issa = 1\nisa =", "LAM-TARGET-003", "issa"),
+    "unknown key of a memory": ('kind = "ram"', 'kind = "ram"\nspeed = 3', "LAM-TARGET-003", "memories[0].speed"),
+    "unknown key of the toolchain": ('cc = "my-gcc"', 'cc = "my-gcc"\nccflags = []', "LAM-TARGET-003", "cflags"),
+    "unknown key of the board": ('console = "uart"', 'console = "uart"\nbaud = 9600', "LAM-TARGET-003", "board.baud"),
+    "missing key": ("word_bits = 32\n", "", "LAM-TARGET-004", "word_bits"),
+    "missing memories": ("[[memories]]", "[[rules.memories]]", "LAM-TARGET-004", "memories"),
+    "missing source of a number": ('source = "datasheet, section 2"\n', "", "LAM-TARGET-004", "memories[0].source"),
+    "missing compiler": ('cc = "my-gcc"\n', "", "LAM-TARGET-004", "toolchain.cc"),
+    "board without toolchain": ('[toolchain]\ncc = "my-gcc"\nsize = "my-size"\n', "", "LAM-TARGET-004", "toolchain"),
+    "text for a number": ("word_bits = 32", 'word_bits = "32"', "LAM-TARGET-005", "word_bits"),
+    "true for a number": ("word_bits = 32", "word_bits = true", "LAM-TARGET-005", "word_bits"),
+    "number for a text": ('name = "mine"', "name = 5", "LAM-TARGET-005", "name"),
+    "number for a flag": ("has_fpu = false", "has_fpu = 0", "LAM-TARGET-005", "has_fpu"),
+    "text for a list": ('dtypes = ["s8", "s32"]', 'dtypes = "s8"', "LAM-TARGET-005", "dtypes"),
+    "numbers in a list of texts": ('startup = ["common.c"]', "startup = [1]", "LAM-TARGET-005", "board.startup"),
+    "table for a list of tables": ("[[memories]]", "[memories]", "LAM-TARGET-005", "memories"),
+    "text for a table": ("isa =", 'rules = "none"\nisa =', "LAM-TARGET-005", "rules"),
+    "memory of no size": ("bytes = 65536\nsource", "bytes = 0\nsource", "LAM-TARGET-005", "memories[0].bytes"),
+    "memory of negative size": ("bytes = 65536\nsource", "bytes = -1\nsource", "LAM-TARGET-005", "memories[0].bytes"),
+    "board without memory": ("ram_bytes = 65536", "ram_bytes = 0", "LAM-TARGET-005", "board.ram_bytes"),
+    "byte order nobody has": ('"little"', '"middle"', "LAM-TARGET-005", "byte_order"),
+    "word of 31 bits": ("word_bits = 32", "word_bits = 31", "LAM-TARGET-005", "word_bits"),
+    "unknown instruction set": ('isa = "c99"', 'isa = "c98"', "LAM-TARGET-005", "isa"),
+    "unknown element type": ('["s8", "s32"]', '["s8", "s33"]', "LAM-TARGET-005", "dtypes"),
+    "no element type": ('["s8", "s32"]', "[]", "LAM-TARGET-005", "dtypes"),
+    "element type said twice": ('["s8", "s32"]', '["s8", "s8"]', "LAM-TARGET-005", "dtypes"),
+    "default mode not offered": (
+        "dtypes =",
+        'requant_default = "float"\ndtypes =',
+        "LAM-TARGET-005",
+        "requant_default",
+    ),
+    "alignment of 12": ("isa =", "arena_align = 12\nisa =", "LAM-TARGET-005", "arena_align"),
+    "no working memory": ('kind = "ram"', 'kind = "flash"', "LAM-TARGET-005", "memories"),
+    "name with a slash": ('name = "mine"', 'name = "../mine"', "LAM-TARGET-005", "name"),
+    "emulator without program": ('"{elf}"', '"elf"', "LAM-TARGET-005", "board.emulator"),
+    "rule that is a fraction": ("[board]", "[rules.Conv2d]\nmax = 1.5\n[board]", "LAM-TARGET-005", "rules.Conv2d.max"),
+    "no TOML": ("isa =", "isa", "LAM-TARGET-002", "line 3"),
+}
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", list_targets())
+def test_every_shipped_target_loads_under_its_own_name(name: str) -> None:
+    target = load_target(name)
+    assert target.name == name
+    assert target.requant_default == "single"
+    assert target.ram_bytes is None or target.ram_bytes > 0
+    assert set(target.requant_modes) <= set(MODES)
+    assert target.has_fpu or "float" not in target.requant_modes
+
+
+def test_the_promised_targets_are_shipped() -> None:
+    assert {"host", "generic", "cortex-m4", "cortex-m0plus", "rv32imc", "ppc32"} <= set(list_targets())
+
+
+@pytest.mark.parametrize("name", list_targets())
+def test_every_file_a_board_names_exists(name: str) -> None:
+    board = load_target(name).board
+    for path in (*board.startup, *filter(None, [board.linker_script])) if board else ():
+        assert (resource_dir("runtime_c") / "boards" / path).is_file(), path
+
+
+@pytest.mark.parametrize("name", list_targets())
+def test_a_target_with_an_fpu_forbids_the_compiler_to_fuse(name: str) -> None:
+    target = load_target(name)
+    if target.toolchain and target.has_fpu:
+        assert "-ffp-contract=off" in target.toolchain.cflags
+
+
+def test_only_the_big_endian_target_is_big_endian() -> None:
+    assert [n for n in list_targets() if load_target(n).byte_order == "big"] == ["ppc32"]
+
+
+def test_a_target_speaks_of_the_types_and_modes_that_graphs_have() -> None:
+    assert set(target_module.DTYPES) == {d.value for d in DType}
+    assert set(target_module.REQUANT_MODES) == set(MODES)
+
+
+def test_memories_are_those_of_the_datasheet() -> None:
+    assert (load_target("cortex-m4").ram_bytes, load_target("cortex-m4").flash_bytes) == (640 << 10, 2 << 20)
+    assert load_target("host").ram_bytes is None
+
+
+def test_a_users_own_file_loads_by_its_path(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    target = load_target(path)
+    assert target == load_target(str(path))
+    assert (target.arena_align, target.weights_align, target.requant_default) == (16, 16, "single")
+    assert target.toolchain is not None
+    assert target.toolchain.cflags == ()
+    assert target.memory("flash") is None
+
+
+def test_the_file_shown_in_the_readme_loads(tmp_path: Path) -> None:
+    text = (resource_dir("targets") / "README.md").read_text(encoding="utf-8")
+    example = text.split("```toml\n", 1)[1].split("```", 1)[0]
+    assert load_target(write(tmp_path, example)).flash_bytes == 1 << 20
+
+
+def test_rules_and_unsupported_operators_are_read(tmp_path: Path) -> None:
+    extra = "[rules.Conv2d]\nkernel_max = 11\ndilated = false\nsizes = [1, 3]\n"
+    target = load_target(write(tmp_path, 'unsupported = ["Softmax"]\n' + GOOD + extra))
+    assert target.rules == {"Conv2d": {"kernel_max": 11, "dilated": False, "sizes": (1, 3)}}
+    assert target.unsupported == ("Softmax",)
+
+
+def test_a_target_is_frozen_and_hashable(tmp_path: Path) -> None:
+    target = load_target(write(tmp_path, GOOD + "[rules.Conv2d]\nkernel_max = 11\n"))
+    assert hash(target) == hash(load_target(write(tmp_path, GOOD + "[rules.Conv2d]\nkernel_max = 11\n")))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        target.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_refused_with_an_id_and_its_place(case: str, tmp_path: Path) -> None:
+    old, new, code, place = BAD[case]
+    assert old in GOOD
+    with pytest.raises(CompileError) as caught:
+        load_target(write(tmp_path, GOOD.replace(old, new, 1)))
+    assert caught.value.code == code
+    assert place in str(caught.value)
+    assert "mine.toml" in caught.value.where
+
+
+def test_a_misspelt_key_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="did you mean requant_modes"):
+        load_target(write(tmp_path, GOOD.replace("requant_modes", "requant_mode")))
+
+
+def test_an_unknown_name_lists_the_known_ones_and_the_closest() -> None:
+    with pytest.raises(TargetUnknown, match=r"LAM-TARGET-001 .*did you mean cortex-m4\?.*rv32imc"):
+        load_target("cortex-m5")
+
+
+@pytest.mark.parametrize("name", ["../targets/host", "", "host.tom", "/etc/passwd"])
+def test_a_name_never_reaches_outside_the_shipped_targets(name: str) -> None:
+    with pytest.raises(TargetUnknown):
+        load_target(name)
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TargetFileBroken, match="LAM-TARGET-002"):
+        load_target(tmp_path / "absent.toml")
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes(b'name = "\xe9"\n')
+    with pytest.raises(TargetFileBroken, match="cannot be read"):
+        load_target(latin)

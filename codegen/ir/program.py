@@ -31,6 +31,11 @@ class Field:
     name: str
     values: Array
 
+    @property
+    def ctype(self) -> str:
+        """The C99 type of one element."""
+        return "float" if self.values.dtype.kind == "f" else f"{self.values.dtype.name}_t"
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:

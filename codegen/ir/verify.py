@@ -17,6 +17,7 @@ from codegen.ir.plan import Plan, Storage
 from codegen.ir.program import Call, Operand, Params, Program
 from codegen.ir.quant import DType
 from codegen.ir.shape import row_count, row_elements
+from codegen.ir.text import type_text
 
 
 class IrError(AssertionError):
@@ -41,7 +42,7 @@ def verify_graph(graph: Graph) -> None:
         _hold(value.name == name, f"value {value.name!r} is stored as {name!r}")
         if value.data is not None:
             fits = value.data.shape == value.type.shape and value.data.dtype == value.type.dtype.numpy
-            _hold(fits, f"constant {name!r} is {value.data.dtype}{value.data.shape}, declared {value.type}")
+            _hold(fits, f"constant {name!r} is {value.data.dtype}{value.data.shape}, declared {type_text(value.type)}")
     _unique("node", (node.name for node in graph.nodes))
     _unique("input", (face.name for face in graph.inputs))
     _unique("output", (face.name for face in graph.outputs))
@@ -81,7 +82,8 @@ def _verify_types(graph: Graph, node: Node) -> None:
         inferred = node.op.infer(tuple(graph.type(name) for name in node.inputs))
     except CompileError as error:
         raise IrError(f"node {node.name!r}: {error}") from error
-    _hold(inferred == declared, f"node {node.name!r} makes {inferred}, declared {declared}")
+    made, said = (", ".join(map(type_text, kinds)) for kinds in (inferred, declared))
+    _hold(inferred == declared, f"node {node.name!r} makes {made}, declared {said}")
 
 
 # Plan
@@ -98,9 +100,9 @@ def verify_plan(plan: Plan) -> None:
     """
     verify_graph(plan.graph)
     _verify_order(plan)
-    live = _Liveness.of(plan)
     computed = {name for name, value in plan.graph.values.items() if not value.is_const}
     _hold(set(plan.storage) == computed, f"places without tensors, or tensors without: {set(plan.storage) ^ computed}")
+    live = _Liveness.of(plan)
     for name, place in plan.storage.items():
         _verify_place(plan, name, place)
         if live.first[name] != live.last[name]:
@@ -313,6 +315,6 @@ def _verify_params(program: Program) -> None:
 
 def _verify_fields(params: Params) -> None:
     for item in params.fields:
-        offset, size = params.offsets[item.name], DType.of(item.values).bytes
+        offset, size = params.offsets[item.name], item.values.itemsize
         _hold((params.offset + offset) % size == 0, f"field {item.name!r} of {params.name!r} lies unaligned")
         _hold(0 <= offset <= offset + item.values.nbytes <= params.bytes, f"field {item.name!r} leaves {params.name!r}")

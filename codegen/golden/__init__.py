@@ -1,0 +1,1 @@
+"""The golden model: the numpy reference that defines every result."""

@@ -1,0 +1,92 @@
+"""The border of a network: the model's own arrays to the network's tensors and back.
+
+Data enters and leaves in the model's layout and type.  Inside, images are NHWC and quantized; the conversion is
+QuantizeLinear's and DequantizeLinear's rule, and a transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen import fixedpoint
+from codegen.errors import FeedNotFinite, FeedShapeWrong, FeedTypeWrong, FeedUnknown
+from codegen.ir.graph import Graph, Interface
+from codegen.ir.quant import Array, DType, Quant
+
+
+@dataclass(frozen=True, slots=True)
+class PortSpec:
+    """One input or output: the model's tensor `name`, and what the network holds instead."""
+
+    name: str
+    value: str
+    shape: tuple[int, ...]
+    dtype: DType
+    quant: Quant | None
+    model_shape: tuple[int, ...]
+    model_dtype: str
+    perm: tuple[int, ...] | None
+
+    @staticmethod
+    def of(graph: Graph, face: Interface) -> PortSpec:
+        """The port of a graph's interface."""
+        kind = graph.type(face.value)
+        return PortSpec(
+            face.name, face.value, kind.shape, kind.dtype, kind.quant, face.model_shape, face.model_dtype, face.perm
+        )
+
+    @staticmethod
+    def read(record: Mapping[str, Any]) -> PortSpec:
+        """The port of a manifest's record."""
+        quant = None if record["scale"] is None else Quant(record["scale"], record["zero_point"])
+        return PortSpec(
+            name=record["name"],
+            value=record["tensor"],
+            shape=tuple(record["shape"]),
+            dtype=DType(record["dtype"]),
+            quant=quant,
+            model_shape=tuple(record["model_shape"]),
+            model_dtype=record["model_dtype"],
+            perm=None if record["perm"] is None else tuple(record["perm"]),
+        )
+
+    def to_network(self, array: Array) -> Array:
+        """One sample in the model's shape and type, as the network takes it; LAM-GOLDEN-002 to -004 when it does not fit."""
+        if array.shape != self.model_shape:
+            raise FeedShapeWrong(f"has shape {list(array.shape)}, the model has {list(self.model_shape)}", where=self.name)
+        if str(array.dtype) != self.model_dtype:
+            raise FeedTypeWrong(f"is {array.dtype}, the model has {self.model_dtype}", where=self.name)
+        if self.model_dtype == "float32" and not self.dtype.is_float:
+            if not np.isfinite(array).all():
+                raise FeedNotFinite("holds NaN or infinity", where=self.name)
+            assert self.quant is not None
+            low, high = self.dtype.low, self.dtype.high
+            wide = fixedpoint.quantize_linear(array, self.quant.scale, self.quant.zero_point, low, high)
+            array = wide.astype(self.dtype.numpy)
+        return np.ascontiguousarray(array if self.perm is None else array.transpose(self.perm))
+
+    def to_model(self, array: Array) -> Array:
+        """One result of the network in the model's own shape and type."""
+        if self.perm is not None:
+            array = array.transpose(np.argsort(self.perm))
+        if self.model_dtype == "float32" and not self.dtype.is_float:
+            assert self.quant is not None
+            array = fixedpoint.dequantize_linear(array, self.quant.scale, self.quant.zero_point)
+        return np.ascontiguousarray(array).reshape(self.model_shape)
+
+
+def graph_ports(graph: Graph) -> tuple[tuple[PortSpec, ...], tuple[PortSpec, ...]]:
+    """Inputs and outputs of a graph."""
+    return tuple(PortSpec.of(graph, i) for i in graph.inputs), tuple(PortSpec.of(graph, o) for o in graph.outputs)
+
+
+def network_feeds(ports: Sequence[PortSpec], sample: Mapping[str, Array]) -> dict[str, Array]:
+    """One sample by the model's input names, as feeds by network tensor; LAM-GOLDEN-001 for a missing name."""
+    missing = [p.name for p in ports if p.name not in sample]
+    if missing:
+        raise FeedUnknown(f"no array for this input; there are {', '.join(sample) or 'none'}", where=missing[0])
+    return {p.value: p.to_network(sample[p.name]) for p in ports}

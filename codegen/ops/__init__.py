@@ -1,0 +1,92 @@
+"""Operators: one file per family, each answering the questions of `ir.op.Op`."""
+
+from codegen.ir.op import Op
+from codegen.ops.accumulator import accumulator_bound, needs_int64
+from codegen.ops.add import Add
+from codegen.ops.average_pool import AveragePool2D, GlobalAveragePool
+from codegen.ops.clamp import Clamp
+from codegen.ops.concat import Concat
+from codegen.ops.conv2d import Conv2D
+from codegen.ops.dense import Dense, MatMul
+from codegen.ops.depth_to_space import DepthToSpace, SpaceToDepth
+from codegen.ops.functions import FUNCTIONS
+from codegen.ops.limits import broken_limits, check_limits
+from codegen.ops.lut import Lut
+from codegen.ops.max_pool import MaxPool2D
+from codegen.ops.mul import Mul
+from codegen.ops.pad import Pad
+from codegen.ops.quantize import Dequantize, Quantize, Rescale
+from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
+from codegen.ops.reshape import Broadcast, Reshape
+from codegen.ops.resize import ResizeBilinear, ResizeNearest
+from codegen.ops.slice import Gather, Slice
+from codegen.ops.softmax import Softmax
+from codegen.ops.transpose import Transpose
+from codegen.ops.unary import requantize_table, unary_table
+
+OPS: tuple[type[Op], ...] = (
+    Conv2D,
+    Dense,
+    MatMul,
+    Add,
+    Mul,
+    MaxPool2D,
+    AveragePool2D,
+    GlobalAveragePool,
+    Lut,
+    Clamp,
+    Softmax,
+    Concat,
+    Reshape,
+    Transpose,
+    Slice,
+    Gather,
+    Pad,
+    DepthToSpace,
+    SpaceToDepth,
+    ResizeNearest,
+    ResizeBilinear,
+    Broadcast,
+    Quantize,
+    Dequantize,
+    Rescale,
+)
+
+__all__ = [
+    "FUNCTIONS",
+    "OPS",
+    "Add",
+    "AveragePool2D",
+    "Broadcast",
+    "Clamp",
+    "Concat",
+    "Conv2D",
+    "Dense",
+    "DepthToSpace",
+    "Dequantize",
+    "Gather",
+    "GlobalAveragePool",
+    "Lut",
+    "MatMul",
+    "MaxPool2D",
+    "Mul",
+    "Pad",
+    "Quantize",
+    "Rescale",
+    "Reshape",
+    "ResizeBilinear",
+    "ResizeNearest",
+    "Slice",
+    "Softmax",
+    "SpaceToDepth",
+    "Transpose",
+    "accumulator_bound",
+    "activation_bounds",
+    "apply_requant",
+    "broken_limits",
+    "check_limits",
+    "make_requant",
+    "needs_int64",
+    "requantize_table",
+    "unary_table",
+]

@@ -1,0 +1,122 @@
+"""Add and subtract: y = a + sign * b in real numbers, broadcast as numpy does.
+
+a, b: s8 or u8 -> y: s8 or u8.  qa = a - za, qb = b - zb; the clamp is to low .. high.
+
+    single   y = clamp(zy + ((Ma * qa + sign * Mb * qb + 2^(s-1)) >> s)) in int32, one rounding, half up.
+             Ma, Mb = floor(factor * 2^s + 0.5), the factors being float64(sa) / float64(sy) and float64(sb) /
+             float64(sy); the larger one has 21 bits, which fixes s in 1 .. 31.  |sum| < 510 * 2^21 + 2^30 < 2^31.
+             Where s would pass 31 both factors are below 2^-11 and the sum below one half: Ma = Mb = 0, s = 1.
+    double   TFLite: both inputs are shifted left by 20 and scaled by float64(scale) / (2 * max scale) with two
+             roundings, added, and scaled by 2 * max scale / (2^20 * sy) with two roundings.
+    float    y = zy + rint(clamp((fa[a] + sign * fb[b]) / sy)): fa and fb are the float32 products q * scale; one
+             float32 sum, one float32 division, half to even.  Equal to ONNX DequantizeLinear, Add, QuantizeLinear.
+
+Sources: docs/quantization.md; tensorflow/lite/kernels/internal/reference/integer_ops/add.h and kernels/add.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from codegen import fixedpoint
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
+from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
+
+BITS = 21
+LEFT_SHIFT = 20
+Scaling = tuple[int, int]
+"""A multiplier and TFLite's exponent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Sum, or difference when `sign` is -1."""
+
+    a: Quant
+    b: Quant
+    y_quant: Quant
+    y_dtype: DType
+    low: int
+    high: int
+    mode: Mode
+    sign: int = 1
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-410", 0, "the first input", EIGHT_BIT),
+        types_among("LAM-OPS-411", 1, "the second input", EIGHT_BIT),
+        limit(
+            "LAM-OPS-412",
+            "the inputs' scales must be below 2^19 times the output's",
+            lambda op, ins: max(op.a.scale, op.b.scale) / op.y_quant.scale < 2.0**19,
+        ),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        return (broadcast_type(self, ins, self.y_dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        sums = {"single": self._single, "double": self._double, "float": self._float}[self.mode]
+        return (sums(ins[0], ins[1]).astype(self.y_dtype.numpy),)
+
+    rows = broadcast_rows
+    macs = no_macs
+    in_place = in_place_when_equal
+
+    def _single(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
+        ma, mb, shift = shared_shift(self.a, self.b, self.y_quant)
+        qa, qb = a.astype(np.int64) - self.a.zero_point, b.astype(np.int64) - self.b.zero_point
+        acc = (ma * qa + self.sign * mb * qb + (1 << (shift - 1))) >> shift
+        return fixedpoint.saturate(acc + self.y_quant.zero_point, self.low, self.high)
+
+    def _double(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
+        scale_a, scale_b, scale_y = tflite_scalings(self.a, self.b, self.y_quant)
+        acc = scaled_input(a, self.a, scale_a) + self.sign * scaled_input(b, self.b, scale_b)
+        return fixedpoint.requantize_double(acc, *scale_y, self.y_quant.zero_point, self.low, self.high)
+
+    def _float(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
+        fa = fixedpoint.dequantize_linear(a, self.a.scale, self.a.zero_point)
+        fb = fixedpoint.dequantize_linear(b, self.b.scale, self.b.zero_point)
+        total = fa + fb if self.sign > 0 else fa - fb
+        return fixedpoint.quantize_linear(total, self.y_quant.scale, self.y_quant.zero_point, self.low, self.high)
+
+
+def shared_shift(a: Quant, b: Quant, y: Quant) -> tuple[int, int, int]:
+    """Ma, Mb and s of mode `single`."""
+    factors = np.array([a.scale, b.scale]) / np.float64(y.scale)
+    shift = BITS - int(np.frexp(factors.max())[1])
+    if np.floor(factors.max() * 2.0**shift + 0.5) == 1 << BITS:
+        shift -= 1
+    if shift > 31:
+        return 0, 0, 1
+    ma, mb = (int(np.floor(f * 2.0**shift + 0.5)) for f in factors)
+    return ma, mb, shift
+
+
+def tflite_scalings(a: Quant, b: Quant, y: Quant) -> tuple[Scaling, Scaling, Scaling]:
+    """Multiplier and exponent of a, b and the output in mode `double`."""
+    twice = 2.0 * max(a.scale, b.scale)
+    factors = (a.scale / twice, b.scale / twice, twice / ((1 << LEFT_SHIFT) * y.scale))
+    pairs = [fixedpoint.quantize_multiplier_double(factor) for factor in factors]
+    first, second, third = ((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
+    return first, second, third
+
+
+def scaled_input(q: Array, x: Quant, scaling: Scaling) -> npt.NDArray[np.int64]:
+    """One input shifted left by 20 and scaled, in mode `double`."""
+    shifted = (q.astype(np.int64) - x.zero_point) << LEFT_SHIFT
+    bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
+    return fixedpoint.requantize_double(shifted, *scaling, 0, *bounds)
+
+
+def dequantized_table(x: Quant, dtype: DType) -> npt.NDArray[np.float32]:
+    """The 256 real values of an 8-bit type, lowest first: fa and fb of mode `float`."""
+    return fixedpoint.dequantize_linear(np.arange(dtype.low, dtype.high + 1), x.scale, x.zero_point)

@@ -1,0 +1,48 @@
+"""Averages: a sum of centred integers, divided and requantized.  Shared by pooling and bilinear resizing.
+
+acc is an exact sum of (x - zx), `divisor` a whole number (taps, or the sum of integer weights).
+
+    single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up
+    double   the same factor by TFLite's MultiplyByQuantizedMultiplier
+    float    y = zy + rint(clamp(((float32(acc) * sx) / float32(divisor)) / sy)): one float32 product and two float32
+             divisions, in that order, each rounded; half to even.  Nearest to ONNX Runtime's float kernel between
+             DequantizeLinear and QuantizeLinear, and equal to it where its float32 sum is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen import fixedpoint
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant
+from codegen.ops.requantize import apply_requant, requant_by_factor
+
+
+@dataclass(frozen=True, slots=True)
+class Averaging:
+    """From what, to what, and how an average is requantized."""
+
+    x_quant: Quant
+    y_quant: Quant
+    y_dtype: DType
+    low: int
+    high: int
+    mode: Mode
+
+
+def average_requant(how: Averaging, divisor: int) -> Requant:
+    """The Requant of modes single and double for one divisor."""
+    factor = np.float64(how.x_quant.scale) / (np.float64(how.y_quant.scale) * divisor)
+    return requant_by_factor(how.mode, np.asarray(factor), how.y_quant, (how.low, how.high))
+
+
+def averaged(how: Averaging, acc: Array, divisor: int) -> Array:
+    """The outputs for exact sums that share one divisor."""
+    if how.mode != "float":
+        return apply_requant(average_requant(how, divisor), acc, how.y_dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        real = acc.astype(np.float32) * np.float32(how.x_quant.scale) / np.float32(divisor)
+    y = how.y_quant
+    return fixedpoint.quantize_linear(real, y.scale, y.zero_point, how.low, how.high).astype(how.y_dtype.numpy)

@@ -1,0 +1,115 @@
+"""Dense and MatMul: matrix products with constant and with computed right side.
+
+Dense   x: s8, u8 or s16[..., K];  w: s8 or s16[O, K], zero point already subtracted;  b: s32[O]  ->  y: [..., O]
+
+    acc = b[o] + sum_k (x[k] - zx) * w[o, k]                                       exact
+
+MatMul  a: [..., M, K];  b: [..., K, N], equal leading axes  ->  y: [..., M, N]
+
+    acc = sum_k (a[m, k] - za) * (b[k, n] - zb)                                    exact
+
+    y   = requantized acc (ops/requantize.py: single, double or float), or acc itself as s32 without `requant`
+
+Sources: ONNX Gemm, QLinearMatMul, MatMulInteger (onnx/docs/Operators.md); TFLite reference_integer_ops/
+fully_connected.h, of the reference kernels that round twice, for `double`; ONNX Runtime's quantize_linear_matmul.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
+from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
+from codegen.ops.accumulator import exact_matmul
+from codegen.ops.answers import Types, never_in_place, same_row
+from codegen.ops.limits import EIGHT_BIT, require, types_among
+from codegen.ops.requantize import apply_requant
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """A fully connected layer over the last axis, requantized."""
+
+    x_zero_point: int
+    requant: Requant | None
+    y_dtype: DType
+    y_quant: Quant | None
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-405", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        types_among("LAM-OPS-406", 1, "the weights", (DType.S8, DType.S16)),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        require(len(ins) == 3, self, f"takes x, w and b, got {len(ins)} inputs")
+        x, w, b = ins
+        fits = len(w.shape) == 2 and len(x.shape) >= 1 and x.shape[-1] == w.shape[1]
+        require(fits, self, f"input {list(x.shape)} does not match weights {list(w.shape)}")
+        require(b.shape == w.shape[:1] and b.dtype is DType.S32, self, "the bias must be s32, one per output")
+        dtype = DType.S32 if self.requant is None else self.y_dtype
+        return (TensorType((*x.shape[:-1], w.shape[0]), dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        x, w, b = ins
+        points = x.reshape(-1, x.shape[-1]).astype(np.int64) - self.x_zero_point
+        acc = (exact_matmul(points, w.T) + b).reshape(*x.shape[:-1], len(w))
+        return (_finish(acc, self.requant, self.y_dtype),)
+
+    def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
+        """Row by row."""
+        return SAME_ROW if index == 0 else WHOLE
+
+    def macs(self, ins: Types, outs: Types) -> int:
+        """One per output and input of the layer."""
+        return outs[0].elements * ins[1].shape[1]
+
+    in_place = never_in_place
+
+
+@dataclass(frozen=True, slots=True)
+class MatMul:
+    """The product of two computed matrices, requantized."""
+
+    a_zero_point: int
+    b_zero_point: int
+    requant: Requant | None
+    y_dtype: DType
+    y_quant: Quant | None
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-407", 0, "the left side", EIGHT_BIT),
+        types_among("LAM-OPS-408", 1, "the right side", EIGHT_BIT),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        require(len(ins) == 2, self, f"takes a and b, got {len(ins)} inputs")
+        a, b = (t.shape for t in ins)
+        fits = len(a) == len(b) >= 2 and a[:-2] == b[:-2] and a[-1] == b[-2]
+        require(fits, self, f"{list(a)} cannot be multiplied by {list(b)}")
+        dtype = DType.S32 if self.requant is None else self.y_dtype
+        return (TensorType((*a[:-1], b[-1]), dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        a, b = ins
+        acc = exact_matmul(a.astype(np.int64) - self.a_zero_point, b.astype(np.int64) - self.b_zero_point)
+        return (_finish(acc, self.requant, self.y_dtype),)
+
+    rows = same_row
+
+    def macs(self, ins: Types, outs: Types) -> int:
+        """One per output and inner index."""
+        return outs[0].elements * ins[0].shape[-1]
+
+    in_place = never_in_place
+
+
+def _finish(acc: Array, requant: Requant | None, dtype: DType) -> Array:
+    return acc.astype(np.int32) if requant is None else apply_requant(requant, acc, dtype)

@@ -1,0 +1,53 @@
+"""Mul: the product of two tensors, broadcast as numpy does.
+
+a, b: s8 or u8 -> y: s8 or u8.
+
+    acc = (a - za) * (b - zb)                                        exact, |acc| <= 255^2
+    y   = requantized acc by sa * sb / sy, one factor for the tensor (ops/requantize.py: single, double or float)
+
+Sources: TFLite reference/integer_ops/mul.h for `double`; ONNX Runtime's QLinearMul (qladd.cc) for `float`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
+from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
+from codegen.ops.requantize import apply_requant
+
+
+@dataclass(frozen=True, slots=True)
+class Mul:
+    """Product, requantized."""
+
+    a_zero_point: int
+    b_zero_point: int
+    requant: Requant
+    y_dtype: DType
+    y_quant: Quant | None
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-413", 0, "the first input", EIGHT_BIT),
+        types_among("LAM-OPS-414", 1, "the second input", EIGHT_BIT),
+        limit("LAM-OPS-415", "the scale must be one for the tensor", lambda op, ins: not op.requant.per_channel),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        return (broadcast_type(self, ins, self.y_dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        a, b = ins[0].astype(np.int32) - self.a_zero_point, ins[1].astype(np.int32) - self.b_zero_point
+        return (apply_requant(self.requant, np.asarray(a * b), self.y_dtype),)
+
+    rows = broadcast_rows
+    macs = no_macs
+    in_place = in_place_when_equal

@@ -1,0 +1,98 @@
+"""Quantize, Dequantize and Rescale: between real numbers and integers, and from sums to activations.
+
+Quantize    f32 -> integer: y = saturate(rint(x / sy) + zy), float32, half to even; NaN becomes the lowest value
+Dequantize  integer -> f32: y = float32(q - zx) * sx, one float32 product
+Rescale     s32 -> s8 or u8: y = requantized x (ops/requantize.py: single, double or float), per tensor or last axis
+
+Quantize and Dequantize have one definition in every mode: ONNX QuantizeLinear and DequantizeLinear
+(onnx/docs/Operators.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from codegen import fixedpoint
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
+from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
+from codegen.ops.requantize import apply_requant
+
+
+@dataclass(frozen=True, slots=True)
+class Quantize:
+    """Real numbers to integers."""
+
+    y_dtype: DType
+    y_quant: Quant
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-440", 0, "the input", (DType.F32,)),
+        limit("LAM-OPS-441", "the output must be s8, u8 or s16", lambda op, ins: op.y_dtype in (*EIGHT_BIT, DType.S16)),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        return (TensorType(only_input(self, ins).shape, self.y_dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        y, dtype = self.y_quant, self.y_dtype
+        return (fixedpoint.quantize_linear(ins[0], y.scale, y.zero_point, dtype.low, dtype.high).astype(dtype.numpy),)
+
+    rows = same_row
+    macs = no_macs
+    in_place = in_place_when_equal
+
+
+@dataclass(frozen=True, slots=True)
+class Dequantize:
+    """Integers to real numbers."""
+
+    x_quant: Quant
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-442", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        return (TensorType(only_input(self, ins).shape, DType.F32),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        return (fixedpoint.dequantize_linear(ins[0], self.x_quant.scale, self.x_quant.zero_point),)
+
+    rows = same_row
+    macs = no_macs
+    in_place = in_place_when_equal
+
+
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """Sums to activations."""
+
+    requant: Requant
+    y_dtype: DType
+    y_quant: Quant | None
+
+    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-443", 0, "the input", (DType.S32,)),)
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        x = only_input(self, ins)
+        factors = max(len(self.requant.multiplier), len(self.requant.scale))
+        fits = factors == 1 or (len(x.shape) > 0 and factors == x.shape[-1])
+        require(fits, self, f"{factors} factors do not match the last axis of {list(x.shape)}")
+        return (TensorType(x.shape, self.y_dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        return (apply_requant(self.requant, ins[0], self.y_dtype),)
+
+    rows = same_row
+    macs = no_macs
+    in_place = in_place_when_equal

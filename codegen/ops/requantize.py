@@ -1,0 +1,133 @@
+"""From scales to a Requant, and from accumulators to activations.
+
+Decides which function of `fixedpoint` each mode means, and the order in which scales are multiplied:
+
+    single   clamp(zy + ((acc * M + 2^(s-1)) >> s)), M and s from float64(sx) * float64(sw) / float64(sy)
+    double   clamp(zy + MultiplyByQuantizedMultiplier(acc, M, e)) as TFLite; `shift` holds the exponent e, positive left
+    float    zy + rint(clamp(float32(acc) * scale)), scale = float32(float32(sx * sw) / sy), as ONNX Runtime
+
+A Requant for 64-bit accumulators (`wide`) has 15-bit multipliers and mode `single` in both integer modes: TFLite's
+own 64-bit arithmetic rounds half up once, only its multiplier is rounded twice.  Sources: docs/quantization.md;
+tensorflow/lite/kernels/kernel_util.cc; onnxruntime/core/providers/cpu/quantization/qlinearconv.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from codegen import fixedpoint
+from codegen.errors import ScaleTooLarge
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant
+
+_BLOCK = 1 << 16
+_WIDE_LIMIT = 1 << 15
+
+
+def make_requant(
+    mode: Mode,
+    x_scale: float,
+    w_scales: Sequence[float],
+    y: Quant,
+    y_dtype: DType,
+    low: int | None = None,
+    high: int | None = None,
+    *,
+    wide: bool = False,
+) -> Requant:
+    """The step from an accumulator of scale x_scale * w_scale to `y`.
+
+    Args:
+        mode: the arithmetic.
+        x_scale: scale of the activations.
+        w_scales: one scale for all output channels, or one per channel.
+        y: scale and zero point of the output.
+        y_dtype: element type of the output.
+        low: least output in quantized units; the type's by default.
+        high: greatest output in quantized units; the type's by default.
+        wide: accumulators have 64 bits.
+
+    Raises:
+        ScaleTooLarge: LAM-FIXEDPOINT-001, the factor cannot be expressed.
+    """
+    if mode == "float":
+        return _float_requant(x_scale, w_scales, y, _bounds(y_dtype, low, high))
+    factor = fixedpoint.effective_scale(x_scale, np.asarray(w_scales), y.scale)
+    return requant_by_factor(mode, factor, y, _bounds(y_dtype, low, high), wide=wide)
+
+
+def requant_by_factor(
+    mode: Mode, factor: npt.NDArray[np.float64], y: Quant, bounds: tuple[int, int], *, wide: bool = False
+) -> Requant:
+    """The step by a float64 factor, in mode single or double."""
+    if mode == "single":
+        quantize = fixedpoint.quantize_multiplier_15 if wide else fixedpoint.quantize_multiplier_single
+    else:
+        quantize = fixedpoint.quantize_multiplier_double_15 if wide else fixedpoint.quantize_multiplier_double
+    multiplier, shift = quantize(np.atleast_1d(factor))
+    return Requant(
+        mode="single" if wide else mode,
+        zero_point=y.zero_point,
+        low=bounds[0],
+        high=bounds[1],
+        multiplier=tuple(multiplier.tolist()),
+        shift=tuple(shift.tolist()),
+    )
+
+
+def apply_requant(requant: Requant, acc: Array, dtype: DType) -> Array:
+    """The activations of `dtype` that exact accumulators become; channels are the last axis.
+
+    Works through blocks that fit the cache; the result does not depend on them.
+    """
+    channels = acc.shape[-1] if requant.per_channel else 1
+    flat = acc.reshape(-1, channels)
+    y = np.empty(flat.shape, dtype.numpy)
+    step = max(1, _BLOCK // channels)
+    for start in range(0, len(flat), step):
+        part = flat[start : start + step]
+        y[start : start + step] = scaled(requant, part)
+    return y.reshape(acc.shape)
+
+
+def scaled(requant: Requant, acc: Array) -> npt.NDArray[np.int64]:
+    """The int64 results of one requantization, clamped."""
+    end = (requant.zero_point, requant.low, requant.high)
+    if requant.mode == "float":
+        return fixedpoint.requantize_float(acc, np.array(requant.scale, np.float32), *end)
+    multiplier, shift = np.array(requant.multiplier, np.int64), np.array(requant.shift, np.int64)
+    if requant.mode == "double":
+        return fixedpoint.requantize_double(acc, multiplier, shift, *end)
+    if int(multiplier.max()) < _WIDE_LIMIT:
+        return fixedpoint.requantize_single_64(acc, multiplier, shift, *end)
+    return fixedpoint.requantize_single(acc, multiplier, shift, *end)
+
+
+def activation_bounds(y: Quant, dtype: DType, low: float | None, high: float | None) -> tuple[int, int]:
+    """The clamp of a fused activation in quantized units: QuantizeLinear of its real bounds; None is no bound."""
+    return (
+        dtype.low if low is None else quantize_real(low, y, dtype),
+        dtype.high if high is None else quantize_real(high, y, dtype),
+    )
+
+
+def quantize_real(value: float, y: Quant, dtype: DType) -> int:
+    """QuantizeLinear of one number."""
+    return int(fixedpoint.quantize_linear(value, y.scale, y.zero_point, dtype.low, dtype.high))
+
+
+def _bounds(dtype: DType, low: int | None, high: int | None) -> tuple[int, int]:
+    return (dtype.low if low is None else low, dtype.high if high is None else high)
+
+
+def _float_requant(x_scale: float, w_scales: Sequence[float], y: Quant, bounds: tuple[int, int]) -> Requant:
+    with np.errstate(over="ignore", under="ignore"):
+        product = np.float32(x_scale) * np.asarray(w_scales, dtype=np.float32)
+        scale = (product / np.float32(y.scale)).astype(np.float32)
+    if not np.isfinite(scale).all():
+        raise ScaleTooLarge("scale too large: it exceeds the range of float32")
+    return Requant(
+        mode="float", zero_point=y.zero_point, low=bounds[0], high=bounds[1], scale=tuple(scale.tolist())
+    )

@@ -1,0 +1,115 @@
+"""ResizeNearest and ResizeBilinear: feature maps of another size.
+
+ResizeNearest   y[n, h, w] = x[n, h_index[h], w_index[w]]           any element type, meaning unchanged
+ResizeBilinear  x: s8 or u8[N, H, W, C] -> y: s8 or u8[N, H', W', C].  For row taps (i0, i1, u) and column taps
+                (j0, j1, v), u and v being the second one's weight in units of 2^-11:
+
+    top = (2^11 - v) * (x[i0, j0] - zx) + v * (x[i0, j1] - zx);  bottom the same with i1           |top| <= 255 * 2^11
+    acc = (2^11 - u) * top + u * bottom                             exact in int32, |acc| <= 255 * 2^22
+    y   = acc requantized by sx / (sy * 2^22), written out for each mode in ops/average.py
+
+The importer computes positions from ONNX's coordinate transformation and rounds weights to 2^-11, half to even; this
+is not TFLite's RESIZE_BILINEAR (weights of 2^-10), also not in mode `double`.
+Source: onnx/docs/Operators.md, Resize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import Limit, RowRule
+from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
+from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
+from codegen.ops.average import Averaging, averaged
+from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, require, types_among
+
+WEIGHT_ONE = 1 << 11
+Tap = tuple[int, int, int]
+"""Two source positions, and the weight of the second one in units of 2^-11."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeNearest:
+    """Rows and columns picked by index."""
+
+    h_index: tuple[int, ...]
+    w_index: tuple[int, ...]
+
+    limits: ClassVar[tuple[Limit, ...]] = ()
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        x = feature_map(self, ins)
+        n, h, w, c = x.shape
+        inside = all(0 <= i < h for i in self.h_index) and all(0 <= i < w for i in self.w_index)
+        require(inside, self, f"an index lies outside {h} x {w} pixels")
+        return (replace(x, shape=(n, len(self.h_index), len(self.w_index), c)),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        return (ins[0].take(self.h_index, axis=1).take(self.w_index, axis=2),)
+
+    def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
+        """One input row per output row."""
+        return row_rule(row_numbers(ins[0].shape).take(self.h_index, axis=1).ravel().tolist())
+
+    macs = no_macs
+    in_place = never_in_place
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeBilinear:
+    """Each output pixel a weighted mean of four."""
+
+    h: tuple[Tap, ...]
+    w: tuple[Tap, ...]
+    x_quant: Quant
+    y_quant: Quant
+    y_dtype: DType
+    low: int
+    high: int
+    mode: Mode
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        batch_one("LAM-OPS-435"),
+        types_among("LAM-OPS-436", 0, "the input", EIGHT_BIT),
+        limit(
+            "LAM-OPS-437",
+            "the two rows, and the two columns, of a pixel must be neighbours or the same",
+            lambda op, ins: all(i1 - i0 in (0, 1) for i0, i1, _ in (*op.h, *op.w)),
+        ),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        n, h, w, c = feature_map(self, ins).shape
+        for size, taps in ((h, self.h), (w, self.w)):
+            inside = all(0 <= i < size for i0, i1, _ in taps for i in (i0, i1))
+            require(inside, self, f"a position lies outside {h} x {w} pixels")
+            require(all(0 <= t[2] <= WEIGHT_ONE for t in taps), self, "weights must be 0 .. 2^11")
+        return (TensorType((n, len(self.h), len(self.w), c), self.y_dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        centred = ins[0].astype(np.int32) - self.x_quant.zero_point
+        acc = _blend(_blend(centred, self.w, axis=2), self.h, axis=1)
+        how = Averaging(self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
+        return (averaged(how, acc, WEIGHT_ONE**2),)
+
+    def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
+        """Two neighbouring rows; the second one is absent below the last row, where its weight does not count."""
+        return replace(row_rule([i0 for i0, _, _ in self.h]), taps=2)
+
+    macs = no_macs
+    in_place = never_in_place
+
+
+def _blend(x: Array, taps: tuple[Tap, ...], axis: int) -> Array:
+    """Weighted sums of pairs of slices along one axis, in units of 2^-11."""
+    first, second, weight = (np.array(column, np.int32) for column in zip(*taps, strict=True))
+    weight = weight.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    return np.asarray(x.take(first, axis) * (WEIGHT_ONE - weight) + x.take(second, axis) * weight)

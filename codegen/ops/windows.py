@@ -1,0 +1,53 @@
+"""Sliding windows over numpy feature maps: padding, taps and window views, shared by convolution and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from codegen.ir.quant import Array, TensorType
+from codegen.ir.shape import Shape, Window
+from codegen.ops.limits import require
+
+
+def pad_map(x: Array, h: Window, w: Window, value: int) -> Array:
+    """X[N, H, W, C] with the windows' padding around it, holding `value`."""
+    pads = ((0, 0), (h.pad_before, h.pad_after), (w.pad_before, w.pad_after), (0, 0))
+    return np.pad(x, pads, constant_values=value) if any(map(any, pads)) else x
+
+
+def taps(x: Array, window: Window, axis: int) -> Iterator[Array]:
+    """For each tap of the window along `axis` of a padded array, the values it meets at all output positions."""
+    n_out = (x.shape[axis] - window.extent) // window.stride + 1
+    for tap in range(window.size):
+        first = tap * window.dilation
+        picked = slice(first, first + (n_out - 1) * window.stride + 1, window.stride)
+        yield x[(slice(None),) * axis + (picked,)]
+
+
+def patches(x: Array, h: Window, w: Window) -> Array:
+    """A view [N, H', W', KH, KW, C] of a padded map: all that each output position sees."""
+    views = sliding_window_view(x, (h.extent, w.extent), axis=(1, 2))
+    picked = views[:, :: h.stride, :: w.stride, :, :: h.dilation, :: w.dilation]
+    return picked.transpose(0, 1, 2, 4, 5, 3)
+
+
+def valid_taps(window: Window, length: int) -> Array:
+    """How many taps lie inside an input of `length`, for each output position."""
+    inside = np.zeros(length + window.pad_before + window.pad_after, dtype=np.int64)
+    inside[window.pad_before : window.pad_before + length] = 1
+    return np.asarray(sum(taps(inside, window, 0)))
+
+
+def out_shape(op: object, x: TensorType, h: Window, w: Window, channels: int) -> Shape:
+    """The shape [N, H', W', channels] of a window operator's output.
+
+    Raises:
+        InputsDoNotFit: LAM-OPS-001, a window is larger than the padded input.
+    """
+    n, height, width, _ = x.shape
+    rows, columns = h.out_len(height), w.out_len(width)
+    require(rows > 0 and columns > 0, op, f"the window does not fit into an input of {height} x {width}")
+    return (n, rows, columns, channels)

@@ -1,0 +1,226 @@
+"""At least one case per operator, for the laws that every operator obeys.  A new operator adds its cases here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from codegen.ir.op import Op
+from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
+from codegen.ir.shape import Window
+from codegen.ops import (
+    Add,
+    AveragePool2D,
+    Broadcast,
+    Clamp,
+    Concat,
+    Conv2D,
+    Dense,
+    DepthToSpace,
+    Dequantize,
+    Gather,
+    GlobalAveragePool,
+    Lut,
+    MatMul,
+    MaxPool2D,
+    Mul,
+    Pad,
+    Quantize,
+    Rescale,
+    Reshape,
+    ResizeBilinear,
+    ResizeNearest,
+    Slice,
+    Softmax,
+    SpaceToDepth,
+    Transpose,
+    make_requant,
+    requantize_table,
+    unary_table,
+)
+from tests.graphs import random_array, spread_requant
+
+A, B, Y = (Quant(float(np.float32(s)), z) for s, z in ((0.07, -5), (0.11, 12), (0.09, 3)))
+BOUNDS = (-120, 125)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One operator on inputs; `consts` are the indices of those known at compile time."""
+
+    id: str
+    op: Op
+    ins: tuple[Array, ...]
+    quants: tuple[Quant | None, ...]
+    consts: tuple[int, ...] = ()
+
+    @property
+    def types(self) -> tuple[TensorType, ...]:
+        """Types of the inputs."""
+        return tuple(TensorType(x.shape, DType.of(x), q) for x, q in zip(self.ins, self.quants, strict=True))
+
+    @property
+    def dynamic(self) -> tuple[int, ...]:
+        """Inputs that are not constants."""
+        return tuple(i for i in range(len(self.ins)) if i not in self.consts)
+
+
+def cases() -> tuple[Case, ...]:
+    """All cases, each with an id of its own."""
+    sources = (weighted(), elementwise(), pooling(), tables(), movement(), resizing(), borders())
+    found = [case for source in sources for case in source]
+    return tuple(replace(case, id=f"{type(case.op).__name__}-{i}-{case.id}") for i, case in enumerate(found))
+
+
+def data(shape: tuple[int, ...], dtype: DType = DType.S8, seed: int = 0) -> Array:
+    """Random integers over the type's whole range."""
+    return random_array(np.random.default_rng(seed + sum(shape)), shape, dtype)
+
+
+def weighted() -> Iterator[Case]:
+    """Conv2D, Dense, MatMul."""
+    same, wide = Window(3, 1, 1, 1, 1), Window(3, 2, 2, 2, 1)
+    geometries = (
+        ((1, 6, 5, 3), 4, 1, same, same),
+        ((1, 9, 8, 4), 4, 4, wide, same),
+        ((1, 7, 6, 4), 6, 2, Window(2, 3, 1, 1, 2), Window(1, 2)),
+        ((1, 4, 4, 8), 5, 1, Window(1), Window(1)),
+        ((1, 8, 3, 2), 2, 1, Window(5, 1, 1, 4, 4), same),
+        ((1, 5, 5, 1), 3, 1, Window(2, 4), Window(2, 3)),
+    )
+    for mode in MODES:
+        for shape, outputs, groups, h, w in geometries:
+            weights = data((outputs, h.size, w.size, shape[3] // groups))
+            bias = data((outputs,), DType.S16).astype(np.int32)
+            op = Conv2D(h, w, groups, A.zero_point, spread_requant(mode, weights, DType.S8, 3), DType.S8, Y)
+            yield Case(mode, op, (data(shape), weights, bias), (A, None, None), (1, 2))
+        for lead in ((), (1,), (1, 3), (1, 3, 2)):
+            weights, bias = data((5, 7)), data((5,), DType.S16).astype(np.int32)
+            dense = Dense(A.zero_point, spread_requant(mode, weights, DType.U8, 128), DType.U8, Quant(1.0, 128))
+            yield Case(mode, dense, (data((*lead, 7)), weights, bias), (A, None, None), (1, 2))
+            if len(lead) == 1:
+                continue
+            requant = spread_requant(mode, np.ones((1, 7)), DType.S8, 3, channels=False)
+            matmul = MatMul(A.zero_point, 130, requant, DType.S8, Y)
+            yield Case(mode, matmul, (data((*lead, 4, 7)), data((*lead, 7, 2), DType.U8)), (A, B))
+    yield Case("s32", Conv2D(same, same, 1, 0, None, DType.S32, None), (*conv_ins(same),), (A, None, None), (1, 2))
+
+
+def conv_ins(window: Window) -> tuple[Array, Array, Array]:
+    """Inputs of a plain convolution from 2 to 3 channels."""
+    weights = data((3, window.size, window.size, 2), DType.S16)
+    return data((1, 4, 5, 2), DType.S16), weights, np.arange(3, dtype=np.int32)
+
+
+def elementwise() -> Iterator[Case]:
+    """Add and Mul, broadcast or not; Clamp."""
+    pairs = (
+        ((1, 4, 3, 2), (1, 4, 3, 2)),
+        ((1, 4, 3, 2), (1, 1, 1, 2)),
+        ((1, 1, 3, 2), (1, 4, 3, 1)),
+        ((2, 1, 3, 2), (1, 4, 1, 2)),
+        ((6,), (1, 2, 6)),
+        ((5, 3), (5, 3)),
+    )
+    for mode in MODES:
+        for a, b in pairs:
+            for sign in (1, -1):
+                yield Case(mode, Add(A, B, Y, DType.S8, *BOUNDS, mode, sign), (data(a), data(b, seed=1)), (A, B))
+            requant = make_requant(mode, A.scale, [B.scale], Y, DType.S8)
+            yield Case(mode, Mul(A.zero_point, B.zero_point, requant, DType.S8, Y), (data(a), data(b, seed=2)), (A, B))
+    yield Case("s8", Clamp(-100, 50), (data((1, 3, 4, 2)),), (A,))
+    yield Case("s32", Clamp(-100, 50), (data((3, 4), DType.S32),), (None,))
+
+
+def pooling() -> Iterator[Case]:
+    """MaxPool2D, AveragePool2D, GlobalAveragePool."""
+    windows = (
+        (Window(2, 2), Window(2, 2)),
+        (Window(3, 2, 1, 1, 1), Window(3, 2, 1, 1, 1)),
+        (Window(3, 1, 2, 2, 2), Window(2, 1, 1, 0, 1)),
+    )
+    for h, w in windows:
+        for dtype in (DType.S8, DType.U8, DType.S16):
+            yield Case(dtype.value, MaxPool2D(h, w), (data((1, 8, 7, 3), dtype),), (A,))
+        for mode in MODES:
+            for include_pad in (False, True):
+                for y in (A, Y):
+                    op = AveragePool2D(h, w, include_pad, A, y, DType.S8, *BOUNDS, mode)
+                    yield Case(mode, op, (data((1, 8, 7, 3)),), (A,))
+    for mode in MODES:
+        yield Case(mode, GlobalAveragePool(A, Y, DType.S8, *BOUNDS, mode), (data((1, 5, 6, 4)),), (A,))
+
+
+def tables() -> Iterator[Case]:
+    """Lut, Softmax, Concat."""
+    for mode in MODES:
+        table = unary_table("Sigmoid", A, DType.S8, Y, DType.U8, mode)
+        yield Case(mode, Lut(table, DType.U8, Y, "Sigmoid"), (data((1, 3, 4, 5)),), (A,))
+        yield Case(mode, Softmax(A, Quant(1 / 256, -128), DType.S8, mode), (data((1, 3, 2, 10), DType.U8),), (A,))
+        change = requantize_table(B, DType.U8, A, DType.S8, mode)
+        for axis in range(4):
+            shapes = [tuple(n + i * (a == axis) for a, n in enumerate((1, 3, 2, 4))) for i in (0, 1)]
+            ins = data(shapes[0]), data(shapes[1], DType.U8)
+            yield Case(f"{mode}-axis{axis}", Concat(axis, (None, change), DType.S8, A), ins, (A, B))
+    pair = data((3, 2), DType.S32), data((3, 4), DType.S32)
+    yield Case("s32", Concat(1, (None, None), DType.S32, None), pair, (None, None))
+
+
+def movement() -> Iterator[Case]:
+    """Everything that moves elements and computes nothing."""
+    x = (1, 6, 4, 8)
+    ops: tuple[tuple[Op, tuple[int, ...]], ...] = (
+        (Reshape((1, 192)), x),
+        (Reshape((6, 4, 8)), x),
+        (Reshape((1, 4, 6, 8)), x),
+        (Transpose((0, 3, 1, 2)), x),
+        (Transpose((0, 1, 3, 2)), x),
+        (Transpose((1, 0)), (3, 5)),
+        (Slice((0, 1, 3, 2), (1, 2, 2, 3), (1, 2, -2, 2)), x),
+        (Slice((0, 5, 0, 0), (1, 6, 4, 8), (1, -1, 1, 1)), x),
+        (Slice((1, 0, 0), (1, 4, 8), (1, 1, 1)), (3, 4, 8)),
+        (Slice((2,), (3,), (1,)), (7,)),
+        (Gather(1, (5, 0, 0, 3)), x),
+        (Gather(3, (7, 1)), x),
+        (Gather(0, (2, 0, 1, 1)), (3, 5)),
+        (Pad((0, 1, 2, 0), (0, 2, 0, 1), "constant", -5), x),
+        (Pad((1, 1, 0, 0), (0, 2, 0, 0), "constant", 7), x),
+        (Pad((0, 2, 1, 0), (0, 3, 3, 1), "edge", 0), x),
+        (Pad((0, 2, 1, 3), (0, 5, 3, 1), "reflect", 0), x),
+        (Pad((1, 2), (0, 1), "constant", 3), (4, 5)),
+        (DepthToSpace(2, "DCR"), x),
+        (DepthToSpace(2, "CRD"), (2, 3, 2, 4)),
+        (SpaceToDepth(2), x),
+        (SpaceToDepth(3), (2, 6, 3, 1)),
+        (Broadcast((2, 3, 4, 5)), (3, 1, 5)),
+        (Broadcast((1, 5, 2, 8)), (1, 1, 2, 8)),
+    )
+    for op, shape in ops:
+        for dtype in (DType.S8, DType.F32):
+            yield Case(dtype.value, op, (data(shape, dtype),), (A,))
+
+
+def resizing() -> Iterator[Case]:
+    """ResizeNearest and ResizeBilinear."""
+    for rows in ((0, 0, 1, 1, 2, 2), (0, 2), (2, 0, 1, 1)):
+        yield Case("s8", ResizeNearest(rows, (3, 0, 1)), (data((1, 3, 4, 2)),), (A,))
+    yield Case("batch", ResizeNearest((0, 0, 1), (3, 0, 1)), (data((2, 3, 4, 2)),), (A,))
+    h = ((0, 0, 0), (0, 1, 700), (1, 2, 2048), (2, 2, 900))
+    w = ((0, 1, 5), (1, 1, 0), (2, 3, 1024))
+    for mode in MODES:
+        yield Case(mode, ResizeBilinear(h, w, A, Y, DType.S8, *BOUNDS, mode), (data((1, 3, 4, 2)),), (A,))
+
+
+def borders() -> Iterator[Case]:
+    """Quantize, Dequantize, Rescale."""
+    real = data((1, 3, 2, 4), DType.F32)
+    yield Case("s8", Quantize(DType.S8, Y), (real,), (None,))
+    yield Case("s16", Quantize(DType.S16, Y), (real,), (None,))
+    yield Case("u8", Dequantize(A), (data((1, 3, 2, 4), DType.U8),), (A,))
+    yield Case("s32", Dequantize(A), (data((1, 3, 2, 4), DType.S32),), (A,))
+    mode: Mode
+    for mode in MODES:
+        requant = make_requant(mode, 1e-8, [0.5, 1.0, 2.0, 3.0], Y, DType.S8)
+        yield Case(mode, Rescale(requant, DType.S8, Y), (data((1, 3, 2, 4), DType.S32),), (None,))

@@ -1,0 +1,162 @@
+"""The laws every operator obeys, on every case of `cases.py`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from codegen.golden.interpreter import run_graph
+from codegen.ir.op import Op, RowRule
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.ir.shape import Span, row_count
+from codegen.ir.verify import verify_graph
+from codegen.ops import OPS, broken_limits
+from tests.contract.cases import Case, cases
+from tests.graphs import one_op, random_array
+
+CASES = cases()
+ON_CASES = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+
+
+def rows_of(x: Array) -> Array:
+    """The tensor as its rows."""
+    return x.reshape(row_count(x.shape), -1)
+
+
+def row_sets(case: Case, index: int) -> Iterator[tuple[Span, set[int], RowRule]]:
+    """Spans of output rows with the input rows that the rule says they read."""
+    outs = case.op.infer(case.types)
+    rule = case.op.rows(index, case.types, outs)
+    n_in, n_out = row_count(case.types[index].shape), row_count(outs[0].shape)
+    for row in range(n_out):
+        first = rule.first(row) if not rule.whole else 0
+        taps = range(n_in) if rule.whole else [first + i * rule.dilation for i in range(rule.taps)]
+        yield Span(row, row + 1), {r for r in taps if 0 <= r < n_in}, rule
+    for span in (Span(0, n_out), Span(n_out // 3, n_out - n_out // 4)):
+        needed = rule.in_span(span, n_in)
+        yield span, set(range(needed.start, needed.stop)), rule
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.__name__)
+def test_every_operator_has_cases(op: type[Op]) -> None:
+    assert any(type(case.op) is op for case in CASES)
+
+
+def test_case_ids_are_unique() -> None:
+    assert max(Counter(case.id for case in CASES).values()) == 1
+
+
+@ON_CASES
+def test_infer_is_what_golden_returns(case: Case) -> None:
+    results = case.op.golden(case.ins)
+    kinds = case.op.infer(case.types)
+    assert [(y.shape, DType.of(y)) for y in results] == [(k.shape, k.dtype) for k in kinds]
+
+
+@ON_CASES
+def test_golden_leaves_its_inputs_alone(case: Case) -> None:
+    before = [x.copy() for x in case.ins]
+    first = case.op.golden(case.ins)[0].copy()
+    assert all(np.array_equal(x, y) for x, y in zip(before, case.ins, strict=True))
+    assert np.array_equal(first, case.op.golden(case.ins)[0])
+
+
+@ON_CASES
+def test_output_rows_depend_only_on_the_rows_of_the_rule(case: Case) -> None:
+    """The backward-slice law: garbage in all other rows changes nothing."""
+    expected = rows_of(case.op.golden(case.ins)[0])
+    rng = np.random.default_rng(1)
+    for index in case.dynamic:
+        x = case.ins[index]
+        for span, read, _ in row_sets(case, index):
+            garbled = random_array(rng, x.shape, DType.of(x))
+            kept = sorted(read)
+            rows_of(garbled)[kept] = rows_of(x)[kept]
+            ins = [garbled if i == index else a for i, a in enumerate(case.ins)]
+            actual = rows_of(case.op.golden(ins)[0])
+            assert np.array_equal(actual[span.start : span.stop], expected[span.start : span.stop])
+
+
+@ON_CASES
+def test_spans_hold_the_rows_of_each_output_row(case: Case) -> None:
+    outs = case.op.infer(case.types)
+    for index in case.dynamic:
+        n_in = row_count(case.types[index].shape)
+        for span, read, rule in row_sets(case, index):
+            needed = rule.in_span(span, n_in)
+            assert 0 <= needed.start <= needed.stop <= n_in
+            assert read <= set(range(needed.start, needed.stop))
+        assert len(case.op.rows(index, case.types, outs).in_span(Span(2, 2), n_in)) == 0
+
+
+@ON_CASES
+def test_rules_have_a_row_for_every_output_row(case: Case) -> None:
+    outs = case.op.infer(case.types)
+    for index in case.dynamic:
+        table = case.op.rows(index, case.types, outs).table
+        assert table is None or len(table) == row_count(outs[0].shape)
+
+
+@ON_CASES
+def test_in_place_is_claimed_only_for_equal_sizes(case: Case) -> None:
+    outs = case.op.infer(case.types)
+    for index in case.dynamic:
+        if case.op.in_place(index, case.types, outs):
+            assert case.types[index].bytes == outs[0].bytes
+
+
+@ON_CASES
+def test_cost_is_a_number(case: Case) -> None:
+    assert case.op.macs(case.types, case.op.infer(case.types)) >= 0
+
+
+@ON_CASES
+def test_operators_are_frozen_slotted_and_hashable(case: Case) -> None:
+    assert dataclasses.is_dataclass(case.op)
+    assert not hasattr(case.op, "__dict__")
+    twin = dataclasses.replace(case.op)
+    assert twin == case.op
+    assert hash(twin) == hash(case.op)
+
+
+@ON_CASES
+def test_case_is_a_graph(case: Case) -> None:
+    graph = one_op(case.op, case.ins, case.quants, case.consts)
+    verify_graph(graph)
+    feeds = {f"x{i}": case.ins[i] for i in case.dynamic}
+    values = run_graph(graph, feeds)
+    assert np.array_equal(values[graph.outputs[0].value], case.op.golden(case.ins)[0])
+
+
+def test_limits_have_ids_of_their_own() -> None:
+    codes = [limit.code for op in OPS for limit in op.limits]
+    assert len(codes) == len(set(codes))
+    assert all(len(code) == len("LAM-OPS-400") and code.startswith("LAM-OPS-4") for code in codes)
+
+
+def test_limits_are_sentences_for_users() -> None:
+    for op in OPS:
+        for limit in op.limits:
+            assert " must " in limit.sentence
+            assert not limit.sentence.endswith(".")
+
+
+@ON_CASES
+def test_cases_of_batch_one_meet_the_limits(case: Case) -> None:
+    x = case.types[0].shape
+    batch = len(x) == 4 and x[0] != 1
+    assert broken_limits(case.op, case.types) == () or batch
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.__name__)
+def test_limited_types_are_refused(op: type[Op]) -> None:
+    """Where an operator has limits on types, a float input (or an integer one) breaks them."""
+    case = next(case for case in CASES if type(case.op) is op)
+    other = DType.S8 if case.types[0].dtype is DType.F32 else DType.F32
+    wrong = (TensorType(case.types[0].shape, other), *case.types[1:])
+    typed = [limit for limit in op.limits if "the input must be" in limit.sentence]
+    assert all(not limit.holds(case.op, wrong) for limit in typed)

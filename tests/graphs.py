@@ -1,0 +1,144 @@
+"""Small graphs for tests, built without files: `Sketch` infers every type, the functions below are whole networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.ir.graph import Graph, Interface, Node, Value
+from codegen.ir.op import Op
+from codegen.ir.plan import Group, Plan, Storage
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
+from codegen.ir.shape import Window, row_count
+from codegen.ops import Add, Clamp, Conv2D, Dense, GlobalAveragePool, MaxPool2D, Reshape, make_requant
+
+HALF = Quant(0.5, 0)
+
+
+class Sketch:
+    """Collects values and nodes, then becomes a Graph."""
+
+    def __init__(self, name: str = "sketch", seed: int = 0) -> None:
+        """Start empty; constants are drawn from `seed`."""
+        self.name = name
+        self.rng = np.random.default_rng(seed)
+        self.values: dict[str, Value] = {}
+        self.nodes: list[Node] = []
+        self.inputs: list[Interface] = []
+
+    def input(self, shape: Sequence[int], dtype: DType = DType.S8, quant: Quant | None = HALF, name: str = "x") -> str:
+        """An input of the network."""
+        self.values[name] = Value(name, TensorType(tuple(shape), dtype, quant), source=name)
+        self.inputs.append(Interface(name, name, tuple(shape), dtype.numpy.name))
+        return name
+
+    def const(self, data: Array, quant: Quant | None = None) -> str:
+        """A constant."""
+        name = f"c{len(self.values)}"
+        self.values[name] = Value(name, TensorType(data.shape, DType.of(data), quant), data)
+        return name
+
+    def apply(self, op: Op, *inputs: str) -> str:
+        """The first output of a node."""
+        kind = type(op).__name__.lower()
+        types = op.infer([self.values[i].type for i in inputs])
+        names = [f"{kind}{len(self.nodes)}" + (f"_{i}" if i else "") for i in range(len(types))]
+        for name, made in zip(names, types, strict=True):
+            self.values[name] = Value(name, made, source=name)
+        self.nodes.append(Node(f"n{len(self.nodes)}_{kind}", op, inputs, tuple(names)))
+        return names[0]
+
+    def graph(self, *outputs: str) -> Graph:
+        """The finished graph."""
+        faces = [Interface(o, o, self.values[o].type.shape, self.values[o].type.dtype.numpy.name) for o in outputs]
+        return Graph(self.name, self.values, tuple(self.nodes), tuple(self.inputs), tuple(faces))
+
+    def conv(
+        self, x: str, outputs: int, size: int = 3, *, stride: int = 1, groups: int = 1, mode: Mode = "single"
+    ) -> str:
+        """A convolution that keeps its input's scale, padded to the same size at stride 1."""
+        channels, quant = self.values[x].type.shape[3], self.values[x].type.quant
+        assert quant is not None
+        w = random_array(self.rng, (outputs, size, size, channels // groups), DType.S8)
+        b = self.rng.integers(-500, 500, outputs).astype(np.int32)
+        window = Window(size, stride, 1, (size - 1) // 2, size // 2)
+        requant = spread_requant(mode, w, DType.S8, quant.zero_point)
+        op = Conv2D(window, window, groups, quant.zero_point, requant, DType.S8, quant)
+        return self.apply(op, x, self.const(w), self.const(b))
+
+    def dense(self, x: str, outputs: int, mode: Mode = "single") -> str:
+        """A fully connected layer that keeps its input's scale."""
+        kind = self.values[x].type
+        assert kind.quant is not None
+        w = random_array(self.rng, (outputs, kind.shape[-1]), DType.S8)
+        b = self.rng.integers(-500, 500, outputs).astype(np.int32)
+        requant = spread_requant(mode, w, DType.S8, kind.quant.zero_point)
+        op = Dense(kind.quant.zero_point, requant, DType.S8, kind.quant)
+        return self.apply(op, x, self.const(w), self.const(b))
+
+
+def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
+    """Integers over the whole range of the type, or normal numbers for f32."""
+    if dtype.is_float:
+        return rng.normal(0, 20, shape).astype(np.float32)
+    return rng.integers(dtype.low, dtype.high, shape, endpoint=True).astype(dtype.numpy)
+
+
+def spread_requant(mode: Mode, w: Array, dtype: DType, zero_point: int = 0, channels: bool = True) -> Requant:
+    """A Requant under which sums over random inputs and these weights fill the output's range."""
+    taps = max(1, w[0].size)
+    scale = 1.0 / (120.0 * np.sqrt(taps))
+    factors = np.linspace(0.5, 1.5, len(w)) if channels else np.ones(1)
+    return make_requant(mode, float(np.float32(scale)), factors.tolist(), Quant(1.0, zero_point), dtype)
+
+
+def one_op(op: Op, ins: Sequence[Array], quants: Sequence[Quant | None] = (), consts: Sequence[int] = ()) -> Graph:
+    """A graph of one node; inputs whose index is in `consts` are constants."""
+    sketch = Sketch(type(op).__name__.lower())
+    quants = tuple(quants) or (None,) * len(ins)
+    names = [
+        sketch.const(a, quants[i]) if i in consts else sketch.input(a.shape, DType.of(a), quants[i], f"x{i}")
+        for i, a in enumerate(ins)
+    ]
+    return sketch.graph(sketch.apply(op, *names))
+
+
+def conv_chain(mode: Mode = "single", seed: int = 0) -> Graph:
+    """Three convolutions, the middle one depthwise, a pooling, a global pooling and a dense layer."""
+    s = Sketch("conv_chain", seed)
+    x = s.input((1, 12, 10, 3), quant=Quant(0.5, -3))
+    x = s.conv(x, 8, mode=mode)
+    x = s.conv(x, 8, stride=2, groups=8, mode=mode)
+    x = s.conv(x, 6, 1, mode=mode)
+    x = s.apply(MaxPool2D(Window(2, 2), Window(2, 2)), x)
+    quant = s.values[x].type.quant
+    assert quant is not None
+    x = s.apply(GlobalAveragePool(quant, quant, DType.S8, -128, 127, mode), x)
+    x = s.apply(Reshape((1, 6)), x)
+    return s.graph(s.dense(x, 4, mode))
+
+
+def residual(mode: Mode = "single", seed: int = 0) -> Graph:
+    """Two convolutions with a skip connection around them, added and clamped."""
+    s = Sketch("residual", seed)
+    first = s.conv(s.input((1, 9, 7, 4)), 4, mode=mode)
+    second = s.conv(first, 4, mode=mode)
+    quant = s.values[second].type.quant
+    assert quant is not None
+    total = s.apply(Add(quant, quant, quant, DType.S8, -128, 127, mode), first, second)
+    return s.graph(s.apply(Clamp(0, 127), total))
+
+
+def apart(graph: Graph) -> Plan:
+    """The simplest plan: one group per node, every tensor whole and in bytes of its own."""
+    storage: dict[str, Storage] = {}
+    end = 0
+    for name, value in graph.values.items():
+        if value.is_const:
+            continue
+        rows = row_count(value.type.shape)
+        storage[name] = Storage(end, rows, rows, value.type.bytes // rows)
+        end += -(-value.type.bytes // 8) * 8
+    groups = tuple(Group((i,)) for i in range(len(graph.nodes)))
+    return Plan(graph, groups, storage, {}, {}, frozenset(), end, 8, end)

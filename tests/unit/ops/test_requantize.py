@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from codegen.errors import ScaleTooLarge
+from codegen.ir.quant import MODES, DType, Mode, Quant
+from codegen.ops import activation_bounds, apply_requant, make_requant
+from codegen.ops.requantize import quantize_real
+from tests.unit.ops import plain
+
+DTYPES = (DType.S8, DType.U8, DType.S16)
+
+
+def accumulators(rng: np.random.Generator, channels: int, bound: int = 2**31 - 1) -> np.ndarray:
+    spread = rng.integers(-bound, bound, (40, channels))
+    small = rng.integers(-300, 300, (40, channels))
+    edges = np.array([[v] * channels for v in (0, 1, -1, bound, -bound)])
+    return np.concatenate([spread, small, edges])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("channels", [1, 5])
+def test_requantize_equals_the_formula(mode: Mode, dtype: DType, channels: int) -> None:
+    rng = np.random.default_rng(1)
+    for scale in (0.9, 0.02, 1e-4, 3e-8, 2.0**-9, 2.0**-40):
+        factors = (scale * np.linspace(0.6, 1.0, channels)).tolist()
+        y = Quant(1.0, dtype.low // 3 + 7)
+        requant = make_requant(mode, 1.0, factors, y, dtype, dtype.low + 3, dtype.high - 5)
+        acc = accumulators(rng, channels)
+        assert np.array_equal(apply_requant(requant, acc, dtype), plain.requantized(requant, acc, dtype))
+
+
+def test_single_factor_is_the_float64_product_then_quotient() -> None:
+    x, w, y = (float(np.float32(v)) for v in (0.1, 0.003, 0.7))
+    requant = make_requant("single", x, [w], Quant(y), DType.S8)
+    mantissa, exponent = np.frexp(x * w / y)
+    assert requant.multiplier == (int(np.floor(mantissa * 2**31 + 0.5)),)
+    assert requant.shift == (31 - exponent,)
+
+
+def test_float_factor_is_rounded_to_float32_twice() -> None:
+    x, w, y = (np.float32(v) for v in (0.1, 0.003, 0.7))
+    requant = make_requant("float", float(x), [float(w)], Quant(float(y)), DType.S8)
+    assert requant.scale == (float(np.float32(np.float32(x * w) / y)),)
+
+
+def test_exact_halves_round_up_away_and_to_even() -> None:
+    acc = np.array([[-3], [-1], [1], [3]])
+    results = {m: apply_requant(make_requant(m, 0.5, [1.0], Quant(1.0), DType.S8), acc, DType.S8) for m in MODES}
+    assert results["single"].ravel().tolist() == [-1, 0, 1, 2]
+    assert results["double"].ravel().tolist() == [-1, 0, 1, 2]
+    assert results["float"].ravel().tolist() == [-2, 0, 0, 2]
+
+
+@pytest.mark.parametrize("mode", ["single", "double"])
+def test_wide_accumulators_use_fifteen_bit_multipliers(mode: Mode) -> None:
+    acc = accumulators(np.random.default_rng(2), 3, 2**47 - 1)
+    requant = make_requant(mode, 2.0**-33, [0.7, 0.8, 1.0], Quant(1.0, 5), DType.S16, wide=True)
+    assert max(requant.multiplier) < 2**15
+    assert np.array_equal(apply_requant(requant, acc, DType.S16), plain.requantized(requant, acc, DType.S16))
+
+
+def test_blocks_do_not_show() -> None:
+    acc = np.random.default_rng(3).integers(-(10**6), 10**6, (3, 50, 41, 37))
+    requant = make_requant("single", 1e-4, np.linspace(0.5, 1, 37).tolist(), Quant(1.0), DType.S8)
+    whole = apply_requant(requant, acc, DType.S8)
+    assert whole.shape == acc.shape
+    assert all(np.array_equal(whole[i], apply_requant(requant, acc[i], DType.S8)) for i in range(3))
+
+
+def test_activation_bounds_are_quantized_and_saturate() -> None:
+    y = Quant(0.5, -100)
+    assert activation_bounds(y, DType.S8, None, None) == (-128, 127)
+    assert activation_bounds(y, DType.S8, 0.0, 6.0) == (-100, -88)
+    assert activation_bounds(y, DType.S8, -1e9, 1e9) == (-128, 127)
+    assert quantize_real(0.25, y, DType.S8) == -100
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_factor_beyond_the_multiplier_is_refused(mode: Mode) -> None:
+    with pytest.raises(ScaleTooLarge):
+        make_requant(mode, 1e30, [1e25], Quant(float(np.float32(1e-3))), DType.S8)

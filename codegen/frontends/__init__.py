@@ -1,0 +1,1 @@
+"""Frontends: model files to Graphs, one room per format."""

@@ -1,0 +1,5 @@
+"""Reads quantized ONNX models: QDQ as ONNX Runtime, PyTorch and vendors' tools write it, and QOperator."""
+
+from codegen.frontends.onnx.importer import import_onnx
+
+__all__ = ["import_onnx"]

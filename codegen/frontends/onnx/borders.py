@@ -1,0 +1,135 @@
+"""Inputs and outputs of the network: their layout and type, and the Interface records.
+
+Decides: what the generated network's user sees.  Feature maps are NHWC there and a DequantizeLinear at an output is
+left out; `io_type` and `io_layout` keep the model's own type and layout.  finish.py drops QuantizeLinear at inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from onnx import TensorProto
+
+from codegen.errors import (
+    ModelTooLarge,
+    OutputConstant,
+    ResultNotQuantized,
+    ShapeDynamic,
+    TypeUnsupported,
+)
+from codegen.frontends.onnx.context import Context
+from codegen.frontends.onnx.linear import write_accumulator
+from codegen.frontends.onnx.nodes import text_of
+from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, State
+from codegen.frontends.onnx.tables import settled
+from codegen.frontends.onnx.tensors import MAX_ELEMENTS, type_name
+from codegen.frontends.onnx.windows import TO_NCHW, TO_NHWC
+from codegen.ir.graph import Interface
+from codegen.ir.quant import DType, TensorType
+from codegen.ops import Dequantize, Reshape, Transpose
+
+IoType = Literal["quantized", "model"]
+IoLayout = Literal["nhwc", "model"]
+
+_TYPES = {
+    TensorProto.FLOAT: DType.F32,
+    TensorProto.INT8: DType.S8,
+    TensorProto.UINT8: DType.U8,
+    TensorProto.INT16: DType.S16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """How the network meets its user."""
+
+    io_type: IoType = "quantized"
+    io_layout: IoLayout = "nhwc"
+
+
+def declare_input(ctx: Context, info: Any, borders: Borders) -> tuple[State, Interface]:
+    """A network input, as the state of the model's tensor and its record."""
+    name = text_of(info.name)
+    where = f"input '{name}'"
+    element = info.type.tensor_type.elem_type
+    if element not in _TYPES:
+        raise TypeUnsupported(f"an input of type {type_name(element)}", where=where)
+    dtype = _TYPES[element]
+    shape = _static_shape(info.type.tensor_type, where)
+    perm = TO_NHWC if len(shape) == 4 and borders.io_layout == "nhwc" else None
+    interface = Interface(name, name, shape, dtype.numpy.name, perm)
+    if perm is None:
+        value = ctx.builder.input(name, TensorType(shape, dtype), source=name)
+    else:
+        stored = ctx.builder.input(name, TensorType(tuple(shape[a] for a in perm), dtype))
+        value = ctx.builder.apply(
+            Transpose(TO_NCHW), (stored,), f"{name}:nchw", source=name, note="the network's input is NHWC"
+        )
+    return (Float(value) if dtype is DType.F32 else Int(value)), interface
+
+
+def write_output(ctx: Context, name: str, state: State, borders: Borders, taken: set[str]) -> Interface:
+    """A network output: the value that holds it, and its record.  `taken` are inputs and outputs so far."""
+    value, model_dtype = _output_value(ctx, name, state, borders)
+    kind = ctx.type(value)
+    shape = kind.shape
+    if len(shape) == 4 and borders.io_layout == "nhwc" and not _is_made_nhwc(ctx, value):
+        stored = ctx.builder.apply(Transpose(TO_NHWC), (value,), f"{name}:nhwc", note="the network's output is NHWC")
+        return Interface(stored, name, shape, model_dtype, TO_NHWC)
+    if value in taken:
+        value = ctx.builder.apply(Reshape(shape), (value,), f"{name}:copy", note="one tensor is given out twice")
+    return Interface(value, name, shape, model_dtype)
+
+
+def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tuple[str, str]:
+    """The value, and the type of the model's own tensor."""
+    where = f"output '{name}'"
+    match state:
+        case Real():
+            return _dequantized(ctx, name, state, borders), "float32"
+        case Int(value=value):
+            return value, ctx.type(value).dtype.numpy.name
+        case Accum():
+            return write_accumulator(ctx, state, name), "int32"
+        case Pending(trail=trail):
+            made = f"the result of node '{trail[-1].name}' ({trail[-1].op_type})"
+            raise ResultNotQuantized(f"{made} leaves the network without a QuantizeLinear", where=where)
+        case Float():
+            raise ResultNotQuantized("a float input leaves the network as it is", where=where)
+        case _:
+            raise OutputConstant("its value is known now", where=where)
+
+
+def _dequantized(ctx: Context, name: str, state: Real, borders: Borders) -> str:
+    if state.function is not None:
+        try:
+            state = settled(ctx, state, state.trail[-1], name)
+        except ResultNotQuantized as error:
+            raise ResultNotQuantized(error.found, where=f"output '{name}'") from error
+    if borders.io_type == "quantized":
+        return state.value
+    note = "DequantizeLinear -> Dequantize"
+    return ctx.builder.apply(Dequantize(state.quant), (state.value,), name, source=name, note=note)
+
+
+def _is_made_nhwc(ctx: Context, value: str) -> bool:
+    """Whether the model itself transposes this tensor from NCHW."""
+    makers = [n for n in ctx.builder.nodes if value in n.outputs]
+    return bool(makers) and isinstance(makers[0].op, Transpose) and makers[0].op.perm == TO_NHWC
+
+
+def _static_shape(tensor_type: Any, where: str) -> tuple[int, ...]:
+    if not tensor_type.HasField("shape"):
+        raise ShapeDynamic("the shape is not given", where=where)
+    shape: list[int] = []
+    for position, dim in enumerate(tensor_type.shape.dim):
+        if not dim.HasField("dim_value"):
+            size = text_of(dim.dim_param) or "?"
+            raise ShapeDynamic(f"dimension {position} is '{size}'", where=where)
+        if dim.dim_value < 1:
+            raise ShapeDynamic(f"dimension {position} is {dim.dim_value}", where=where)
+        shape.append(int(dim.dim_value))
+        if len(shape) > 8 or max(shape) > MAX_ELEMENTS:
+            raise ModelTooLarge(f"an input of shape {shape}", where=where)
+    return tuple(shape)

@@ -1,0 +1,83 @@
+"""Grows the Graph: values, nodes and unique names, with every type from the operator's own `infer`.
+
+Decides: names, and the largest tensor that is accepted.  Knows nothing of ONNX but names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.errors import ModelTooLarge, ShapeMismatch
+from codegen.frontends.onnx.states import Trail
+from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK
+from codegen.ir.graph import Node, Value
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, DType, Quant, TensorType
+
+
+class Builder:
+    """Values and nodes so far.  Shapes are the model's own; layout operators are inserted by the importers."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.nodes: list[Node] = []
+        self._node_names: set[str] = set()
+
+    def type(self, name: str) -> TensorType:
+        """Type of one value."""
+        return self.values[name].type
+
+    def input(self, name: str, kind: TensorType, source: str = "") -> str:
+        """A value that the network's user writes."""
+        return self._add(Value(_unique(name, self.values), kind, source=source))
+
+    def const(self, name: str, array: Array, quant: Quant | None = None) -> str:
+        """A constant of one of the graph's element types."""
+        data = np.ascontiguousarray(array)
+        kind = TensorType(data.shape, DType.of(data), quant)
+        return self._add(Value(_unique(name, self.values), kind, data=data))
+
+    def apply(
+        self, op: Op, inputs: Sequence[str], name: str, *, source: str = "", trail: Trail = (), note: str = ""
+    ) -> str:
+        """The value that `op` writes, called `name` (or a variation of it)."""
+        (kind,) = op.infer([self.type(i) for i in inputs])
+        check_size(kind)
+        out = self._add(Value(_unique(name, self.values), kind, source=source))
+        label = trail[0].name if trail else f"{out}:{type(op).__name__.lower()}"
+        label = _unique(label, self._node_names)
+        self._node_names.add(label)
+        sources = tuple(dict.fromkeys(n.name for n in trail))
+        self.nodes.append(Node(label, op, tuple(inputs), (out,), sources, note))
+        return out
+
+    def rename_source(self, name: str, source: str) -> None:
+        """Say that the value holds the numbers of another tensor of the model as well."""
+        self.values[name] = replace(self.values[name], source=source)
+
+    def _add(self, value: Value) -> str:
+        check_size(value.type)
+        self.values[value.name] = value
+        return value.name
+
+
+def check_size(kind: TensorType) -> None:
+    """Refuse tensors that no chip could hold (LAM-IMPORT-004), are empty, or have too many axes (LAM-IMPORT-014)."""
+    if len(kind.shape) > MAX_RANK:
+        raise ShapeMismatch(f"a tensor of {len(kind.shape)} axes, at most {MAX_RANK} are supported")
+    if kind.elements > MAX_ELEMENTS:
+        raise ModelTooLarge(f"a tensor of shape {list(kind.shape)}, at most {MAX_ELEMENTS} elements are supported")
+    if kind.elements <= 0:
+        raise ShapeMismatch(f"an empty tensor of shape {list(kind.shape)}")
+
+
+def _unique(name: str, taken: dict[str, Value] | set[str]) -> str:
+    if name not in taken:
+        return name
+    number = 1
+    while f"{name}.{number}" in taken:
+        number += 1
+    return f"{name}.{number}"

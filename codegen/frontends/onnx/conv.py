@@ -1,0 +1,118 @@
+"""Conv, and the products shared with QLinearConv and ConvInteger.
+
+Decides: how the model's weights [O, C/g, H, W] become [O, H, W, C/g], per-channel scales included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, ParameterDynamic, QuantAxisBad, ShapeMismatch
+from codegen.frontends.onnx.context import Context, refuse_unquantized
+from codegen.frontends.onnx.linear import add_bias, channel_vector, numbers, pending
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.states import Const, IntConst, Linear, Real, State
+from codegen.frontends.onnx.tables import exact
+from codegen.frontends.onnx.windows import read_windows, spatial_route, spatial_sizes
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, DType, Quant, Requant
+from codegen.ops import Conv2D
+
+
+def conv(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """Conv on dequantized tensors."""
+    x = exact(ctx, node, 0)
+    linear = conv_product(ctx, node, x, quantized_weights(ctx, node, 1), with_kernel(ctx, node, 1))
+    return [pending(ctx, node, with_bias(ctx, node, 2, linear))]
+
+
+def quantized_weights(ctx: Context, node: OnnxNode, index: int) -> IntConst:
+    """Weights that were quantized and are known now."""
+    state = ctx.state(node, index)
+    if isinstance(state, IntConst):
+        return state
+    if isinstance(state, Const):
+        hint = "quantize the weights of this node too"
+        raise FormUnsupported(f"weights '{node.inputs[index]}' are not quantized", where=node.where, hint=hint)
+    if isinstance(state, Real):
+        raise ParameterDynamic(f"weights '{node.inputs[index]}' are computed by the network", where=node.where)
+    raise refuse_unquantized(node, index, state)
+
+
+def with_kernel(ctx: Context, node: OnnxNode, index: int) -> tuple[int, ...]:
+    """Spatial sizes of the weights, which kernel_shape repeats."""
+    shape = ctx.shape(ctx.state(node, index))
+    if len(shape) not in (3, 4):
+        raise FormUnsupported(f"convolution weights of shape {list(shape)}", where=node.where)
+    given = node.integers("kernel_shape", shape[2:], count=len(shape) - 2, low=1)
+    if given != shape[2:]:
+        raise ShapeMismatch(f"kernel_shape {list(given)}, but weights of shape {list(shape)}", where=node.where)
+    return given
+
+
+def conv_product(
+    ctx: Context, node: OnnxNode, x: Real, weights: IntConst, kernel: tuple[int, ...], x_scale: float | None = None
+) -> Linear:
+    """The product, without bias.  `x_scale` overrides the input's scale (1.0 for bare integers)."""
+    shape = ctx.shape(x)
+    spatial = spatial_sizes(node, shape)
+    if len(spatial) != len(kernel):
+        found = f"input of shape {list(shape)}, weights of shape {list(weights.ints.shape)}"
+        raise ShapeMismatch(found, where=node.where)
+    outputs, depth = weights.ints.shape[:2]
+    refuse_empty(node, weights)
+    groups = node.integer("group", 1, low=1)
+    if shape[1] != depth * groups or outputs % groups:
+        found = f"{shape[1]} channels in {groups} group(s), weights of shape {list(weights.ints.shape)}"
+        raise ShapeMismatch(found, where=node.where)
+    h, w = read_windows(node, spatial, kernel)
+
+    def make(requant: Requant | None, dtype: DType, quant: Quant | None) -> Op:
+        return Conv2D(h, w, groups, x.quant.zero_point, requant, dtype, quant)
+
+    route = spatial_route(make(None, DType.S32, None), shape, outputs, (w.out_len(spatial[-1]),))
+    ints = (weights.ints.astype(np.int64) - weights.zero).reshape(outputs, depth, -1, kernel[-1])
+    return Linear(
+        x=x.value,
+        x_scale=x.quant.scale if x_scale is None else x_scale,
+        x_zero_point=x.quant.zero_point,
+        weights=ints.transpose(0, 2, 3, 1),
+        scales=output_scales(node, weights.scale.reshape(outputs, -1)),
+        bias_int=np.zeros(outputs, np.int64),
+        bias_real=np.zeros(outputs, np.float64),
+        axis=1,
+        make=make,
+        pre=route.pre,
+        post=route.post,
+    )
+
+
+def refuse_empty(node: OnnxNode, weights: IntConst) -> None:
+    """Refuse weights without elements."""
+    if not weights.ints.size:
+        raise ShapeMismatch(f"weights of shape {list(weights.ints.shape)}", where=node.where)
+
+
+def output_scales(node: OnnxNode, scales: Array) -> Array:
+    """One scale per output; `scales` has a row for each output."""
+    if (scales != scales[:, :1]).any():
+        raise QuantAxisBad("the weights' scale varies along another axis than their outputs", where=node.where)
+    return scales[:, 0].astype(np.float32)
+
+
+def with_bias(ctx: Context, node: OnnxNode, index: int, linear: Linear, factor: float = 1.0) -> Linear:
+    """The product plus an optional constant input, [O] or with axes of size 1 around it."""
+    state = ctx.optional(node, index)
+    if state is None:
+        return linear
+    if not isinstance(state, Const | IntConst):
+        raise ParameterDynamic(f"bias '{node.inputs[index]}' is computed by the network", where=node.where)
+    shape = ctx.shape(state)
+    outputs = len(linear.scales)
+    rank = max(len(shape), 1)
+    vector = channel_vector(numbers(state), (*(1,) * (rank - 1), outputs), rank - 1, outputs)
+    if vector is None:
+        raise ShapeMismatch(f"a bias of shape {list(shape)} for {outputs} outputs", where=node.where)
+    return add_bias(ctx, linear, state, vector, node, factor)

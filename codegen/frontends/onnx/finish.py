@@ -1,0 +1,118 @@
+"""From everything written to the Graph: inputs quantized outside, dead nodes dropped, types made consistent.
+
+Decides: that a float input read by QuantizeLinear of one meaning only becomes an integer input of that meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from codegen.frontends.onnx.builder import Builder
+from codegen.frontends.onnx.windows import TO_NCHW
+from codegen.ir.graph import Graph, Interface, Node, Value
+from codegen.ir.quant import DType, Quant
+from codegen.ops import (
+    Broadcast,
+    DepthToSpace,
+    Gather,
+    Quantize,
+    Reshape,
+    ResizeNearest,
+    Slice,
+    SpaceToDepth,
+    Transpose,
+)
+
+_MOVEMENT = (Broadcast, DepthToSpace, Gather, Reshape, ResizeNearest, Slice, SpaceToDepth, Transpose)
+
+
+def finish(
+    builder: Builder,
+    name: str,
+    inputs: Sequence[Interface],
+    outputs: Sequence[Interface],
+    notes: Sequence[str],
+    drop_quantize: bool,
+) -> Graph:
+    """The finished graph."""
+    _drop_dead(builder, outputs)
+    if drop_quantize:
+        for item in inputs:
+            _drop_input_quantize(builder, item, outputs)
+    inputs = tuple(_own_layout(builder, item) for item in inputs)
+    _retype(builder)
+    unused = [i.name for i in inputs if not any(i.value in n.inputs for n in builder.nodes)]
+    notes = [*notes, *(f"input '{n}' is not used" for n in unused)]
+    graph = Graph(name, builder.values, tuple(builder.nodes), inputs, tuple(outputs), tuple(notes))
+    return graph.with_nodes(graph.nodes)
+
+
+def _drop_dead(builder: Builder, outputs: Sequence[Interface]) -> None:
+    """Drop nodes whose results nothing reads."""
+    wanted = {o.value for o in outputs}
+    kept: list[Node] = []
+    for node in reversed(builder.nodes):
+        if wanted.intersection(node.outputs):
+            kept.append(node)
+            wanted.update(node.inputs)
+    builder.nodes = kept[::-1]
+
+
+def _drop_input_quantize(builder: Builder, item: Interface, outputs: Sequence[Interface]) -> None:
+    """Make a float input an integer one when all its readers quantize it alike, data movement in between or not."""
+    moved, leaves = {item.value}, list[Node]()
+    if builder.type(item.value).dtype is not DType.F32:
+        return
+    for node in builder.nodes:
+        if not moved.intersection(node.inputs):
+            continue
+        if isinstance(node.op, Quantize):
+            leaves.append(node)
+        elif isinstance(node.op, _MOVEMENT):
+            moved.update(node.outputs)
+        else:
+            return
+    meanings = {(n.op.y_dtype, n.op.y_quant) for n in leaves if isinstance(n.op, Quantize)}
+    if len(meanings) != 1 or moved.intersection(o.value for o in outputs):
+        return
+    ((dtype, quant),) = meanings
+    _replace_leaves(builder, moved, leaves, dtype, quant)
+
+
+def _replace_leaves(builder: Builder, moved: set[str], leaves: Sequence[Node], dtype: DType, quant: Quant) -> None:
+    for value in moved:
+        old = builder.values[value]
+        builder.values[value] = replace(old, type=replace(old.type, dtype=dtype, quant=quant))
+    renamed: dict[str, str] = {}
+    for leaf in leaves:
+        source = builder.values[leaf.outputs[0]].source
+        renamed[leaf.outputs[0]] = leaf.inputs[0]
+        builder.rename_source(leaf.inputs[0], source)
+    dropped = {id(leaf) for leaf in leaves}
+    builder.nodes = [
+        replace(n, inputs=tuple(renamed.get(i, i) for i in n.inputs)) for n in builder.nodes if id(n) not in dropped
+    ]
+
+
+def _own_layout(builder: Builder, item: Interface) -> Interface:
+    """Leave out the layout change of an input that the model itself transposes from NHWC."""
+    readers = [n for n in builder.nodes if item.value in n.inputs]
+    if item.perm is None or len(readers) != 1:
+        return item
+    first = readers[0]
+    behind = [n for n in builder.nodes if first.outputs[0] in n.inputs]
+    if not behind or not all(isinstance(n.op, Transpose) and n.op.perm == TO_NCHW for n in behind):
+        return item
+    kind = replace(builder.type(item.value), shape=item.model_shape)
+    source = builder.values[first.outputs[0]].source
+    builder.values[item.value] = Value(item.value, kind, source=source)
+    builder.nodes = [replace(n, inputs=(item.value,)) if n in behind else n for n in builder.nodes if n is not first]
+    return replace(item, perm=None)
+
+
+def _retype(builder: Builder) -> None:
+    """Infer every type again: the meaning of integer inputs is known only when their readers were seen."""
+    for node in builder.nodes:
+        for name, kind in zip(node.outputs, node.op.infer([builder.type(i) for i in node.inputs]), strict=True):
+            builder.values[name] = replace(builder.values[name], type=kind)

@@ -1,0 +1,171 @@
+"""The walk over the model's nodes, and all its problems at once.
+
+Decides: that every problem of a model is reported together.  A node that is refused poisons its results, and nodes
+behind it are passed over silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from onnx import AttributeProto
+
+from codegen.errors import (
+    CompileError,
+    FormUnsupported,
+    ModelRejected,
+    OperatorUnknown,
+    OptionBad,
+    SubgraphUnsupported,
+)
+from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, write_output
+from codegen.frontends.onnx.context import Context, array_of
+from codegen.frontends.onnx.finish import finish
+from codegen.frontends.onnx.fold import FOLDABLE, MOVES_ELEMENTS, fold
+from codegen.frontends.onnx.importers import IMPORTERS
+from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.frontends.onnx.reader import Model, read_model
+from codegen.frontends.onnx.states import POISON, Const, IntConst, Poison, State
+from codegen.frontends.onnx.tensors import constant_of, decode
+from codegen.ir.graph import Graph, Interface
+from codegen.ir.quant import MODES, Mode
+
+_SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+
+
+def import_onnx(path: Path, *, mode: Mode, io_type: IoType = "quantized", io_layout: IoLayout = "nhwc") -> Graph:
+    """The integer Graph of a quantized ONNX model.
+
+    Tensors keep the model's own order of axes; operators that want NHWC have a Transpose before and behind them.
+
+    Args:
+        path: the model's file; external data is read from its folder and below.
+        mode: the arithmetic of every requantization.
+        io_type: "quantized" drops QuantizeLinear and DequantizeLinear at the borders; "model" keeps them.
+        io_layout: "nhwc" makes inputs and outputs of four axes NHWC; "model" leaves them.
+
+    Raises:
+        ModelRejected: LAM-IMPORT-001, with every problem of the model.
+        CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
+    """
+    if mode not in MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
+        raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
+    model = read_model(Path(path))
+    return _Walk(model, mode, Borders(io_type, io_layout)).graph(str(path))
+
+
+class _Walk:
+    """One pass over a model, gathering problems."""
+
+    def __init__(self, model: Model, mode: Mode, borders: Borders) -> None:
+        self._model = model
+        self._borders = borders
+        self._problems = list(model.problems)
+        self._ctx = Context(mode, model.opset)
+        self._ctx.notes.extend(model.notes)
+
+    def graph(self, where: str) -> Graph:
+        """The graph, or every problem."""
+        self._initializers()
+        inputs = self._inputs()
+        for node in self._model.structure.nodes:
+            states = self._import(node)
+            self._ctx.states.update((name, s) for name, s in zip(node.outputs, states, strict=False) if name)
+        outputs = self._outputs(inputs)
+        if self._problems:
+            raise ModelRejected(self._problems, where=where)
+        drop = self._borders.io_type == "quantized"
+        return finish(self._ctx.builder, self._model.name, inputs, outputs, self._ctx.notes, drop)
+
+    def _initializers(self) -> None:
+        """Read the constants that anything reads."""
+        used = {name for node in self._model.structure.nodes for name in node.inputs}
+        used.update(self._model.structure.outputs)
+        for name, tensor in self._model.structure.initializers.items():
+            if name in used:
+                try:
+                    self._ctx.states[name] = Const(decode(tensor, f"constant '{name}'"))
+                except CompileError as error:
+                    self._refuse(error, "")
+                    self._ctx.states[name] = POISON
+
+    def _inputs(self) -> list[Interface]:
+        inputs: list[Interface] = []
+        for info in self._model.structure.inputs:
+            try:
+                state, interface = declare_input(self._ctx, info, self._borders)
+                inputs.append(interface)
+            except CompileError as error:
+                state = POISON
+                self._refuse(error, "")
+            self._ctx.states[text_of(info.name)] = state
+        return inputs
+
+    def _outputs(self, inputs: Sequence[Interface]) -> list[Interface]:
+        outputs: list[Interface] = []
+        taken = {i.value for i in inputs}
+        for name in self._model.structure.outputs:
+            state = self._ctx.states.get(name, POISON)
+            if isinstance(state, Poison):
+                continue
+            try:
+                outputs.append(write_output(self._ctx, name, state, self._borders, taken))
+                taken.add(outputs[-1].value)
+            except CompileError as error:
+                self._refuse(error, f"output '{name}'")
+        return outputs
+
+    def _import(self, node: OnnxNode) -> Sequence[State]:
+        """States of a node's outputs; poison when it is refused or reads poison."""
+        poisoned = (POISON,) * len(node.outputs)
+        importer = IMPORTERS.get((node.domain, node.op_type))
+        try:
+            if importer is None and node.op_type not in FOLDABLE | {"Constant", "ConstantOfShape"}:
+                raise self._unknown(node)
+            inputs = [self._ctx.states.get(i, POISON) if i else None for i in node.inputs]
+            if any(isinstance(s, Poison) for s in inputs):
+                return poisoned
+            folded = self._fold(node, inputs)
+            if folded is not None:
+                return folded
+            if importer is None:
+                hint = "it is read when its inputs are constants only"
+                raise FormUnsupported(f"{node.op_type} of a computed tensor", where=node.where, hint=hint)
+            return importer(self._ctx, node)
+        except CompileError as error:
+            self._refuse(error, node.where)
+            return poisoned
+
+    def _unknown(self, node: OnnxNode) -> CompileError:
+        if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
+            return SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where)
+        domain = f"{node.domain}." if node.domain else ""
+        return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)
+
+    def _fold(self, node: OnnxNode, inputs: Sequence[State | None]) -> Sequence[State] | None:
+        """A constant expression's results; None for any other node."""
+        if node.domain:
+            return None
+        if node.op_type == "Constant":
+            return [Const(constant_of(node))]
+        known = bool(inputs) and all(isinstance(s, Const | IntConst | None) for s in inputs)
+        if node.op_type not in FOLDABLE or not known:
+            return None
+        first = inputs[0]
+        if isinstance(first, IntConst) and node.op_type in MOVES_ELEMENTS - {"Concat"}:
+            return self._fold_quantized(node, first, inputs[1:])
+        arrays = [None if s is None else array_of(s) for s in inputs]
+        return [Const(a) for a in fold(node, arrays, self._model.opset)]
+
+    def _fold_quantized(self, node: OnnxNode, first: IntConst, rest: Sequence[State | None]) -> Sequence[State]:
+        """Data movement on a quantized constant moves its integers, scales and zero points alike."""
+        others = [None if s is None else array_of(s) for s in rest]
+        moved = (fold(node, [part, *others], self._model.opset) for part in (first.ints, first.scale, first.zero))
+        return [IntConst(*parts) for parts in zip(*moved, strict=True)]
+
+    def _refuse(self, error: CompileError, where: str) -> None:
+        """Gather a problem; errors of the operators themselves learn which node they are about."""
+        if where and not error.where.startswith(("node", "output", "input", "constant")):
+            error.where = where
+        self._problems.append(error)

@@ -1,0 +1,133 @@
+"""Concat and Softmax.
+
+Decides: that a Concat of equally quantized tensors moves integers and any other one brings each input to the result's
+scale; and which axis a Softmax of each operator set runs over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.errors import ShapeMismatch
+from codegen.frontends.onnx.context import Context, array_of, real_bounds, refuse_unquantized, story
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.states import Emit, Int, Pending, Real, Request, Route, State
+from codegen.frontends.onnx.tables import exact, table_of
+from codegen.ir.op import Op
+from codegen.ops import Clamp, Concat, Reshape, Softmax, Transpose, activation_bounds
+from codegen.ops.requantize import quantize_real
+
+_FLAT_SOFTMAX = 13
+
+
+def concat(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """Concat of tensors, quantized alike or not."""
+    states = [ctx.state(node, i) for i in range(len(node.inputs))]
+    return [concat_of(ctx, node, states)]
+
+
+def concat_of(ctx: Context, node: OnnxNode, states: Sequence[State]) -> State:
+    """The states side by side."""
+    shapes = [ctx.shape(s) for s in states]
+    rank = len(shapes[0]) if shapes else 0
+    axis = node.integer("axis", None, low=-rank, high=rank - 1) % max(rank, 1)
+    others = {(*s[:axis], *s[axis + 1 :]) for s in shapes}
+    if rank == 0 or len(others) != 1 or any(len(s) != rank for s in shapes):
+        raise ShapeMismatch(f"shapes {[list(s) for s in shapes]} differ beyond axis {axis}", where=node.where)
+    if len(states) == 1:
+        return states[0]
+    if all(isinstance(s, Int) for s in states):
+        return Int(_copied(ctx, node, states, axis))
+    first = states[0]
+    if isinstance(first, Real) and all(_alike(ctx, first, s) for s in states):
+        return Real(_copied(ctx, node, states, axis), first.quant)
+    for i, state in enumerate(states):
+        if not isinstance(state, Real) and array_of(state) is None:
+            raise refuse_unquantized(node, i, state)
+    length = sum(s[axis] for s in shapes)
+    shape = (*shapes[0][:axis], length, *shapes[0][axis + 1 :])
+    return Pending(shape, lambda request: _joined(ctx, node, states, axis, request), (node,))
+
+
+def softmax(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """Softmax of a dequantized tensor."""
+    version = ctx.opset if not node.domain else node.integer("opset", _FLAT_SOFTMAX)
+    return [softmax_of(ctx, node, exact(ctx, node, 0), version)]
+
+
+def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
+    """Softmax over one axis; before operator set 13 over all axes from the given one on."""
+    shape = ctx.shape(x)
+    rank = len(shape)
+    if not rank:
+        raise ShapeMismatch("a tensor without axes", where=node.where)
+    axis = node.integer("axis", -1 if version >= _FLAT_SOFTMAX else 1, low=-rank, high=rank - 1) % rank
+    pre: tuple[Op, ...] = ()
+    post: tuple[Op, ...] = ()
+    if version < _FLAT_SOFTMAX and axis < rank - 1:
+        pre = (Reshape((math.prod(shape[:axis]), math.prod(shape[axis:]))),)
+        post = (Reshape(shape),)
+    elif axis < rank - 1:
+        perm = (*(i for i in range(rank) if i != axis), axis)
+        pre, post = (Transpose(perm),), (Transpose(tuple(int(i) for i in np.argsort(perm))),)
+
+    def emit(request: Request) -> str:
+        op = Softmax(x.quant, request.quant, request.dtype, ctx.mode)
+        note = f"{story(request.trail)} -> Softmax"
+        return clamped(ctx, request, lambda r: ctx.run(x.value, Route(op, pre, post), r.name, r.trail, note))
+
+    return Pending(shape, emit, (node,))
+
+
+def clamped(ctx: Context, request: Request, write: Emit) -> str:
+    """The result of an operator that has no bounds of its own, clamped when an activation follows it."""
+    bounds = activation_bounds(request.quant, request.dtype, *real_bounds(request))
+    if bounds == (request.dtype.low, request.dtype.high):
+        return write(request)
+    value = write(replace(request, name=f"{request.name}:unclamped"))
+    return ctx.run(value, Route(Clamp(*bounds)), request.name, (), "the activation behind it")
+
+
+def _alike(ctx: Context, first: Real, state: State) -> bool:
+    return (
+        isinstance(state, Real)
+        and state.function is None
+        and state.quant == first.quant
+        and ctx.type(state.value).dtype is ctx.type(first.value).dtype
+    )
+
+
+def _copied(ctx: Context, node: OnnxNode, states: Sequence[State], axis: int) -> str:
+    values = [s.value for s in states if isinstance(s, Real | Int)]
+    kind = ctx.type(values[0])
+    op = Concat(axis, (None,) * len(values), kind.dtype, kind.quant)
+    return ctx.run(values[0], Route(op), node.outputs[0], (node,), f"{node.op_type} -> Concat, copied", values[1:])
+
+
+def _joined(ctx: Context, node: OnnxNode, states: Sequence[State], axis: int, request: Request) -> str:
+    values, tables = [], []
+    for i, state in enumerate(states):
+        value, table = _operand(ctx, node, i, state, request)
+        values.append(value)
+        tables.append(table)
+    op = Concat(axis, tuple(tables), request.dtype, request.quant)
+    changed = sum(t is not None for t in tables)
+    note = f"{story(request.trail)} -> Concat, {changed} of {len(tables)} inputs requantized"
+    return clamped(ctx, request, lambda r: ctx.run(values[0], Route(op), r.name, r.trail, note, values[1:]))
+
+
+def _operand(
+    ctx: Context, node: OnnxNode, index: int, state: State, request: Request
+) -> tuple[str, tuple[int, ...] | None]:
+    """One input's value, and the table that brings it to the result's scale."""
+    if isinstance(state, Real):
+        return state.value, table_of(ctx, state, request.quant, request.dtype)
+    array = array_of(state)
+    assert array is not None, "other inputs were refused"
+    numbers = [quantize_real(float(v), request.quant, request.dtype) for v in array.reshape(-1)]
+    ints = np.array(numbers, request.dtype.numpy).reshape(array.shape)
+    return ctx.builder.const(node.inputs[index], ints, request.quant), None

@@ -1,0 +1,171 @@
+"""Convolutions and matrix products while they wait for their output's scale.
+
+Decides: how weights, biases and constant factors become integers.  Bias integers at scale x_scale * w_scale are kept
+as they are; everything else is rounded once, half to even, when the output's scale is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.errors import BiasOutOfRange, FormUnsupported, ScaleBad
+from codegen.frontends.onnx.context import Context, array_of, real_bounds, rounded, story
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.states import Accum, IntConst, Linear, Pending, Request, Route, State
+from codegen.ir.quant import Array, DType, Requant
+from codegen.ops.accumulator import accumulator_bound
+from codegen.ops.requantize import activation_bounds, make_requant
+
+_INT32 = 2**31
+_SAME_SCALE = 1e-5
+_WIDE_BOUND = 2**47
+_SMALLEST = float(np.finfo(np.float32).tiny)
+
+
+def pending(ctx: Context, node: OnnxNode, linear: Linear) -> Pending:
+    """The product's float result."""
+    return Pending(
+        shape=_out_shape(ctx, linear),
+        emit=lambda request: _write(ctx, linear, request),
+        trail=(node,),
+        linear=linear,
+    )
+
+
+def accumulator(ctx: Context, node: OnnxNode, linear: Linear) -> Accum:
+    """The product's int32 result."""
+    return Accum(_out_shape(ctx, linear), linear, (node,))
+
+
+def with_linear(ctx: Context, state: Pending, linear: Linear, node: OnnxNode) -> Pending:
+    """The pending result with its product replaced and one more node read."""
+    return replace(state, emit=lambda request: _write(ctx, linear, request), linear=linear, trail=(*state.trail, node))
+
+
+def channel_vector(array: Array, shape: Sequence[int], axis: int, outputs: int) -> Array | None:
+    """A constant that differs along one axis of a result at most, one number per output; None when it does not fit."""
+    if array.ndim > len(shape):
+        return None
+    full = (1,) * (len(shape) - array.ndim) + array.shape
+    if any(n != 1 for i, n in enumerate(full) if i != axis) or full[axis] not in (1, outputs):
+        return None
+    return np.broadcast_to(array.reshape(-1), (outputs,))
+
+
+def add_bias(ctx: Context, linear: Linear, bias: State, vector: Array, node: OnnxNode, factor: float = 1.0) -> Linear:
+    """The product plus `factor` times a constant, `vector` being the constant's real numbers per output.
+
+    Integers whose scale is that of the accumulator, as tools write them, are kept (1e-5 relative).
+    """
+    if factor == 1.0 and isinstance(bias, IntConst) and bias.ints.size == len(linear.scales):
+        scale = bias.scale.reshape(-1).astype(np.float64)
+        own = np.float64(linear.x_scale) * linear.scales.astype(np.float64)
+        if (np.abs(scale - own) <= _SAME_SCALE * own).all():
+            ints = (bias.ints.astype(np.int64) - bias.zero).reshape(-1)
+            return replace(linear, bias_int=linear.bias_int + ints)
+        ctx.note(f"{node.where}: the bias has another scale than the product; it is rounded to that of the product")
+        real = scale * (bias.ints.astype(np.int64) - bias.zero).reshape(-1)
+        return replace(linear, bias_real=linear.bias_real + real)
+    return replace(linear, bias_real=linear.bias_real + factor * vector.astype(np.float64))
+
+
+def scaled(linear: Linear, factor: Array, node: OnnxNode) -> Linear:
+    """The product times a constant per output; signs move into the weights."""
+    if not (np.isfinite(factor).all() and (factor != 0).all()):
+        raise ScaleBad("a factor of a product is zero, infinite or not a number", where=node.where)
+    sign = np.sign(factor).astype(np.int64)
+    lead = sign.reshape(-1, *(1,) * (linear.weights.ndim - 1))
+    return replace(
+        linear,
+        weights=linear.weights * lead,
+        scales=(linear.scales * np.abs(factor)).astype(np.float32),
+        bias_int=linear.bias_int * sign,
+        bias_real=linear.bias_real * factor,
+    )
+
+
+def write_accumulator(ctx: Context, state: Accum, name: str) -> str:
+    """The int32 sums themselves."""
+    linear = state.linear
+    op = linear.make(None, DType.S32, None)
+    extras = _constants(ctx, linear, linear.bias_int, name)
+    note = f"{story(state.trail)} -> {type(op).__name__}, int32 result"
+    return ctx.run(linear.x, Route(op, linear.pre, linear.post), name, state.trail, note, extras)
+
+
+def _out_shape(ctx: Context, linear: Linear) -> tuple[int, ...]:
+    x = ctx.out_type(ctx.type(linear.x), linear.pre)
+    op = linear.make(None, DType.S32, None)
+    w = replace(x, shape=linear.weights.shape, dtype=DType.S8)
+    b = replace(x, shape=(len(linear.weights),), dtype=DType.S32)
+    (y,) = op.infer([x, w, b])
+    return ctx.out_type(y, linear.post).shape
+
+
+def _write(ctx: Context, linear: Linear, request: Request) -> str:
+    where = request.trail[0].where
+    linear, bias = _bias(linear, where)
+    low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
+    scales = linear.scales[:1] if (linear.scales == linear.scales[0]).all() else linear.scales
+    if not (np.isfinite(scales).all() and (scales >= _SMALLEST).all()):
+        raise ScaleBad("the product's scale is not a positive normal float32 number", where=where)
+    wide = _is_wide(ctx, linear, bias, where)
+    requant = make_requant(
+        ctx.mode, linear.x_scale, scales.tolist(), request.quant, request.dtype, low, high, wide=wide
+    )
+    op = linear.make(requant, request.dtype, request.quant)
+    extras = _constants(ctx, linear, bias, request.name)
+    note = f"{story(request.trail)} -> {type(op).__name__}, {_spoken(requant)}"
+    return ctx.run(linear.x, Route(op, linear.pre, linear.post), request.name, request.trail, note, extras)
+
+
+def _spoken(requant: Requant) -> str:
+    return f"{'per-channel' if requant.per_channel else 'per-tensor'}, requant {requant.mode}"
+
+
+def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:
+    """Integer biases; the scale of an output whose weights are all zero is raised until its bias fits."""
+    own = np.float64(linear.x_scale) * linear.scales.astype(np.float64)
+    bias = linear.bias_int + linear.bias_real / own
+    empty = ~linear.weights.reshape(len(linear.weights), -1).any(axis=1)
+    tight = empty & (np.abs(bias) >= _INT32 / 2)
+    if tight.any():
+        scales = linear.scales.astype(np.float64)
+        scales[tight] *= np.abs(bias[tight]) / 2**24
+        total = bias * own
+        bias = np.where(tight, total / (np.float64(linear.x_scale) * scales), bias)
+        linear = replace(linear, scales=scales.astype(np.float32))
+    if not (np.abs(bias) < _INT32 - 1).all():
+        raise BiasOutOfRange(f"a bias is {float(np.nanmax(np.abs(bias))):.4g} times the product's scale", where=where)
+    whole = np.where(linear.bias_real == 0, linear.bias_int, rounded(bias)) if not tight.any() else rounded(bias)
+    return linear, whole
+
+
+def _is_wide(ctx: Context, linear: Linear, bias: Array, where: str) -> bool:
+    """Whether 32-bit accumulators could overflow."""
+    x = ctx.type(linear.x).dtype
+    bound = accumulator_bound(linear.weights, bias, x.low, x.high, linear.x_zero_point)
+    if bound < _INT32:
+        return False
+    if bound >= _WIDE_BOUND or ctx.mode == "float":
+        raise FormUnsupported(
+            f"sums of up to {bound} do not fit the accumulator", where=where, hint="use --requant single, or int8 data"
+        )
+    return True
+
+
+def _constants(ctx: Context, linear: Linear, bias: Array, name: str) -> tuple[str, str]:
+    w = linear.weights
+    small = w.size == 0 or (int(w.min()) >= -128 and int(w.max()) <= 127)
+    weights = ctx.builder.const(f"{name}:weights", w.astype(np.int8 if small else np.int16))
+    return weights, ctx.builder.const(f"{name}:bias", bias.astype(np.int32))
+
+
+def numbers(state: State) -> Array:
+    """Numbers of a state known to be constant."""
+    array = array_of(state)
+    assert array is not None, "the state is constant"
+    return array

@@ -1,0 +1,182 @@
+"""QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear and Cast.
+
+Decides: what the two nodes mean on every state of a tensor.  QuantizeLinear is where pending results are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from onnx import TensorProto
+
+from codegen.errors import FormUnsupported, QuantizationDynamic, TypeUnsupported, ZeroPointBad
+from codegen.frontends.onnx.context import Context, array_of, real_bounds
+from codegen.frontends.onnx.linear import pending, scaled, with_linear
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.qparams import (
+    dequantized,
+    dtype_of,
+    one_quant,
+    quantize_const,
+    read_scale,
+    read_zero_point,
+    refuse_blocks,
+)
+from codegen.frontends.onnx.states import (
+    Accum,
+    Const,
+    Float,
+    Int,
+    IntConst,
+    Pending,
+    Real,
+    Request,
+    Route,
+    State,
+)
+from codegen.frontends.onnx.tables import quantized
+from codegen.frontends.onnx.tensors import type_name
+from codegen.ir.quant import DType, Quant
+from codegen.ops import Lut, Quantize, Rescale
+from codegen.ops.requantize import activation_bounds, make_requant
+
+_OUTPUT_TYPES = {TensorProto.UINT8: DType.U8, TensorProto.INT8: DType.S8, TensorProto.INT16: DType.S16}
+_FLOAT_TYPES = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+
+
+def quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """QuantizeLinear: writes what has waited for a scale."""
+    refuse_blocks(node)
+    x = ctx.state(node, 0)
+    scale = read_scale(ctx, node, 1)
+    zero = read_zero_point(ctx, node, 2, scale)
+    dtype = _quantized_type(node) if zero is None else dtype_of(zero.dtype, node)
+    if isinstance(x, Const | IntConst):
+        array = array_of(x)
+        assert array is not None, "constants have numbers"
+        return [Const(quantize_const(ctx, node, array, scale, zero, dtype, node.integer("axis", 1)))]
+    return [Int(quantize_state(ctx, node, x, one_quant(node, scale, zero), dtype, node.inputs[0], node.outputs[0]))]
+
+
+def quantize_state(ctx: Context, node: OnnxNode, x: State, quant: Quant, dtype: DType, tensor: str, name: str) -> str:
+    """The value that holds a float tensor of the model quantized; the same question gets the same value."""
+    if dtype is DType.S32:
+        raise TypeUnsupported("a result quantized to int32", where=node.where)
+    key = (tensor, Request(quant, dtype, "", ()))
+    if key not in ctx.emitted:
+        ctx.emitted[key] = _quantize(ctx, node, x, quant, dtype, name)
+    return ctx.emitted[key]
+
+
+def _quantize(ctx: Context, node: OnnxNode, x: State, quant: Quant, dtype: DType, name: str) -> str:
+    match x:
+        case Float(value=value):
+            note = "QuantizeLinear -> Quantize"
+            return ctx.run(value, Route(Quantize(dtype, quant)), name, (node,), note)
+        case Real(trail=trail):
+            return quantized(ctx, x, Request(quant, dtype, name, (*trail, node)))
+        case Pending(trail=trail, low=low, high=high, emit=emit):
+            return emit(Request(quant, dtype, name, (*trail, node), low, high))
+        case Accum(linear=linear):
+            return _quantize(ctx, node, pending(ctx, node, linear), quant, dtype, name)
+        case _:
+            raise FormUnsupported("an integer tensor is quantized", where=node.where)
+
+
+def dequantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """DequantizeLinear: says what integers mean."""
+    refuse_blocks(node)
+    x = ctx.state(node, 0)
+    scale = read_scale(ctx, node, 1)
+    zero = read_zero_point(ctx, node, 2, scale)
+    match x:
+        case Const(array=array):
+            return [dequantized(ctx, node, array, scale, zero, node.integer("axis", 1))]
+        case Int(value=value):
+            zero_type = None if zero is None else dtype_of(zero.dtype, node)
+            return [meaning(ctx, node, value, one_quant(node, scale, zero), zero_type)]
+        case Accum(linear=linear):
+            quant = _no_zero(node, one_quant(node, scale, zero))
+            factor = np.full(len(linear.scales), quant.scale, np.float32)
+            linear = scaled(linear, factor, node)
+            return [replace(pending(ctx, node, linear), trail=(*x.trail, node))]
+        case _:
+            raise FormUnsupported("a float tensor is dequantized", where=node.where)
+
+
+def meaning(ctx: Context, node: OnnxNode, value: str, quant: Quant, zero_type: DType | None = None) -> Real | Pending:
+    """A computed integer tensor as real numbers."""
+    kind = ctx.type(value)
+    if zero_type is not None and zero_type is not kind.dtype:
+        found = f"zero point of type {zero_type.value} for a tensor of type {kind.dtype.value}"
+        raise ZeroPointBad(found, where=node.where)
+    if kind.dtype is DType.S32:
+        return rescaled(ctx, node, value, _no_zero(node, quant))
+    if kind.quant is None:
+        declare(ctx, value, quant)
+    elif kind.quant != quant:
+        table = tuple(range(kind.dtype.low, kind.dtype.high + 1))
+        note = "DequantizeLinear with another scale than QuantizeLinear: the same integers, read anew"
+        op = Lut(table, kind.dtype, quant, "Reinterpret")
+        value = ctx.run(value, Route(op), f"{node.outputs[0]}:int", (node,), note)
+    return Real(value, quant)
+
+
+def declare(ctx: Context, value: str, quant: Quant) -> None:
+    """Give a network input of integers, and what is only moved from it, the meaning its readers state."""
+    values = ctx.builder.values
+    values[value] = replace(values[value], type=replace(values[value].type, quant=quant))
+    for node in ctx.builder.nodes:
+        if value in node.outputs:
+            for name in node.inputs:
+                if values[name].type.quant is None and values[name].data is None:
+                    declare(ctx, name, quant)
+
+
+def rescaled(ctx: Context, node: OnnxNode, value: str, quant: Quant) -> Pending:
+    """Computed int32 sums times a scale."""
+
+    def emit(request: Request) -> str:
+        low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
+        requant = make_requant(ctx.mode, quant.scale, [1.0], request.quant, request.dtype, low, high)
+        op = Rescale(requant, request.dtype, request.quant)
+        return ctx.run(value, Route(op), request.name, request.trail, f"int32 sums -> Rescale, requant {requant.mode}")
+
+    return Pending(ctx.type(value).shape, emit, (node,))
+
+
+def dynamic_quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """Refused: the scale would be computed at run time."""
+    raise QuantizationDynamic("a scale is computed while the network runs", where=node.where)
+
+
+def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """Cast: int32 sums to float is part of the ConvInteger pattern; float to float changes nothing."""
+    x = ctx.state(node, 0)
+    target = node.integer("to")
+    if target in _FLOAT_TYPES:
+        match x:
+            case Accum(linear=linear, trail=trail):
+                return [with_linear(ctx, replace(pending(ctx, node, linear), trail=trail), linear, node)]
+            case Int(value=value) if ctx.type(value).dtype is DType.S32:
+                return [rescaled(ctx, node, value, Quant(1.0))]
+            case Real() | Pending() | Float():
+                return [x]
+            case _:
+                pass
+    raise FormUnsupported(f"a cast of this tensor to {type_name(target)}", where=node.where)
+
+
+def _quantized_type(node: OnnxNode) -> DType:
+    output_type = node.integer("output_dtype", 0) or TensorProto.UINT8
+    if output_type not in _OUTPUT_TYPES:
+        raise TypeUnsupported(f"quantization to {type_name(output_type)}", where=node.where)
+    return _OUTPUT_TYPES[output_type]
+
+
+def _no_zero(node: OnnxNode, quant: Quant) -> Quant:
+    if quant.zero_point:
+        raise ZeroPointBad(f"int32 numbers with zero point {quant.zero_point}", where=node.where)
+    return quant

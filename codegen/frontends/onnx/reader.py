@@ -1,0 +1,174 @@
+"""From a file to a checked model: bytes, protobuf, functions inlined, old operator sets raised.
+
+Decides: what is read at all, with limits on every size before anything is parsed or expanded.  Leaves the meaning of
+the operators to the importers; older spellings that the version converter cannot raise are read there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
+from onnx import AttributeProto, TensorProto, inliner, version_converter
+from onnx.shape_inference import InferenceError
+
+from codegen.errors import (
+    CompileError,
+    FunctionBad,
+    ModelMissing,
+    ModelNotQuantized,
+    ModelTooLarge,
+    ModelUnreadable,
+    OpsetUnsupported,
+)
+from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, OnnxNode, text_of
+from codegen.frontends.onnx.structure import Structure, read_structure
+from codegen.frontends.onnx.tensors import load_external
+from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
+
+MAX_FILE_BYTES = 512 * 2**20
+RAISED_OPSET = 13
+
+_QUANTIZED_OPS = frozenset(
+    ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger", "QGemm")
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """What the importers walk.  `problems` are the mistakes found so far, `notes` what the user should know."""
+
+    name: str
+    opset: int
+    structure: Structure
+    problems: tuple[CompileError, ...]
+    notes: tuple[str, ...]
+
+
+def read_model(path: Path) -> Model:
+    """The model in `path`, its functions inlined and its operator set raised where that can be done.
+
+    Raises:
+        ModelMissing: LAM-IMPORT-002.
+        ModelUnreadable: LAM-IMPORT-003.
+        ModelTooLarge: LAM-IMPORT-004.
+        OpsetUnsupported: LAM-IMPORT-026.
+        ModelNotQuantized: LAM-IMPORT-008.
+        FunctionBad: LAM-IMPORT-027.
+    """
+    proto = _parse(path)
+    problems = _load_externals(proto, path.parent)
+    opset = _opset(proto, path)
+    proto = _inlined(proto, path)
+    structure = read_structure(proto.graph)
+    if not any(_is_quantized(n) for n in structure.nodes):
+        raise ModelNotQuantized("no node quantizes anything", where=str(path))
+    notes: tuple[str, ...] = ()
+    if opset < RAISED_OPSET and not structure.problems and not problems:
+        proto, opset, notes = _raised(proto, opset)
+        structure = read_structure(proto.graph)
+    return Model(structure.name or path.stem, opset, structure, (*problems, *structure.problems), notes)
+
+
+def _parse(path: Path) -> Any:
+    if not path.is_file():
+        raise ModelMissing("no such file" if not path.exists() else "not a file", where=str(path))
+    try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise ModelTooLarge(f"the file has {size} bytes, at most {MAX_FILE_BYTES} are read", where=str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelMissing(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    check_structure(data, str(path))
+    try:
+        return onnx.ModelProto.FromString(data)
+    except DecodeError as error:
+        raise ModelUnreadable(f"no ONNX model: {error}", where=str(path)) from error
+
+
+def _load_externals(proto: Any, folder: Path) -> list[CompileError]:
+    """Read every tensor kept in another file; what cannot be read is a problem of the model."""
+    tensors = [(f"constant '{text_of(t.name)}'", t) for t in proto.graph.initializer]
+    for node in proto.graph.node:
+        attributes = (a for a in node.attribute if a.type == AttributeProto.TENSOR)
+        tensors += [(f"node '{text_of(node.name)}', attribute {text_of(a.name)}", a.t) for a in attributes]
+    problems: list[CompileError] = []
+    for where, tensor in tensors:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            try:
+                load_external(tensor, folder, where)
+            except CompileError as error:
+                problems.append(error)
+    return problems
+
+
+def _opset(proto: Any, path: Path) -> int:
+    versions = [int(o.version) for o in proto.opset_import if text_of(o.domain) in DEFAULT_DOMAINS]
+    newest = onnx.defs.onnx_opset_version()
+    if not versions:
+        raise OpsetUnsupported("the model names no operator set", where=str(path))
+    if not 1 <= max(versions) <= newest:
+        raise OpsetUnsupported(f"operator set {max(versions)}, known are 1 .. {newest}", where=str(path))
+    return max(versions)
+
+
+def _is_quantized(node: OnnxNode) -> bool:
+    return node.op_type in _QUANTIZED_OPS or node.op_type.startswith("QLinear")
+
+
+def _inlined(proto: Any, path: Path) -> Any:
+    """The model without functions of its own."""
+    if not proto.functions:
+        return proto
+    bodies = {(text_of(f.domain), text_of(f.name)): f.node for f in proto.functions}
+    sizes: dict[tuple[str, str], int] = {}
+    total = sum(_expanded(_key(n), bodies, sizes, (), str(path)) for n in proto.graph.node)
+    if total > MAX_FIELDS:
+        raise FunctionBad(f"inlined, the model has {total} nodes, at most {MAX_FIELDS} are read", where=str(path))
+    try:
+        return inliner.inline_local_functions(proto)
+    except (RuntimeError, ValueError, InferenceError) as error:
+        raise FunctionBad(f"a function cannot be inlined: {_first_line(error)}", where=str(path)) from error
+
+
+def _key(node: Any) -> tuple[str, str]:
+    return text_of(node.domain), text_of(node.op_type)
+
+
+def _expanded(
+    key: tuple[str, str],
+    bodies: Mapping[tuple[str, str], Any],
+    sizes: dict[tuple[str, str], int],
+    callers: tuple[tuple[str, str], ...],
+    where: str,
+) -> int:
+    """Nodes that one call becomes when inlined."""
+    if key not in bodies:
+        return 1
+    if key in callers:
+        raise FunctionBad(f"function '{key[1]}' calls itself", where=where)
+    if len(callers) > 100:
+        raise FunctionBad(f"functions nested deeper than 100, at '{key[1]}'", where=where)
+    if key not in sizes:
+        sizes[key] = sum(_expanded(_key(n), bodies, sizes, (*callers, key), where) for n in bodies[key])
+    return sizes[key]
+
+
+def _raised(proto: Any, opset: int) -> tuple[Any, int, tuple[str, ...]]:
+    """The model in operator set 13, or as it is when the converter has no rule for it."""
+    if any(text_of(n.domain) not in DEFAULT_DOMAINS for n in proto.graph.node):
+        return proto, opset, (f"operator set {opset} is read as it is: the model has operators of other domains",)
+    try:
+        raised = version_converter.convert_version(proto, RAISED_OPSET)
+    except (RuntimeError, InferenceError, version_converter.ConvertError) as error:
+        return proto, opset, (f"operator set {opset} is read as it is: {_first_line(error)}",)
+    return raised, RAISED_OPSET, (f"operator set {opset} was raised to {RAISED_OPSET}",)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,113 @@
+"""Draft: a graph while a pass writes it, front to back.
+
+Decides: how values get fresh names, how one value takes another's place, and what becomes of the model's tensor
+names (`Value.source`) when it does.  What to rewrite is each pass's own affair.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
+
+from codegen.ir.graph import Graph, Node, Value
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, TensorType
+from codegen.passes.permutation import Perm
+
+
+@dataclass(slots=True)
+class Draft:
+    """The new graph so far.  Nodes are appended in a runnable order; `changed` tells whether it differs."""
+
+    graph: Graph
+    values: dict[str, Value] = field(init=False)
+    nodes: list[Node] = field(default_factory=list)
+    changed: bool = False
+    _renamed: dict[str, str] = field(default_factory=dict)
+    _node_names: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start with the old graph's values and none of its nodes."""
+        self.values = dict(self.graph.values)
+        self._node_names = {node.name for node in self.graph.nodes}
+
+    def keep(self, node: Node) -> None:
+        """Append a node of the old graph, reading what took the place of its inputs."""
+        self.nodes.append(replace(node, inputs=tuple(self.now(i) for i in node.inputs)))
+
+    def rewrite(self, node: Node, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> None:
+        """Append the node with another operator and other inputs, under its own name."""
+        outs = node.outputs if outputs is None else tuple(outputs)
+        self.nodes.append(replace(node, op=op, inputs=tuple(self.now(i) for i in inputs), outputs=outs))
+        self.changed = True
+
+    def insert(self, op: Op, inputs: Sequence[str], output: str, source: tuple[str, ...] = ()) -> None:
+        """Append a node that the model does not have; it is named after its output."""
+        name = _unused(output, self._node_names)
+        self._node_names.add(name)
+        self.nodes.append(Node(name, op, tuple(self.now(i) for i in inputs), (output,), source))
+        self.changed = True
+
+    def value(
+        self, base: str, type_: TensorType, *, data: Array | None = None, source: str = "", perm: Perm | None = None
+    ) -> str:
+        """Name of a new value, `base` made unique."""
+        name = _unused(base, self.values)
+        self.values[name] = Value(name, type_, data, source, perm)
+        self.changed = True
+        return name
+
+    def now(self, name: str) -> str:
+        """The value that stands for `name` in the new graph."""
+        while name in self._renamed:
+            name = self._renamed[name]
+        return name
+
+    def can_replace(self, old: str, new: str) -> bool:
+        """Whether `new` may stand for `old`: each network output needs a node that writes it, and no other."""
+        if old not in self.graph.output_values:
+            return True
+        new = self.now(new)
+        taken = [self.now(port.value) for port in (*self.graph.inputs, *self.graph.outputs)]
+        return self.values[new].data is None and new not in taken
+
+    def replace_value(self, old: str, new: str) -> None:
+        """Let `new`, which holds the same numbers in the same shape, stand for `old` from here on."""
+        new = self.now(new)
+        gone, stays = self.values[old], self.values[new]
+        if gone.source and not stays.source and not stays.is_const:
+            self.values[new] = replace(stays, source=gone.source, perm=gone.perm)
+        self._renamed[old] = new
+        self.changed = True
+
+    def finish(self) -> Graph:
+        """The new graph without dead nodes, or the old one itself when nothing changed."""
+        if not self.changed:
+            return self.graph
+        outputs = tuple(replace(o, value=self.now(o.value)) for o in self.graph.outputs)
+        graph = replace(self.graph, outputs=outputs, values=self.values)
+        return graph.with_nodes(live_nodes(self.nodes, {o.value for o in outputs}))
+
+
+def joined(first: Node, second: Node) -> Node:
+    """The first node, standing for the model's nodes of both."""
+    notes = dict.fromkeys(note for note in (first.note, second.note) if note)
+    return replace(first, source=(*first.source, *second.source), note="; ".join(notes))
+
+
+def _unused(base: str, taken: Container[str]) -> str:
+    """`base`, or `base` with the first number from 2 on that makes it new."""
+    names = itertools.chain([base], (f"{base}.{count}" for count in itertools.count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def live_nodes(nodes: Sequence[Node], wanted: set[str]) -> tuple[Node, ...]:
+    """The nodes that `wanted` values depend on, in order."""
+    wanted = set(wanted)
+    live: list[Node] = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.outputs):
+            live.append(node)
+            wanted.update(node.inputs)
+    return tuple(reversed(live))

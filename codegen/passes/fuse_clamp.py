@@ -1,0 +1,84 @@
+"""fuse_clamp: a Clamp (Relu, Relu6, Clip) becomes the output bounds of the operator that feeds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen.ir.graph import Graph, Node
+from codegen.ir.op import Op
+from codegen.ir.quant import DType
+from codegen.ops import (
+    Add,
+    AveragePool2D,
+    Clamp,
+    Conv2D,
+    Dense,
+    GlobalAveragePool,
+    Lut,
+    MatMul,
+    Mul,
+    Rescale,
+    ResizeBilinear,
+)
+from codegen.passes.contract import graph_pass
+from codegen.passes.draft import Draft, joined
+
+
+@graph_pass()
+def fuse_clamp(graph: Graph) -> Graph:
+    """Clamp where the number is made.
+
+    Legal when nothing else reads the unclamped tensor and it is no network output; both have one Quant, as Clamp
+    changes none.  The merged node writes the Clamp's value; the unclamped tensor is no longer a tensor.  A Clamp
+    that spans its whole type goes.
+    """
+    draft = Draft(graph)
+    gone: set[str] = set()
+    for node in graph.nodes:
+        if node.name in gone or _drop_idle(draft, node):
+            continue
+        clamp = _only_clamp(graph, node)
+        op = None if clamp is None else clamped(node.op, clamp.op, graph.type(node.outputs[0]).dtype)
+        if clamp is None or op is None:
+            draft.keep(node)
+            continue
+        draft.rewrite(joined(node, clamp), op, node.inputs, clamp.outputs)
+        gone.add(clamp.name)
+    return draft.finish()
+
+
+def clamped(op: Op, clamp: Op, dtype: DType) -> Op | None:
+    """The operator with its result held in the clamp's bounds, or None when it has no bounds of its own."""
+    assert isinstance(clamp, Clamp)
+    if isinstance(op, Lut):
+        return replace(op, table=tuple(min(max(q, clamp.low), clamp.high) for q in op.table))
+    if isinstance(op, Conv2D | Dense | MatMul | Mul | Rescale) and op.requant is not None:
+        low, high = _both(op.requant.low, op.requant.high, clamp)
+        return replace(op, requant=replace(op.requant, low=low, high=high))
+    if isinstance(op, Add | AveragePool2D | GlobalAveragePool | ResizeBilinear | Clamp):
+        low, high = _both(op.low, op.high, clamp)
+        return replace(op, low=low, high=high)
+    return None
+
+
+def _both(low: int, high: int, clamp: Clamp) -> tuple[int, int]:
+    """Bounds equal to `low..high`, then the clamp's; right also when the two do not meet."""
+    return min(max(low, clamp.low), clamp.high), min(max(high, clamp.low), clamp.high)
+
+
+def _only_clamp(graph: Graph, node: Node) -> Node | None:
+    """The Clamp that alone reads the node's result."""
+    user = graph.sole_user(node.outputs[0]) if len(node.outputs) == 1 else None
+    return user if user is not None and isinstance(user.op, Clamp) else None
+
+
+def _drop_idle(draft: Draft, node: Node) -> bool:
+    """Drop a Clamp whose bounds its type cannot pass."""
+    if not isinstance(node.op, Clamp):
+        return False
+    x, y = node.inputs[0], node.outputs[0]
+    dtype = draft.graph.type(x).dtype
+    if dtype.is_float or node.op.low > dtype.low or node.op.high < dtype.high or not draft.can_replace(y, x):
+        return False
+    draft.replace_value(y, x)
+    return True

@@ -1,0 +1,95 @@
+"""place_transposes: the layout of every tensor is chosen so that the fewest bytes are transposed.
+
+Transposes sink, rise, meet and cancel, and never come to cost more than before.  Among equals the fewest win, then the
+latest: what follows a convolution then stands next to it, where it can be fused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codegen.ir.graph import Graph
+from codegen.ir.op import Op
+from codegen.ir.quant import TensorType
+from codegen.ops import Reshape, Transpose
+from codegen.passes.contract import graph_pass
+from codegen.passes.draft import Draft
+from codegen.passes.layout_choice import LayoutChoice, extended
+from codegen.passes.layouts import operands
+from codegen.passes.permutation import Perm, inverse, permute, then
+
+
+@graph_pass()
+def place_transposes(graph: Graph) -> Graph:
+    """Run operators in another layout where that takes bytes of Transposes away, or moves them towards the outputs.
+
+    Leaves pairs of Transposes that cancel for `merge_transposes`.
+    """
+    for choice in _choices(graph):
+        flipped = choice.best()
+        if flipped:
+            return _flip(graph, choice.perm, flipped)
+    return graph
+
+
+def _choices(graph: Graph) -> Iterator[LayoutChoice]:
+    """The layouts to try: what undoes a Transpose of the graph, and what it does, each once, in order."""
+    perms = [n.op.perm for n in graph.nodes if isinstance(n.op, Transpose)]
+    for perm in dict.fromkeys(p for seen in perms for p in (inverse(seen), seen)):
+        yield LayoutChoice(graph, perm)
+        if perm == inverse(perm):
+            yield LayoutChoice(graph, perm, for_writers=False)
+
+
+def _flip(graph: Graph, perm: Perm, flipped: Mapping[str, Op]) -> Graph:
+    """Run the `flipped` nodes between Transposes; their results keep the old values for other readers."""
+    work = _Flip(Draft(graph), perm)
+    for node in graph.nodes:
+        if node.name not in flipped:
+            work.draft.keep(node)
+            continue
+        picked = operands(node.op, len(node.inputs))
+        inputs = [work.twin(v) if i in picked else v for i, v in enumerate(node.inputs)]
+        outputs = [work.new_twin(v) for v in node.outputs]
+        work.draft.rewrite(node, flipped[node.name], inputs, outputs)
+        for twin, value in zip(outputs, node.outputs, strict=True):
+            work.draft.insert(Transpose(inverse(perm)), [twin], value)
+    return work.draft.finish()
+
+
+@dataclass(slots=True)
+class _Flip:
+    """The draft, and the transposed twin of each value that has one."""
+
+    draft: Draft
+    perm: Perm
+    twins: dict[str, str] = field(default_factory=dict)
+
+    def new_twin(self, value: str) -> str:
+        """Name of a new value for `value`, transposed."""
+        old = self.draft.values[value]
+        type_ = TensorType(permute(extended(old.type, len(self.perm)), self.perm), old.type.dtype, old.type.quant)
+        source = old.source if len(type_.shape) == len(old.type.shape) else ""
+        perm = then(old.perm, self.perm) if source else None
+        data = None
+        if old.data is not None:
+            data = np.ascontiguousarray(old.data.reshape(extended(old.type, len(self.perm))).transpose(self.perm))
+        self.twins[value] = self.draft.value(f"{value}.t", type_, data=data, source=source, perm=perm)
+        return self.twins[value]
+
+    def twin(self, value: str) -> str:
+        """The transposed twin of an operand, made now if there is none."""
+        if value in self.twins:
+            return self.twins[value]
+        old = self.draft.values[value]
+        twin = self.new_twin(value)
+        if old.data is None:
+            shape, whole = extended(old.type, len(self.perm)), value
+            if shape != old.type.shape:
+                whole = self.draft.value(f"{value}.rank", TensorType(shape, old.type.dtype, old.type.quant))
+                self.draft.insert(Reshape(shape), [value], whole)
+            self.draft.insert(Transpose(self.perm), [whole], twin)
+        return twin

@@ -495,3 +495,139 @@ class DataUnreadable(CompileError):
 
     code = "LAM-API-001"
     hint = "write it with numpy.savez, without object arrays"
+
+
+class UsageWrong(CompileError):
+    """The command line cannot be understood: an unknown option, a missing argument, a value out of range."""
+
+    code = "LAM-CLI-001"
+    hint = "add --help to the command for its options and an example"
+
+
+class InternalFault(CompileError):
+    """The compiler itself failed; nothing is wrong with the model or the command."""
+
+    code = "LAM-INTERNAL-001"
+    hint = "please report it with the command and, if you may share it, the model; --debug shows the traceback"
+
+
+class EngineUnknown(CompileError):
+    """No engine has this name."""
+
+    code = "LAM-API-001"
+    hint = "the engines are golden (the numpy model), c (the generated C on this machine) and float (ONNX Runtime)"
+
+
+class ExtraMissing(CompileError):
+    """An optional Python package is needed for this, and is not installed."""
+
+    code = "LAM-API-002"
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        """Name the package, the extra that brings it and what needs it."""
+        super().__init__(f"not installed; {purpose}", where=package, hint=f'pip install "lamina[{extra}]"')
+
+
+class DataFileBad(CompileError):
+    """A file of arrays is missing, or is not a .npz or .npy file of plain numbers."""
+
+    code = "LAM-API-003"
+    hint = "write it with numpy.savez(path, x=..., y=...)"
+
+
+class DataKeyMissing(CompileError):
+    """A file of arrays lacks an array that is needed."""
+
+    code = "LAM-API-004"
+    hint = "samples are called x (or by the names of the model's inputs) and labels y"
+
+
+class DataDoesNotFit(CompileError):
+    """Samples or labels do not fit the model or each other."""
+
+    code = "LAM-API-005"
+    hint = "describe the data in a [preprocess] table and give it with --config; `lamina inspect` shows the model's inputs"
+
+
+class MetricUnknown(CompileError):
+    """No metric has this name."""
+
+    code = "LAM-API-006"
+    hint = "the metrics are top1 and top5"
+
+
+class DumpUnsupported(CompileError):
+    """This engine does not hand out the tensors inside the network."""
+
+    code = "LAM-API-007"
+    hint = "use the engine golden or c"
+
+
+class ArraysNotWritable(CompileError):
+    """A file of arrays cannot be written; nothing is left behind."""
+
+    code = "LAM-API-008"
+    hint = "check the path, permissions and free space"
+
+
+class ToleranceBad(CompileError):
+    """A tolerance is not a pair of numbers up to 1."""
+
+    code = "LAM-API-009"
+    hint = "give cosine and Euclidean similarity, for example 0.99,0.95"
+
+
+class EngineFailed(CompileError):
+    """ONNX Runtime refuses the model, or failed while running it."""
+
+    code = "LAM-API-010"
+    hint = "the words are ONNX Runtime's own; check the model with onnx.checker"
+
+
+class SeveralOutputs(CompileError):
+    """One array was given and one expected back, but the model has several inputs or outputs."""
+
+    code = "LAM-API-011"
+    hint = "give a mapping of the model's input names to arrays; the answer is a mapping too"
+
+
+class CountBad(CompileError):
+    """A number of samples is not a whole number above zero."""
+
+    code = "LAM-API-012"
+    hint = "give 1 or more"
+
+
+class ConfigUnreadable(CompileError):
+    """The configuration file is missing, or is not TOML."""
+
+    code = "LAM-PREPROCESS-001"
+    hint = "docs/preprocess.md shows a whole file"
+
+
+class ConfigKeyUnknown(CompileError):
+    """The configuration file has a table or a key that means nothing."""
+
+    code = "LAM-PREPROCESS-002"
+    hint = "docs/preprocess.md lists the keys"
+
+
+class ConfigValueBad(CompileError):
+    """A key of the configuration file has a value of the wrong type, or out of range."""
+
+    code = "LAM-PREPROCESS-003"
+    hint = "docs/preprocess.md lists the values"
+
+
+class SampleDoesNotFit(CompileError):
+    """A sample does not have the axes, channels or size that the [preprocess] table and the model call for."""
+
+    code = "LAM-PREPROCESS-004"
+    hint = "docs/preprocess.md says how a sample becomes the model's input"
+
+
+class ImageUnreadable(CompileError):
+    """A picture of the data file cannot be decoded."""
+
+    code = "LAM-PREPROCESS-005"
+    hint = "`jpeg` holds all files joined, and picture i lies at offset[i] .. offset[i + 1]"

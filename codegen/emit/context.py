@@ -15,7 +15,7 @@ from codegen.emit.blob import BLOB_HEADER_BYTES
 from codegen.emit.names import comment
 from codegen.ir.op import RowRule
 from codegen.ir.program import Call, ConstRow, KernelFn, Params, Port, Program, RowInput
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class _Builder:
             title=comment(_title(call)),
             function=self.functions[id(call.fn)],
             inputs=tuple(inputs),
-            pointers=slot,
+            pointers=max(slot, 1),
             outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
             params=self._params(call.params),
             scratch="NULL" if call.scratch_offset is None else f"net->arena + {call.scratch_offset}",
@@ -334,7 +334,7 @@ def _const_row(row: ConstRow, name: str) -> ArrayView:
 
 def _params_view(params: Params, name: str) -> ParamsView:
     arrays = tuple(
-        ArrayView(f.name, DType.of(f.values).ctype, f.values.size, array_lines(f.values)) for f in params.fields
+        ArrayView(f.name, f.ctype, f.values.size, array_lines(f.values)) for f in params.fields
     )
     return ParamsView(name, comment(params.name), params.offset, arrays)
 

@@ -9,15 +9,35 @@ _C_WORDS = """
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     main lam
 """
-_RESERVED = frozenset(_C_WORDS.split())
+_HEADERS = """
+    aio alloca assert byteswap complex ctype dirent dlfcn elf endian err errno error fcntl features fenv float fnmatch ftw
+    getopt glob grp iconv inttypes iso646 langinfo libgen limits link locale malloc math memory mqueue netdb paths poll
+    pthread pwd regex resolv sched search semaphore setjmp sgtty shadow signal spawn stdalign stdarg stdatomic stdbool
+    stddef stdint stdio stdlib stdnoreturn string strings sysexits syslog tar termio termios tgmath thread threads time
+    uchar ucontext ulimit unistd utime utmp utmpx values version wait wchar wctype wordexp
+"""
+"""Headers that C and POSIX have: a project has include/NAME.h."""
+_TYPES = """
+    blkcnt blksize caddr cc char8 char16 char32 clock clockid cnd daddr dev div double err error fenv fexcept float fpos
+    fsblkcnt fsfilcnt fsid gid glob greg iconv id imaxdiv in_addr in_port ino intmax intptr key ldiv lldiv loff locale
+    max_align mbstate mcontext mode mqd mtx nfds nlink nullptr off off64 once pid ptrdiff quad regex regmatch regoff
+    register rlim sa_family sem siginfo sigset size socklen speed ssize stack suseconds tcflag thrd time timer tss
+    ucontext uid uintmax uintptr useconds wchar wctrans wctype wint wordexp
+"""
+"""Types NAME_t that C, POSIX and common libraries have; int8_t and its like are matched by a pattern."""
+_RESERVED = frozenset((_C_WORDS + _HEADERS + _TYPES).split())
+_INTEGER_TYPE = re.compile(r"u?_?int(_fast|_least)?[0-9]+")
 _LONGEST = 31
 
 
 def network_name(raw: str) -> str:
-    """A C identifier for a network, from any text: lower case, letters, digits and single underscores."""
+    """A C identifier for a network, from any text: lower case, letters, digits and single underscores.
+
+    NAME.h and NAME_t must not be a header or a type that C or POSIX has; such a name gets the prefix `net_`.
+    """
     name = re.sub(r"[^0-9a-z]+", "_", raw.lower()).strip("_")[:_LONGEST].strip("_")
-    if not name or name[0].isdigit() or name in _RESERVED or name.startswith("lam_"):
-        name = f"net_{name}".rstrip("_")
+    if not name or name[0].isdigit() or name.startswith("lam_") or name in _RESERVED or _INTEGER_TYPE.fullmatch(name):
+        name = f"net_{name}"[:_LONGEST].rstrip("_")
     return name
 
 

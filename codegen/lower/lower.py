@@ -113,10 +113,10 @@ class _Lowering:
         """The function for this content, made once."""
         context = kernel.context(view)
         offsets = params.offsets if params else {}
-        in_dtype = view.ins[view.dynamic[0]].dtype
+        in_dtype = (view.ins[view.dynamic[0]] if view.dynamic else view.outs[0]).dtype
         key = (kernel.name, context, tuple(offsets.items()), in_dtype, view.outs[0].dtype, len(view.outs))
         if key not in self.functions:
-            dtypes = {f.name: DType.of(f.values).ctype for f in params.fields} if params else {}
+            dtypes = {f.name: f.ctype for f in params.fields} if params else {}
             self.functions[key] = KernelFn(
                 symbol=f"k{len(self.functions)}_{kernel.name}",
                 kernel=kernel,

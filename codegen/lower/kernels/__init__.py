@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 from codegen.ir.program import Kernel
-from codegen.lower.kernels import conv2d, dense, depthwise
+from codegen.lower.kernels import (
+    binary,
+    conv2d,
+    dense,
+    depthwise,
+    join,
+    matmul,
+    movement,
+    pool,
+    resize,
+    softmax,
+    unary,
+)
 
 KERNELS: tuple[Kernel, ...] = (
+    join.KNOWN,
     depthwise.DEPTHWISE,
     dense.DENSE,
     conv2d.CONV2D,
+    matmul.MATMUL,
+    binary.PIXELS,
+    binary.ROWS,
+    pool.MAX,
+    pool.MEAN,
+    pool.GLOBAL_MEAN,
+    resize.BILINEAR,
+    softmax.SOFTMAX,
+    unary.LUT,
+    unary.CLAMP,
+    unary.QUANTIZE,
+    unary.DEQUANTIZE,
+    unary.RESCALE,
+    join.CONCAT_PIXELS,
+    join.CONCAT_ROWS,
+    join.CONCAT_WHOLE,
+    join.PAD,
+    *movement.MOVEMENT,
 )

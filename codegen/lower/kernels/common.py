@@ -1,4 +1,4 @@
-"""Parts that several kernels share: requantization parameters, accumulator width, folded bias.
+"""Parts that several kernels share: requantization parameters, bounds of sums, accumulator width, folded bias.
 
 A kernel's context holds shapes, types and modes only, so that layers of equal shape share one function; every number
 that training made goes into the parameters.
@@ -10,31 +10,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.op import NodeView
 from codegen.ir.program import Field
-from codegen.ir.quant import Array, DType, Requant
+from codegen.ir.quant import Array, DType, Requant, TensorType
+from codegen.ir.shape import Shape
+
+_INT32 = (-(1 << 31), (1 << 31) - 1)
+_ACC_64 = (-(1 << 47), (1 << 47) - 1)
+_WIDE_MULTIPLIERS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
 class RequantContext:
-    """How a template requantizes: mode, whether factors are per channel, the type of the accumulator."""
+    """How a template requantizes: mode, whether factors are per channel, the type of the accumulator.
+
+    A `wide` accumulator is summed in 64 bits; its multipliers have 15 bits, or (`narrowed`) its end value is proved
+    to fit 32 bits and goes on as such.
+    """
 
     mode: str
     per_channel: bool
     wide: bool
+    narrowed: bool = False
 
 
 def requant_context(requant: Requant | None, *, wide: bool = False) -> RequantContext:
     """The template's view of a Requant; mode `none` stores the accumulator itself."""
     if requant is None:
         return RequantContext("none", per_channel=False, wide=wide)
-    return RequantContext(requant.mode, requant.per_channel, wide)
+    narrowed = wide and not _takes_64_bits(requant)
+    return RequantContext(requant.mode, requant.per_channel, wide, narrowed)
 
 
 def requant_fields(requant: Requant | None) -> tuple[Field, ...]:
     """Params `multiplier` and `shift` (or `scale`), and `range` = [zero_point, low, high]."""
     if requant is None:
         return ()
-    bounds = Field("range", np.array([requant.zero_point, requant.low, requant.high], np.int32))
+    bounds = range_field(requant.zero_point, requant.low, requant.high)
     if requant.mode == "float":
         return (Field("scale", np.array(requant.scale, np.float32)), bounds)
     return (
@@ -44,11 +56,32 @@ def requant_fields(requant: Requant | None) -> tuple[Field, ...]:
     )
 
 
+def range_field(zero_point: int, low: int, high: int) -> Field:
+    """Params `range` = [zero_point, low, high]."""
+    return Field("range", np.array([zero_point, low, high], np.int32))
+
+
+def _takes_64_bits(requant: Requant) -> bool:
+    """Whether the golden model takes accumulators of more than 32 bits (ops/requantize.py: scaled)."""
+    return requant.mode == "single" and max(requant.multiplier) < _WIDE_MULTIPLIERS
+
+
+def requant_takes(requant: Requant | None, low: int, high: int) -> bool:
+    """Whether accumulators low .. high can be requantized; all other ones the golden model refuses.
+
+    `low` and `high` are bounds of the end value.  Without a Requant the value wraps to 32 bits, as in the golden model.
+    """
+    if requant is None:
+        return True
+    least, most = _ACC_64 if _takes_64_bits(requant) else _INT32
+    left = max(0, *requant.shift) if requant.mode == "double" else 0
+    return least <= low << left and high << left <= most
+
+
 def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Array:
     """`b - zx * sum(w)` per output channel, int64: what lets kernels multiply raw inputs."""
     sums: Array = weights.reshape(weights.shape[0], -1).astype(np.int64).sum(axis=1)
-    folded: Array = bias.astype(np.int64) - x_zero_point * sums
-    return folded
+    return bias.astype(np.int64) - x_zero_point * sums
 
 
 def is_wide(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> bool:
@@ -60,3 +93,28 @@ def is_wide(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> b
     largest = max(abs(x_dtype.low), x_dtype.high)
     bound = np.abs(folded_bias(weights, bias, x_zero_point)) + reach * largest
     return bool((bound >= 2**31).any())
+
+
+def end_values(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> tuple[int, int]:
+    """Bounds of the accumulator `b + sum w * (x - zx)` over all inputs and output channels."""
+    w = weights.reshape(weights.shape[0], -1).astype(np.int64)
+    least, most = w * (x_dtype.low - x_zero_point), w * (x_dtype.high - x_zero_point)
+    # a padded tap adds nothing, so that each tap may also be 0
+    low = np.minimum(np.minimum(least, most), 0).sum(axis=1) + bias
+    high = np.maximum(np.maximum(least, most), 0).sum(axis=1) + bias
+    return int(low.min()), int(high.max())
+
+
+def channels(shape: Shape) -> int:
+    """Elements of one pixel: the last axis; 1 for a scalar."""
+    return shape[-1] if shape else 1
+
+
+def only_dynamic(node: NodeView) -> bool:
+    """Whether the node has one input, which is computed."""
+    return node.dynamic == (0,) and len(node.ins) == 1
+
+
+def row_shape(kind: TensorType) -> tuple[int, int]:
+    """Pixels and channels of one row."""
+    return (kind.shape[-2] if len(kind.shape) > 1 else 1), channels(kind.shape)

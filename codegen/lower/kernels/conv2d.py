@@ -12,14 +12,17 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
+from codegen.ir.shape import Window
 from codegen.lower.kernels.common import (
     RequantContext,
+    end_values,
     folded_bias,
     is_wide,
     requant_context,
     requant_fields,
+    requant_takes,
 )
-from codegen.ops import Conv2D
+from codegen.ops import Conv2D, Dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,8 @@ class ConvContext:
         return self.left > 0 or self.right < self.w_out
 
 
-def inner_columns(op: Conv2D, w_in: int, w_out: int) -> tuple[int, int]:
+def inner_columns(w: Window, w_in: int, w_out: int) -> tuple[int, int]:
     """Output columns [left, right) whose taps all lie inside the input row."""
-    w = op.w
     left = min(w_out, -(-w.pad_before // w.stride))
     right = (w_in - w.extent + w.pad_before) // w.stride + 1
     return left, max(left, min(w_out, right))
@@ -94,7 +96,7 @@ def conv_context(node: NodeView) -> ConvContext:
     assert isinstance(op, Conv2D)
     x, w, _ = node.ins
     y = node.outs[0]
-    left, right = inner_columns(op, x.shape[2], y.shape[2])
+    left, right = inner_columns(op.w, x.shape[2], y.shape[2])
     wide = is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
     return ConvContext(
         x_t=x.dtype.ctype,
@@ -148,7 +150,16 @@ def bias_fields(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) 
 
 def accepts(node: NodeView, isa: str) -> bool:
     """Any Conv2D with constant weights."""
-    return isinstance(node.op, Conv2D) and node.dynamic == (0,)
+    return isinstance(node.op, Conv2D) and fits(node)
+
+
+def fits(node: NodeView) -> bool:
+    """Whether weights are constant and every accumulator can be requantized (a Conv2D or a Dense)."""
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    if node.dynamic != (0,):
+        return False
+    return requant_takes(op.requant, *end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype))
 
 
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", accepts, conv_context, _params)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import RequantContext, is_wide, requant_context, requant_fields
-from codegen.lower.kernels.conv2d import bias_fields, conv_constants
+from codegen.lower.kernels.conv2d import bias_fields, conv_constants, fits
 from codegen.ops import Conv2D, Dense
 
 
@@ -30,8 +30,7 @@ def _is_pointwise(op: Conv2D) -> bool:
 
 def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
-    served = isinstance(op, Dense) or (isinstance(op, Conv2D) and _is_pointwise(op))
-    return served and node.dynamic == (0,)
+    return (isinstance(op, Dense) or (isinstance(op, Conv2D) and _is_pointwise(op))) and fits(node)
 
 
 def _context(node: NodeView) -> DenseContext:

@@ -7,13 +7,13 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import requant_fields
-from codegen.lower.kernels.conv2d import bias_fields, conv_constants, conv_context
+from codegen.lower.kernels.conv2d import bias_fields, conv_constants, conv_context, fits
 from codegen.ops import Conv2D
 
 
 def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
-    if not isinstance(op, Conv2D) or node.dynamic != (0,):
+    if not isinstance(op, Conv2D) or not fits(node):
         return False
     return op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
 

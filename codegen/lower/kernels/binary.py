@@ -1,0 +1,170 @@
+"""Add, subtract and multiply: two operands, computed or constant, broadcast as numpy does.
+
+Rows are broadcast by the operator's row rule, and for constants here; pixels and channels within a row by the loops.  A
+run of pixels is one loop where both operands lie as the output does; otherwise, and wherever a pixel's place in its row
+matters, one row is made per call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import Array
+from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
+from codegen.lower.kernels.common import (
+    RequantContext,
+    channels,
+    range_field,
+    requant_context,
+    requant_fields,
+    requant_takes,
+)
+from codegen.ops import Add, Mul
+from codegen.ops.add import shared_shift, tflite_scalings
+
+_LARGEST_PRODUCT = 255 * 255
+
+
+@dataclass(frozen=True, slots=True)
+class OperandContext:
+    """How one operand is walked: elements per pixel and per channel; `slot` of `rows`, or -1 and elements per row."""
+
+    t: str
+    slot: int
+    row: int
+    pixel: int
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryContext:
+    """Literals of one elementwise operator.  `count` and `pixels` are C expressions, of n for a run of pixels."""
+
+    op: str
+    sign: str
+    rq: RequantContext
+    a: OperandContext
+    b: OperandContext
+    pixels: str
+    channels: int
+    count: str
+
+    @property
+    def flat(self) -> bool:
+        """Whether one loop over all elements does: each operand is as long as the output, or a single number."""
+        whole = (self.channels, 1)
+        return all((o.pixel, o.channel) in (whole, (0, 0)) for o in (self.a, self.b))
+
+
+def _accepts(node: NodeView) -> bool:
+    op = node.op
+    if not node.dynamic:
+        return False
+    if isinstance(op, Mul):
+        return requant_takes(op.requant, -_LARGEST_PRODUCT, _LARGEST_PRODUCT)
+    return isinstance(op, Add)
+
+
+def _accepts_pixels(node: NodeView, isa: str) -> bool:
+    return _accepts(node) and _same_for_all_pixels(node)
+
+
+def _accepts_rows(node: NodeView, isa: str) -> bool:
+    return _accepts(node)
+
+
+def _same_for_all_pixels(node: NodeView) -> bool:
+    """Whether a run of pixels may cross rows: no operand is repeated along a row, or differs between rows, by itself."""
+    out = node.outs[0].shape
+    for index, kind in enumerate(node.ins):
+        one_row = row_count(kind.shape) == 1
+        if index in node.dynamic:
+            fits = one_row or row_pixels(kind.shape) == row_pixels(out)
+        else:
+            fits = one_row and (row_pixels(kind.shape) == 1 or row_count(out) == 1)
+        if not fits:
+            return False
+    return True
+
+
+def _context(node: NodeView, *, by_pixels: bool) -> BinaryContext:
+    op = node.op
+    assert isinstance(op, Add | Mul)
+    out = node.outs[0].shape
+    wide, deep = row_pixels(out), channels(out)
+    multiply = isinstance(op, Mul)
+    return BinaryContext(
+        op="mul" if multiply else "add",
+        sign="-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+",
+        rq=requant_context(op.requant) if isinstance(op, Mul) else RequantContext(op.mode, False, False),
+        a=_operand(node, 0),
+        b=_operand(node, 1),
+        pixels="n" if by_pixels else str(wide),
+        channels=deep,
+        count=f"n * {deep}" if by_pixels else str(wide * deep),
+    )
+
+
+def _operand(node: NodeView, index: int) -> OperandContext:
+    kind, out = node.ins[index], node.outs[0].shape
+    constant = index not in node.dynamic
+    wide, deep = row_pixels(kind.shape), channels(kind.shape)
+    repeated = wide != row_pixels(out) or (constant and wide == 1)
+    pixel = 0 if repeated else deep
+    return OperandContext(
+        t=kind.dtype.ctype,
+        slot=-1 if constant else node.dynamic.index(index),
+        row=row_elements(kind.shape) if constant and row_count(kind.shape) > 1 else 0,
+        pixel=pixel,
+        channel=1 if deep == channels(out) and (deep > 1 or pixel) else 0,
+    )
+
+
+def _params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Add | Mul)
+    numbers = _mul_fields(op) if isinstance(op, Mul) else _add_fields(op)
+    out = node.outs[0].shape
+    constants = tuple(
+        Field(f"{name}_const", _rows_of(data, out).reshape(-1))
+        for name, data in zip("ab", node.consts, strict=True)
+        if data is not None
+    )
+    return (*numbers, *constants)
+
+
+def _rows_of(data: Array, out: Shape) -> Array:
+    """A constant repeated to the output's rows, unless all rows read the same one."""
+    if row_count(data.shape) == 1:
+        return data
+    return np.broadcast_to(data, (*out[:-2], *data.shape[-2:]))
+
+
+def _mul_fields(op: Mul) -> tuple[Field, ...]:
+    zeros = np.array([op.a_zero_point, op.b_zero_point], np.int32)
+    return (*requant_fields(op.requant), Field("zero", zeros))
+
+
+def _add_fields(op: Add) -> tuple[Field, ...]:
+    bounds = range_field(op.y_quant.zero_point, op.low, op.high)
+    zeros = Field("zero", np.array([op.a.zero_point, op.b.zero_point], np.int32))
+    if op.mode == "single":
+        ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
+        mb *= op.sign
+        offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
+        return (Field("sum", np.array([ma, mb, offset, shift], np.int32)), bounds)
+    if op.mode == "double":
+        scalings = tflite_scalings(op.a, op.b, op.y_quant)
+        return (Field("scaling", np.array(scalings, np.int32).reshape(-1)), zeros, bounds)
+    scales = np.array([op.a.scale, op.b.scale, op.y_quant.scale], np.float32)
+    return (Field("scale", scales), zeros, bounds)
+
+
+PIXELS = Kernel("binary", "binary.c.j2", "pixels", _accepts_pixels, lambda node: _context(node, by_pixels=True), _params)
+ROWS = Kernel(
+    "binary_rows", "binary.c.j2", "row", _accepts_rows, lambda node: _context(node, by_pixels=False), _params
+)

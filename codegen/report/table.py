@@ -1,0 +1,83 @@
+"""Records as text or JSON: aligned columns, and dictionaries that scripts can read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns two spaces apart, numbers to the right; a dash stands for None."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(h), *(len(r[i]) for r in cells)) if cells else len(h) for i, h in enumerate(headers)]
+    right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(headers))]
+    lines = [headers, ["-" * w for w in widths], *cells]
+    return "\n".join(_line(line, widths, right) for line in lines)
+
+
+def text_pairs(pairs: Sequence[tuple[str, object]]) -> str:
+    """One `name  value` per line, the values aligned."""
+    width = max((len(name) for name, _ in pairs), default=0)
+    return "\n".join(f"  {name.ljust(width)}  {_cell(value)}".rstrip() for name, value in pairs)
+
+
+def as_json(record: object) -> str:
+    """A record (dataclass, mapping, sequence, number, text) as JSON; what is not a finite number is null."""
+    return json.dumps(plain(record), indent=1, allow_nan=False)
+
+
+def plain(value: object) -> Any:
+    """The value in JSON's own types."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, str | bool | None):
+        return value
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(item) for item in value]
+    raise AssertionError(f"{type(value).__name__} has no form in JSON")
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape as 1x8x8x16."""
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def share_text(part: int, whole: int | None) -> str:
+    """`part B`, and which share of the whole it is."""
+    return f"{part} B" if not whole else f"{part} B of {whole} B ({part / whole:.1%})"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
+    return "  ".join(padded).rstrip()

@@ -1,0 +1,58 @@
+"""Lamina: quantized neural networks to C99 for small chips.  The public names; `codegen.api` says what they do.
+
+Names are loaded when they are first used, so that the command line answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codegen.api import (
+        CompileError,
+        Network,
+        Project,
+        Target,
+        compare,
+        compile_model,
+        demo,
+        describe_target,
+        evaluate,
+        inspect,
+        load,
+        run,
+        run_file,
+        targets,
+        verify,
+    )
+
+__all__ = [
+    "CompileError",
+    "Network",
+    "Project",
+    "Target",
+    "compare",
+    "compile_model",
+    "demo",
+    "describe_target",
+    "evaluate",
+    "inspect",
+    "load",
+    "run",
+    "run_file",
+    "targets",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, out of codegen.api."""
+    if name in __all__:
+        return getattr(importlib.import_module("codegen.api"), name)
+    raise AttributeError(f"module 'codegen' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

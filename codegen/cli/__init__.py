@@ -1,0 +1,37 @@
+"""The command line: `lamina VERB ...`.  Thin: it parses, calls codegen.api, and prints.
+
+Exit codes: 0 it worked, 1 the work failed (one line with an id on standard error), 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from codegen.cli.console import fail
+from codegen.cli.group import GROUP
+from codegen.errors import InternalFault, UsageWrong
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in arguments
+    try:
+        code = GROUP.main(args=arguments, prog_name="lamina", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json, exit_code=2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as error:  # the only place: what gets here is a fault of the compiler
+        if "--debug" in arguments:
+            traceback.print_exc()
+        return fail(InternalFault(f"{type(error).__name__}: {error}"[:300]), as_json)

@@ -1,0 +1,73 @@
+"""lamina compile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from codegen.cli.console import Command, common, json_option, model_argument, requant_option, show, target_option
+from codegen.cli.progress import Progress
+from codegen.report.table import shape_text, text_pairs, text_table
+
+
+@click.command(
+    "compile", cls=Command, example="lamina compile examples/digits/digits_qdq.onnx -t cortex-m4 -o build/digits"
+)
+@model_argument
+@target_option
+@click.option(
+    "-o", "--out", required=True, metavar="DIR", help="Folder of the project; an earlier project is replaced."
+)
+@click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
+@requant_option
+@click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
+@click.option(
+    "--io-layout",
+    type=click.Choice(["nhwc", "model"]),
+    default="nhwc",
+    show_default=True,
+    help="Axes at the C interface.",
+)
+@click.option(
+    "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
+)
+@json_option
+@common
+def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Compile MODEL (quantized ONNX) to a C99 project for a target."""
+    from codegen import api
+
+    with Progress("compiling", quiet=quiet):
+        project = api.compile_model(model, target, out, **options)
+    text = _summary(project.manifest, out)
+    if verbose:
+        text += "\n\n" + _layers(project.manifest)
+    show(text, dict(project.manifest) | {"path": out}, as_json=as_json, quiet=quiet)
+
+
+def _summary(m: Mapping[str, Any], out: str) -> str:
+    lower = m["arena_lower_bound_bytes"]
+    pairs = [
+        ("arena", f"{m['arena_bytes']} B working memory, of which scratch {m['scratch_bytes']} B (at least {lower} B)"),
+        ("input", ", ".join(_port(p) for p in m["inputs"])),
+        ("output", ", ".join(_port(p) for p in m["outputs"])),
+        ("weights", f"{m['weights_bytes']} B"),
+        ("MACs", f"{m['macs']} per inference, {m['recomputed_macs']} recomputed"),
+        ("layers", f"{len(m['layers'])} in {m['groups']} groups"),
+    ]
+    header = f"{m['name']} -> {out}  (target {m['target']}, requant {m['requant']})"
+    return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
+
+
+def _port(port: Mapping[str, Any]) -> str:
+    return f"{port['name']} {port['dtype']} {shape_text(port['shape'])}, {port['bytes']} B"
+
+
+def _layers(m: Mapping[str, Any]) -> str:
+    rows = [
+        (r["name"], r["operator"], r["kernel"], shape_text(r["shape"]), r["macs"], r["weights_bytes"], r["rows"])
+        for r in m["layers"]
+    ]
+    return text_table(["layer", "operator", "kernel", "output", "MACs", "weights B", "rows"], rows)

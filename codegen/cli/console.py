@@ -1,0 +1,74 @@
+"""What commands share: options, refusals as text or JSON, and what is said to a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from codegen.errors import CompileError
+from codegen.report.table import as_json as to_json
+
+Decorated = Callable[..., Any]
+
+
+class Command(click.Command):
+    """A command whose refusals (CompileError) become one line on standard error and exit code 1."""
+
+    def __init__(self, name: str, *, example: str, **kwargs: Any) -> None:
+        """Show the example below the help, on a line of its own."""
+        super().__init__(name, **kwargs)
+        self.epilog = f"\b\nExample:\n  {example}"
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; its result is the exit code, None for 0."""
+        try:
+            return super().invoke(ctx)
+        except CompileError as error:
+            return fail(error, bool(ctx.params.get("as_json")))
+
+
+def fail(error: CompileError, as_json: bool, *, exit_code: int = 1) -> int:
+    """Print a refusal, one line per problem; with --json also as JSON on standard output."""
+    click.echo(error.text(), err=True)
+    if as_json:
+        errors = [{"id": e.code, "message": e.found, "where": e.where, "hint": e.hint} for e in error.problems()]
+        click.echo(to_json({"error": errors[0], "errors": errors}))
+    return exit_code
+
+
+def common(function: Decorated) -> Decorated:
+    """The options -v, -q and --debug."""
+    for option in (
+        click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an internal fault."),
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing but refusals."),
+        click.option("-v", "--verbose", is_flag=True, help="Print more."),
+    ):
+        function = option(function)
+    return function
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+model_argument = click.argument("model")
+target_option = click.option(
+    "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
+)
+requant_option = click.option(
+    "--requant", type=click.Choice(["single", "double", "float"]), help="Rounding of results; the target's default."
+)
+config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")
+
+
+def show(text: str, record: object, *, as_json: bool, quiet: bool) -> None:
+    """Print the text, or the record as JSON; nothing when quiet (JSON is still printed, for it was asked for)."""
+    if as_json:
+        click.echo(to_json(record))
+    elif not quiet:
+        click.echo(text)
+
+
+def is_terminal() -> bool:
+    """Whether somebody watches standard error."""
+    return sys.stderr.isatty()

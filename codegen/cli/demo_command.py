@@ -1,0 +1,50 @@
+"""lamina demo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from codegen.api import DemoResult
+
+
+@click.command("demo", cls=Command, example="lamina demo -o build/digits")
+@click.option("-o", "--out", default="lamina-demo", show_default=True, metavar="DIR", help="Folder of the C project.")
+@json_option
+@common
+def command(out: str, as_json: bool, quiet: bool, verbose: bool) -> None:
+    """Take an example network (handwritten digits) from model to accuracy on this machine."""
+    from codegen import api
+
+    def told(step: str) -> None:
+        if not (as_json or quiet):
+            click.echo(f"... {step}")
+
+    with Progress("demo", quiet=quiet):
+        result = api.demo(out, told=told)
+    show(_text(result), result, as_json=as_json, quiet=quiet)
+
+
+def _text(r: DemoResult) -> str:
+    code = "" if r.code_bytes is None else f" and about {r.code_bytes} B of code on this machine"
+    equal = "is equal to the numpy model, bit for bit" if r.equal else "DIFFERS from the numpy model"
+    return "\n".join(
+        [
+            "",
+            f"{r.model}, a quantized network that reads handwritten digits, is now C99 in {r.project}/:",
+            f"  it needs {r.arena_bytes} B of RAM, {r.weights_bytes} B of weights{code}",
+            f"  one image takes {r.macs} multiply-accumulates; called from Python, {r.images_per_s:.0f} images a second here",
+            f"  its self-test says: {r.selftest}",
+            f"  the C {equal} ({r.tensors_checked} tensors, {r.samples} images)",
+            f"  it read {r.right} of {r.count} images rightly that training never saw: {r.value:.2%}",
+            "",
+            f"Look at {r.project}/README.md and include/digits.h, or go on with a model of yours:",
+            "  lamina inspect MODEL.onnx -t cortex-m4",
+            "  lamina compile MODEL.onnx -t cortex-m4 -o build/net",
+        ]
+    )

@@ -1,0 +1,135 @@
+"""lamina inspect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codegen.cli.console import Command, common, json_option, model_argument, requant_option, show, target_option
+from codegen.cli.progress import Progress
+from codegen.report.table import shape_text, share_text, text_pairs, text_table
+
+if TYPE_CHECKING:
+    from codegen.api import Inspection
+
+
+@click.command("inspect", cls=Command, example="lamina inspect examples/digits/digits_qdq.onnx -t cortex-m4 --explain")
+@model_argument
+@target_option
+@requant_option
+@click.option(
+    "--io-layout",
+    type=click.Choice(["nhwc", "model"]),
+    default="nhwc",
+    show_default=True,
+    help="Axes at the C interface.",
+)
+@click.option(
+    "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
+)
+@click.option("--explain", is_flag=True, help="Say how each node of the model was read.")
+@json_option
+@common
+def command(model: str, target: str, explain: bool, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
+    """Show which operators of MODEL a target runs, which rule each other one breaks, and what it all costs."""
+    from codegen import api
+
+    with Progress("inspecting", quiet=quiet):
+        result = api.inspect(model, target, **options)
+    show(_text(result, explain or verbose), result, as_json=as_json, quiet=quiet)
+    if quiet and not result.supported:
+        click.echo(_violations(result), err=True)
+    return 0 if result.supported else 1
+
+
+def _text(result: Inspection, explain: bool) -> str:
+    parts = [_layers(result)] if result.layers else []
+    parts.append(_totals(result))
+    if result.peak is not None:
+        live = [(name, size) for name, size in result.peak.live]
+        parts.append(f"most memory is live at {result.peak.node}:\n{text_pairs([(n, f'{b} B') for n, b in live])}")
+    if result.interface:
+        parts.append(_interface(result))
+    if explain:
+        parts.append(_explain(result))
+    if result.violations:
+        parts.append(_violations(result))
+    said = "runs" if result.supported else "does NOT run"
+    parts.append(f"{result.target} {said} {result.model}")
+    return "\n\n".join(parts)
+
+
+def _layers(result: Inspection) -> str:
+    rows = [
+        (
+            r.name,
+            r.operator,
+            r.kernel or f"none: {r.violation}",
+            " ".join(map(shape_text, r.in_shapes)),
+            f"{r.dtype} {shape_text(r.shape)}",
+            r.macs,
+            r.parameters,
+            r.weights_bytes,
+            r.output_bytes,
+            r.scratch_bytes,
+            r.rows,
+        )
+        for r in result.layers
+    ]
+    headers = ["layer", "operator", "kernel", "inputs", "output", "MACs", "params", "weights B", "out B", "scratch B"]
+    return text_table([*headers, "rows"], rows)
+
+
+def _totals(result: Inspection) -> str:
+    pairs: list[tuple[str, object]] = [
+        ("requant", result.requant),
+        ("MACs", result.macs),
+        ("parameters", result.parameters),
+    ]
+    if result.weights_bytes is not None:
+        pairs.append(("weights", share_text(result.weights_bytes, result.flash_bytes)))
+    if result.arena_bytes is not None:
+        pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
+        pairs.append(("arena, at least", f"{result.arena_lower_bound_bytes} B"))
+    return f"{result.model} on {result.target}\n{text_pairs(pairs)}"
+
+
+def _interface(result: Inspection) -> str:
+    rows = [
+        (
+            p.direction,
+            p.name,
+            f"{p.model_dtype} {shape_text(p.model_shape)}",
+            f"{p.dtype} {shape_text(p.shape)}",
+            p.scale,
+            p.zero_point,
+            p.bytes,
+        )
+        for p in result.interface
+    ]
+    lines = [text_table(["", "name", "model", "C interface", "scale", "zero point", "bytes"], rows)]
+    for cost in result.interface_costs:
+        added = (
+            f"arena {cost.added_arena_bytes:+} B, layers {cost.added_layers:+}" if not cost.problem else cost.problem
+        )
+        lines.append(f"with {cost.option}: {added}")
+    return "\n".join(lines)
+
+
+def _explain(result: Inspection) -> str:
+    lines = ["how the model was read:"]
+    for row in result.layers:
+        stands = f" <- {', '.join(row.source)}" if row.source else ""
+        note = f": {row.note}" if row.note else ""
+        lines.append(f"  {row.name} ({row.operator}){stands}{note}")
+    return "\n".join([*lines, *(f"  note: {n}" for n in result.notes)])
+
+
+def _violations(result: Inspection) -> str:
+    lines = []
+    for v in result.violations:
+        place = f"{v.where}: " if v.where else ""
+        way_out = f" ({v.hint})" if v.hint else ""
+        lines.append(f"{v.id} {place}{v.message}{way_out}")
+    return "\n".join(lines)

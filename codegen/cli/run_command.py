@@ -1,0 +1,60 @@
+"""lamina run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codegen.cli.console import (
+    Command,
+    common,
+    config_option,
+    json_option,
+    model_argument,
+    requant_option,
+    show,
+    target_option,
+)
+from codegen.cli.progress import Progress
+from codegen.report.table import shape_text, text_table
+
+if TYPE_CHECKING:
+    from codegen.ir.quant import Array
+
+
+@click.command(
+    "run",
+    cls=Command,
+    example="lamina run examples/digits/digits_qdq.onnx --engine c --input examples/digits/digits_test.npz -o y.npz",
+)
+@model_argument
+@click.option("--engine", default="golden", show_default=True, help="golden, c or float.")
+@click.option("--input", "data", required=True, metavar="X.npz", help="x, or arrays by the names of the inputs.")
+@click.option("-o", "--out", required=True, metavar="Y.npz", help="Where the outputs go, by the model's names.")
+@click.option("--dump-all", is_flag=True, help="Write every tensor inside the network too.")
+@click.option("--limit", type=int, metavar="N", help="The first N samples only.")
+@target_option
+@requant_option
+@config_option
+@json_option
+@common
+def command(model: str, data: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Run MODEL on one engine, every sample of X.npz; data in the model's own layout and type."""
+    from codegen import api
+
+    with Progress("running", quiet=quiet) as progress:
+        outputs = api.run_file(model, data, progress=progress, **options)
+        api.save_arrays(out, outputs)
+    show(_text(out, outputs), _record(out, outputs), as_json=as_json, quiet=quiet)
+
+
+def _record(out: str, outputs: Mapping[str, Array]) -> dict[str, Any]:
+    tensors = [{"name": n, "shape": y.shape, "dtype": str(y.dtype)} for n, y in outputs.items()]
+    return {"path": out, "tensors": tensors}
+
+
+def _text(out: str, outputs: Mapping[str, Array]) -> str:
+    rows = [(name, str(y.dtype), shape_text(y.shape)) for name, y in outputs.items()]
+    return f"{text_table(['tensor', 'type', 'shape'], rows)}\nwritten to {out}"

@@ -1,0 +1,87 @@
+"""lamina verify."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codegen.cli.console import (
+    Command,
+    common,
+    config_option,
+    json_option,
+    model_argument,
+    requant_option,
+    show,
+    target_option,
+)
+from codegen.cli.progress import Progress
+from codegen.report.table import shape_text
+
+if TYPE_CHECKING:
+    from codegen.api import VerifyResult
+
+
+@click.command(
+    "verify",
+    cls=Command,
+    example="lamina verify examples/digits/digits_qdq.onnx --input examples/digits/digits_test.npz --samples 10",
+)
+@model_argument
+@target_option
+@click.option("--input", "data", metavar="X.npz", help="Samples to run; random ones when left out.")
+@click.option("--samples", type=int, default=3, show_default=True, help="How many at most.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random samples.")
+@requant_option
+@click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
+@config_option
+@json_option
+@common
+def command(
+    model: str, data: str | None, config: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
+) -> int:
+    """Run the numpy model and the C of MODEL on the same inputs and compare every tensor, byte for byte.
+
+    The C runs on this machine, or on the emulated board of the target when it has one.
+    """
+    from codegen import api
+
+    with Progress("verifying", quiet=quiet) as progress:
+        count = options["samples"]
+        inputs: Any = data
+        if data is not None and config is not None:
+            chosen = {key: options[key] for key in ("target", "requant")}
+            inputs = api.read_samples(model, data, config, count, **chosen)
+        result = api.verify(model, inputs=inputs, progress=lambda done: progress(done, count), **options)
+    record = _record(result)
+    show(_text(result), record, as_json=as_json, quiet=quiet and result.equal)
+    return 0 if result.equal else 1
+
+
+def _record(result: VerifyResult) -> dict[str, Any]:
+    return {
+        "equal": result.equal,
+        "target": result.target,
+        "requant": result.requant,
+        "samples": result.samples,
+        "tensors_checked": result.tensors_checked,
+        "first_difference": result.first_difference,
+        "tensors": result.checks,
+    }
+
+
+def _text(result: VerifyResult) -> str:
+    lines = [
+        f"{'equal' if c.equal else 'DIFFERS':8}{c.tensor}  {c.dtype} {shape_text(c.shape)}"
+        + (f"  ({c.source})" if c.source and c.source != c.tensor else "")
+        for c in result.checks
+    ]
+    if result.first_difference is not None:
+        lines.append(f"first difference: {result.first_difference.text()}")
+    said = "equal to the bit" if result.equal else "NOT equal"
+    lines.append(
+        f"{said}: {result.tensors_checked} tensors, {result.samples} samples, target {result.target}, "
+        f"requant {result.requant}"
+    )
+    return "\n".join(lines)

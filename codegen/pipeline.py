@@ -1,0 +1,137 @@
+"""The whole compiler on one screen: the ordered stages, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from codegen.emit import EmitOptions, Vector, fill_pattern, network_name, project_files, selftest_crc
+from codegen.errors import RequantUnsupported
+from codegen.frontends.onnx import import_onnx
+from codegen.golden.interpreter import run_graph
+from codegen.ir.graph import Graph
+from codegen.ir.plan import Plan
+from codegen.ir.program import Kernel, Program
+from codegen.ir.quant import MODES, Mode
+from codegen.ir.verify import verify_graph, verify_plan, verify_program
+from codegen.lower import lower, scratch_sizes, select_kernels
+from codegen.passes import optimize
+from codegen.report.manifest import build_manifest
+from codegen.resources import ABI, VERSION
+from codegen.schedule import schedule
+from codegen.target import Target, load_target
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a compilation may be told.  `requant` None means the target's default; `name` None the file's name."""
+
+    target: str = "host"
+    requant: str | None = None
+    weights: str = "c"
+    io_layout: str = "nhwc"
+    io_type: str = "quantized"
+    name: str | None = None
+    vectors: int = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """Every form a model took on its way, and the files."""
+
+    imported: Graph
+    graph: Graph
+    target: Target
+    kernels: Mapping[int, Kernel]
+    plan: Plan
+    program: Program
+    manifest: Mapping[str, object]
+    files: Mapping[str, bytes]
+
+
+def read_model(model: Path, options: Options, target: Target) -> Graph:
+    """The model as imported, before any pass: what the golden model runs."""
+    graph = import_onnx(
+        model,
+        mode=choose_mode(options, target),
+        io_type="model" if options.io_type == "model" else "quantized",
+        io_layout="model" if options.io_layout == "model" else "nhwc",
+    )
+    graph = replace(graph, name=network_name(options.name or model.stem))
+    verify_graph(graph)
+    return graph
+
+
+def choose_mode(options: Options, target: Target) -> Mode:
+    """The requantization mode, checked against the target; LAM-TARGET-006 when it has none such."""
+    wanted = options.requant or target.requant_default
+    for mode in MODES:
+        if mode == wanted and mode in target.requant_modes:
+            return mode
+    offered = ", ".join(target.requant_modes)
+    raise RequantUnsupported(f"no requantization {wanted!r}; it offers {offered}", where=target.name)
+
+
+def compile_graph(imported: Graph, target: Target, options: Options, model_hash: bytes = b"\0" * 32) -> Compiled:
+    """Imported graph to files."""
+    graph = optimize(imported)
+    verify_graph(graph)
+    kernels = select_kernels(graph, target.isa)
+    plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=target.arena_align)
+    return finish(imported, plan, kernels, target, options, model_hash)
+
+
+def finish(
+    imported: Graph,
+    plan: Plan,
+    kernels: Mapping[int, Kernel],
+    target: Target,
+    options: Options,
+    model_hash: bytes = b"\0" * 32,
+) -> Compiled:
+    """Plan to files; a plan made by hand goes the same way."""
+    verify_plan(plan)
+    program = lower(plan, kernels)
+    verify_program(program)
+    emit = EmitOptions(
+        version=VERSION,
+        abi=ABI,
+        options=f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}",
+        model_hash=model_hash,
+        isa=target.isa,
+        byte_order=target.byte_order,
+        blob=options.weights == "blob",
+    )
+    manifest = build_manifest(
+        plan,
+        program,
+        target,
+        version=VERSION,
+        model_hash=model_hash.hex(),
+        requant=choose_mode(options, target),
+        weights=options.weights,
+    )
+    files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
+    return Compiled(imported, plan.graph, target, kernels, plan, program, manifest, files)
+
+
+def compile_file(model: Path, options: Options) -> Compiled:
+    """Model file to files."""
+    target = load_target(options.target)
+    imported = read_model(model, options, target)
+    return compile_graph(imported, target, options, hashlib.sha256(model.read_bytes()).digest())
+
+
+def _vectors(graph: Graph, count: int) -> list[Vector]:
+    """Self-test vectors: generated inputs, the golden model's outputs."""
+    types = [graph.type(i.value) for i in graph.inputs]
+    found = []
+    for seed in range(1, count + 1):
+        feeds = {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)}
+        values = run_graph(graph, feeds)
+        found.append(Vector(seed, selftest_crc([np.asarray(values[o.value]) for o in graph.outputs])))
+    return found

@@ -1,0 +1,17 @@
+"""Data files and what makes their samples a model's inputs: one Preprocess object for every verb that reads data."""
+
+from codegen.preprocess.config import load_preprocess, parse_preprocess
+from codegen.preprocess.npz import need, read_npz, write_npz
+from codegen.preprocess.steps import COLORS, Preprocess, decode_jpeg, jpeg_slices
+
+__all__ = [
+    "COLORS",
+    "Preprocess",
+    "decode_jpeg",
+    "jpeg_slices",
+    "load_preprocess",
+    "need",
+    "parse_preprocess",
+    "read_npz",
+    "write_npz",
+]

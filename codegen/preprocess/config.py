@@ -1,0 +1,162 @@
+"""Reads a model's configuration file (TOML): settings that belong to a model and not to a command.
+
+Decides: which tables and keys there are, and that every value is usable.  What the keys do is said in steps.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeGuard
+
+from codegen.errors import ConfigKeyUnknown, ConfigUnreadable, ConfigValueBad
+from codegen.preprocess.steps import COLORS, Preprocess
+
+TABLES = ("preprocess",)
+KEYS = ("layout", "dequantize", "divide", "mean", "std", "resize", "color", "jpeg")
+_NCHW = "NCHW"
+
+
+def load_preprocess(config: Path | None) -> Preprocess:
+    """The `[preprocess]` table of a file; samples are taken as they are without a file, or without the table.
+
+    Raises:
+        ConfigUnreadable: LAM-PREPROCESS-001.
+        ConfigKeyUnknown: LAM-PREPROCESS-002.
+        ConfigValueBad: LAM-PREPROCESS-003.
+    """
+    if config is None:
+        return Preprocess()
+    tables = _read(config)
+    _known(tables, TABLES, str(config), "")
+    table = tables.get("preprocess", {})
+    if not isinstance(table, dict):
+        raise ConfigValueBad("is not a table", where=f"{config}, preprocess")
+    return parse_preprocess(table, str(config))
+
+
+def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
+    """The table's keys, checked."""
+    _known(table, KEYS, file, "preprocess.")
+    reader = _Reader(table, file)
+    axes, model_axes = reader.layout()
+    scale, zero_point = reader.dequantize()
+    return Preprocess(
+        axes=axes,
+        model_axes=model_axes,
+        scale=scale,
+        zero_point=zero_point,
+        divide=reader.divisor("divide")[0] if "divide" in table else 1.0,
+        mean=reader.numbers("mean") if "mean" in table else (),
+        std=reader.divisor("std") if "std" in table else (),
+        resize=reader.resize(),
+        color=reader.color(),
+        jpeg=reader.jpeg(),
+    )
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigUnreadable(str(error), where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigUnreadable("is not text in UTF-8", where=str(path)) from error
+    except OSError as error:
+        raise ConfigUnreadable(error.strerror or "cannot be read", where=str(path)) from error
+
+
+def _known(table: Mapping[str, object], keys: Sequence[str], file: str, place: str) -> None:
+    for key in table:
+        if key not in keys:
+            close = difflib.get_close_matches(key, keys, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(keys)}"
+            raise ConfigKeyUnknown("unknown key", where=f"{file}, {place}{key}", hint=hint)
+
+
+class _Reader:
+    """The values of one table, by key."""
+
+    def __init__(self, table: Mapping[str, object], file: str) -> None:
+        self._table, self._file = table, file
+
+    def bad(self, key: str, found: str) -> ConfigValueBad:
+        return ConfigValueBad(found, where=f"{self._file}, preprocess.{key}")
+
+    def layout(self) -> tuple[str, str]:
+        """Axes of the data and of the model; ONNX's own NCHW for pictures when only the data's are given."""
+        value = self._table.get("layout", "")
+        if not isinstance(value, str):
+            raise self.bad("layout", f"{value!r} is not a text")
+        if not value:
+            return "", ""
+        data, arrow, model = (part.strip().upper() for part in value.partition("->"))
+        if not arrow:
+            model = _NCHW if set(data) <= set(_NCHW) and {"H", "W"} <= set(data) else data
+        for axes in (data, model):
+            if not axes.startswith("N") or not axes.isalpha() or len(set(axes)) != len(axes):
+                raise self.bad("layout", f"{value!r} is not like 'NHWC' or 'NHWC->NCHW': letters, N first, none twice")
+        return data, model
+
+    def dequantize(self) -> tuple[float | None, int]:
+        """Scale and zero point of data that is stored quantized."""
+        value = self._table.get("dequantize")
+        if value is None:
+            return None, 0
+        if not isinstance(value, dict) or not {"scale"} <= set(value) <= {"scale", "zero_point"}:
+            raise self.bad("dequantize", f"{value!r} is not like {{ scale = 0.5, zero_point = 3 }}")
+        scale, zero = value["scale"], value.get("zero_point", 0)
+        if not _is_number(scale) or scale <= 0:
+            raise self.bad("dequantize.scale", f"{scale!r} is not a number above zero")
+        if not isinstance(zero, int) or isinstance(zero, bool):
+            raise self.bad("dequantize.zero_point", f"{zero!r} is not a whole number")
+        return float(scale), zero
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """One number, or one per channel."""
+        value = self._table[key]
+        values = value if isinstance(value, list) else [value]
+        found = tuple(float(v) for v in values if _is_number(v))
+        if not values or len(found) < len(values):
+            raise self.bad(key, f"{value!r} is not a number or a list of numbers")
+        return found
+
+    def divisor(self, key: str) -> tuple[float, ...]:
+        """Numbers to divide by; `divide` is one number."""
+        values = self.numbers(key)
+        if any(v <= 0 for v in values) or (key == "divide" and len(values) > 1):
+            raise self.bad(key, f"{self._table[key]!r}: it divides, so it must be above zero, and `divide` one number")
+        return values
+
+    def resize(self) -> tuple[int, int] | None:
+        """Height and width."""
+        value = self._table.get("resize")
+        if value is None:
+            return None
+        fine = isinstance(value, list) and len(value) == 2 and all(type(v) is int and 0 < v <= 1 << 14 for v in value)
+        if not isinstance(value, list) or not fine:
+            raise self.bad("resize", f"{value!r} is not [height, width]")
+        return value[0], value[1]
+
+    def color(self) -> str:
+        """What becomes of the channels."""
+        value = self._table.get("color", "rgb")
+        if not isinstance(value, str) or value not in COLORS:
+            raise self.bad("color", f"{value!r} is not one of {', '.join(COLORS)}")
+        return value
+
+    def jpeg(self) -> bool:
+        """Whether samples are JPEG files, under the keys jpeg and offset."""
+        value = self._table.get("jpeg", False)
+        if not isinstance(value, bool):
+            raise self.bad("jpeg", f"{value!r} is neither true nor false")
+        if value and self.layout()[0] not in ("", "NHWC"):
+            raise self.bad("layout", "decoded pictures are NHWC")
+        return value
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

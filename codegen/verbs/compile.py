@@ -1,0 +1,59 @@
+"""compile_model: a model file to a C project on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codegen.emit import write_project
+from codegen.errors import OptionBad
+from codegen.pipeline import Options, compile_file
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Project:
+    """A generated project: its folder, and the dictionary that stands in its manifest.json."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+
+def compile_model(
+    model: str | Path,
+    target: str = "host",
+    out: str | Path = "lamina-out",
+    *,
+    requant: str | None = None,
+    weights: str = "c",
+    io_layout: str = "nhwc",
+    io_type: str = "quantized",
+    name: str | None = None,
+) -> Project:
+    """The C project of `model` stands at `out`, whole, or CompileError is raised and nothing was written.
+
+    Args:
+        model: an ONNX file, quantized.
+        target: a name that `targets()` lists, or the path of a .toml file.
+        out: folder to write; an earlier project there is replaced, anything else is left alone (LAM-EMIT-002).
+        requant: `single`, `double` or `float`; the target's default when None.
+        weights: `c` for C arrays, `blob` for a file weights.bin.
+        io_layout: `nhwc`, or `model` for the model's own order of axes.
+        io_type: `quantized`, or `model` for the model's own element types.
+        name: the network's name, prefix of every C identifier; the file's name when None.
+    """
+    options = Options(target, requant, weights, io_layout, io_type, name)
+    check_options(options)
+    compiled = compile_file(Path(model), options)
+    write_project(Path(out), compiled.files)
+    return Project(Path(out), compiled.manifest)
+
+
+def check_options(options: Options) -> None:
+    """LAM-IMPORT-030 for an option with a value that does not exist."""
+    allowed = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model")}
+    for option, values in allowed.items():
+        given = getattr(options, option)
+        if given not in values:
+            raise OptionBad(f"{given!r}", where=option, hint=f"choose one of {', '.join(values)}")

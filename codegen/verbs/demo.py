@@ -1,0 +1,109 @@
+"""demo: the example network from model to accuracy on this machine, in one go."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codegen.process import check_program, find_program, need_program
+from codegen.resources import resource_dir
+from codegen.verbs.compile import compile_model
+from codegen.verbs.evaluate import evaluate
+from codegen.verbs.verify import verify
+
+_FLAGS = ("-std=c99", "-Os", "-ffunction-sections")
+_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """What the demo did.  `code_bytes` is machine code of this computer at -Os, None without the program `size`."""
+
+    model: str
+    project: str
+    arena_bytes: int
+    weights_bytes: int
+    code_bytes: int | None
+    macs: int
+    selftest: str
+    equal: bool
+    tensors_checked: int
+    samples: int
+    value: float
+    right: int
+    count: int
+    images_per_s: float
+
+
+def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambda step: None) -> DemoResult:
+    """Compile the digits example to `out`, build and run its self-test, compare it with golden, and measure it.
+
+    `told` is called with each step's name before it begins.  Errors are those of the verbs and of the C compiler.
+    """
+    folder = resource_dir("examples") / "digits"
+    model, data = folder / "digits_qdq.onnx", folder / "digits_test.npz"
+    told("compiling the model to C")
+    project = compile_model(model, "host", out, name="digits")
+    told("building the C and running its self-test")
+    with tempfile.TemporaryDirectory(prefix="lamina-") as work:
+        said = _selftest(project.path, Path(work))
+        code_bytes = _code_bytes(project.path, "digits", Path(work))
+    told("comparing every tensor with the numpy model")
+    checked = verify(model, inputs=data, samples=10)
+    told("running the held-out images")
+    score = evaluate(model, data, "top1", "c").engines[0]
+    sizes: Mapping[str, Any] = project.manifest
+    return DemoResult(
+        model=model.name,
+        project=str(project.path),
+        arena_bytes=sizes["arena_bytes"],
+        weights_bytes=sizes["weights_bytes"],
+        code_bytes=code_bytes,
+        macs=sizes["macs"],
+        selftest=said,
+        equal=checked.equal,
+        tensors_checked=checked.tensors_checked,
+        samples=checked.samples,
+        value=score.value,
+        right=score.right,
+        count=score.count,
+        images_per_s=score.images_per_s,
+    )
+
+
+def _selftest(project: Path, work: Path) -> str:
+    """What the project's own test program says; LAM-PROCESS-002 when it fails."""
+    program = work / "selftest"
+    sources = [*sorted((project / "src").glob("*.c")), *sorted((project / "test").glob("*.c"))]
+    check_program([_cc(), *_FLAGS, *_includes(project), *sources, "-o", program], timeout_s=_TIMEOUT_S)
+    done = check_program([program], timeout_s=_TIMEOUT_S)
+    return done.stdout.decode("utf-8", errors="replace").strip()
+
+
+def _code_bytes(project: Path, name: str, work: Path) -> int | None:
+    """Machine code and constants of the schedule and the layers, without the weights."""
+    size = find_program("size")
+    if size is None:
+        return None
+    total = 0
+    for stem in (name, f"{name}_layers"):
+        object_file = work / f"{stem}.o"
+        source = project / "src" / f"{stem}.c"
+        check_program([_cc(), *_FLAGS, *_includes(project), "-c", source, "-o", object_file], timeout_s=_TIMEOUT_S)
+        listing = check_program([size, object_file], timeout_s=_TIMEOUT_S).stdout.decode("utf-8", errors="replace")
+        found = re.search(r"^\s*(\d+)", listing.splitlines()[-1])
+        total += int(found[1]) if found else 0
+    return total
+
+
+def _includes(project: Path) -> list[str]:
+    return [f"-I{project / part}" for part in ("include", "runtime", "src")]
+
+
+def _cc() -> Path:
+    return need_program(os.environ.get("CC", "cc"), ("gcc", "libc6-dev"))

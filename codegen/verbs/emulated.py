@@ -1,0 +1,114 @@
+"""Golden against C on an emulated chip: checksums of every tensor, and the whole of the first one that differs."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from codegen.emit import array_lines, render
+from codegen.emulator import build_and_run
+from codegen.errors import RunFailed
+from codegen.golden.compare import Difference, first_difference
+from codegen.ir.quant import Array
+from codegen.pipeline import Compiled
+from codegen.resources import resource_dir
+
+Case = tuple[Mapping[str, Array], Mapping[str, Array]]
+"""A sample's network inputs, and the tensors the C must reproduce."""
+
+_TIMEOUT_S = 600.0
+_LINE = re.compile(rb"^([to]) ([0-9a-f]{4}) ([0-9a-f]{8})$", re.MULTILINE)
+
+
+def run_on_board(compiled: Compiled, project: Path, cases: Sequence[Case]) -> Difference | None:
+    """Run all cases in one program on the target's board; the first difference, or None."""
+    printed = _run(compiled, project, cases, dump=None)
+    sums = _checksums(printed, compiled, len(cases))
+    for case, found in zip(cases, sums, strict=True):
+        for tensor in compiled.program.tensors:
+            if found[tensor.index] != zlib.crc32(_on_chip(case[1][tensor.value], compiled)):
+                return _locate(compiled, project, case, tensor.index)
+    return None
+
+
+def _on_chip(array: Array, compiled: Compiled) -> bytes:
+    """The array's bytes as they lie in the target's memory."""
+    return array.astype(_chip_dtype(array, compiled)).tobytes()
+
+
+def _chip_dtype(array: Array, compiled: Compiled) -> np.dtype[Any]:
+    return array.dtype.newbyteorder("<" if compiled.target.byte_order == "little" else ">")
+
+
+def _checksums(printed: bytes, compiled: Compiled, samples: int) -> list[list[int]]:
+    tensors = len(compiled.program.tensors)
+    sums = [int(m[3], 16) for m in _LINE.finditer(printed) if m[1] == b"t"]
+    if len(sums) != tensors * samples or not printed.rstrip().endswith(b"end"):
+        last = printed[-200:].decode("ascii", errors="replace")
+        raise RunFailed(f"the emulated program ended early: {last!r}", where=compiled.target.name)
+    return [sums[i * tensors : (i + 1) * tensors] for i in range(samples)]
+
+
+def _locate(compiled: Compiled, project: Path, case: Case, index: int) -> Difference:
+    """Run the case again, print the whole tensor, and name the first element that differs."""
+    tensor = compiled.program.tensors[index]
+    printed = _run(compiled, project, [case], dump=index)
+    found = re.search(rb"^d ([0-9a-f]*)$", printed, re.MULTILINE)
+    golden = case[1][tensor.value]
+    raw = bytes.fromhex(found[1].decode("ascii")) if found else b""
+    if len(raw) != golden.nbytes:
+        raise RunFailed(f"{len(raw)} bytes traced, {golden.nbytes} expected", where=tensor.value)
+    actual = np.frombuffer(raw, _chip_dtype(golden, compiled)).astype(golden.dtype).reshape(golden.shape)
+    difference = first_difference(tensor.value, golden, actual)
+    assert difference is not None, "checksums differ, bytes do not"
+    return difference
+
+
+def _run(compiled: Compiled, project: Path, cases: Sequence[Case], *, dump: int | None) -> bytes:
+    """What the check program printed."""
+    name = compiled.program.name
+    host = resource_dir("runtime_c") / "host"
+    defines: dict[str, str | None] = {
+        "LAM_HOST_NAME": name,
+        "LAM_HOST_UPPER": name.upper(),
+        "LAM_HOST_HEADER": f'"{name}.h"',
+        f"{name.upper()}_TRACE": None,
+        "LAM_CHECK_TENSORS": str(len(compiled.program.tensors)),
+    }
+    if dump is not None:
+        defines["LAM_CHECK_DUMP"] = str(dump)
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        data = Path(folder) / "check_data.c"
+        data.write_text(_data_file(compiled, cases), encoding="ascii")
+        result = build_and_run(
+            compiled.target,
+            [*sorted((project / "src").glob("*.c")), host / "lam_check_main.c", data],
+            [project / part for part in ("include", "runtime", "src")],
+            defines,
+            timeout_s=_TIMEOUT_S,
+            workdir=Path(folder),
+        )
+    if result.exit_code != 0:
+        said = (result.console + result.messages)[-300:].decode("utf-8", errors="replace")
+        raise RunFailed(f"the emulated program ended with code {result.exit_code}: {said}", where=compiled.target.name)
+    return result.console
+
+
+def _data_file(compiled: Compiled, cases: Sequence[Case]) -> str:
+    """The samples as C arrays."""
+    ports = compiled.program.inputs
+    raw = b"".join(_on_chip(feeds[p.operand.value], compiled) for feeds, _ in cases for p in ports)
+    return render(
+        "check_data.c.j2",
+        samples=len(cases),
+        input_bytes=[p.operand.rows * p.operand.row_bytes for p in ports],
+        output_bytes=[p.operand.rows * p.operand.row_bytes for p in compiled.program.outputs],
+        count=len(raw),
+        lines=array_lines(np.frombuffer(raw, np.uint8)),
+    )

@@ -1,0 +1,164 @@
+"""Engines: the ways to run a model on numpy arrays.
+
+`golden` is the specification, `c` the generated code, `float` the original model.
+Each takes and gives arrays in the model's own layout and type.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+
+from codegen.emit import write_project
+from codegen.errors import EngineUnknown
+from codegen.golden.interface import PortSpec, graph_ports, network_feeds
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.quant import Array
+from codegen.pipeline import Options, compile_file, read_model
+from codegen.target import load_target
+from codegen.verbs.float_engine import FloatEngine
+from codegen.verbs.samples import Port
+
+ENGINES = ("golden", "c", "float")
+
+
+class Engine(Protocol):
+    """Runs one model, again and again."""
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """What it takes."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What the user should know of how it ran; empty when there is nothing."""
+        ...
+
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by the model's names."""
+        ...
+
+    def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """Every tensor, the outputs included."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+    def __enter__(self) -> Self:
+        """For use in a `with` statement."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        ...
+
+
+class GoldenEngine:
+    """The integer graph as imported, in numpy."""
+
+    note = ""
+
+    def __init__(self, model: Path, options: Options) -> None:
+        """Read the model."""
+        self._graph = read_model(model, options, load_target(options.target))
+        self.inputs, self._outputs = graph_ports(self._graph)
+
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by the model's names."""
+        values = run_graph(self._graph, network_feeds(self.inputs, sample))
+        return {port.name: port.to_model(values[port.value]) for port in self._outputs}
+
+    def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """Every tensor as the network holds it, in the model's layout where the model has it, and the outputs."""
+        values = run_graph(self._graph, network_feeds(self.inputs, sample))
+        found: dict[str, Array] = {}
+        for value in self._graph.values.values():
+            if not value.is_const:
+                found.setdefault(value.source or value.name, in_model_layout(values[value.name], value.perm))
+        return found | {port.name: port.to_model(values[port.value]) for port in self._outputs}
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __enter__(self) -> Self:
+        """For use in a `with` statement."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+class CEngine:
+    """The generated C, compiled once with the host's compiler."""
+
+    note = ""
+
+    def __init__(self, model: Path, options: Options, *, dump: bool = False) -> None:
+        """Compile the model to C, and the C to a library."""
+        compiled = compile_file(model, options)
+        with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+            project = Path(folder) / "project"
+            write_project(project, compiled.files)
+            self._network = Network(project, trace=dump, flags=("-O3",))
+        self.inputs: tuple[PortSpec, ...] = self._network.inputs
+
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by the model's names."""
+        raw = self._network.run_raw(network_feeds(self.inputs, sample))
+        return {port.name: port.to_model(raw[port.value]) for port in self._network.outputs}
+
+    def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """Every tensor that the C computes, in the model's layout where the model has it, and the outputs."""
+        outputs, tensors = self._network.trace(network_feeds(self.inputs, sample))
+        found: dict[str, Array] = {}
+        for record in self._network.manifest["tensors"]:
+            tensor = in_model_layout(tensors[record["name"]], record["perm"])
+            found.setdefault(record["source"] or record["name"], tensor)
+        return found | {port.name: port.to_model(outputs[port.value]) for port in self._network.outputs}
+
+    def close(self) -> None:
+        """Unload the library."""
+        self._network.close()
+
+    def __enter__(self) -> Self:
+        """For use in a `with` statement."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def open_engine(name: str, model: Path, options: Options, *, dump: bool = False) -> Engine:
+    """An engine by name; LAM-API-001 for a name nobody knows."""
+    check_engine(name)
+    if name == "float":
+        return FloatEngine(model)
+    return CEngine(model, options, dump=dump) if name == "c" else GoldenEngine(model, options)
+
+
+def check_engine(name: str) -> None:
+    """LAM-API-001 for a name nobody knows."""
+    if name not in ENGINES:
+        raise EngineUnknown(f"no engine {name!r}")
+
+
+def in_model_layout(array: Array, perm: tuple[int, ...] | list[int] | None) -> Array:
+    """A tensor stored transposed, as the model has it."""
+    return array if perm is None else np.ascontiguousarray(array.transpose(np.argsort(perm)))

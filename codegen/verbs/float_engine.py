@@ -1,0 +1,127 @@
+"""The original model on ONNX Runtime, when that is installed; graph optimization off, one thread.
+
+Its optimised integer kernels give different bytes on different processors, so they are used only for a model that does
+not run without them, and then `note` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from codegen.errors import (
+    DataDoesNotFit,
+    DumpUnsupported,
+    EngineFailed,
+    ExtraMissing,
+    ModelMissing,
+    ShapeDynamic,
+    TypeUnsupported,
+)
+from codegen.ir.quant import Array
+
+_TYPES = {
+    "tensor(float)": "float32",
+    "tensor(double)": "float64",
+    "tensor(int8)": "int8",
+    "tensor(uint8)": "uint8",
+    "tensor(int16)": "int16",
+    "tensor(int32)": "int32",
+    "tensor(int64)": "int64",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FloatPort:
+    """One input of the model."""
+
+    name: str
+    model_shape: tuple[int, ...]
+    model_dtype: str
+
+
+class FloatEngine:
+    """One ONNX Runtime session."""
+
+    def __init__(self, model: Path) -> None:
+        """Load the model; LAM-API-002 without onnxruntime, LAM-API-010 when it refuses the model."""
+        runtime = _runtime()
+        if not model.is_file():
+            raise ModelMissing("no such file" if not model.exists() else "not a file", where=str(model))
+        self._optimized = lambda: _session(runtime, model, optimize=True)[0]
+        self._session, self._errors = _session(runtime, model, optimize=False)
+        self.note = ""
+        self.inputs = tuple(_port(i) for i in self._session.get_inputs())
+        self._names = [o.name for o in self._session.get_outputs()]
+
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by the model's names."""
+        missing = [p.name for p in self.inputs if p.name not in sample]
+        if missing:
+            raise DataDoesNotFit(f"no array for input {missing[0]!r}", where=", ".join(sample))
+        feeds = {p.name: sample[p.name] for p in self.inputs}
+        try:
+            results = self._session.run(None, feeds)
+        except self._errors as error:
+            if self.note:
+                raise EngineFailed(_first_line(error), where="onnxruntime") from error
+            self._session, self.note = self._optimized(), "graph optimization on: the model does not run without it"
+            return self.run(sample)
+        return dict(zip(self._names, results, strict=True))
+
+    def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """Refused: LAM-API-007."""
+        raise DumpUnsupported("gives outputs only", where="engine float")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __enter__(self) -> Self:
+        """For use in a `with` statement."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def _runtime() -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ExtraMissing("onnxruntime", "ort", "the engine float runs the original model with it") from error
+    return onnxruntime
+
+
+def _session(runtime: Any, model: Path, *, optimize: bool) -> tuple[Any, tuple[type[Exception], ...]]:
+    """A session, and what its runs may raise."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    own = (kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception))
+    errors: tuple[type[Exception], ...] = (*own, RuntimeError, ValueError)
+    options = runtime.SessionOptions()
+    levels = runtime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]), errors
+    except errors as error:
+        raise EngineFailed(_first_line(error), where=str(model)) from error
+
+
+def _port(value: Any) -> FloatPort:
+    if any(not isinstance(n, int) for n in value.shape):
+        raise ShapeDynamic(f"shape {value.shape}", where=f"input '{value.name}'")
+    if value.type not in _TYPES:
+        raise TypeUnsupported(f"type {value.type}", where=f"input '{value.name}'")
+    return FloatPort(value.name, tuple(value.shape), _TYPES[value.type])
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,134 @@
+"""run: one model on one engine; numpy in, numpy out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, overload
+
+import numpy as np
+
+from codegen.errors import DumpUnsupported, SeveralOutputs
+from codegen.ir.quant import Array
+from codegen.pipeline import Options
+from codegen.preprocess import write_npz
+from codegen.verbs.engines import Engine, open_engine
+from codegen.verbs.samples import Progress, Sample, array_sample, check_count, open_samples
+
+
+@overload
+def run(
+    model: str | Path,
+    x: Mapping[str, Array],
+    engine: str = "golden",
+    target: str = "host",
+    *,
+    requant: str | None = None,
+    dump_all: bool = False,
+) -> dict[str, Array]: ...
+
+
+@overload
+def run(
+    model: str | Path,
+    x: Array,
+    engine: str = "golden",
+    target: str = "host",
+    *,
+    requant: str | None = None,
+    dump_all: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def run(
+    model: str | Path,
+    x: Array,
+    engine: str = "golden",
+    target: str = "host",
+    *,
+    requant: str | None = None,
+    dump_all: Literal[True],
+) -> dict[str, Array]: ...
+
+
+def run(
+    model: str | Path,
+    x: Mapping[str, Array] | Array,
+    engine: str = "golden",
+    target: str = "host",
+    *,
+    requant: str | None = None,
+    dump_all: bool = False,
+) -> dict[str, Array] | Array:
+    """One inference, in the model's own layout and type.
+
+    Args:
+        model: an ONNX file.
+        x: a mapping of the model's input names to arrays, or one array for the only input.
+        engine: `golden` (the numpy model), `c` (the generated C on this machine) or `float` (ONNX Runtime).
+        target: whose requantization and code are run.
+        requant: as in `compile_model`.
+        dump_all: also every tensor inside the network, by the model's name where it has one.
+
+    Returns:
+        A mapping of output names to arrays; for one array the only output itself (LAM-API-011 when there are several),
+        unless `dump_all` asks for more.
+    """
+    _check_dump(engine, dump_all)
+    with open_engine(engine, Path(model), Options(target=target, requant=requant), dump=dump_all) as opened:
+        sample = dict(x) if isinstance(x, Mapping) else array_sample(np.asarray(x), opened.inputs)
+        outputs = _once(opened, sample, dump_all)
+    if isinstance(x, Mapping) or dump_all:
+        return outputs
+    if len(outputs) != 1:
+        raise SeveralOutputs(f"{len(outputs)} outputs: {', '.join(outputs)}", where=str(model))
+    return next(iter(outputs.values()))
+
+
+def run_file(
+    model: str | Path,
+    data: str | Path,
+    engine: str = "golden",
+    target: str = "host",
+    *,
+    requant: str | None = None,
+    dump_all: bool = False,
+    config: str | Path | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Array]:
+    """Every sample of a data file through the model: results joined along the first axis."""
+    _check_dump(engine, dump_all)
+    check_count(limit)
+    found: dict[str, list[Array]] = {}
+    with open_engine(engine, Path(model), Options(target=target, requant=requant), dump=dump_all) as opened:
+        samples = open_samples(Path(data), opened.inputs, None if config is None else Path(config), limit)
+        for index in range(samples.count):
+            for name, array in _once(opened, samples[index], dump_all).items():
+                found.setdefault(name, []).append(array)
+            if progress is not None:
+                progress(index + 1, samples.count)
+    return {name: _joined(arrays) for name, arrays in found.items()}
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays to a .npz file, whole or not at all (LAM-API-008)."""
+    write_npz(Path(path), arrays)
+
+
+def _once(engine: Engine, sample: Sample, dump_all: bool) -> dict[str, Array]:
+    return engine.dump(sample) if dump_all else engine.run(sample)
+
+
+def _joined(arrays: list[Array]) -> Array:
+    if len(arrays) == 1:
+        return arrays[0]
+    batched = arrays[0].ndim > 0 and arrays[0].shape[0] == 1
+    return np.concatenate(arrays) if batched else np.stack(arrays)
+
+
+def _check_dump(engine: str, dump_all: bool) -> None:
+    """Refuse early what would fail only after the model is loaded."""
+    if engine == "float" and dump_all:
+        raise DumpUnsupported("gives outputs only", where="engine float")

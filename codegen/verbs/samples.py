@@ -1,0 +1,203 @@
+"""Samples for a model out of a data file: read, preprocessed, one mapping of input names to arrays per sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from codegen.errors import CountBad, DataDoesNotFit
+from codegen.golden.interface import PortSpec, graph_ports
+from codegen.ir.quant import Array
+from codegen.pipeline import Options, read_model
+from codegen.preprocess import Preprocess, decode_jpeg, jpeg_slices, load_preprocess, need
+from codegen.preprocess import read_npz as read_npz
+from codegen.target import load_target
+
+Sample = dict[str, Array]
+Progress = Callable[[int, int], None]
+"""Called with the number of samples done and the number of all."""
+
+
+class Port(Protocol):
+    """What a sample must know of a model's input."""
+
+    @property
+    def name(self) -> str:
+        """The model's name for it."""
+        ...
+
+    @property
+    def model_shape(self) -> tuple[int, ...]:
+        """The model's shape of one sample."""
+        ...
+
+    @property
+    def model_dtype(self) -> str:
+        """The model's element type, as numpy names it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """`count` samples, made when they are asked for."""
+
+    count: int
+    where: str
+    _get: Callable[[int], Sample]
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        return self.count
+
+    def __getitem__(self, index: int) -> Sample:
+        """One sample by the model's input names, in the model's own shape and type."""
+        if not 0 <= index < self.count:
+            raise IndexError(index)
+        return self._get(index)
+
+
+def open_samples(path: Path, inputs: Sequence[Port], config: Path | None = None, limit: int | None = None) -> Samples:
+    """The samples of a data file for a model with these inputs.
+
+    A model with one input finds them under `x` (or its own name; `jpeg` and `offset` when the configuration says so).
+    The arrays of a model with several inputs have the names of the inputs.  Each array is one sample in the model's
+    own shape, or many along its first axis.
+
+    Raises:
+        DataFileBad: LAM-API-003, and LAM-API-004 and -005 for arrays that are missing or do not fit; the ids of
+            config.py and preprocess.py.
+    """
+    check_count(limit)
+    how = load_preprocess(config)
+    samples = _open(read_npz(path), inputs, how, str(path))
+    count = samples.count if limit is None else min(limit, samples.count)
+    if count < 1:
+        raise DataDoesNotFit("no samples", where=str(path))
+    return replace(samples, count=count)
+
+
+def given_samples(inputs: Sequence[Port], arrays: Mapping[str, Array], count: int) -> list[Sample]:
+    """At most `count` samples of arrays by name; as in a data file, without a configuration."""
+    check_count(count)
+    samples = _open(dict(arrays), inputs, Preprocess(), "the arrays")
+    return [samples[i] for i in range(min(count, samples.count))]
+
+
+def random_samples(ports: Sequence[PortSpec], count: int, seed: int) -> list[Sample]:
+    """Random samples over the whole range of each input; the same for the same seed."""
+    check_count(count)
+    rng = np.random.default_rng(seed)
+    return [{port.name: _random(port, rng) for port in ports} for _ in range(count)]
+
+
+def _random(port: PortSpec, rng: np.random.Generator) -> Array:
+    """Every quantized value is as likely as any other; floats are normal."""
+    if port.dtype.is_float:
+        return rng.standard_normal(port.model_shape).astype(np.float32)
+    q = rng.integers(port.dtype.low, port.dtype.high, port.model_shape, endpoint=True)
+    if port.model_dtype != "float32":
+        return q.astype(port.model_dtype)
+    assert port.quant is not None, "an integer that stands for a float has a scale"
+    return ((q - port.quant.zero_point) * np.float64(port.quant.scale)).astype(np.float32)
+
+
+def _open(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, where: str) -> Samples:
+    if how.jpeg:
+        need(arrays, "jpeg", where)
+        need(arrays, "offset", where)
+        return _pictures(arrays, inputs, how, where)
+    if len(inputs) == 1:
+        return _single(_named_or_x(arrays, inputs[0].name, where), inputs[0], how, where)
+    return _several({p.name: need(arrays, p.name, where) for p in inputs}, inputs, where)
+
+
+def read_samples(
+    model: str | Path,
+    data: str | Path,
+    config: str | Path | None = None,
+    limit: int | None = None,
+    *,
+    target: str = "host",
+    requant: str | None = None,
+) -> list[Sample]:
+    """The samples of a data file for a model file, preprocessed, by the model's input names."""
+    graph = read_model(Path(model), Options(target=target, requant=requant), load_target(target))
+    samples = open_samples(Path(data), graph_ports(graph)[0], None if config is None else Path(config), limit)
+    return [samples[i] for i in range(samples.count)]
+
+
+def check_count(count: int | None) -> None:
+    """LAM-API-012 for a number of samples below one."""
+    if count is not None and count < 1:
+        raise CountBad(f"{count} samples")
+
+
+def array_sample(x: Array, inputs: Sequence[Port]) -> Sample:
+    """A bare array as the only input's sample."""
+    if len(inputs) != 1:
+        names = ", ".join(p.name for p in inputs)
+        raise DataDoesNotFit(f"one array, the model has {len(inputs)} inputs: {names}", where="x")
+    return {inputs[0].name: np.asarray(x)}
+
+
+def _named_or_x(arrays: dict[str, Array], name: str, where: str) -> Array:
+    return arrays[name] if name in arrays else need(arrays, "x", where)
+
+
+def _pictures(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, where: str) -> Samples:
+    files = jpeg_slices(arrays)
+    if len(inputs) != 1:
+        raise DataDoesNotFit(f"pictures, the model has {len(inputs)} inputs", where=where)
+    port = inputs[0]
+
+    def get(index: int) -> Sample:
+        return {port.name: how.apply(decode_jpeg(files[index], index), port.model_shape, port.model_dtype)}
+
+    return Samples(len(files), where, get)
+
+
+def _single(x: Array, port: Port, how: Preprocess, where: str) -> Samples:
+    if how == Preprocess() and _without_ones(x.shape) == _without_ones(port.model_shape):
+        x = x[None]
+    if x.ndim < 1:
+        raise DataDoesNotFit("x is a single number", where=where)
+
+    def get(index: int) -> Sample:
+        return {port.name: how.apply(x[index], port.model_shape, port.model_dtype)}
+
+    return Samples(len(x), where, get)
+
+
+def _without_ones(shape: tuple[int, ...]) -> list[int]:
+    return [n for n in shape if n != 1]
+
+
+def _several(arrays: dict[str, Array], inputs: Sequence[Port], where: str) -> Samples:
+    counts = {p.name: _stacked(arrays[p.name], p, where) for p in inputs}
+    count = next(iter(counts.values()))
+    if any(n != count for n in counts.values()):
+        listed = ", ".join(f"{name} has {n}" for name, n in counts.items())
+        raise DataDoesNotFit(f"different numbers of samples: {listed}", where=where)
+    plain = Preprocess()
+
+    def get(index: int) -> Sample:
+        return {p.name: plain.apply(_pick(arrays[p.name], p, index), p.model_shape, p.model_dtype) for p in inputs}
+
+    return Samples(count, where, get)
+
+
+def _stacked(x: Array, port: Port, where: str) -> int:
+    """Number of samples in one array of several."""
+    if x.shape == port.model_shape:
+        return 1
+    if x.shape[1:] in (port.model_shape, port.model_shape[1:]):
+        return len(x)
+    raise DataDoesNotFit(f"{port.name} is {list(x.shape)}, the model has {list(port.model_shape)}", where=where)
+
+
+def _pick(x: Array, port: Port, index: int) -> Array:
+    return x if x.shape == port.model_shape else np.asarray(x[index])

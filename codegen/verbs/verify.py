@@ -1,0 +1,163 @@
+"""Runs the golden model and the generated C on the same inputs and compares every tensor, byte for byte."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from codegen.emit import write_project
+from codegen.golden.compare import Difference, first_difference
+from codegen.golden.interface import graph_ports, network_feeds
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.graph import Graph
+from codegen.ir.quant import Array
+from codegen.pipeline import Compiled, Options, compile_file
+from codegen.verbs.emulated import run_on_board
+from codegen.verbs.samples import Sample, given_samples, random_samples, read_npz
+
+
+@dataclass(frozen=True, slots=True)
+class TensorCheck:
+    """One tensor, compared over all samples run so far."""
+
+    tensor: str
+    source: str
+    shape: tuple[int, ...]
+    dtype: str
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """What was compared, and the first difference when there is one."""
+
+    equal: bool
+    target: str
+    requant: str
+    samples: int
+    checks: tuple[TensorCheck, ...]
+    first_difference: Difference | None
+
+    @property
+    def tensors_checked(self) -> int:
+        """Tensors compared in each sample."""
+        return len(self.checks)
+
+
+def verify(
+    model: Path | str,
+    *,
+    target: str = "host",
+    requant: str | None = None,
+    weights: str = "c",
+    inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None,
+    samples: int = 3,
+    seed: int = 0,
+    compiler: str | None = None,
+    flags: Sequence[str] = ("-O2",),
+    progress: Callable[[int], None] = lambda done: None,
+) -> VerifyResult:
+    """Compare golden and C on `samples` inputs.
+
+    The golden model runs the graph as imported, before any pass; tensors that a pass stored transposed are compared
+    transposed.  The C runs on the host, or on the target's emulated board when the target has one.
+
+    Args:
+        model: the model file.
+        target: where the C runs: a target without a board means the host.
+        requant: requantization mode; the target's default when None.
+        weights: `c` or `blob`.
+        inputs: an .npz file, arrays by input name, or samples; random over the input's range when None.
+        samples: how many at most.
+        seed: of the random inputs.
+        compiler: host compiler.
+        flags: its optimisation flags.
+        progress: called with the number of samples done.
+    """
+    compiled = compile_file(Path(model), Options(target=target, requant=requant, weights=weights))
+    chosen = _samples(compiled.imported, inputs, samples, seed)
+    expected = (_expected(compiled, sample) for sample in chosen)
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        project = Path(folder) / "project"
+        write_project(project, compiled.files)
+        if compiled.target.board is not None:
+            items = list(expected)
+            difference = run_on_board(compiled, project, [(e.feeds, e.tensors) for e in items])
+            done = len(items)
+        else:
+            with Network(project, trace=True, compiler=compiler, flags=flags) as net:
+                difference, done = _on_host(net, expected, progress)
+    return _result(compiled, difference, done)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expected:
+    """One sample's network inputs, and every tensor that the C must reproduce, by the names of the final graph."""
+
+    feeds: Mapping[str, Array]
+    tensors: Mapping[str, Array]
+
+
+def _samples(graph: Graph, inputs: object, count: int, seed: int) -> list[Sample]:
+    ports, _ = graph_ports(graph)
+    if inputs is None:
+        return random_samples(ports, count, seed)
+    if isinstance(inputs, Sequence) and not isinstance(inputs, str):
+        return list(inputs)[:count]
+    arrays = read_npz(Path(inputs)) if isinstance(inputs, str | Path) else inputs
+    assert isinstance(arrays, Mapping)
+    return given_samples(ports, arrays, count)
+
+
+def _expected(compiled: Compiled, sample: Sample) -> Expected:
+    """Golden values for every tensor of the final graph; those of the imported graph where it has the same tensor."""
+    ports, _ = graph_ports(compiled.imported)
+    feeds = network_feeds(ports, sample)
+    imported = run_graph(compiled.imported, feeds)
+    by_source = {v.source: imported[v.name] for v in compiled.imported.values.values() if v.source and not v.is_const}
+    final = run_graph(compiled.graph, {i.value: feeds[i.value] for i in compiled.graph.inputs})
+    tensors = {}
+    for tensor in compiled.program.tensors:
+        own = by_source.get(tensor.source)
+        if own is None:
+            tensors[tensor.value] = final[tensor.value]
+        else:
+            tensors[tensor.value] = own if tensor.perm is None else np.ascontiguousarray(own.transpose(tensor.perm))
+    return Expected(feeds, tensors)
+
+
+def _on_host(
+    net: Network, expected: Iterable[Expected], progress: Callable[[int], None]
+) -> tuple[Difference | None, int]:
+    done = 0
+    for item in expected:
+        _, traced = net.trace(item.feeds)
+        for name, golden in item.tensors.items():
+            difference = first_difference(name, golden, traced[name])
+            if difference is not None:
+                return difference, done + 1
+        done += 1
+        progress(done)
+    return None, done
+
+
+def _result(compiled: Compiled, difference: Difference | None, done: int) -> VerifyResult:
+    checks: list[TensorCheck] = []
+    for tensor in compiled.program.tensors:
+        wrong = difference is not None and tensor.value == difference.tensor
+        checks.append(TensorCheck(tensor.value, tensor.source, tensor.shape, tensor.dtype.value, not wrong))
+        if wrong:
+            break
+    return VerifyResult(
+        equal=difference is None,
+        target=compiled.target.name,
+        requant=str(compiled.manifest["requant"]),
+        samples=done,
+        checks=tuple(checks),
+        first_difference=difference,
+    )

@@ -1,0 +1,225 @@
+"""What init, input, run and output refuse, each with its own status; and that a refusal leaves nothing half done."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.golden.interpreter import run_graph
+from codegen.host import build_library
+from tests.e2e.projects import Project, project, random_feeds
+from tests.shared import ROOT
+
+HEADER_BYTES = 64
+_ENUM = re.compile(r"^\s+(LAM_\w+) = (\d+),?", re.MULTILINE)
+STATUS = {n: int(v) for n, v in _ENUM.findall((ROOT / "runtime_c" / "include" / "lam_base.h").read_text())}
+
+
+class Memory(ctypes.Structure):
+    """NAME_memory of a network with a weight blob."""
+
+    _fields_ = (
+        ("arena", ctypes.c_void_p),
+        ("arena_size", ctypes.c_size_t),
+        ("weights", ctypes.c_void_p),
+        ("weights_size", ctypes.c_size_t),
+        ("skip_crc", ctypes.c_int),
+    )
+
+
+@dataclass
+class Library:
+    """A network's functions, and memory for one instance."""
+
+    made: Project
+    lib: ctypes.CDLL
+    net: ctypes.Array[ctypes.c_char]
+    keep: list[np.ndarray]
+
+    def aligned(self, data: bytes, align: int = 16, shift: int = 0) -> int:
+        """Address of a copy of the data, at a multiple of `align` plus `shift`."""
+        place = np.zeros(len(data) + align + shift, np.uint8)
+        start = -place.ctypes.data % align + shift
+        place[start : start + len(data)] = np.frombuffer(data, np.uint8)
+        self.keep.append(place)
+        return place.ctypes.data + start
+
+    def memory(self, blob: bytes | None = None, shift: int = 0, skip_crc: int = 0) -> Memory:
+        """Memory as the network wants it."""
+        arena = self.aligned(bytes(self.made.compiled.program.arena_bytes))
+        blob = self.made.blob if blob is None else blob
+        weights = None if blob is None else self.aligned(blob, shift=shift)
+        return Memory(arena, self.made.compiled.program.arena_bytes, weights, len(blob or b""), skip_crc)
+
+    def call(self, name: str, *arguments: object, result: object = ctypes.c_int) -> int:
+        function = getattr(self.lib, f"{self.made.name}_{name}")
+        function.restype = result
+        return function(*arguments)
+
+    def init(self, memory: Memory) -> str:
+        """The status by its name."""
+        return status(self.call("init", self.net, ctypes.byref(memory)))
+
+    def run(self, x: np.ndarray) -> np.ndarray:
+        """One inference."""
+        place = self.call("input", self.net, 0, result=ctypes.c_void_p)
+        ctypes.memmove(place, x.tobytes(), x.nbytes)
+        assert status(self.call("run", self.net)) == "LAM_OK"
+        port = self.made.compiled.program.outputs[0]
+        place = self.call("output", self.net, 0, result=ctypes.c_void_p)
+        return np.frombuffer(ctypes.string_at(place, int(np.prod(port.shape))), np.int8).reshape(port.shape)
+
+
+def status(value: int) -> str:
+    return next(name for name, number in STATUS.items() if number == value)
+
+
+def load(folder: Path, network: str, weights: str) -> Library:
+    made = project(folder, network, weights=weights)
+    manifest = json.loads((made.folder / "manifest.json").read_text())
+    lib = ctypes.CDLL(str(build_library(made.folder, manifest, folder, trace=False, flags=("-O1",))))
+    lib.lam_host_net_bytes.restype = ctypes.c_size_t
+    return Library(made, lib, ctypes.create_string_buffer(lib.lam_host_net_bytes()), [])
+
+
+@pytest.fixture(scope="module")
+def blobbed(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return load(tmp_path_factory.mktemp("blob"), "pulled", "blob")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return load(tmp_path_factory.mktemp("plain"), "conv_chain", "c")
+
+
+def changed(index: int) -> Callable[[bytes], bytes]:
+    return lambda blob: blob[:index] + bytes([blob[index] ^ 0xFF]) + blob[index + 1 :]
+
+
+REFUSED = {
+    "magic": (changed(0), "LAM_ERROR_WEIGHTS_MAGIC"),
+    "magic's end": (changed(3), "LAM_ERROR_WEIGHTS_MAGIC"),
+    "version": (changed(4), "LAM_ERROR_WEIGHTS_VERSION"),
+    "byte order": (changed(5), "LAM_ERROR_WEIGHTS_BYTE_ORDER"),
+    "instruction set": (changed(8), "LAM_ERROR_WEIGHTS_ISA"),
+    "instruction set's end": (changed(23), "LAM_ERROR_WEIGHTS_ISA"),
+    "model": (changed(24), "LAM_ERROR_WEIGHTS_MODEL"),
+    "model's end": (changed(39), "LAM_ERROR_WEIGHTS_MODEL"),
+    "size": (changed(40), "LAM_ERROR_WEIGHTS_SIZE"),
+    "checksum": (changed(44), "LAM_ERROR_WEIGHTS_CRC"),
+    "first weight": (changed(HEADER_BYTES), "LAM_ERROR_WEIGHTS_CRC"),
+    "last weight": (lambda blob: changed(len(blob) - 1)(blob), "LAM_ERROR_WEIGHTS_CRC"),
+    "one byte short": (lambda blob: blob[:-1], "LAM_ERROR_WEIGHTS_SIZE"),
+    "header cut off": (lambda blob: blob[: HEADER_BYTES - 1], "LAM_ERROR_WEIGHTS_SIZE"),
+    "empty": (lambda blob: b"", "LAM_ERROR_WEIGHTS_SIZE"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_wrong_blob_is_refused_with_its_own_status(blobbed: Library, what: str) -> None:
+    change, expected = REFUSED[what]
+    assert blobbed.made.blob is not None
+    assert blobbed.init(blobbed.memory(change(blobbed.made.blob))) == expected
+    assert status(blobbed.call("run", blobbed.net)) == "LAM_ERROR_NOT_READY"
+
+
+@pytest.mark.parametrize("shift", [1, 2, 4, 8])
+def test_a_blob_off_its_boundary_is_refused(blobbed: Library, shift: int) -> None:
+    assert blobbed.init(blobbed.memory(shift=shift)) == "LAM_ERROR_WEIGHTS_ALIGN"
+
+
+def test_a_missing_blob_is_refused(blobbed: Library) -> None:
+    memory = blobbed.memory()
+    memory.weights = None
+    assert blobbed.init(memory) == "LAM_ERROR_NULL"
+
+
+def test_a_longer_flash_area_than_the_blob_is_fine(blobbed: Library) -> None:
+    assert blobbed.made.blob is not None
+    assert blobbed.init(blobbed.memory(blobbed.made.blob + bytes(100))) == "LAM_OK"
+
+
+def test_skip_crc_believes_the_contents_but_not_the_header(blobbed: Library) -> None:
+    blob = blobbed.made.blob
+    assert blob is not None
+    assert blobbed.init(blobbed.memory(changed(HEADER_BYTES)(blob), skip_crc=1)) == "LAM_OK"
+    assert blobbed.init(blobbed.memory(changed(24)(blob), skip_crc=1)) == "LAM_ERROR_WEIGHTS_MODEL"
+
+
+def test_a_blob_of_the_other_byte_order_differs_in_every_word(tmp_path: Path) -> None:
+    little, big = (project(tmp_path / t, "pulled", weights="blob", target=t).blob for t in ("generic", "ppc32"))
+    assert little is not None
+    assert big is not None
+    assert little[:5] == big[:5]
+    assert (little[5], big[5]) == (1, 2)
+    assert len(little) == len(big)
+    assert little[40:44] == big[40:44]
+    assert little[HEADER_BYTES:] != big[HEADER_BYTES:]
+
+
+def test_a_network_refuses_bad_memory(plain: Library) -> None:
+    good = plain.memory()
+    cases = {
+        "LAM_ERROR_ARENA_SIZE": Memory(good.arena, good.arena_size - 1),
+        "LAM_ERROR_ARENA_ALIGN": Memory(good.arena + 1, good.arena_size),
+        "LAM_ERROR_NULL": Memory(None, good.arena_size),
+    }
+    for expected, memory in cases.items():
+        assert plain.init(good) == "LAM_OK"
+        assert plain.init(memory) == expected
+        assert status(plain.call("run", plain.net)) == "LAM_ERROR_NOT_READY"
+        assert plain.call("input", plain.net, 0, result=ctypes.c_void_p) is None
+        assert plain.call("output", plain.net, 0, result=ctypes.c_void_p) is None
+
+
+def test_the_arena_is_refused_at_every_smaller_alignment(plain: Library) -> None:
+    good, align = plain.memory(), plain.made.compiled.program.arena_align
+    for shift in range(1, align):
+        assert plain.init(Memory(good.arena + shift, good.arena_size)) == "LAM_ERROR_ARENA_ALIGN"
+
+
+def test_null_pointers_are_refused_and_indices_checked(plain: Library) -> None:
+    good = plain.memory()
+    assert status(plain.call("init", None, ctypes.byref(good))) == "LAM_ERROR_NULL"
+    assert status(plain.call("init", plain.net, None)) == "LAM_ERROR_NULL"
+    assert status(plain.call("run", None)) == "LAM_ERROR_NULL"
+    assert plain.init(good) == "LAM_OK"
+    for name in ("input", "output"):
+        assert plain.call(name, plain.net, 0, result=ctypes.c_void_p) is not None
+        assert plain.call(name, None, 0, result=ctypes.c_void_p) is None
+        for index in (-1, 1, 2**31 - 1):
+            assert plain.call(name, plain.net, index, result=ctypes.c_void_p) is None
+
+
+@pytest.mark.parametrize("which", ["plain", "blobbed"])
+def test_init_and_run_may_be_repeated(which: str, request: pytest.FixtureRequest) -> None:
+    library: Library = request.getfixturevalue(which)
+    made = library.made.compiled
+    output = made.graph.outputs[0].value
+    first, second = library.memory(), library.memory()
+    for memory in (first, first, second):
+        assert library.init(memory) == "LAM_OK"
+        for feeds in random_feeds(made, 3):
+            expected = run_graph(made.graph, feeds)[output]
+            assert np.array_equal(library.run(next(iter(feeds.values()))), expected)
+
+
+def test_the_arena_has_one_size_everywhere(plain: Library) -> None:
+    made = plain.made
+    header = (made.folder / "include" / f"{made.name}.h").read_text()
+    readme = (made.folder / "README.md").read_text()
+    manifest = json.loads((made.folder / "manifest.json").read_text())
+    size = manifest["arena_bytes"]
+    assert f"#define {made.upper}_ARENA_SIZE {size}\n" in header
+    assert f"| working memory (arena) | {size} |" in readme
+    assert size == made.compiled.plan.arena_bytes == made.compiled.program.arena_bytes
+    ends = [place["offset"] + place["bytes"] for place in manifest["memory_map"]]
+    assert size >= max(ends)
+    assert manifest["arena_lower_bound_bytes"] <= size

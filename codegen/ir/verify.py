@@ -15,7 +15,6 @@ from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Node
 from codegen.ir.plan import Plan, Storage
 from codegen.ir.program import Call, Operand, Params, Program
-from codegen.ir.quant import DType
 from codegen.ir.shape import row_count, row_elements
 from codegen.ir.text import type_text
 

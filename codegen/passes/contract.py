@@ -16,8 +16,12 @@ GraphPass = Callable[[Graph], Graph]
 Condition = Callable[[Graph], bool]
 
 
+@functools.lru_cache(maxsize=1)
 def well_formed(graph: Graph) -> bool:
-    """Whether the graph meets the invariants of its form; `verify_graph` raises what it finds."""
+    """Whether the graph meets the invariants of its form; `verify_graph` raises what it finds.
+
+    A Graph is immutable: what the last pass left checked is not checked again before the next one.
+    """
     verify_graph(graph)
     return True
 

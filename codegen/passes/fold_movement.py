@@ -27,7 +27,7 @@ def fold_movement(graph: Graph) -> Graph:
     plans: dict[str, tuple[str, tuple[Op, ...]]] = {}
     for node in reversed(graph.nodes):
         if isinstance(node.op, MOVEMENT) and node.name not in taken:
-            _plan(draft, node, taken, plans)
+            _plan(graph, node, taken, plans)
     for node in graph.nodes:
         if node.name not in plans:
             draft.keep(node)
@@ -36,17 +36,15 @@ def fold_movement(graph: Graph) -> Graph:
     return draft.finish()
 
 
-def _plan(draft: Draft, node: Node, taken: set[str], plans: dict[str, tuple[str, tuple[Op, ...]]]) -> None:
+def _plan(graph: Graph, node: Node, taken: set[str], plans: dict[str, tuple[str, tuple[Op, ...]]]) -> None:
     """Find the longest chain down to `node` that is worth replacing; note it, and the nodes that die by it."""
-    graph = draft.graph
     chain = chain_to(graph, node)
     for first in range(len(chain)):
         part = chain[first:]
         source = part[0].inputs[0]
         ops = _shorter(graph, part)
         if ops is not None:
-            view = Reshape(graph.type(node.outputs[0]).shape)
-            plans[node.name] = (source, ops if ops or draft.can_replace(node.outputs[0], source) else (view,))
+            plans[node.name] = (source, ops)
             taken.update(n.name for n in _dying(graph, part))
             return
 
@@ -87,10 +85,11 @@ def _is_plain(chain: tuple[Node, ...]) -> bool:
 
 
 def _write(draft: Draft, node: Node, source: str, ops: tuple[Op, ...]) -> None:
-    """Run `ops` on `source` in the node's place."""
-    if not ops:
+    """Run `ops` on `source` in the node's place; without any, `source` takes its place where it may."""
+    if not ops and draft.can_replace(node.outputs[0], source):
         draft.replace_value(node.outputs[0], source)
         return
+    ops = ops or (Reshape(draft.graph.type(source).shape),)
     inner = source
     for op in ops[:-1]:
         (type_,) = op.infer([draft.graph.type(source)])

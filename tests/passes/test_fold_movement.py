@@ -129,3 +129,13 @@ def test_rows_that_differ_keep_their_transpose() -> None:
     x = net.op(Transpose((1, 0)), net.input(8, 6))
     graph = net.output(net.dense(x, 10))
     assert names(optimize(graph)) == ["Transpose", "Dense"]
+
+
+def test_two_outputs_of_one_tensor_stay_two() -> None:
+    net = Net()
+    x = net.lut(net.input(6, 4))
+    graph = net.output(*(net.op(Gather(0, tuple(range(6))), x) for _ in range(2)))
+    best = optimize(graph)
+    assert names(best) == ["Lut", "Reshape"]
+    assert len(best.output_values) == 2
+    assert_same(graph, best)

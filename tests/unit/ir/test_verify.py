@@ -179,6 +179,20 @@ def test_an_overwritten_tensor_with_another_reader_is_found() -> None:
         verify_plan(moved(grouped, SECOND, offset=grouped.storage[FIRST].offset))
 
 
+def test_an_operator_may_not_overwrite_what_is_read_again() -> None:
+    s = Sketch()
+    x = s.apply(Clamp(-100, 100), s.input((1, 4, 4, 2)))
+    y = s.apply(Clamp(-50, 50), x)
+    z = s.apply(Clamp(-20, 20), x)
+    whole = apart(s.graph(y, z))
+    with pytest.raises(IrError, match="share bytes"):
+        verify_plan(moved(whole, y, offset=whole.storage[x].offset))
+    verify_plan(moved(whole, z, offset=whole.storage[x].offset))
+    grouped = replace(whole, groups=(Group((0,)), Group((1, 2))))
+    with pytest.raises(IrError, match="share bytes"):
+        verify_plan(moved(replace(grouped, graph=s.graph(z)), y, offset=whole.storage[x].offset))
+
+
 def test_views_lie_where_their_source_lies() -> None:
     s = Sketch()
     graph = s.graph(s.apply(Reshape((1, 32)), s.apply(Clamp(0, 9), s.input((1, 4, 4, 2)))))

@@ -98,6 +98,16 @@ def test_accumulator_bound_covers_every_partial_sum() -> None:
     assert needs_int64(w, np.full(6, 2**31 - 1, np.int32), 0, 255, 128)
 
 
+@pytest.mark.parametrize("channels", [600, 901])
+def test_sums_stay_exact_where_the_zero_point_doubles_the_reach(channels: int) -> None:
+    """Odd sums above 2^24 in magnitude, where the integers alone, without the zero point, would stay below it."""
+    w = np.full((1, 1, 1, channels), 127, np.int8)
+    x = np.full((1, 1, 1, channels), -128, np.int8)
+    x[..., 0] = -127
+    (y,) = Conv2D(Window(1), Window(1), 1, 127, None, DType.S32, None).golden([x, w, np.zeros(1, np.int32)])
+    assert y.item() == 127 * (-255 * channels + 1)
+
+
 def test_exact_type_follows_the_bound() -> None:
     assert exact_dtype(2**24 - 1) == np.float32
     assert exact_dtype(2**24) == np.float64

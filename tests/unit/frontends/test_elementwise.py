@@ -1,0 +1,206 @@
+"""Elementwise operators and functions: which table, clamp or operator they become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codegen.ir.quant import Mode
+from codegen.ops import Lut
+
+from .models import MICROSOFT, Net, agrees, compare, imported, kinds
+
+S8 = (0.05, 3, np.int8)
+
+FUNCTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("Abs", {}),
+    ("Atan", {}),
+    ("Ceil", {}),
+    ("Celu", {"alpha": 2.0}),
+    ("Cos", {}),
+    ("Elu", {"alpha": 0.5}),
+    ("Erf", {}),
+    ("Exp", {}),
+    ("Floor", {}),
+    ("HardSigmoid", {"alpha": 0.3, "beta": 0.4}),
+    ("HardSwish", {}),
+    ("LeakyRelu", {}),
+    ("LeakyRelu", {"alpha": 0.3}),
+    ("Mish", {}),
+    ("Neg", {}),
+    ("Round", {}),
+    ("Selu", {}),
+    ("Shrink", {"lambd": 1.0, "bias": 0.3}),
+    ("Sigmoid", {}),
+    ("Sign", {}),
+    ("Sin", {}),
+    ("Softplus", {}),
+    ("Softsign", {}),
+    ("Tanh", {}),
+    ("ThresholdedRelu", {"alpha": 0.7}),
+]
+
+
+@pytest.mark.parametrize(("name", "attributes"), FUNCTIONS)
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+def test_function_is_one_table(name: str, attributes: dict[str, Any], mode: Mode, tmp_path: Path) -> None:
+    if mode != "float" and name in ("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"):
+        pytest.skip("at a jump, 0.05 * 20 in float32 is another number than in float64")
+    net = Net()
+    y = net.op(name, net.qdq(net.input((2, 300)), *S8), **attributes)
+    graph = agrees(net.model(net.qdq(y, 0.0413, -9), opset=20, ir_version=9), tmp_path, mode=mode)
+    assert kinds(graph) == ["Lut"]
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_in_both_domains(approximate: str, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((2, 300)), *S8)
+    y = net.op("Gelu", x, approximate=approximate)
+    agrees(net.model(net.qdq(y, 0.0413, -9), opset=20, ir_version=9), tmp_path)
+    net = Net()
+    y = net.op("Gelu", net.qdq(net.input((2, 300)), *S8), domain=MICROSOFT)
+    agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+def test_requantizing_is_a_table_and_equal_scales_are_nothing(mode: Mode, tmp_path: Path) -> None:
+    net = Net()
+    y = net.qdq(net.qdq(net.qdq(net.input((2, 300)), *S8), *S8), 0.07, 0)
+    graph = agrees(net.model(y), tmp_path, mode=mode)
+    assert kinds(graph) == ["Lut"]
+
+
+def test_chain_of_functions_is_one_table(tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((2, 300)), *S8)
+    gate = net.op("Clip", net.op("Add", x, net.const(np.float32(3))), net.const(np.float32(0)), net.const(np.float32(6)))
+    y = net.op("Div", net.op("Mul", gate, x), net.const(np.float32(6)))
+    graph = agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)
+    assert kinds(graph) == ["Lut"]
+    assert isinstance(graph.nodes[0].op, Lut)
+    assert graph.nodes[0].op.what == "Add+Clip+Mul+Div"
+
+
+def test_silu_is_one_table(tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((2, 300)), *S8)
+    y = net.op("Mul", x, net.op("Sigmoid", x))
+    assert kinds(agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)) == ["Lut"]
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"])
+@pytest.mark.parametrize("left", [False, True])
+def test_scalar_constant_makes_a_table(op: str, left: bool, tmp_path: Path) -> None:
+    net = Net()
+    x, c = net.qdq(net.input((2, 300)), *S8), net.const(np.float32(2.0))
+    x = net.op("Abs", x) if op in ("Pow", "Div") else x
+    y = net.op(op, *((c, x) if left else (x, c)))
+    graph = agrees(net.model(net.qdq(y, 0.2, -100)), tmp_path)
+    assert kinds(graph) == ["Lut"]
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("shapes", [((1, 3, 4, 5), (1, 3, 4, 5)), ((1, 3, 4, 5), (1, 3, 1, 1)), ((2, 3, 5), (5,))])
+def test_two_tensors(op: str, mode: Mode, shapes: tuple[tuple[int, ...], ...], tmp_path: Path) -> None:
+    net = Net()
+    a = net.qdq(net.input(shapes[0], name="a"), 0.05, 3)
+    b = net.qdq(net.input(shapes[1], name="b"), 0.03, -20)
+    graph = agrees(net.model(net.qdq(net.op(op, a, b), 0.0917, -4)), tmp_path, share=0.05, mode=mode)
+    assert kinds(graph)[-1] in ("Add", "Mul")
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
+@pytest.mark.parametrize("left", [False, True])
+def test_quantized_constant_operand(op: str, left: bool, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 3, 4, 5)), 0.05, 130, np.uint8)
+    c = net.weights(net.ints(3, 1, 1), 0.03, zero=5)
+    y = net.op(op, *((c, x) if left else (x, c)))
+    graph = agrees(net.model(net.qdq(y, 0.0917, 100, np.uint8)), tmp_path)
+    assert kinds(graph) == ["Add" if op != "Mul" else "Mul"]
+
+
+def test_relu_folds_into_an_addition(tmp_path: Path) -> None:
+    net = Net()
+    a, b = net.qdq(net.input((2, 50), name="a"), 0.05, 3), net.qdq(net.input((2, 50), name="b"), 0.03)
+    graph = agrees(net.model(net.qdq(net.op("Relu", net.op("Add", a, b)), 0.05, -100)), tmp_path)
+    assert kinds(graph) == ["Add"]
+
+
+def test_mixed_signs_are_brought_to_one_type(tmp_path: Path) -> None:
+    net = Net()
+    a = net.qdq(net.input((2, 50), name="a"), 0.05, 3)
+    b = net.qdq(net.input((2, 50), name="b"), 0.03, 100, np.uint8)
+    graph = agrees(net.model(net.qdq(net.op("Add", a, b), 0.05, 90, np.uint8)), tmp_path)
+    assert kinds(graph) == ["Lut", "Add"]
+
+
+def test_relu_before_an_operator_is_written_as_a_clamp(tmp_path: Path) -> None:
+    net = Net()
+    x = net.op("Relu", net.qdq(net.input((2, 6)), 0.05, 3))
+    graph = agrees(net.model(net.qdq(net.op("MatMul", x, net.weights(net.ints(6, 4), 0.01)), 0.1, 4)), tmp_path)
+    assert kinds(graph) == ["Clamp", "Dense"]
+
+
+def test_clip_with_attributes_of_old_operator_sets(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Clip", net.qdq(net.input((2, 300)), *S8), min=-1.0, max=2.0)
+    agrees(net.model(net.qdq(y, 0.0413, -9), opset=10, ir_version=5), tmp_path)
+
+
+def test_prelu_with_one_slope_is_leaky_relu(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("PRelu", net.qdq(net.input((1, 3, 4, 5)), *S8), net.const(np.full((3, 1, 1), 0.25), np.float32))
+    assert kinds(agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)) == ["Lut"]
+
+
+@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize(("axis", "opset"), [(-1, 17), (1, 17), (2, 13), (1, 11), (3, 11), (2, 10)])
+def test_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Softmax", net.qdq(net.input((1, 3, 4, 5)), *S8), axis=axis)
+    model = net.model(net.qdq(y, 1 / 256, -128), opset=opset, ir_version=5)
+    graph = agrees(model, tmp_path, mode=mode)
+    assert "Softmax" in kinds(graph)
+
+
+def test_identity_dropout_and_casts_between_floats_are_nothing(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Cast", net.op("Dropout", net.op("Identity", net.qdq(net.input((2, 30)), *S8))), to=1)
+    graph = agrees(net.model(net.qdq(y, *S8)), tmp_path)
+    assert kinds(graph) == ["Reshape"]  # a network input is not given out as an output
+
+
+def test_two_names_of_one_tensor_are_two_outputs(tmp_path: Path) -> None:
+    net = Net()
+    y = net.qdq(net.op("Sigmoid", net.qdq(net.input((2, 30)), *S8)), 1 / 256, -128)
+    graph = agrees(net.model(y, net.op("Identity", y)), tmp_path)
+    assert len({o.value for o in graph.outputs}) == 2
+
+
+def test_tables_of_double_mode_are_tflites_requantization(tmp_path: Path) -> None:
+    net = Net()
+    found = compare(net.model(net.qdq(net.op("Relu", net.qdq(net.input((2, 300)), *S8)), 0.07, -128)), tmp_path, "double")
+    assert found.largest <= 1.001
+
+
+def test_dequantize_with_another_scale_reads_integers_anew(tmp_path: Path) -> None:
+    net = Net()
+    q = net.q(net.input((2, 30)), 0.05, 3)
+    graph = agrees(net.model(net.qdq(net.op("Tanh", net.dq(q, 0.02, -4)), 1 / 128)), tmp_path)
+    assert kinds(graph) == ["Lut", "Lut"]
+
+
+def test_source_names_follow_the_last_name_of_the_numbers(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Relu", net.qdq(net.input((2, 30)), *S8))
+    model = net.model(net.qdq(y, 0.07, -128))
+    graph = imported(model, tmp_path)
+    (node,) = graph.nodes
+    assert graph.values[node.outputs[0]].source == model.graph.node[-2].output[0]
+    assert graph.values[graph.inputs[0].value].source == model.graph.node[0].output[0]

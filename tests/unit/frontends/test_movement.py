@@ -1,0 +1,259 @@
+"""Pools, resizing, joining and data movement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from codegen.ir.quant import Mode
+
+from .models import Net, agrees, kinds
+
+Make = Callable[[Net, str], Any]
+
+POOLS: dict[str, tuple[tuple[int, ...], str, dict[str, Any]]] = {
+    "max": ((1, 3, 9, 8), "MaxPool", {"kernel_shape": [2, 3], "strides": [2, 2]}),
+    "max_pads": ((1, 3, 9, 8), "MaxPool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),
+    "max_ceil": ((1, 3, 9, 8), "MaxPool", {"kernel_shape": [2, 2], "strides": [2, 3], "ceil_mode": 1}),
+    "max_dilated": ((1, 3, 9, 8), "MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 3]}),
+    "max_one_axis": ((1, 3, 9), "MaxPool", {"kernel_shape": [2], "strides": [2]}),
+    "max_same": ((1, 3, 9, 8), "MaxPool", {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+    "average": ((1, 3, 9, 8), "AveragePool", {"kernel_shape": [2, 3], "strides": [2, 2]}),
+    "average_pads": ((1, 3, 9, 8), "AveragePool", {"kernel_shape": [3, 3], "pads": [1, 0, 2, 1]}),
+    "average_included": (
+        (1, 3, 9, 8),
+        "AveragePool",
+        {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1},
+    ),
+    "average_ceil": ((1, 3, 9, 8), "AveragePool", {"kernel_shape": [2, 2], "strides": [2, 3], "ceil_mode": 1}),
+    "average_ceil_included": (
+        (1, 3, 9, 8),
+        "AveragePool",
+        {"kernel_shape": [3, 2], "strides": [3, 3], "ceil_mode": 1, "pads": [1, 1, 1, 1], "count_include_pad": 1},
+    ),
+    "average_one_axis": ((1, 3, 9), "AveragePool", {"kernel_shape": [3], "pads": [1, 1]}),
+    "average_whole": ((1, 3, 9, 8), "AveragePool", {"kernel_shape": [9, 8]}),
+    "global": ((1, 3, 9, 8), "GlobalAveragePool", {}),
+    "global_one_axis": ((1, 3, 9), "GlobalAveragePool", {}),
+    "global_max": ((1, 3, 9, 8), "GlobalMaxPool", {}),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+def test_pool_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None:
+    shape, op, attributes = POOLS[name]
+    net = Net()
+    y = net.op(op, net.qdq(net.input(shape), 0.05, 3), **attributes)
+    scale = (0.05, 3) if "ax" in op else (0.0237, -5)
+    share = 0.3 if mode == "double" else 0.05  # two roundings
+    agrees(net.model(net.qdq(y, *scale), opset=19, ir_version=9), tmp_path, share=share, mode=mode)
+
+
+def test_window_over_everything_is_a_global_pool(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("AveragePool", net.qdq(net.input((1, 3, 9, 8)), 0.05, 3), kernel_shape=[9, 8], strides=[9, 8])
+    assert kinds(agrees(net.model(net.qdq(y, 0.02)), tmp_path)) == ["GlobalAveragePool"]
+
+
+@pytest.mark.parametrize("axes", [(2, 3), (1, 2), (-1,), (1,), (0, 2), (1, 3), None])
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize("opset", [13, 18])
+def test_mean_over_any_axes(axes: tuple[int, ...] | None, keep: int, opset: int, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 3, 4, 5)), 0.05, 3)
+    inputs, attributes = [x], {"keepdims": keep}
+    if axes is not None and opset >= 18:
+        inputs.append(net.const(axes, np.int64))
+    elif axes is not None:
+        attributes["axes"] = list(axes)
+    y = net.op("ReduceMean", *inputs, **attributes)
+    agrees(net.model(net.qdq(y, 0.0237, -5), opset=opset), tmp_path)
+
+
+def test_maximum_moves_through_an_activation_and_pending_results(tmp_path: Path) -> None:
+    net = Net()
+    x = net.op("Relu", net.qdq(net.input((1, 3, 8, 8)), 0.05, 3))
+    y = net.qdq(net.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2]), 0.03, -128)
+    y = net.op("Conv", y, net.weights(net.ints(3, 3, 1, 1), 0.01))
+    y = net.op("MaxPool", y, kernel_shape=[2, 2])
+    graph = agrees(net.model(net.qdq(y, 0.05, 4)), tmp_path)
+    assert kinds(graph) == ["MaxPool2D", "Lut", "Conv2D", "MaxPool2D"]
+
+
+MOVES: dict[str, tuple[tuple[int, ...], Make]] = {
+    "reshape": ((1, 3, 4, 5), lambda net, x: net.op("Reshape", x, net.const([0, -1, 2], np.int64))),
+    "flatten": ((1, 3, 4, 5), lambda net, x: net.op("Flatten", x, axis=2)),
+    "flatten_negative": ((1, 3, 4, 5), lambda net, x: net.op("Flatten", x, axis=-1)),
+    "squeeze": ((1, 3, 1, 5), lambda net, x: net.op("Squeeze", x, net.const([2], np.int64))),
+    "squeeze_all": ((1, 3, 1, 5), lambda net, x: net.op("Squeeze", x)),
+    "unsqueeze": ((3, 5), lambda net, x: net.op("Unsqueeze", x, net.const([0, -1], np.int64))),
+    "transpose": ((1, 3, 4, 5), lambda net, x: net.op("Transpose", x, perm=[0, 2, 1, 3])),
+    "transpose_default": ((1, 3, 4, 5), lambda net, x: net.op("Transpose", x)),
+    "expand": ((3, 1), lambda net, x: net.op("Expand", x, net.const([2, 3, 4], np.int64))),
+    "gather": ((1, 6, 4), lambda net, x: net.op("Gather", x, net.const([4, -1, 0], np.int64), axis=1)),
+    "gather_scalar": ((1, 6, 4), lambda net, x: net.op("Gather", x, net.const(2, np.int64), axis=1)),
+    "gather_matrix": ((1, 6, 4), lambda net, x: net.op("Gather", x, net.const([[1, 2], [3, 0]], np.int64), axis=1)),
+    "depth_to_space": ((1, 8, 3, 4), lambda net, x: net.op("DepthToSpace", x, blocksize=2, mode="DCR")),
+    "depth_to_space_crd": ((1, 8, 3, 4), lambda net, x: net.op("DepthToSpace", x, blocksize=2, mode="CRD")),
+    "space_to_depth": ((1, 3, 4, 6), lambda net, x: net.op("SpaceToDepth", x, blocksize=2)),
+    "slice": (
+        (1, 6, 8),
+        lambda net, x: net.op(
+            "Slice",
+            x,
+            net.const([1, -1], np.int64),
+            net.const([99, -9], np.int64),
+            net.const([1, 2], np.int64),
+            net.const([2, -3], np.int64),
+        ),
+    ),
+    "pad": (
+        (1, 3, 4, 5),
+        lambda net, x: net.op("Pad", x, net.const([0, 0, 1, 2, 0, 1, 0, 3], np.int64), net.const(np.float32(0.5))),
+    ),
+    "pad_off_grid": (
+        (1, 3, 4),
+        lambda net, x: net.op("Pad", x, net.const([0, 0, 1, 0, 1, 0], np.int64), net.const(np.float32(0.512))),
+    ),
+    "pad_cut": ((1, 3, 6), lambda net, x: net.op("Pad", x, net.const([0, 1, -1, 0, 0, -2], np.int64))),
+    "pad_edge": ((1, 3, 4), lambda net, x: net.op("Pad", x, net.const([0, 0, 2, 0, 0, 1], np.int64), mode="edge")),
+    "pad_reflect": ((1, 3, 4), lambda net, x: net.op("Pad", x, net.const([0, 1, 2, 0, 1, 1], np.int64), mode="reflect")),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("place", ["quantized", "requantized", "behind_product", "after_function"])
+def test_movement_passes_through_quantization(name: str, place: str, tmp_path: Path) -> None:
+    shape, make = MOVES[name]
+    net = Net()
+    x = net.input(shape)
+    y = net.qdq(x, 0.05, 3)
+    if place == "behind_product":
+        y = net.op("Add", y, net.qdq(net.input(shape, name="b"), 0.02, -3))
+    if place == "after_function":
+        y = net.op("Relu", y)
+    scale = (0.05, 3) if place == "quantized" else (0.07, -20)
+    agrees(net.model(net.qdq(make(net, y), *scale)), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["transpose", "reshape", "flatten", "slice", "gather"])
+def test_movement_before_the_inputs_quantization(name: str, tmp_path: Path) -> None:
+    shape, make = MOVES[name]
+    net = Net()
+    y = net.op("Tanh", net.qdq(make(net, net.input(shape)), 0.05, 3))
+    graph = agrees(net.model(net.qdq(y, 1 / 128)), tmp_path)
+    assert "Quantize" not in kinds(graph)
+
+
+def test_split_is_one_slice_per_output(tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 7, 4)), 0.05, 3)
+    a, b = net.op("Split", x, net.const([3, 4], np.int64), axis=1, outputs=2)
+    graph = agrees(net.model(net.qdq(a, 0.05, 3), net.qdq(net.op("Tanh", b), 1 / 128)), tmp_path)
+    assert kinds(graph) == ["Slice", "Slice", "Lut"]
+
+
+def test_split_into_equal_parts(tmp_path: Path) -> None:
+    net = Net()
+    parts = net.op("Split", net.qdq(net.input((1, 7, 4)), 0.05, 3), axis=1, outputs=3, num_outputs=3)
+    agrees(net.model(*(net.qdq(p, 0.05, 3) for p in parts), opset=18), tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+def test_concat_of_unequal_scales_has_tables(mode: Mode, tmp_path: Path) -> None:
+    net = Net()
+    a = net.qdq(net.input((1, 3, 4), name="a"), 0.05, 3)
+    b = net.op("Sigmoid", net.qdq(net.input((1, 2, 4), name="b"), 0.02, -3))
+    c = net.weights(net.ints(1, 1, 4), 0.03)
+    y = net.op("Relu", net.op("Concat", a, b, c, net.const(np.full((1, 1, 4), 0.3), np.float32), axis=1))
+    graph = agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path, mode=mode)
+    assert kinds(graph) == ["Concat", "Clamp"]
+
+
+def test_concat_of_equal_scales_copies(tmp_path: Path) -> None:
+    net = Net()
+    parts = [net.qdq(net.input((1, 2, 4), name=n), 0.05, 3) for n in "ab"]
+    graph = agrees(net.model(net.qdq(net.op("Concat", *parts, axis=-1), 0.05, 3)), tmp_path)
+    assert graph.nodes[0].op.tables == (None, None)  # type: ignore[attr-defined]
+
+
+TRANSFORMATIONS = ["asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"]
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("sizes", [(8, 10), (3, 7), (5, 5), (1, 12)])
+def test_resize_nearest(transformation: str, rounding: str, sizes: tuple[int, int], tmp_path: Path) -> None:
+    net = Net()
+    y = net.op(
+        "Resize",
+        net.qdq(net.input((1, 2, 4, 5)), 0.05, 3),
+        "",
+        "",
+        net.const([1, 2, *sizes], np.int64),
+        mode="nearest",
+        coordinate_transformation_mode=transformation,
+        nearest_mode=rounding,
+    )
+    agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("scales", [(2.0, 2.0), (1.5, 3.0), (0.5, 2.2)])
+@pytest.mark.parametrize("mode", ["float", "single"])
+def test_resize_linear(transformation: str, scales: tuple[float, float], mode: Mode, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op(
+        "Resize",
+        net.qdq(net.input((1, 2, 4, 5)), 0.05, 3),
+        "",
+        net.const([1, 1, *scales], np.float32),
+        mode="linear",
+        coordinate_transformation_mode=transformation,
+    )
+    agrees(net.model(net.qdq(y, 0.04, -3)), tmp_path, share=0.1, mode=mode)
+
+
+def test_resize_of_one_axis_and_of_channels_last(tmp_path: Path) -> None:
+    net = Net()
+    scales = net.const([1, 1, 2], np.float32)
+    y = net.op("Resize", net.qdq(net.input((1, 2, 4)), 0.05, 3), "", scales, mode="nearest")
+    agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
+    net = Net()
+    sizes = net.const([1, 8, 10, 2], np.int64)
+    y = net.op("Resize", net.qdq(net.input((1, 4, 5, 2)), 0.05, 3), "", "", sizes, mode="nearest")
+    agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
+
+
+def test_resize_of_operator_set_10(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Resize", net.qdq(net.input((1, 2, 4, 5)), 0.05, 3), net.const([1, 1, 2, 3], np.float32), mode="nearest")
+    agrees(net.model(net.qdq(y, 0.05, 3), opset=10, ir_version=5), tmp_path)
+
+
+def test_shapes_computed_in_the_graph_are_constants(tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((2, 3, 4)), 0.05, 3)
+    batch = net.op("Gather", net.op("Shape", x), net.const(0, np.int64), axis=0)
+    batch = net.op("Unsqueeze", batch, net.const([0], np.int64))
+    shape = net.op("Concat", batch, net.const([-1], np.int64), axis=0)
+    graph = agrees(net.model(net.qdq(net.op("Reshape", x, shape), 0.05, 3)), tmp_path)
+    assert kinds(graph) == ["Reshape"]
+
+
+def test_constant_nodes_of_every_kind(tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((2, 6)), 0.05, 3)
+    x = net.op("Reshape", x, net.op("Constant", value_ints=[3, 4]))
+    x = net.op("Add", x, net.op("Constant", value_float=0.5))
+    tensor = onnx.numpy_helper.from_array(np.array([4, 3], np.int64))
+    x = net.op("Reshape", x, net.op("Constant", value=tensor))
+    zeros = net.op("ConstantOfShape", net.const([2], np.int64), value=onnx.numpy_helper.from_array(np.array([1], np.int64)))
+    x = net.op("Expand", x, zeros)
+    agrees(net.model(net.qdq(x, 0.06, 3)), tmp_path)

@@ -12,7 +12,8 @@ from codegen.verbs.compare import Comparison, TensorComparison, compare
 from codegen.verbs.compile import Project, compile_model
 from codegen.verbs.demo import DemoResult, demo
 from codegen.verbs.evaluate import EngineScore, Evaluation, evaluate
-from codegen.verbs.inspect import Inspection, LayerRow, Violation, inspect
+from codegen.verbs.inspect import inspect
+from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.load import load
 from codegen.verbs.run import run, run_file, save_arrays
 from codegen.verbs.samples import read_samples

@@ -10,6 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
+_LONGEST_PLACE = 400
+_LONGEST_FINDING = 600
+_MOST_PROBLEMS = 100
+
+
+def one_line(text: str, longest: int) -> str:
+    """Text from a model or a file for a terminal: what cannot be printed is escaped, the middle of a long one left out."""
+    shown = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
+    half = longest // 2
+    return shown if len(shown) <= longest else f"{shown[:half]} ... {shown[-half:]}"
+
+
 class CompileError(Exception):
     """A refusal: what is wrong, where, and what to do.  Never a traceback for the user.
 
@@ -32,9 +44,9 @@ class CompileError(Exception):
 
     def text(self) -> str:
         """One line: id, place, finding, way out."""
-        place = f"{self.where}: " if self.where else ""
+        place = f"{one_line(self.where, _LONGEST_PLACE)}: " if self.where else ""
         way_out = f" ({self.hint})" if self.hint else ""
-        return f"{self.code} {place}{self.found}{way_out}"
+        return f"{self.code} {place}{one_line(self.found, _LONGEST_FINDING)}{way_out}"
 
     def problems(self) -> tuple[CompileError, ...]:
         """The single errors this one stands for."""
@@ -54,8 +66,11 @@ class ModelRejected(CompileError):
         super().__init__(f"{len(self._problems)} problem(s)", where=where)
 
     def text(self) -> str:
-        """One line per problem, in the model's order, each once."""
-        return "\n".join(dict.fromkeys(p.text() for p in self._problems))
+        """One line per problem, in the model's order, each once; past the first hundred their number."""
+        lines = list(dict.fromkeys(p.text() for p in self._problems))
+        if len(lines) > _MOST_PROBLEMS:
+            lines[_MOST_PROBLEMS:] = [f"{self.code} and {len(lines) - _MOST_PROBLEMS} more problems"]
+        return "\n".join(lines)
 
     def problems(self) -> tuple[CompileError, ...]:
         """The single errors, in the model's order."""
@@ -276,7 +291,7 @@ class ShapeMismatch(CompileError):
 
 
 class InputMissing(CompileError):
-    """A node reads a tensor that nothing writes, or lacks a required input."""
+    """A node reads a tensor that nothing writes, or lacks a required input, or has no output."""
 
     code = "LAM-IMPORT-015"
     hint = "the exported graph is incomplete: export it again"
@@ -476,6 +491,20 @@ class RequantUnsupported(CompileError):
     hint = "choose one with --requant; a target without a floating-point unit offers no `float`"
 
 
+class OperatorNotOnTarget(CompileError):
+    """The target's file lists the operator as one that the chip does not run."""
+
+    code = "LAM-TARGET-007"
+    hint = "choose another target, or replace the operator in the model"
+
+
+class TypeNotOnTarget(CompileError):
+    """An element type of the network is not among those of the target."""
+
+    code = "LAM-TARGET-008"
+    hint = "choose another target; floats at the interface come with --io-type model"
+
+
 class ArenaTooSmall(CompileError):
     """The network's working memory does not fit the target's RAM."""
 
@@ -488,13 +517,6 @@ class FlashTooSmall(CompileError):
 
     code = "LAM-SCHEDULE-302"
     hint = "choose a larger target, or a smaller network"
-
-
-class DataUnreadable(CompileError):
-    """A data file is missing, or is not a plain .npz file."""
-
-    code = "LAM-API-001"
-    hint = "write it with numpy.savez, without object arrays"
 
 
 class UsageWrong(CompileError):
@@ -522,6 +544,7 @@ class ExtraMissing(CompileError):
     """An optional Python package is needed for this, and is not installed."""
 
     code = "LAM-API-002"
+    hint = "pip install the extra that the message names"
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         """Name the package, the extra that brings it and what needs it."""
@@ -546,7 +569,7 @@ class DataDoesNotFit(CompileError):
     """Samples or labels do not fit the model or each other."""
 
     code = "LAM-API-005"
-    hint = "describe the data in a [preprocess] table and give it with --config; `lamina inspect` shows the model's inputs"
+    hint = "describe the data in a [preprocess] table and give --config; `lamina inspect` shows the inputs"
 
 
 class MetricUnknown(CompileError):

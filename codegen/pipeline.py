@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from codegen.emit import EmitOptions, Vector, fill_pattern, network_name, project_files, selftest_crc
-from codegen.errors import RequantUnsupported
+from codegen.errors import CompileError, ModelRejected, OperatorNotOnTarget, RequantUnsupported, TypeNotOnTarget
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
@@ -23,6 +23,7 @@ from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
 from codegen.schedule import schedule
+from codegen.schedule.fits import check_fits
 from codegen.target import Target, load_target
 
 
@@ -76,10 +77,25 @@ def choose_mode(options: Options, target: Target) -> Mode:
     raise RequantUnsupported(f"no requantization {wanted!r}; it offers {offered}", where=target.name)
 
 
+def check_target(graph: Graph, target: Target) -> None:
+    """LAM-TARGET-007 and -008, all at once, for operators and element types that the target does not have."""
+    problems: list[CompileError] = []
+    for node in graph.nodes:
+        operator = type(node.op).__name__
+        if operator in target.unsupported:
+            problems.append(OperatorNotOnTarget(f"{target.name} does not run {operator}", where=node.name))
+        types = {graph.type(name).dtype.value for name in (*node.inputs, *node.outputs)}
+        for missing in sorted(types - set(target.dtypes)):
+            problems.append(TypeNotOnTarget(f"{operator} needs {missing}, which {target.name} lacks", where=node.name))
+    if problems:
+        raise ModelRejected(problems)
+
+
 def compile_graph(imported: Graph, target: Target, options: Options, model_hash: bytes = b"\0" * 32) -> Compiled:
     """Imported graph to files."""
     graph = optimize(imported)
     verify_graph(graph)
+    check_target(graph, target)
     kernels = select_kernels(graph, target.isa)
     plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=target.arena_align)
     return finish(imported, plan, kernels, target, options, model_hash)
@@ -97,6 +113,7 @@ def finish(
     verify_plan(plan)
     program = lower(plan, kernels)
     verify_program(program)
+    check_fits(plan, program.params_bytes, target)
     emit = EmitOptions(
         version=VERSION,
         abi=ABI,

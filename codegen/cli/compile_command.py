@@ -41,23 +41,25 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
 
     with Progress("compiling", quiet=quiet):
         project = api.compile_model(model, target, out, **options)
-    text = _summary(project.manifest, out)
+    record = dict(project.manifest) | {"path": out, "code_estimate_bytes": project.code_estimate_bytes}
+    text = _summary(record)
     if verbose:
         text += "\n\n" + _layers(project.manifest)
-    show(text, dict(project.manifest) | {"path": out}, as_json=as_json, quiet=quiet)
+    show(text, record, as_json=as_json, quiet=quiet)
 
 
-def _summary(m: Mapping[str, Any], out: str) -> str:
+def _summary(m: Mapping[str, Any]) -> str:
     lower = m["arena_lower_bound_bytes"]
     pairs = [
         ("arena", f"{m['arena_bytes']} B working memory, of which scratch {m['scratch_bytes']} B (at least {lower} B)"),
         ("input", ", ".join(_port(p) for p in m["inputs"])),
         ("output", ", ".join(_port(p) for p in m["outputs"])),
         ("weights", f"{m['weights_bytes']} B"),
+        ("code", f"about {m['code_estimate_bytes']} B at -Os"),
         ("MACs", f"{m['macs']} per inference, {m['recomputed_macs']} recomputed"),
         ("layers", f"{len(m['layers'])} in {m['groups']} groups"),
     ]
-    header = f"{m['name']} -> {out}  (target {m['target']}, requant {m['requant']})"
+    header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
 
 

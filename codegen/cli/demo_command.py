@@ -38,7 +38,7 @@ def _text(r: DemoResult) -> str:
             "",
             f"{r.model}, a quantized network that reads handwritten digits, is now C99 in {r.project}/:",
             f"  it needs {r.arena_bytes} B of RAM, {r.weights_bytes} B of weights{code}",
-            f"  one image takes {r.macs} multiply-accumulates; called from Python, {r.images_per_s:.0f} images a second here",
+            f"  one image takes {r.macs} MACs; called from Python it runs {r.images_per_s:.0f} images a second here",
             f"  its self-test says: {r.selftest}",
             f"  the C {equal} ({r.tensors_checked} tensors, {r.samples} images)",
             f"  it read {r.right} of {r.count} images rightly that training never saw: {r.value:.2%}",

@@ -65,7 +65,7 @@ def _layers(result: Inspection) -> str:
         (
             r.name,
             r.operator,
-            r.kernel or f"none: {r.violation}",
+            r.violation or r.kernel,
             " ".join(map(shape_text, r.in_shapes)),
             f"{r.dtype} {shape_text(r.shape)}",
             r.macs,

@@ -103,12 +103,13 @@ class GroupView:
 
 @dataclass(frozen=True, slots=True)
 class ArrayView:
-    """A constant array, spelled in lines of C."""
+    """A constant array, spelled in lines of C; `offset` is its place in its struct, in bytes."""
 
     name: str
     ctype: str
     count: int
     lines: tuple[str, ...]
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +335,7 @@ def _const_row(row: ConstRow, name: str) -> ArrayView:
 
 def _params_view(params: Params, name: str) -> ParamsView:
     arrays = tuple(
-        ArrayView(f.name, f.ctype, f.values.size, array_lines(f.values)) for f in params.fields
+        ArrayView(f.name, f.ctype, f.values.size, array_lines(f.values), params.offsets[f.name]) for f in params.fields
     )
     return ParamsView(name, comment(params.name), params.offset, arrays)
 

@@ -10,11 +10,12 @@ _C_WORDS = """
     main lam
 """
 _HEADERS = """
-    aio alloca assert byteswap complex ctype dirent dlfcn elf endian err errno error fcntl features fenv float fnmatch ftw
-    getopt glob grp iconv inttypes iso646 langinfo libgen limits link locale malloc math memory mqueue netdb paths poll
-    pthread pwd regex resolv sched search semaphore setjmp sgtty shadow signal spawn stdalign stdarg stdatomic stdbool
-    stddef stdint stdio stdlib stdnoreturn string strings sysexits syslog tar termio termios tgmath thread threads time
-    uchar ucontext ulimit unistd utime utmp utmpx values version wait wchar wctype wordexp
+    aio alloca assert byteswap complex ctype dirent dlfcn elf endian err errno error fcntl features fenv float
+    fnmatch ftw getopt glob grp iconv inttypes iso646 langinfo libgen limits link locale malloc math memory mqueue
+    netdb paths poll pthread pwd regex resolv sched search semaphore setjmp sgtty shadow signal spawn stdalign
+    stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings sysexits syslog tar termio
+    termios tgmath thread threads time uchar ucontext ulimit unistd utime utmp utmpx values version wait wchar
+    wctype wordexp
 """
 """Headers that C and POSIX have: a project has include/NAME.h."""
 _TYPES = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -57,15 +58,18 @@ class Network:
         self._ffi = cffi.FFI()
         self._ffi.cdef(_CDEF + (_CDEF_TRACE if trace else ""))
         self._folder = tempfile.TemporaryDirectory(prefix="lamina-")
-        library = build_library(
-            project, self.manifest, Path(self._folder.name), trace=trace, compiler=compiler, flags=flags
-        )
-        self._lib = self._ffi.dlopen(str(library))
-        self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
-        self._arena, self._guarded = _odd_aligned(self.manifest["arena_bytes"], self.manifest["arena_align"])
-        self._weights = self._load_weights(project)
-        self._sinks = _Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
-        self._init()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._folder.cleanup)
+            folder = Path(self._folder.name)
+            library = build_library(project, self.manifest, folder, trace=trace, compiler=compiler, flags=flags)
+            self._lib = self._ffi.dlopen(str(library))
+            undo.callback(self._ffi.dlclose, self._lib)
+            self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
+            self._arena, self._guarded = _odd_aligned(self.manifest["arena_bytes"], self.manifest["arena_align"])
+            self._weights = self._load_weights(project)
+            self._sinks = _Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
+            self._init()
+            undo.pop_all()
 
     def _load_weights(self, project: Path) -> Array | None:
         name = self.manifest["weights_file"]

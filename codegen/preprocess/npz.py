@@ -18,7 +18,8 @@ import numpy as np
 from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing
 from codegen.ir.quant import Array
 
-_UNREADABLE = (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, OverflowError, MemoryError)
+_UNREADABLE = (OSError, *_DAMAGED, zipfile.BadZipFile, zlib.error)
 
 
 def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
@@ -28,10 +29,10 @@ def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
         DataFileBad: LAM-API-003, no such file, not an array file, cut off, or holding pickled objects.
     """
     try:
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return {"x": content}
-        with content:
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            if isinstance(content, np.ndarray):
+                return {"x": content}
             wanted = content.files if keys is None else [k for k in keys if k in content.files]
             return {name: np.asarray(content[name]) for name in wanted}
     except _UNREADABLE as error:

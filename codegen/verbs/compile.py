@@ -10,14 +10,16 @@ from typing import Any
 from codegen.emit import write_project
 from codegen.errors import OptionBad
 from codegen.pipeline import Options, compile_file
+from codegen.report.code_size import estimate_code_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Project:
-    """A generated project: its folder, and the dictionary that stands in its manifest.json."""
+    """A generated project: its folder, its manifest.json, and about how much machine code it becomes."""
 
     path: Path
     manifest: Mapping[str, Any]
+    code_estimate_bytes: int
 
 
 def compile_model(
@@ -47,7 +49,8 @@ def compile_model(
     check_options(options)
     compiled = compile_file(Path(model), options)
     write_project(Path(out), compiled.files)
-    return Project(Path(out), compiled.manifest)
+    code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
+    return Project(Path(out), compiled.manifest, code)
 
 
 def check_options(options: Options) -> None:

@@ -51,7 +51,7 @@ class FloatEngine:
         runtime = _runtime()
         if not model.is_file():
             raise ModelMissing("no such file" if not model.exists() else "not a file", where=str(model))
-        self._optimized = lambda: _session(runtime, model, optimize=True)[0]
+        self._model = model
         self._session, self._errors = _session(runtime, model, optimize=False)
         self.note = ""
         self.inputs = tuple(_port(i) for i in self._session.get_inputs())
@@ -68,7 +68,8 @@ class FloatEngine:
         except self._errors as error:
             if self.note:
                 raise EngineFailed(_first_line(error), where="onnxruntime") from error
-            self._session, self.note = self._optimized(), "graph optimization on: the model does not run without it"
+            self._session, _ = _session(_runtime(), self._model, optimize=True)
+            self.note = "graph optimization on: the model does not run without it"
             return self.run(sample)
         return dict(zip(self._names, results, strict=True))
 

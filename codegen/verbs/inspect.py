@@ -13,8 +13,10 @@ from codegen.errors import (
     ModelTooLarge,
     ModelUnreadable,
     NoKernel,
+    OperatorNotOnTarget,
     OptionBad,
     RequantUnsupported,
+    TypeNotOnTarget,
 )
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
@@ -22,114 +24,17 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.lower import lower, scratch_sizes, select_kernels
 from codegen.passes import optimize
-from codegen.pipeline import Options, choose_mode, read_model
+from codegen.pipeline import Options, check_target, choose_mode, read_model
 from codegen.report.layers import describe_rows
 from codegen.schedule import schedule
 from codegen.schedule.fits import check_fits, peak_node
 from codegen.target import Target, load_target
 from codegen.verbs.compile import check_options
+from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
 
 _RAISED = (ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
 """What leaves nothing to inspect."""
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One reason why the target does not run the model."""
-
-    id: str
-    where: str
-    message: str
-    hint: str
-
-    @staticmethod
-    def of(error: CompileError) -> Violation:
-        """The violation that an error describes."""
-        return Violation(error.code, error.where, error.found, error.hint)
-
-
-@dataclass(frozen=True, slots=True)
-class LayerRow:
-    """One operator of the final graph.  `kernel` is empty when the target has none; `violation` is then its id.
-
-    `parameters` counts trained numbers, `weights_bytes` is what they take packed; `rows` says which input rows an
-    output row needs; `source` names the model's nodes it stands for, `note` how they were read.
-    """
-
-    name: str
-    operator: str
-    kernel: str
-    inputs: tuple[str, ...]
-    output: str
-    in_shapes: tuple[tuple[int, ...], ...]
-    shape: tuple[int, ...]
-    dtype: str
-    macs: int
-    parameters: int
-    weights_bytes: int
-    output_bytes: int
-    scratch_bytes: int
-    rows: str
-    source: tuple[str, ...]
-    note: str
-    violation: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PortRow:
-    """One input or output: the model's, and what the C interface has instead (real = scale * (q - zero_point))."""
-
-    direction: str
-    name: str
-    model_shape: tuple[int, ...]
-    model_dtype: str
-    shape: tuple[int, ...]
-    dtype: str
-    scale: float | None
-    zero_point: int | None
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class InterfaceCost:
-    """What keeping the model's own layout or type at the C interface adds; `problem` when that cannot be compiled."""
-
-    option: str
-    arena_bytes: int | None
-    added_arena_bytes: int | None
-    added_layers: int | None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """The layer at which most memory is live, and the tensors that are, with their bytes, largest first."""
-
-    node: str
-    live: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    """Everything `inspect` shows.  Sizes are None where the model did not get that far."""
-
-    model: str
-    target: str
-    requant: str
-    supported: bool
-    violations: tuple[Violation, ...]
-    layers: tuple[LayerRow, ...]
-    macs: int
-    parameters: int
-    weights_bytes: int | None
-    arena_bytes: int | None
-    arena_lower_bound_bytes: int | None
-    ram_bytes: int | None
-    flash_bytes: int | None
-    peak: Peak | None
-    interface: tuple[PortRow, ...]
-    interface_costs: tuple[InterfaceCost, ...]
-    notes: tuple[str, ...]
+_OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,13 +85,19 @@ def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspe
 def _plan(imported: Graph, chip: Target) -> _Planned:
     """The compiler's stages up to the Program, and what stopped them."""
     graph = optimize(imported)
+    kernels: Mapping[int, Kernel] = {}
+    problems: list[CompileError] = []
     try:
-        kernels: Mapping[int, Kernel] = select_kernels(graph, chip.isa)
+        check_target(graph, chip)
     except ModelRejected as error:
-        return _Planned(graph, {}, None, None, error.problems())
+        problems += error.problems()
+    try:
+        kernels = select_kernels(graph, chip.isa)
+    except ModelRejected as error:
+        return _Planned(graph, kernels, None, None, (*problems, *error.problems()))
     plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=chip.arena_align)
     program = lower(plan, kernels)
-    return _Planned(graph, kernels, plan, program, _misfits(plan, program, chip))
+    return _Planned(graph, kernels, plan, program, (*problems, *_misfits(plan, program, chip)))
 
 
 def _misfits(plan: Plan, program: Program, chip: Target) -> tuple[CompileError, ...]:
@@ -228,7 +139,7 @@ def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, 
 def _layers(planned: _Planned) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
     packed = {p.name: p.bytes for p in planned.program.params} if planned.program else {}
-    broken = {e.where: e.code for e in planned.problems if isinstance(e, NoKernel)}
+    broken = {e.where: e.code for e in planned.problems if isinstance(e, _OF_A_NODE)}
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
         view = graph.view(node)

@@ -74,10 +74,7 @@ def open_samples(path: Path, inputs: Sequence[Port], config: Path | None = None,
     check_count(limit)
     how = load_preprocess(config)
     samples = _open(read_npz(path), inputs, how, str(path))
-    count = samples.count if limit is None else min(limit, samples.count)
-    if count < 1:
-        raise DataDoesNotFit("no samples", where=str(path))
-    return replace(samples, count=count)
+    return samples if limit is None else replace(samples, count=min(limit, samples.count))
 
 
 def given_samples(inputs: Sequence[Port], arrays: Mapping[str, Array], count: int) -> list[Sample]:
@@ -106,6 +103,13 @@ def _random(port: PortSpec, rng: np.random.Generator) -> Array:
 
 
 def _open(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, where: str) -> Samples:
+    samples = _found(arrays, inputs, how, where)
+    if samples.count < 1:
+        raise DataDoesNotFit("no samples", where=where)
+    return samples
+
+
+def _found(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, where: str) -> Samples:
     if how.jpeg:
         need(arrays, "jpeg", where)
         need(arrays, "offset", where)

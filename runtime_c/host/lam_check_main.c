@@ -5,13 +5,15 @@
  * every output.  For emulated boards and for sanitizer builds.  Compile with lam_board.h (or LAM_CHECK_STDIO) and
  *
  *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DKWS_TRACE -DLAM_CHECK_TENSORS=17
- *     [-DLAM_HOST_BLOB] [-DLAM_CHECK_DUMP=3]    also prints all bytes of tensor 3
+ *     [-DLAM_HOST_BLOB]        the weights are lam_check_weights
+ *     [-DLAM_CHECK_DUMP=3]     also prints all bytes of tensor 3
  *
- * and a file that defines the samples:
+ * and a file that defines the samples (templates/check_data.c.j2):
  *
- *     const int32_t lam_check_samples, lam_check_inputs;
- *     const uint32_t lam_check_input_bytes[], lam_check_output_bytes[]; const int32_t lam_check_outputs;
+ *     const int32_t lam_check_samples, lam_check_inputs, lam_check_outputs;
+ *     const uint32_t lam_check_input_bytes[], lam_check_output_bytes[];
  *     const uint8_t lam_check_data[];      all inputs of sample 0, then of sample 1, ...
+ *     const uint8_t lam_check_weights[]; const uint32_t lam_check_weights_bytes;      with LAM_HOST_BLOB
  */
 #include LAM_HOST_HEADER
 

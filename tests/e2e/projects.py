@@ -110,8 +110,13 @@ NETWORKS: Mapping[str, Callable[[Options], Compiled]] = {
     "conv_chain": _graph(conv_chain),
     "pulled": _pulled,
     "digits": lambda options: compile_file(DIGITS, options),
+    "digits_as_trained": lambda options: compile_file(
+        DIGITS, replace(options, io_layout="model", io_type="model", name="digits_as_trained")
+    ),
 }
-"""Small networks that between them have every form of schedule: whole layers, rows, pulled rows, branches."""
+"""Small networks that between them have every form of schedule: whole layers, rows, pulled rows, branches; the last one
+takes and gives floats, channels first."""
+
 
 
 @cache
@@ -184,8 +189,9 @@ def random_feeds(made: Compiled, count: int, seed: int = 5) -> list[dict[str, Ar
     types = [graph.type(i.value) for i in graph.inputs]
     names = [i.value for i in graph.inputs]
     found = [dict(zip(names, fill_pattern(seed + i, types), strict=True)) for i in range(count)]
-    for bound in ("low", "high"):
-        found.append({n: np.full(t.shape, getattr(t.dtype, bound), t.dtype.numpy) for n, t in zip(names, types, strict=True)})
+    for ends in ([t.dtype.low for t in types], [t.dtype.high for t in types]):
+        full = [np.full(t.shape, end, t.dtype.numpy) for t, end in zip(types, ends, strict=True)]
+        found.append(dict(zip(names, full, strict=True)))
     return found
 
 
@@ -217,31 +223,17 @@ def check_sources(made: Project, feeds: Sequence[Mapping[str, Array]], folder: P
         output_bytes=[p.operand.rows * p.operand.row_bytes for p in program.outputs],
         count=len(raw),
         lines=array_lines(np.frombuffer(raw, np.uint8)),
+        weights=array_lines(np.frombuffer(made.blob, np.uint8)) if made.blob else (),
+        weights_bytes=len(made.blob or b""),
     )
     data.write_text(text, encoding="ascii")
     sources = [*made.sources, HOST_C / "lam_check_main.c", data]
     defines = [*host_macros(made), f"-D{made.upper}_TRACE", f"-DLAM_CHECK_TENSORS={len(program.tensors)}"]
     if made.blob is not None:
         defines.append("-DLAM_HOST_BLOB")
-        sources.append(blob_source(made.blob, folder))
     return sources, defines
 
 
 def host_macros(made: Project) -> list[str]:
     """Which network the programs of runtime_c/host drive."""
     return [f"-DLAM_HOST_NAME={made.name}", f"-DLAM_HOST_UPPER={made.upper}", f'-DLAM_HOST_HEADER="{made.name}.h"']
-
-
-def blob_source(blob: bytes, folder: Path) -> Path:
-    """The weights as a C file, under the names that lam_check_main.c asks for."""
-    lines = "\n".join(array_lines(np.frombuffer(blob, np.uint8)))
-    path = folder / "check_weights.c"
-    path.write_text(
-        '#include "lam_base.h"\n'
-        "extern const uint8_t lam_check_weights[];\n"
-        "extern const uint32_t lam_check_weights_bytes;\n"
-        f"LAM_ALIGNED(16) const uint8_t lam_check_weights[{len(blob)}] = {{\n{lines}\n}};\n"
-        f"const uint32_t lam_check_weights_bytes = {len(blob)};\n",
-        encoding="ascii",
-    )
-    return path

@@ -128,12 +128,14 @@ def test_two_networks_and_their_self_tests_live_in_one_image(weights: str, tmp_p
     weights_c = ""
     if blob is not None:
         lines = "\n".join(array_lines(np.frombuffer(blob, np.uint8)))
-        weights_c = f"LAM_ALIGNED(16) uint8_t pulled_weights_bin[{len(blob)}] = {{\n{lines}\n}};\n"
+        weights_c = (
+            f"LAM_ALIGNED(16) static const uint8_t weights[{len(blob)}] = {{\n{lines}\n}};\n"
+            "extern const uint8_t *pulled_selftest_weights;\nconst uint8_t *pulled_selftest_weights = weights;\n"
+        )
     main = tmp_path / "main.c"
     main.write_text(
         '#include "residual.h"\n#include "pulled.h"\n#include "residual.h"\n'
-        f"extern uint8_t pulled_weights_bin[];\n{weights_c}"
-        "int residual_selftest(void);\nint pulled_selftest(void);\n"
+        f"{weights_c}int residual_selftest(void);\nint pulled_selftest(void);\n"
         "int main(void)\n{\n    return residual_selftest() != 0 || pulled_selftest() != 0;\n}\n"
     )
     sources = [main, *(s for m in made for s in (*m.sources, m.folder / "test" / "selftest.c"))]
@@ -152,7 +154,8 @@ def test_two_instances_take_turns_layer_by_layer(tmp_path: Path) -> None:
         '#include "pulled_cases.h"\n'
         "static uint8_t outer[PULLED_ARENA_SIZE] PULLED_ARENA_ALIGNED, inner[PULLED_ARENA_SIZE] PULLED_ARENA_ALIGNED;\n"
         "static int depth, failed, calls;\n"
-        "void pulled_trace(const pulled_t *net, int32_t tensor, int32_t row, int32_t col, const void *data, uint32_t bytes)\n"
+        "void pulled_trace(const pulled_t *net, int32_t tensor, int32_t row, int32_t col, const void *data,\n"
+        "    uint32_t bytes)\n"
         "{\n    LAM_UNUSED(net);\n    LAM_UNUSED(tensor);\n    LAM_UNUSED(row);\n    LAM_UNUSED(col);\n"
         "    LAM_UNUSED(data);\n    LAM_UNUSED(bytes);\n"
         "    if (depth == 0) {\n        depth++;\n        failed += pulled_check(inner, 1);\n        calls++;\n"
@@ -168,9 +171,10 @@ def test_two_instances_take_turns_layer_by_layer(tmp_path: Path) -> None:
 def test_a_network_has_no_variable_of_its_own(network: str, weights: str, tmp_path: Path) -> None:
     require_tool("gcc", "nm", "size")
     made = project(tmp_path, network, weights=weights)
+    given = ("-c", f"-D{made.upper}_TRACE")
     for source in made.sources:
         for flags in (("-O0", "-fno-pic"), ("-O2", "-fPIC")):
-            out = build("gcc", (*flags, "-c", f"-D{made.upper}_TRACE"), [source], tmp_path / "x.o", includes=made.includes)
+            out = build("gcc", (*flags, *given), [source], tmp_path / "x.o", includes=made.includes)
             listing = check_program(["nm", str(out)], timeout_s=60).stdout.decode("ascii")
             kinds = {line.split()[-2] for line in listing.splitlines()}
             assert kinds <= {"T", "t", "R", "r", "U"}, listing

@@ -16,6 +16,7 @@ from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.graph import Node, Value
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
+from codegen.ops import check_limits
 
 
 class Builder:
@@ -24,7 +25,8 @@ class Builder:
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self.nodes: list[Node] = []
-        self._node_names: set[str] = set()
+        self._node_names = _Names()
+        self._value_names = _Names()
 
     def type(self, name: str) -> TensorType:
         """Type of one value."""
@@ -32,26 +34,26 @@ class Builder:
 
     def input(self, name: str, kind: TensorType, source: str = "") -> str:
         """A value that the network's user writes."""
-        return self._add(Value(_unique(name, self.values), kind, source=source))
+        return self._add(Value(self._value_names.take(name), kind, source=source))
 
     def const(self, name: str, array: Array, quant: Quant | None = None) -> str:
         """A constant of one of the graph's element types."""
         data = np.ascontiguousarray(array)
         kind = TensorType(data.shape, DType.of(data), quant)
-        return self._add(Value(_unique(name, self.values), kind, data=data))
+        return self._add(Value(self._value_names.take(name), kind, data=data))
 
     def apply(
         self, op: Op, inputs: Sequence[str], name: str, *, source: str = "", trail: Trail = (), note: str = ""
     ) -> str:
         """The value that `op` writes, called `name` (or a variation of it)."""
-        (kind,) = op.infer([self.type(i) for i in inputs])
+        types = [self.type(i) for i in inputs]
+        (kind,) = op.infer(types)
         check_size(kind)
-        out = self._add(Value(_unique(name, self.values), kind, source=source))
+        check_limits(op, types, where=trail[0].where if trail else "")
+        out = self._add(Value(self._value_names.take(name), kind, source=source))
         label = trail[0].name if trail else f"{out}:{type(op).__name__.lower()}"
-        label = _unique(label, self._node_names)
-        self._node_names.add(label)
         sources = tuple(dict.fromkeys(n.name for n in trail))
-        self.nodes.append(Node(label, op, tuple(inputs), (out,), sources, note))
+        self.nodes.append(Node(self._node_names.take(label), op, tuple(inputs), (out,), sources, note))
         return out
 
     def rename_source(self, name: str, source: str) -> None:
@@ -74,10 +76,19 @@ def check_size(kind: TensorType) -> None:
         raise ShapeMismatch(f"an empty tensor of shape {list(kind.shape)}")
 
 
-def _unique(name: str, taken: dict[str, Value] | set[str]) -> str:
-    if name not in taken:
-        return name
-    number = 1
-    while f"{name}.{number}" in taken:
-        number += 1
-    return f"{name}.{number}"
+class _Names:
+    """Hands out names, each once: "name", "name.1", "name.2"."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
+
+    def take(self, name: str) -> str:
+        """The name, or the first free variation of it."""
+        number = self._next.get(name, 0)
+        free = f"{name}.{number}" if number else name
+        while free in self._next:
+            number += 1
+            free = f"{name}.{number}"
+        self._next[name] = number + 1
+        self._next.setdefault(free, 1)
+        return free

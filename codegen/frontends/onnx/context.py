@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -179,11 +178,6 @@ def real_bounds(request: Request) -> tuple[float | None, float | None]:
 def story(trail: Trail) -> str:
     """How the nodes are named in notes: "Conv + Relu + QuantizeLinear"."""
     return " + ".join(n.op_type for n in trail)
-
-
-def with_name(request: Request, name: str) -> Request:
-    """The request under another name."""
-    return replace(request, name=name)
 
 
 def is_scalar(array: Array) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from codegen.frontends.onnx.builder import Builder
 from codegen.frontends.onnx.windows import TO_NCHW
 from codegen.ir.graph import Graph, Interface, Node, Value
-from codegen.ir.quant import DType, Quant
+from codegen.ir.quant import DType, TensorType
 from codegen.ops import (
     Broadcast,
     DepthToSpace,
@@ -77,21 +77,29 @@ def _drop_input_quantize(builder: Builder, item: Interface, outputs: Sequence[In
     if len(meanings) != 1 or moved.intersection(o.value for o in outputs):
         return
     ((dtype, quant),) = meanings
-    _replace_leaves(builder, moved, leaves, dtype, quant)
+    _replace_leaves(builder, moved, leaves, TensorType((), dtype, quant), {o.value for o in outputs})
 
 
-def _replace_leaves(builder: Builder, moved: set[str], leaves: Sequence[Node], dtype: DType, quant: Quant) -> None:
+def _replace_leaves(
+    builder: Builder, moved: set[str], leaves: Sequence[Node], meaning: TensorType, outputs: set[str]
+) -> None:
     for value in moved:
         old = builder.values[value]
-        builder.values[value] = replace(old, type=replace(old.type, dtype=dtype, quant=quant))
+        builder.values[value] = replace(old, type=replace(meaning, shape=old.type.shape))
     renamed: dict[str, str] = {}
+    kept: dict[str, Node] = {}
     for leaf in leaves:
-        source = builder.values[leaf.outputs[0]].source
-        renamed[leaf.outputs[0]] = leaf.inputs[0]
-        builder.rename_source(leaf.inputs[0], source)
-    dropped = {id(leaf) for leaf in leaves}
+        ((x,), (y,)) = leaf.inputs, leaf.outputs
+        builder.rename_source(x, builder.values[y].source)
+        if y in outputs:  # an input is not given out as an output: copied
+            kept[leaf.name] = replace(leaf, op=Reshape(builder.type(x).shape), note="QuantizeLinear was dropped")
+        else:
+            renamed[y] = x
+    dropped = {leaf.name for leaf in leaves} - set(kept)
     builder.nodes = [
-        replace(n, inputs=tuple(renamed.get(i, i) for i in n.inputs)) for n in builder.nodes if id(n) not in dropped
+        replace(kept.get(n.name, n), inputs=tuple(renamed.get(i, i) for i in n.inputs))
+        for n in builder.nodes
+        if n.name not in dropped
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from onnx import AttributeProto
 
@@ -26,8 +27,9 @@ from codegen.frontends.onnx.fold import FOLDABLE, MOVES_ELEMENTS, fold
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
+from codegen.frontends.onnx.schema import check_node
 from codegen.frontends.onnx.states import POISON, Const, IntConst, Poison, State
-from codegen.frontends.onnx.tensors import constant_of, decode
+from codegen.frontends.onnx.tensors import constant_of, decode, is_unread
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, Mode
 
@@ -84,11 +86,17 @@ class _Walk:
         used.update(self._model.structure.outputs)
         for name, tensor in self._model.structure.initializers.items():
             if name in used:
-                try:
-                    self._ctx.states[name] = Const(decode(tensor, f"constant '{name}'"))
-                except CompileError as error:
-                    self._refuse(error, "")
-                    self._ctx.states[name] = POISON
+                self._ctx.states[name] = self._initializer(name, tensor)
+
+    def _initializer(self, name: str, tensor: Any) -> State:
+        """One constant; external data that could not be read is a problem already."""
+        if is_unread(tensor):
+            return POISON
+        try:
+            return Const(decode(tensor, f"constant '{name}'"))
+        except CompileError as error:
+            self._refuse(error, "")
+            return POISON
 
     def _inputs(self) -> list[Interface]:
         inputs: list[Interface] = []
@@ -123,6 +131,7 @@ class _Walk:
         try:
             if importer is None and node.op_type not in FOLDABLE | {"Constant", "ConstantOfShape"}:
                 raise self._unknown(node)
+            check_node(node, self._model.opset)
             inputs = [self._ctx.states.get(i, POISON) if i else None for i in node.inputs]
             if any(isinstance(s, Poison) for s in inputs):
                 return poisoned
@@ -132,10 +141,17 @@ class _Walk:
             if importer is None:
                 hint = "it is read when its inputs are constants only"
                 raise FormUnsupported(f"{node.op_type} of a computed tensor", where=node.where, hint=hint)
-            return importer(self._ctx, node)
+            return self._all_outputs(node, importer(self._ctx, node))
         except CompileError as error:
             self._refuse(error, node.where)
             return poisoned
+
+    def _all_outputs(self, node: OnnxNode, states: Sequence[State]) -> Sequence[State]:
+        """The states of a node's outputs, of which none is left over."""
+        extra = [name for name in node.outputs[len(states) :] if name]
+        if extra or (len(states) == 1 and not node.outputs[0]):
+            raise FormUnsupported(f"{node.op_type} with {len(node.outputs)} outputs", where=node.where)
+        return states
 
     def _unknown(self, node: OnnxNode) -> CompileError:
         if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
@@ -148,6 +164,8 @@ class _Walk:
         if node.domain:
             return None
         if node.op_type == "Constant":
+            if node.has("value") and is_unread(node.tensor("value")):
+                return [POISON]
             return [Const(constant_of(node))]
         known = bool(inputs) and all(isinstance(s, Const | IntConst | None) for s in inputs)
         if node.op_type not in FOLDABLE or not known:

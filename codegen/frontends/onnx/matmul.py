@@ -16,6 +16,7 @@ from codegen.frontends.onnx.context import Context, real_bounds, refuse_unquanti
 from codegen.frontends.onnx.conv import output_scales, refuse_empty, with_bias
 from codegen.frontends.onnx.linear import pending, scaled
 from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.qparams import dtype_of
 from codegen.frontends.onnx.states import Const, IntConst, Linear, Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import exact
 from codegen.ir.op import Op
@@ -109,7 +110,10 @@ def const_side(ctx: Context, node: OnnxNode, index: int, constant: IntConst) -> 
         raise QuantAxisBad(found, where=node.where, hint="quantize this constant per tensor")
     if constant.ints.dtype not in (np.int8, np.uint8):
         raise refuse_unquantized(node, index, Const(constant.ints))
-    return Side(ctx.builder.const(node.inputs[index], constant.ints, quant), constant.ints.shape, quant)
+    key = (node.inputs[index], Request(quant, dtype_of(constant.ints.dtype, node), "", ()))
+    if key not in ctx.emitted:
+        ctx.emitted[key] = ctx.builder.const(node.inputs[index], constant.ints, quant)
+    return Side(ctx.emitted[key], constant.ints.shape, quant)
 
 
 def matrix_product(ctx: Context, node: OnnxNode, a: Side, b: Side, factor: float = 1.0) -> Pending:

@@ -18,9 +18,6 @@ from codegen.ir.quant import DType, TensorType
 Plan = Callable[[TensorType], Route]
 """The operators that move a tensor of this type."""
 
-TO_NHWC = (0, 2, 3, 1)
-TO_NCHW = (0, 3, 1, 2)
-
 
 def move(ctx: Context, node: OnnxNode, state: State, plan: Plan, out: int = 0) -> State:
     """The state of output `out` when `plan` moves the elements of the input's state."""

@@ -79,8 +79,8 @@ def _quantize(ctx: Context, node: OnnxNode, x: State, quant: Quant, dtype: DType
             return quantized(ctx, x, Request(quant, dtype, name, (*trail, node)))
         case Pending(trail=trail, low=low, high=high, emit=emit):
             return emit(Request(quant, dtype, name, (*trail, node), low, high))
-        case Accum(linear=linear):
-            return _quantize(ctx, node, pending(ctx, node, linear), quant, dtype, name)
+        case Accum(linear=linear, trail=trail):
+            return _quantize(ctx, node, replace(pending(ctx, node, linear), trail=trail), quant, dtype, name)
         case _:
             raise FormUnsupported("an integer tensor is quantized", where=node.where)
 
@@ -153,7 +153,7 @@ def dynamic_quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
 
 
 def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """Cast: int32 sums to float is part of the ConvInteger pattern; float to float changes nothing."""
+    """Cast to float: of int32 sums as in the ConvInteger pattern, of integers as pixels; of floats it is nothing."""
     x = ctx.state(node, 0)
     target = node.integer("to")
     if target in _FLOAT_TYPES:
@@ -162,6 +162,8 @@ def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
                 return [with_linear(ctx, replace(pending(ctx, node, linear), trail=trail), linear, node)]
             case Int(value=value) if ctx.type(value).dtype is DType.S32:
                 return [rescaled(ctx, node, value, Quant(1.0))]
+            case Int(value=value):
+                return [meaning(ctx, node, value, Quant(1.0))]
             case Real() | Pending() | Float():
                 return [x]
             case _:

@@ -13,7 +13,7 @@ from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
-from onnx import AttributeProto, TensorProto, inliner, version_converter
+from onnx import inliner, version_converter
 from onnx.shape_inference import InferenceError
 
 from codegen.errors import (
@@ -27,7 +27,7 @@ from codegen.errors import (
 )
 from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, OnnxNode, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
-from codegen.frontends.onnx.tensors import load_external
+from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
 
 MAX_FILE_BYTES = 512 * 2**20
@@ -94,14 +94,15 @@ def _parse(path: Path) -> Any:
 def _load_externals(proto: Any, folder: Path) -> list[CompileError]:
     """Read every tensor kept in another file; what cannot be read is a problem of the model."""
     tensors = [(f"constant '{text_of(t.name)}'", t) for t in proto.graph.initializer]
-    for node in proto.graph.node:
-        attributes = (a for a in node.attribute if a.type == AttributeProto.TENSOR)
+    for node in (*proto.graph.node, *(n for f in proto.functions for n in f.node)):
+        attributes = (a for a in node.attribute if a.HasField("t"))
         tensors += [(f"node '{text_of(node.name)}', attribute {text_of(a.name)}", a.t) for a in attributes]
     problems: list[CompileError] = []
+    left = MAX_FILE_BYTES
     for where, tensor in tensors:
-        if tensor.data_location == TensorProto.EXTERNAL:
+        if is_unread(tensor):
             try:
-                load_external(tensor, folder, where)
+                left -= load_external(tensor, folder, where, left)
             except CompileError as error:
                 problems.append(error)
     return problems

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import FormUnsupported, ParameterDynamic, ShapeMismatch
+from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.move import move
 from codegen.frontends.onnx.nodes import OnnxNode
@@ -127,11 +127,6 @@ def reshaped(ctx: Context, node: OnnxNode, x: State, shape: tuple[int, ...]) -> 
     if shape == ctx.shape(x):
         return x
     return move(ctx, node, x, lambda kind: Route(Reshape(shape)))
-
-
-def computed_only(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """Operators that are read when all their inputs are constants, and only then."""
-    raise ParameterDynamic(f"{node.op_type} of a tensor that the network computes", where=node.where)
 
 
 def _nhwc(ctx: Context, node: OnnxNode, op: Op) -> State:

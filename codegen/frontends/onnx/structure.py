@@ -51,7 +51,7 @@ def read_structure(graph: Any) -> Structure:
     problems += [NameTwice("two network outputs of this name", where=f"tensor '{o}'") for o in _repeated(outputs)]
     if not outputs:
         problems.append(InputMissing("the model has no output", where="model"))
-    ordered = _sorted(nodes, writers, problems)
+    ordered = _sorted([n for n in nodes if any(n.outputs)], writers, problems)
     return Structure(text_of(graph.name), ordered, initializers, inputs, outputs, tuple(problems))
 
 
@@ -103,6 +103,8 @@ def _node_problems(node: OnnxNode, writers: Mapping[str, OnnxNode | None]) -> li
     found: list[CompileError] = []
     if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
         found.append(SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where))
+    if not any(node.outputs):
+        found.append(InputMissing("the node has no output", where=node.where))
     missing = [i for i in node.inputs if i and i not in writers]
     found += [InputMissing(f"nothing writes its input '{i}'", where=node.where) for i in missing]
     return found

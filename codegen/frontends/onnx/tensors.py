@@ -26,6 +26,7 @@ from codegen.ir.quant import Array
 
 MAX_ELEMENTS = 2**28
 MAX_RANK = 8
+_LONGEST_PATH = 1024
 
 _TYPED_FIELD = {
     TensorProto.FLOAT: "float_data",
@@ -79,6 +80,11 @@ def type_name(data_type: int) -> str:
     return str(names.get(data_type, f"number {data_type}")).lower()
 
 
+def is_unread(tensor: Any) -> bool:
+    """Whether the numbers lie in another file that the reader has refused, with a problem of its own."""
+    return bool(tensor.data_location == TensorProto.EXTERNAL)
+
+
 def decode(tensor: Any, where: str) -> Array:
     """The tensor's numbers; half floats become float32, 4-bit integers int8 or uint8.
 
@@ -87,17 +93,15 @@ def decode(tensor: Any, where: str) -> Array:
         TypeUnsupported: LAM-IMPORT-019, strings, complex numbers, 8-bit floats.
         ModelTooLarge: LAM-IMPORT-004.
     """
-    if tensor.data_type not in _TYPED_FIELD:
-        raise TypeUnsupported(f"a constant of type {type_name(tensor.data_type)}", where=where)
-    count = _elements(tensor, where)
-    bits = _BITS[tensor.data_type]
+    if is_unread(tensor):
+        raise ExternalDataMissing("its data was not read", where=where)
+    count, needed = _sizes(tensor, where)
     if tensor.HasField("raw_data"):
-        found, needed = len(tensor.raw_data), (count * bits + 7) // 8
+        found, unit = len(tensor.raw_data), "bytes"
     else:
-        found = len(getattr(tensor, _TYPED_FIELD[tensor.data_type]))
-        needed = (count + 1) // 2 if bits == 4 else count
+        found, unit = len(getattr(tensor, _TYPED_FIELD[tensor.data_type])), "entries"
+        needed = (count + 1) // 2 if _BITS[tensor.data_type] == 4 else count
     if found != needed:
-        unit = "bytes" if tensor.HasField("raw_data") else "entries"
         raise TensorBad(f"shape {list(tensor.dims)} calls for {needed} {unit} of data, found {found}", where=where)
     array = np.asarray(numpy_helper.to_array(tensor))
     return array.astype(_WIDENED.get(tensor.data_type, array.dtype))
@@ -118,6 +122,14 @@ def constant_of(node: OnnxNode) -> Array:
     raise AttributeBad("a Constant without a tensor of numbers", where=node.where)
 
 
+def _sizes(tensor: Any, where: str) -> tuple[int, int]:
+    """Elements, and bytes of their raw data."""
+    if tensor.data_type not in _TYPED_FIELD:
+        raise TypeUnsupported(f"a constant of type {type_name(tensor.data_type)}", where=where)
+    count = _elements(tensor, where)
+    return count, (count * _BITS[tensor.data_type] + 7) // 8
+
+
 def _elements(tensor: Any, where: str) -> int:
     dims = [int(d) for d in tensor.dims]
     if len(dims) > MAX_RANK or any(not 0 <= d <= MAX_ELEMENTS for d in dims):
@@ -130,33 +142,59 @@ def _elements(tensor: Any, where: str) -> int:
     return count
 
 
-def load_external(tensor: Any, folder: Path, where: str) -> None:
-    """Put the bytes of a tensor kept in another file into the tensor itself.
+def load_external(tensor: Any, folder: Path, where: str, limit: int) -> int:
+    """Put the bytes of a tensor kept in another file into the tensor itself; returns how many.
+
+    Args:
+        tensor: the tensor, changed in place.
+        folder: the model's.
+        where: the tensor, as errors name it.
+        limit: bytes that may still be read.
 
     Raises:
         ExternalDataOutside: LAM-IMPORT-006, the file is not in `folder` or below it (links are followed first).
         ExternalDataMissing: LAM-IMPORT-005.
+        ModelTooLarge: LAM-IMPORT-004.
+        TensorBad: LAM-IMPORT-018.
     """
     entries = {text_of(e.key): text_of(e.value) for e in tensor.external_data}
     location = entries.get("location", "")
-    if not location or "\0" in location:
-        raise TensorBad("external data without a location", where=where)
+    if not location or "\0" in location or len(location) > _LONGEST_PATH:
+        raise TensorBad("external data without a location, or with one that is no path", where=where)
     offset, length = (_number(entries, key, where) for key in ("offset", "length"))
-    file = (folder / location).resolve()
-    if not file.is_relative_to(folder.resolve()):
-        raise ExternalDataOutside(f"external data at '{location}'", where=where)
-    if not file.is_file():
-        raise ExternalDataMissing(f"no file '{location}'", where=where)
+    _, needed = _sizes(tensor, where)
+    if length is not None and length != needed:
+        raise TensorBad(
+            f"shape {list(tensor.dims)} calls for {needed} bytes, the data file gives {length}", where=where
+        )
+    if needed > limit:
+        raise ModelTooLarge("the data files hold more bytes than are read", where=where)
+    file = _inside(folder, location, where)
     size = file.stat().st_size
     start = offset or 0
-    stop = size if length is None else start + length
-    if stop > size or start > stop:
+    stop = start + needed
+    if stop > size:
         raise ExternalDataMissing(f"'{location}' has {size} bytes, needed are {start} .. {stop}", where=where)
     with file.open("rb") as stream:
         stream.seek(start)
-        tensor.raw_data = stream.read(stop - start)
+        tensor.raw_data = stream.read(needed)
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
+    return needed
+
+
+def _inside(folder: Path, location: str, where: str) -> Path:
+    """The data file, which is one and lies in the folder or below."""
+    try:
+        file = (folder / location).resolve()
+        found = file.is_file()
+    except OSError as error:
+        raise ExternalDataMissing(f"no file '{location[:200]}': {error.strerror}", where=where) from error
+    if not file.is_relative_to(folder.resolve()):
+        raise ExternalDataOutside(f"external data at '{location}'", where=where)
+    if not found:
+        raise ExternalDataMissing(f"no file '{location}'", where=where)
+    return file
 
 
 def _number(entries: dict[str, str], key: str, where: str) -> int | None:

@@ -78,7 +78,7 @@ def _accepts_rows(node: NodeView, isa: str) -> bool:
 
 
 def _same_for_all_pixels(node: NodeView) -> bool:
-    """Whether a run of pixels may cross rows: no operand is repeated along a row, or differs between rows, by itself."""
+    """Whether a run of pixels may cross rows: no operand is repeated along its rows or differs between them."""
     out = node.outs[0].shape
     for index, kind in enumerate(node.ins):
         one_row = row_count(kind.shape) == 1
@@ -164,7 +164,7 @@ def _add_fields(op: Add) -> tuple[Field, ...]:
     return (Field("scale", scales), zeros, bounds)
 
 
-PIXELS = Kernel("binary", "binary.c.j2", "pixels", _accepts_pixels, lambda node: _context(node, by_pixels=True), _params)
-ROWS = Kernel(
-    "binary_rows", "binary.c.j2", "row", _accepts_rows, lambda node: _context(node, by_pixels=False), _params
+PIXELS = Kernel(
+    "binary", "binary.c.j2", "pixels", _accepts_pixels, lambda node: _context(node, by_pixels=True), _params
 )
+ROWS = Kernel("binary_rows", "binary.c.j2", "row", _accepts_rows, lambda node: _context(node, by_pixels=False), _params)

@@ -81,7 +81,7 @@ def requant_takes(requant: Requant | None, low: int, high: int) -> bool:
 def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Array:
     """`b - zx * sum(w)` per output channel, int64: what lets kernels multiply raw inputs."""
     sums: Array = weights.reshape(weights.shape[0], -1).astype(np.int64).sum(axis=1)
-    return bias.astype(np.int64) - x_zero_point * sums
+    return np.asarray(bias.astype(np.int64) - x_zero_point * sums)
 
 
 def is_wide(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> bool:

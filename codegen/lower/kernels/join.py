@@ -107,10 +107,10 @@ def _pad_context(node: NodeView) -> MoveContext:
     (wide_in, deep_in), (wide, deep) = row_shape(node.ins[0]), row_shape(node.outs[0])
     (left, right), (front, back) = _row_pads(node)
     if op.mode != "constant":
-        loops = (_axis(wide, deep, deep_in, "pixel", wide_in), _axis(deep, 1, 1, "position", deep_in))
-        return MoveContext(kind.bytes, (move("rows[0]", kind.ctype, loops),))
-    loops = box_loops((wide_in, deep_in), (deep, 1), (deep_in, 1))
-    inner = move("rows[0]", kind.ctype, loops, dst=left * deep + front)
+        picks = (_axis(wide, deep, deep_in, "pixel", wide_in), _axis(deep, 1, 1, "position", deep_in))
+        return MoveContext(kind.bytes, (move("rows[0]", kind.ctype, picks),))
+    inside = box_loops((wide_in, deep_in), (deep, 1), (deep_in, 1))
+    inner = move("rows[0]", kind.ctype, inside, dst=left * deep + front)
     borders = (
         _border(left, deep, 0),
         _border(right, deep, (left + wide_in) * deep),
@@ -172,9 +172,7 @@ def _known_context(node: NodeView) -> MoveContext:
     return MoveContext(y.dtype.bytes, (move("known", y.dtype.ctype, (Loop(y.elements, 1, 1),)),))
 
 
-KNOWN = Kernel(
-    "known", TEMPLATE, "whole", _accepts_known, _known_context, lambda node: (Field("known", _known(node)),)
-)
+KNOWN = Kernel("known", TEMPLATE, "whole", _accepts_known, _known_context, lambda node: (Field("known", _known(node)),))
 CONCAT_PIXELS = Kernel("concat", TEMPLATE, "pixels", _concat_of_pixels, _concat_pixels, _concat_params)
 CONCAT_ROWS = Kernel("concat_rows", TEMPLATE, "row", _concat_of_rows, _concat_rows, _concat_params)
 CONCAT_WHOLE = Kernel("concat_whole", TEMPLATE, "whole", _concat_of_all, _concat_whole, _concat_params)

@@ -1,8 +1,8 @@
 """Data movement as nested loops with literal sizes and strides: the part that all movement kernels share.
 
-A Move copies a box of elements: loops over axes, each with a step in the source (or a table of positions) and one in the
-output, around one contiguous run where there is one.  A Fill writes one value to such a box.  What the boxes are is
-decided in movement.py; here axes of size one vanish and neighbouring axes that lie together become one.
+A Move copies a box of elements: loops over axes, each with a step in the source (or a table of positions) and one in
+the output, around one contiguous run where there is one.  A Fill writes one value to such a box.  What the boxes are
+is decided in movement.py and join.py; here axes of size one vanish and neighbours that lie together become one.
 """
 
 from __future__ import annotations

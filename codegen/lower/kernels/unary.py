@@ -115,5 +115,7 @@ def _takes_all(op: Rescale) -> bool:
 LUT = Kernel("lut", "lut.c.j2", "pixels", _accepts_lut, _element_context, _lut_params)
 CLAMP = Kernel("clamp", "clamp.c.j2", "pixels", _accepts_clamp, _element_context, _clamp_params)
 QUANTIZE = Kernel("quantize", "quantize.c.j2", "pixels", _accepts_quantize, _element_context, _quantize_params)
-DEQUANTIZE = Kernel("dequantize", "dequantize.c.j2", "pixels", _accepts_dequantize, _element_context, _dequantize_params)
+DEQUANTIZE = Kernel(
+    "dequantize", "dequantize.c.j2", "pixels", _accepts_dequantize, _element_context, _dequantize_params
+)
 RESCALE = Kernel("rescale", "rescale.c.j2", "pixels", _accepts_rescale, _rescale_context, _rescale_params)

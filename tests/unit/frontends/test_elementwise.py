@@ -77,8 +77,9 @@ def test_requantizing_is_a_table_and_equal_scales_are_nothing(mode: Mode, tmp_pa
 def test_chain_of_functions_is_one_table(tmp_path: Path) -> None:
     net = Net()
     x = net.qdq(net.input((2, 300)), *S8)
-    gate = net.op("Clip", net.op("Add", x, net.const(np.float32(3))), net.const(np.float32(0)), net.const(np.float32(6)))
-    y = net.op("Div", net.op("Mul", gate, x), net.const(np.float32(6)))
+    zero, three, six = (net.const(np.float32(c)) for c in (0, 3, 6))
+    gate = net.op("Clip", net.op("Add", x, three), zero, six)
+    y = net.op("Div", net.op("Mul", gate, x), six)
     graph = agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)
     assert kinds(graph) == ["Lut"]
     assert isinstance(graph.nodes[0].op, Lut)
@@ -185,8 +186,8 @@ def test_two_names_of_one_tensor_are_two_outputs(tmp_path: Path) -> None:
 
 def test_tables_of_double_mode_are_tflites_requantization(tmp_path: Path) -> None:
     net = Net()
-    found = compare(net.model(net.qdq(net.op("Relu", net.qdq(net.input((2, 300)), *S8)), 0.07, -128)), tmp_path, "double")
-    assert found.largest <= 1.001
+    y = net.op("Relu", net.qdq(net.input((2, 300)), *S8))
+    assert compare(net.model(net.qdq(y, 0.07, -128)), tmp_path, "double").largest <= 1.001
 
 
 def test_dequantize_with_another_scale_reads_integers_anew(tmp_path: Path) -> None:

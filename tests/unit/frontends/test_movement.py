@@ -123,7 +123,10 @@ MOVES: dict[str, tuple[tuple[int, ...], Make]] = {
     ),
     "pad_cut": ((1, 3, 6), lambda net, x: net.op("Pad", x, net.const([0, 1, -1, 0, 0, -2], np.int64))),
     "pad_edge": ((1, 3, 4), lambda net, x: net.op("Pad", x, net.const([0, 0, 2, 0, 0, 1], np.int64), mode="edge")),
-    "pad_reflect": ((1, 3, 4), lambda net, x: net.op("Pad", x, net.const([0, 1, 2, 0, 1, 1], np.int64), mode="reflect")),
+    "pad_reflect": (
+        (1, 3, 4),
+        lambda net, x: net.op("Pad", x, net.const([0, 1, 2, 0, 1, 1], np.int64), mode="reflect"),
+    ),
 }
 
 
@@ -254,6 +257,6 @@ def test_constant_nodes_of_every_kind(tmp_path: Path) -> None:
     x = net.op("Add", x, net.op("Constant", value_float=0.5))
     tensor = onnx.numpy_helper.from_array(np.array([4, 3], np.int64))
     x = net.op("Reshape", x, net.op("Constant", value=tensor))
-    zeros = net.op("ConstantOfShape", net.const([2], np.int64), value=onnx.numpy_helper.from_array(np.array([1], np.int64)))
-    x = net.op("Expand", x, zeros)
+    one = onnx.numpy_helper.from_array(np.array([1], np.int64))
+    x = net.op("Expand", x, net.op("ConstantOfShape", net.const([2], np.int64), value=one))
     agrees(net.model(net.qdq(x, 0.06, 3)), tmp_path)

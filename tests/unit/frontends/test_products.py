@@ -15,7 +15,9 @@ from codegen.ops import Conv2D, Dense
 from .models import Net, agrees, imported, kinds
 
 
-def conv_model(shape: tuple[int, ...], weights: tuple[int, ...], bias: bool = True, **attributes: Any) -> onnx.ModelProto:
+def conv_model(
+    shape: tuple[int, ...], weights: tuple[int, ...], bias: bool = True, **attributes: Any
+) -> onnx.ModelProto:
     net = Net()
     x = net.qdq(net.input(shape), 0.05, 3)
     scales = np.linspace(0.004, 0.02, weights[0]).astype(np.float32)
@@ -138,7 +140,9 @@ def test_padded_bias_axis_that_contradicts_its_scales_is_found(tmp_path: Path) -
     ("trans_b", "alpha", "beta", "bias"),
     [(0, 1.0, 1.0, (4,)), (1, 1.0, 1.0, (1, 4)), (1, 0.5, 2.0, (4,)), (0, -1.5, 0.0, (4,)), (0, 1.0, 1.0, ())],
 )
-def test_gemm_equals_onnx_runtime(trans_b: int, alpha: float, beta: float, bias: tuple[int, ...], tmp_path: Path) -> None:
+def test_gemm_equals_onnx_runtime(
+    trans_b: int, alpha: float, beta: float, bias: tuple[int, ...], tmp_path: Path
+) -> None:
     net = Net()
     x = net.qdq(net.input((3, 6)), 0.05, 3)
     shape, axis = ((4, 6), 0) if trans_b else ((6, 4), 1)
@@ -175,8 +179,15 @@ def test_weights_move_before_they_are_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("a", "b"),
-    [((3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (3, 4, 5)), ((4,), (2, 4, 5))]
-    + [((2, 3, 4), (4,)), ((4,), (4,))],
+    [
+        ((3, 4), (4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 3, 4), (4, 5)),
+        ((2, 1, 3, 4), (3, 4, 5)),
+        ((4,), (2, 4, 5)),
+        ((2, 3, 4), (4,)),
+        ((4,), (4,)),
+    ],
 )
 def test_matmul_of_two_computed_tensors(a: tuple[int, ...], b: tuple[int, ...], tmp_path: Path) -> None:
     net = Net()

@@ -64,8 +64,8 @@ def test_qgemm(trans_b: int, alpha: float, tmp_path: Path) -> None:
 
 def test_qgemm_with_a_float_result_waits_for_its_scale(tmp_path: Path) -> None:
     net = Net()
-    params = net.params(0.05, 120, U8), net.params(0.01)
-    y = net.op("QGemm", quantized_input(net, (2, 5)), *params[0], net.const(net.ints(5, 4)), *params[1], domain=MICROSOFT)
+    x, w = quantized_input(net, (2, 5)), net.const(net.ints(5, 4))
+    y = net.op("QGemm", x, *net.params(0.05, 120, U8), w, *net.params(0.01), domain=MICROSOFT)
     assert kinds(agrees(net.model(net.qdq(y, 0.1, 3)), tmp_path)) == ["Dense"]
 
 
@@ -184,6 +184,14 @@ def test_moved_sums_are_rescaled(tmp_path: Path) -> None:
     y = net.op("Cast", net.op("Reshape", y, net.const([4, 2], np.int64)), to=1)
     graph = imported(net.model(net.qdq(y, 90.0, 3)), tmp_path)
     assert kinds(graph) == ["Dense", "Reshape", "Rescale"]
+
+
+def test_pixels_cast_and_scaled_are_one_table(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Cast", net.input((1, 3, 6, 6), TensorProto.UINT8), to=TensorProto.FLOAT)
+    y = net.op("Sub", net.op("Div", y, net.const(np.float32(255))), net.const(np.float32(0.5)))
+    graph = agrees(net.model(net.qdq(y, 0.004, 3)), tmp_path)
+    assert kinds(graph) == ["Lut"]
 
 
 def test_integer_input_takes_its_meaning_from_its_reader(tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""What `inspect` returns: frozen records, as they are printed and as JSON has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One reason why the target does not run the model."""
+
+    id: str
+    where: str
+    message: str
+    hint: str
+
+    @staticmethod
+    def of(error: CompileError) -> Violation:
+        """The violation that an error describes."""
+        return Violation(error.code, error.where, error.found, error.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRow:
+    """One operator of the final graph.  `kernel` is empty when the target has none; `violation` is then its id.
+
+    `parameters` counts trained numbers, `weights_bytes` is what they take packed; `rows` says which input rows an
+    output row needs; `source` names the model's nodes it stands for, `note` how they were read.
+    """
+
+    name: str
+    operator: str
+    kernel: str
+    inputs: tuple[str, ...]
+    output: str
+    in_shapes: tuple[tuple[int, ...], ...]
+    shape: tuple[int, ...]
+    dtype: str
+    macs: int
+    parameters: int
+    weights_bytes: int
+    output_bytes: int
+    scratch_bytes: int
+    rows: str
+    source: tuple[str, ...]
+    note: str
+    violation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PortRow:
+    """One input or output: the model's, and what the C interface has instead (real = scale * (q - zero_point))."""
+
+    direction: str
+    name: str
+    model_shape: tuple[int, ...]
+    model_dtype: str
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float | None
+    zero_point: int | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceCost:
+    """What keeping the model's own layout or type at the C interface adds; `problem` when that cannot be compiled."""
+
+    option: str
+    arena_bytes: int | None
+    added_arena_bytes: int | None
+    added_layers: int | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The layer at which most memory is live, and the tensors that are, with their bytes, largest first."""
+
+    node: str
+    live: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Everything `inspect` shows.  Sizes are None where the model did not get that far."""
+
+    model: str
+    target: str
+    requant: str
+    supported: bool
+    violations: tuple[Violation, ...]
+    layers: tuple[LayerRow, ...]
+    macs: int
+    parameters: int
+    weights_bytes: int | None
+    arena_bytes: int | None
+    arena_lower_bound_bytes: int | None
+    ram_bytes: int | None
+    flash_bytes: int | None
+    peak: Peak | None
+    interface: tuple[PortRow, ...]
+    interface_costs: tuple[InterfaceCost, ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,269 @@
+"""Small cases of every operator, in every mode: what test_kernels.py compiles and compares beside the laws' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import Op
+from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
+from codegen.ir.shape import Window
+from codegen.ops import (
+    Add,
+    AveragePool2D,
+    Clamp,
+    Conv2D,
+    Dense,
+    Dequantize,
+    GlobalAveragePool,
+    Lut,
+    MatMul,
+    MaxPool2D,
+    Mul,
+    Quantize,
+    Rescale,
+    ResizeBilinear,
+    Softmax,
+    make_requant,
+)
+from tests.contract import cases as laws
+from tests.contract.movement_cases import movement_cases
+
+S8, U8, S16, S32, F32 = DType.S8, DType.U8, DType.S16, DType.S32, DType.F32
+RNG = np.random.default_rng(20)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One node.  `ins` are computed inputs (types), constants (arrays), or the index of an input to repeat."""
+
+    name: str
+    op: Op
+    ins: tuple[TensorType | Array | int, ...]
+
+
+def q(scale: float, zero_point: int = 0) -> Quant:
+    return Quant(float(np.float32(scale)), zero_point)
+
+
+def t(dtype: DType, *shape: int, quant: Quant | None = None) -> TensorType:
+    return TensorType(shape, dtype, quant)
+
+
+def ints(dtype: DType, *shape: int) -> Array:
+    return RNG.integers(dtype.low, dtype.high, shape, endpoint=True).astype(dtype.numpy)
+
+
+def requant(mode: Mode, reach: float, channels: int = 1, dtype: DType = S8, *, wide: bool = False) -> Requant:
+    """Maps accumulators up to `reach` to somewhat more than the type's range; a fused activation on some."""
+    factors = [float(np.float32(1.3 * (dtype.high - dtype.low) / reach / (1 + i % 3))) for i in range(channels)]
+    zero_point = (dtype.low + dtype.high) // 2 + 7
+    low = zero_point if channels == 3 else None
+    return make_requant(mode, 1.0, factors, Quant(1.0, zero_point), dtype, low, wide=wide)
+
+
+def window(size: int, stride: int = 1, dilation: int = 1, before: int = 0, after: int = 0) -> Window:
+    return Window(size, stride, dilation, before, after)
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    for mode in MODES:
+        for source in (add_cases, mul_cases, matmul_cases, mean_cases, bilinear_cases, conv_cases, dense_cases):
+            for name, op, ins in source(mode):
+                yield Case(f"{type(op).__name__}_{mode}_{name}", op, ins)
+    for plain in (max_cases, element_cases, softmax_cases, movement_cases):
+        for name, op, ins in plain():
+            yield Case(f"{type(op).__name__}_{name}", op, ins)
+    for law in laws.cases():
+        yield Case(law.id, law.op, tuple(x if i in law.consts else law.types[i] for i, x in enumerate(law.ins)))
+
+
+Raw = tuple[str, Op, tuple[TensorType | Array | int, ...]]
+
+
+def add_cases(mode: Mode) -> Iterator[Raw]:
+    a, b, u = q(0.031, -3), q(0.07, 11), q(0.02, 200)
+
+    def add(
+        sign: int = 1, y: DType = S8, a: Quant = a, b: Quant = b, scale: float = 0.09, low: int | None = None
+    ) -> Add:
+        y_quant = q(scale, (y.low + y.high) // 2 - 9)
+        return Add(a, b, y_quant, y, y.low if low is None else low, y.high, mode, sign)
+
+    full = t(S8, 1, 3, 5, 7)
+    yield "plain", add(), (full, full)
+    yield "minus_relu", add(-1, low=-9), (full, full)
+    yield "mixed", add(1, U8), (t(S8, 1, 3, 5, 7), t(U8, 1, 3, 5, 7))
+    yield "mixed_minus", add(-1, S8, u), (t(U8, 1, 3, 5, 7), full)
+    yield "itself", add(), (full, 0)
+    yield "channel", add(), (full, ints(S8, 7))
+    yield "channel_first", add(-1, S8, u), (ints(U8, 1, 1, 7), full)
+    yield "scalar", add(), (full, ints(S8, 1))
+    yield "rank0", add(-1), (full, ints(S8))
+    yield "pixel", add(), (full, ints(S8, 5, 1))
+    yield "map", add(-1), (full, ints(S8, 1, 3, 5, 7))
+    yield "row_each", add(), (full, ints(S8, 3, 1, 7))
+    yield "dynamic_channel", add(), (full, t(S8, 1, 1, 1, 7))
+    yield "dynamic_row", add(-1), (t(S8, 1, 3, 1, 7), t(S8, 1, 3, 5, 1))
+    yield "dynamic_first", add(), (t(S8, 7), full)
+    yield "dynamic_scalar", add(1, S8, u), (t(U8, 1), full)
+    yield "outer", add(), (t(S8, 4, 1), t(S8, 1, 6))
+    yield "deep", add(), (t(S8, 2, 1, 3, 2, 2), t(S8, 1, 2, 3, 1, 2))
+    yield "narrow", add(), (t(S8, 1, 4, 1, 3), ints(S8, 3))
+    yield "single_channel", add(-1), (t(S8, 1, 3, 4, 1), ints(S8, 1, 1, 4, 1))
+    yield "vector", add(), (t(S8, 9), ints(S8, 9))
+    yield "coarse", add(1, S8, q(3.0, 127), q(5.0, -128), 0.001), (full, full)
+    yield "fine", add(-1, S8, q(0.001, 127), q(1e-6, -128), 4.0), (full, full)
+    yield "ties", add(1, S8, q(0.5, 0), q(0.25, 1), 1.0), (full, full)
+
+
+def mul_cases(mode: Mode) -> Iterator[Raw]:
+    def mul(y: DType = S8, a: int = -4) -> Mul:
+        return Mul(a, 9, requant(mode, 128 * 128, 1, y), y, None)
+
+    full = t(S8, 1, 3, 5, 7)
+    yield "plain", mul(), (full, full)
+    yield "mixed", mul(U8, 100), (t(U8, 1, 3, 5, 7), full)
+    yield "gate", mul(), (full, t(S8, 1, 1, 1, 7))
+    yield "gate_pixels", mul(), (t(S8, 1, 3, 5, 1), full)
+    yield "channel", mul(), (full, ints(S8, 7))
+    yield "scalar", mul(S8, 255), (ints(U8, 1), full)
+    yield "map", mul(), (ints(S8, 3, 5, 7), full)
+    yield "itself", mul(), (t(S8, 6, 10), 0)
+
+
+def matmul_cases(mode: Mode) -> Iterator[Raw]:
+    def product(y: DType = S8, columns: int = 1, a: int = -5) -> MatMul:
+        return MatMul(a, 7, requant(mode, 128 * 128 * 4, columns, y), y, None)
+
+    yield "plain", product(), (t(S8, 3, 5), t(S8, 5, 19))
+    yield "batch", product(U8), (t(S8, 2, 2, 3, 4), t(U8, 2, 2, 4, 16))
+    yield "left_constant", product(), (ints(S8, 2, 3, 4), t(S8, 2, 4, 5))
+    yield "right_constant", product(S8, 1, 0), (t(U8, 2, 3, 4), ints(S8, 2, 4, 5))
+    yield "columns", product(S8, 18), (t(S8, 2, 9), t(S8, 9, 18))
+    if mode == "single":
+        yield "sums", MatMul(0, 3, None, S32, None), (t(S8, 2, 9), t(U8, 9, 3))
+
+
+def mean_cases(mode: Mode) -> Iterator[Raw]:
+    def mean(h: Window, w: Window, *, pads: bool = False, same: bool = False, y: DType = S8) -> AveragePool2D:
+        x_quant = q(0.05, 250 if y is U8 else -7)
+        return AveragePool2D(h, w, pads, x_quant, x_quant if same else q(0.03, 5), y, y.low, y.high - 2, mode)
+
+    for same in (False, True):
+        tag = "same" if same else "scaled"
+        yield f"valid_{tag}", mean(window(2, 2), window(2, 2), same=same), (t(S8, 1, 6, 7, 5),)
+        pad = window(3, 2, 1, 1, 1)
+        yield f"padded_{tag}", mean(pad, pad, same=same), (t(S8, 1, 5, 6, 18),)
+        yield f"counted_{tag}", mean(pad, pad, same=same, pads=True), (t(S8, 1, 5, 6, 3),)
+        yield (
+            f"global_{tag}",
+            GlobalAveragePool(q(0.05, -7), q(0.05, -7) if same else q(0.02, 30), S8, -128, 127, mode),
+            (t(S8, 1, 5, 3, 17),),
+        )
+    yield "unsigned", mean(window(3, 1, 2, 2, 0), window(2, 3, 2, 1, 2), y=U8), (t(U8, 1, 7, 8, 4),)
+    yield "global_unsigned", GlobalAveragePool(q(0.05, 130), q(0.05, 130), U8, 0, 255, mode), (t(U8, 1, 1, 9, 1),)
+
+
+def bilinear_cases(mode: Mode) -> Iterator[Raw]:
+    def taps(n_in: int, n_out: int) -> tuple[tuple[int, int, int], ...]:
+        at = np.clip((np.arange(n_out) + 0.5) * n_in / n_out - 0.5, 0, n_in - 1)
+        low = np.floor(at).astype(int)
+        return tuple(
+            (int(i), int(min(i + 1, n_in - 1)), round(float(p - i) * 2048)) for i, p in zip(low, at, strict=True)
+        )
+
+    def resize(h: int, w: int, h_out: int, w_out: int, x: Quant, y: Quant, dtype: DType) -> ResizeBilinear:
+        return ResizeBilinear(taps(h, h_out), taps(w, w_out), x, y, dtype, dtype.low, dtype.high, mode)
+
+    yield "up", resize(3, 4, 7, 9, q(0.1, -128), q(0.1, -128), S8), (t(S8, 1, 3, 4, 3),)
+    yield "down", resize(7, 6, 3, 4, q(0.1, 255), q(0.2, 7), U8), (t(U8, 1, 7, 6, 2),)
+    yield "one", resize(1, 1, 2, 3, q(0.1, 3), q(0.07, 3), S8), (t(S8, 1, 1, 1, 5),)
+
+
+def conv_cases(mode: Mode) -> Iterator[Raw]:
+    def conv(x: TensorType, h: Window, w: Window, outputs: int, groups: int = 1, y: DType = S8) -> Raw:
+        weights = ints(S8, outputs, h.size, w.size, x.shape[3] // groups)
+        reach = 128 * 128 * np.sqrt(weights[0].size)
+        op = Conv2D(h, w, groups, 130 if x.dtype is U8 else -5, requant(mode, reach, outputs, y), y, None)
+        return "", op, (x, weights, RNG.integers(-9999, 9999, outputs).astype(np.int32))
+
+    same = window(3, 1, 1, 1, 1)
+    shapes = {
+        "same": conv(t(S8, 1, 5, 6, 3), same, same, 3),
+        "far_pads": conv(t(U8, 1, 4, 3, 2), window(2, 2, 3, 4, 2), window(3, 3, 2, 5, 4), 5, y=U8),
+        "groups": conv(t(S8, 1, 4, 5, 6), same, window(2, 2), 4, 2),
+        "depthwise": conv(t(S8, 1, 4, 5, 19), same, same, 19, 19),
+        "pointwise": conv(t(S8, 1, 2, 3, 5), window(1), window(1), 7),
+        "wide_input": conv(t(S16, 1, 3, 3, 2), same, same, 2),
+    }
+    for name, (_, op, ins) in shapes.items():
+        yield name, op, ins
+
+
+def dense_cases(mode: Mode) -> Iterator[Raw]:
+    """Sums just below 2^31; sums above; folded sums above whose end values are below."""
+    edge = np.full((2, 2), 32767, np.int16)
+    edge[1, 1] = -32767
+    bias = np.array([60000, -60000], np.int32)
+    yield "edge", Dense(0, requant(mode, 1 << 31, 2), S8, None), (t(S16, 3, 2), edge, bias)
+    heavy = np.full((3, 200), 32767, np.int16)
+    heavy[1] = ints(S16, 200)
+    small = np.array([5, -6, 7], np.int32)
+    yield "narrowed", Dense(128, requant(mode, 1 << 30, 3), S8, None), (t(U8, 2, 200), heavy, small)
+    if mode != "float":
+        over = requant(mode, 1 << 36, 3, wide=True)
+        yield "wide", Dense(11, over, S8, None), (t(S16, 2, 200), heavy, small)
+    if mode == "single":
+        yield "sums", Dense(3, None, S32, None), (t(S8, 4, 9), ints(S8, 6, 9), ints(S32, 6) >> 4)
+        yield "wrapping", Dense(11, None, S32, None), (t(S16, 2, 200), heavy, small)
+        pads = window(3, 1, 1, 1, 1)
+        over = requant(mode, 1 << 36, 3, wide=True)
+        deep = np.full((3, 3, 3, 40), 32767, np.int16)
+        yield "wide_conv", Conv2D(pads, pads, 1, 11, over, S8, None), (t(S16, 1, 3, 3, 40), deep, small)
+        deep = np.full((3, 3, 3, 1), -32768, np.int16)
+        yield "wide_depthwise", Conv2D(pads, pads, 3, 11, over, S8, None), (t(S16, 1, 3, 3, 3), deep, small)
+
+
+def max_cases() -> Iterator[Raw]:
+    yield "plain", MaxPool2D(window(2, 2), window(2, 2)), (t(S8, 1, 6, 7, 5),)
+    yield "padded", MaxPool2D(window(3, 2, 1, 1, 1), window(3, 2, 1, 1, 1)), (t(U8, 1, 5, 6, 19),)
+    yield "large", MaxPool2D(window(5, 1, 1, 2, 2), window(5, 1, 1, 2, 2)), (t(S8, 1, 6, 6, 3),)
+    yield "dilated", MaxPool2D(window(2, 1, 3, 4, 0), window(3, 3, 2, 5, 4)), (t(S16, 1, 5, 3, 2),)
+
+
+def element_cases() -> Iterator[Raw]:
+    for x in (S8, U8):
+        for y in (S8, U8):
+            table = tuple(ints(y, 256).tolist())
+            yield f"{x.value}_{y.value}", Lut(table, y, None, "noise"), (t(x, 1, 3, 5, 2),)
+    yield "wide", Lut(tuple(ints(S16, 256).tolist()), S16, None, "noise"), (t(S8, 7),)
+    for dtype, low, high in ((S8, -3, 90), (U8, 3, 200), (S16, -5, 30000), (S32, -(2**31), 5)):
+        yield dtype.value, Clamp(low, high), (t(dtype, 2, 3, 5),)
+    for y, quant in ((S8, q(0.03125, 3)), (U8, q(0.007, 128)), (S16, q(0.0001, -30000)), (S8, q(1e-30, 0))):
+        yield f"{y.value}_{quant.scale:g}", Quantize(y, quant), (t(F32, 1, 4, 4, 3),)
+    for x, quant in (
+        (S8, q(0.1, -7)),
+        (U8, q(0.3, 200)),
+        (S16, q(1e-4, -31000)),
+        (S32, q(7e-9, 0)),
+        (S32, q(3.0, 2**30)),
+    ):
+        yield f"{x.value}_{quant.scale:g}", Dequantize(quant), (t(x, 1, 2, 5, 3),)
+    for mode in MODES:
+        for channels in (1, 3):
+            op = Rescale(requant(mode, 1 << 31, channels), S8, None)
+            yield f"{mode}_{channels}", op, (t(S32, 1, 2, 5, 3),)
+
+
+def softmax_cases() -> Iterator[Raw]:
+    classic = q(1 / 256, -128)
+    yield "classic", Softmax(q(0.06, 3), classic, S8, "single"), (t(S8, 1, 2, 3, 10),)
+    yield "flat", Softmax(q(1e-9, 3), classic, S8, "double"), (t(S8, 3, 7),)
+    yield "steep", Softmax(q(9.0, 3), q(1 / 255, 0), U8, "float"), (t(U8, 33),)
+    yield "fine", Softmax(q(0.01, 3), q(2.0**-20, -5), S8, "single"), (t(S8, 4, 300),)
+    yield "coarse", Softmax(q(0.5, 3), q(1.7, -5), S8, "single"), (t(U8, 4, 1),)
+    yield "vanishing", Softmax(q(0.5, 3), q(2.5, -5), S8, "single"), (t(S8, 4, 2),)

@@ -1,0 +1,223 @@
+"""Every kernel's C equals golden, bit for bit: each operator, its cases and modes, in several builds.
+
+All cases are nodes of one graph, side by side, so that one compilation serves them all.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.emit import EmitOptions, Vector, fill_pattern, project_files, selftest_crc, write_project
+from codegen.emulator import build_and_run
+from codegen.golden.compare import first_difference
+from codegen.golden.interpreter import run_graph
+from codegen.host import WARNINGS, Network
+from codegen.ir.graph import Graph, Interface, Node, Value
+from codegen.ir.op import NodeView
+from codegen.ir.quant import MODES, Array, DType, TensorType
+from codegen.lower import lower, scratch_sizes, select_kernels
+from codegen.lower.kernels import KERNELS
+from codegen.lower.select import find_kernel
+from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
+from codegen.process import check_program, run_program
+from codegen.report.manifest import build_manifest
+from codegen.resources import ABI
+from codegen.schedule import schedule
+from codegen.target import list_targets, load_target
+from tests.contract.kernel_cases import S8, S16, Case, cases, q, t
+from tests.contract.random_cases import random_cases
+from tests.tools import require_tool
+
+X86 = platform.machine() in ("x86_64", "AMD64")
+FMA = X86 and "fma" in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "")
+
+LIBRARIES = {
+    "gcc-O2-ubsan": ("gcc", "-O2 -fsanitize=undefined,alignment -fno-sanitize-recover=all"),
+    "clang-O1": ("clang", "-O1"),
+    **({"gcc-O3-fma": ("gcc", "-std=gnu11 -O3 -mfma -ffp-contract=fast")} if FMA else {}),
+}
+PROGRAMS = {
+    "gcc-asan": ("gcc", "-O0 -fsanitize=address"),
+    **({"gcc-m32": ("gcc", "-m32 -O2"), "gcc-m32-x87": ("gcc", "-std=gnu11 -m32 -mno-sse -O2")} if X86 else {}),
+}
+
+
+@cache
+def all_cases() -> tuple[Case, ...]:
+    return tuple(cases())
+
+
+def build_graph(chosen: Sequence[Case]) -> Graph:
+    values: dict[str, Value] = {}
+    nodes: list[Node] = []
+    ports: tuple[list[Interface], list[Interface]] = ([], [])
+
+    def port(side: int, name: str, kind: TensorType) -> None:
+        ports[side].append(Interface(name, name, kind.shape, kind.dtype.numpy.name))
+
+    for case in chosen:
+        names: list[str] = []
+        for index, given in enumerate(case.ins):
+            if isinstance(given, int):
+                names.append(names[given])
+                continue
+            name = f"{case.name}.{index}"
+            const = given if isinstance(given, np.ndarray) else None
+            kind = given if isinstance(given, TensorType) else TensorType(given.shape, DType.of(given))
+            values[name] = Value(name, kind, const)
+            names.append(name)
+            if const is None:
+                port(0, name, kind)
+        types = [values[n].type for n in names]
+        check_limits(case.op, types)
+        (out,) = case.op.infer(types)
+        values[case.name] = Value(case.name, out, source=case.name)
+        nodes.append(Node(case.name, case.op, tuple(names), (case.name,)))
+        port(1, case.name, out)
+    return Graph("kernels", values, tuple(nodes), tuple(ports[0]), tuple(ports[1]))
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return build_graph(all_cases())
+
+
+@pytest.fixture(scope="module")
+def project(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(graph, tmp_path_factory.mktemp("kernels"))
+
+
+def make_project(graph: Graph, folder: Path) -> Path:
+    """A project whose self-test has two vectors of golden."""
+    kernels = select_kernels(graph, "c99")
+    plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=8)
+    program = lower(plan, kernels)
+    types = [graph.type(i.value) for i in graph.inputs]
+    vectors = []
+    for seed in (1, 2):
+        known = run_graph(graph, {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)})
+        vectors.append(Vector(seed, selftest_crc([known[o.value] for o in graph.outputs])))
+    manifest = build_manifest(
+        plan, program, load_target("host"), version="0", model_hash="", requant="single", weights="c"
+    )
+    options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, "c99", "little")
+    write_project(folder / "project", project_files(program, options, vectors, manifest))
+    return folder / "project"
+
+
+def feeds(graph: Graph) -> Iterator[dict[str, Array]]:
+    """All least, all greatest, one of both at random, and noise."""
+    rng = np.random.default_rng(7)
+    for pattern in ("low", "high", "extremes", "noise", "noise", "noise"):
+        yield {i.value: _values(rng, graph.type(i.value), pattern) for i in graph.inputs}
+
+
+def _values(rng: np.random.Generator, kind: TensorType, pattern: str) -> Array:
+    if kind.dtype.is_float:
+        specials = np.array([np.inf, -np.inf, np.nan, -0.0, 1e-42, 3e38, 0.5, -0.5], np.float32)
+        noise = np.float32(2) * rng.standard_normal(kind.shape).astype(np.float32)
+        return np.where(rng.random(kind.shape) < 0.3, rng.choice(specials, kind.shape), noise).astype(np.float32)
+    low, high = kind.dtype.low, kind.dtype.high
+    if pattern == "noise":
+        return rng.integers(low, high, kind.shape, endpoint=True).astype(kind.dtype.numpy)
+    picked = {"low": [low], "high": [high], "extremes": [low, high]}[pattern]
+    return rng.choice(np.array(picked, kind.dtype.numpy), kind.shape)
+
+
+def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
+    assert {type(c.op) for c in all_cases()} == set(OPS)
+    assert len({c.name for c in all_cases()}) == len(all_cases())
+    for op in OPS:
+        found = {c.op.mode for c in all_cases() if type(c.op) is op and hasattr(c.op, "mode")}
+        assert found in (set(), set(MODES), {"DCR", "CRD"}, {"constant", "edge", "reflect"}), op
+
+
+def test_every_kernel_has_a_case(graph: Graph) -> None:
+    used = {k.name for k in select_kernels(graph, "c99").values()}
+    assert used == {k.name for k in KERNELS}
+
+
+def differences(graph: Graph, project: Path, compiler: str, flags: str) -> list[str]:
+    """The first difference of each output, for each pattern of inputs."""
+    texts: list[str] = []
+    with Network(project, compiler=compiler, flags=flags.split()) as network:
+        for given in feeds(graph):
+            expected, actual = run_graph(graph, given), network.run_raw(given)
+            found = [first_difference(o.value, expected[o.value], actual[o.value]) for o in graph.outputs]
+            texts += [d.text() for d in found if d is not None]
+    return texts
+
+
+@pytest.mark.parametrize("build", LIBRARIES)
+def test_c_equals_golden(graph: Graph, project: Path, build: str) -> None:
+    compiler, flags = LIBRARIES[build]
+    require_tool(compiler)
+    assert differences(graph, project, compiler, flags) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_c_equals_golden_on_random_shapes(seed: int, tmp_path: Path) -> None:
+    require_tool("gcc")
+    graph = build_graph(list(random_cases(seed, 200)))
+    assert differences(graph, make_project(graph, tmp_path), *LIBRARIES["gcc-O2-ubsan"]) == []
+
+
+def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
+    """C files of the self-test without `main`, and folders to include from."""
+    sources = [*sorted((project / "src").glob("*.c")), project / "test" / "selftest.c"]
+    return sources, [project / folder for folder in ("include", "runtime", "src")]
+
+
+@pytest.mark.parametrize("build", PROGRAMS)
+def test_self_test_passes(project: Path, build: str, tmp_path: Path) -> None:
+    compiler, flags = PROGRAMS[build]
+    require_tool(compiler)
+    probe = tmp_path / "probe.c"
+    probe.write_text("#include <stdio.h>\nint main(void)\n{\n    return 0;\n}\n")
+    if run_program([compiler, *flags.split(), probe, "-o", tmp_path / "probe"], timeout_s=60).returncode != 0:
+        assert not os.environ.get("CI"), f"{compiler} {flags} does not link a trivial program"
+        pytest.skip(f"{compiler} {flags} does not link a trivial program")
+    sources, folders = sources_of(project)
+    program = tmp_path / "selftest"
+    argv = [compiler, *WARNINGS, *flags.split(), *(f"-I{f}" for f in folders), *sources, project / "test" / "main.c"]
+    check_program([*argv, "-o", program], timeout_s=300)
+    done = run_program([program], timeout_s=60)
+    assert (done.returncode, done.stdout) == (0, b"kernels: all vectors right\n"), done.stderr.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in list_targets() if load_target(n).board])
+def test_self_test_passes_on_the_emulated_chip(project: Path, name: str, tmp_path: Path) -> None:
+    target = load_target(name)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    main = tmp_path / "main.c"
+    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
+    sources, folders = sources_of(project)
+    result = build_and_run(target, [*sources, main], folders, {}, timeout_s=300, workdir=tmp_path / "build")
+    assert result.exit_code == 0
+
+
+def test_accumulators_that_no_mode_can_requantize_are_refused() -> None:
+    weights, bias = np.full((1, 400), 32767, np.int16), np.zeros(1, np.int32)
+    for mode in MODES:
+        op = Dense(0, make_requant(mode, 1.0, [2.0**-30], q(1.0), S8), S8, None)
+        view = _view(op, t(S16, 1, 400), weights, bias)
+        assert find_kernel(view, "c99") is None
+    product = MatMul(0, 0, None, DType.S32, None)
+    assert find_kernel(_view(product, t(S8, 1, 1 << 16), t(S8, 1 << 16, 1)), "c99") is None
+
+
+def _view(op: Dense | MatMul, *ins: TensorType | Array) -> NodeView:
+    types = tuple(i if isinstance(i, TensorType) else TensorType(i.shape, DType.of(i)) for i in ins)
+    consts = tuple(i if isinstance(i, np.ndarray) else None for i in ins)
+    return NodeView("n", op, types, op.infer(types), consts)

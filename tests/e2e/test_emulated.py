@@ -1,0 +1,113 @@
+"""The C on emulated chips equals the golden model in every tensor: two byte orders, four instruction sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codegen.emulator import build_and_run
+from codegen.errors import ArenaTooSmall
+from codegen.pipeline import Options, compile_file
+from codegen.resources import resource_dir
+from codegen.target import Target, load_target
+from codegen.verbs.verify import verify
+from tests.e2e.projects import DIGITS, check_sources, expected_lines, project, random_feeds
+from tests.e2e.test_real_models import MODES, samples_of
+from tests.real import MODELS, model_path
+from tests.tools import require_tool
+
+CHIPS = ("cortex-m4", "cortex-m0plus", "rv32imc", "ppc32")
+TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
+
+
+def ready(chip: str) -> Target:
+    """The target, when its compiler and emulator are installed."""
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    return target
+
+
+def check(name: str, chip: str, mode: str, real: int, random: int) -> None:
+    samples = samples_of(name, real, random)
+    result = verify(model_path(name), target=chip, requant=mode, inputs=samples, samples=len(samples))
+    assert result.equal, result.first_difference and result.first_difference.text()
+    assert (result.target, result.requant, result.samples) == (load_target(chip).name, mode, len(samples))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", TINY)
+def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
+    ready(chip)
+    check(name, chip, "single", real=2, random=1)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("mode", ["double", "float"])
+def test_every_mode_of_the_chip_is_equal(mode: str, chip: str) -> None:
+    if mode in ready(chip).requant_modes:
+        check("kws_qdq", chip, mode, real=1, random=1)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("network", ["digits", "pulled"])
+def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp_path: Path) -> None:
+    """In the chip's byte order, and unaligned words would fault."""
+    target = ready(chip)
+    made = project(tmp_path, network, target=chip, weights="blob")
+    feeds = random_feeds(made.compiled, 2)
+    sources, macros = check_sources(made, feeds, tmp_path)
+    pairs = [macro.removeprefix("-D").partition("=") for macro in macros]
+    defines = {name: value or None for name, _, value in pairs}
+    includes = [made.folder / part for part in ("include", "runtime", "src")]
+    result = build_and_run(target, sources, includes, defines, timeout_s=120, workdir=tmp_path / "build")
+    assert result.exit_code == 0
+    assert result.console.decode("ascii").replace("\r", "") == expected_lines(made.compiled, feeds)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_verify_takes_a_weight_blob_on_the_chip(chip: str) -> None:
+    ready(chip)
+    assert verify(DIGITS, target=chip, weights="blob", samples=2).equal
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_self_test_passes_on_the_chip(chip: str, tmp_path: Path) -> None:
+    target = ready(chip)
+    made = project(tmp_path, "digits", target=chip)
+    main = tmp_path / "main.c"
+    main.write_text("int digits_qdq_selftest(void);\nint main(void)\n{\n    return digits_qdq_selftest();\n}\n")
+    sources = [*made.sources, made.folder / "test" / "selftest.c", main]
+    includes = [made.folder / part for part in ("include", "runtime", "src")]
+    assert build_and_run(target, sources, includes, {}, timeout_s=120, workdir=tmp_path / "build").exit_code == 0
+
+
+def fits(name: str, chip: str) -> bool:
+    try:
+        compile_file(model_path(name), Options(target=chip))
+    except ArenaTooSmall:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_that_fits_is_equal_in_every_mode(name: str, chip: str, mode: str) -> None:
+    if mode in ready(chip).requant_modes and fits(name, chip):
+        check(name, chip, mode, real=2, random=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["yunet_n_320_qdq", "fastestdet_352_qdq"])
+def test_large_models_are_equal_on_a_chip_with_more_memory(name: str, tmp_path: Path) -> None:
+    """The emulated board has more memory than the chip that the target describes."""
+    ready("cortex-m4")
+    text = (resource_dir("targets") / "cortex-m4.toml").read_text()
+    larger = tmp_path / "large-m4.toml"
+    text = text.replace('name = "cortex-m4"', 'name = "large-m4"')
+    larger.write_text(text.replace("bytes = 655360", "bytes = 2097152"))
+    check(name, str(larger), "single", real=1, random=1)

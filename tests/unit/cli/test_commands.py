@@ -1,0 +1,236 @@
+"""Each command does its work, and its JSON has the keys that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import codegen
+from codegen.cli.group import COMMANDS
+from codegen.process import find_program
+from codegen.verbs.inspection import Inspection
+from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina
+
+COMPILE_KEYS = {
+    *("model", "target", "requant", "arena_bytes", "input_bytes", "weights_bytes", "scratch_bytes", "macs"),
+    *("recomputed_macs", "arena_lower_bound_bytes", "groups"),
+}
+
+
+def test_compile_writes_a_project_and_says_what_it_needs(lamina: Lamina, tmp_path: Path) -> None:
+    ran = lamina("compile", DIGITS, "-t", "cortex-m4", "-o", tmp_path / "d")
+    assert ran.code == 0
+    assert {p.name for p in (tmp_path / "d").iterdir()} >= {"include", "src", "runtime", "test", "manifest.json"}
+    for word in ("arena", "weights", "code", "MACs", "groups"):
+        assert word in ran.out
+
+
+def test_compile_json_has_the_keys_that_scripts_rely_on(lamina: Lamina, tmp_path: Path) -> None:
+    ran = lamina("compile", TINY, "-o", tmp_path / "d", "--json")
+    manifest = json.loads((tmp_path / "d" / "manifest.json").read_text())
+    assert set(ran.json) >= COMPILE_KEYS
+    assert {k: ran.json[k] for k in COMPILE_KEYS} == {k: manifest[k] for k in COMPILE_KEYS}
+
+
+def test_compile_replaces_its_own_project(lamina: Lamina, tmp_path: Path) -> None:
+    assert lamina("compile", TINY, "-o", tmp_path / "d").code == 0
+    assert lamina("compile", TINY, "-o", tmp_path / "d", "--weights", "blob", "--name", "other").code == 0
+    assert (tmp_path / "d" / "weights.bin").is_file()
+    assert (tmp_path / "d" / "include" / "other.h").is_file()
+
+
+def test_verify_checks_every_tensor(lamina: Lamina) -> None:
+    ran = lamina("verify", DIGITS, "--input", HELD_OUT, "--samples", "2", "--json")
+    assert ran.code == 0
+    assert ran.json["equal"] is True
+    assert ran.json["samples"] == 2
+    assert ran.json["first_difference"] is None
+    assert ran.json["tensors_checked"] == len(ran.json["tensors"]) > 5
+
+
+def test_verify_prints_one_line_per_tensor(lamina: Lamina) -> None:
+    ran = lamina("verify", TINY)
+    assert ran.code == 0
+    assert sum(line.startswith("equal ") for line in ran.out.splitlines()) >= 2
+
+
+def test_verify_takes_data_through_the_preprocess_table(lamina: Lamina, tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=np.arange(128, dtype=np.uint8).reshape(2, 8, 8))
+    (tmp_path / "m.toml").write_text('[preprocess]\nlayout = "NHW->NCHW"\ndivide = 255\n')
+    ran = lamina("verify", TINY, "--input", tmp_path / "d.npz", "--config", tmp_path / "m.toml", "--json")
+    assert ran.code == 0
+    assert ran.json["samples"] == 2
+
+
+@pytest.mark.parametrize("engine", ["golden", "c"])
+def test_run_and_compare_agree_to_the_bit(lamina: Lamina, tmp_path: Path, engine: str) -> None:
+    a, b = tmp_path / "golden.npz", tmp_path / "engine.npz"
+    for name, out in (("golden", a), (engine, b)):
+        words = ("--engine", name, "--input", HELD_OUT, "--limit", "3", "--dump-all")
+        assert lamina("run", DIGITS, *words, "-o", out).code == 0
+    ran = lamina("compare", a, b, "--common", "--json")
+    assert ran.code == 0
+    assert ran.json["equal"] is True
+    assert len(ran.json["tensors"]) >= 8
+    assert np.load(b)["logits"].shape == (3, 10)
+
+
+def test_compare_exits_1_past_the_tolerance(lamina: Lamina, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", t=np.array([3.0, 4.0]))
+    np.savez(tmp_path / "b.npz", t=np.array([4.0, 3.0]))
+    assert lamina("compare", tmp_path / "a.npz", tmp_path / "b.npz").code == 1
+    assert lamina("compare", tmp_path / "a.npz", tmp_path / "b.npz", "--tolerance", "0.9,0.5").code == 0
+    ran = lamina("compare", tmp_path / "a.npz", tmp_path / "b.npz", "--tolerance", "0.99,0.5", "--json")
+    assert ran.code == 1
+    assert ran.json["equal"] is False
+
+
+def test_eval_counts_right_answers(lamina: Lamina) -> None:
+    ran = lamina("eval", DIGITS, "--data", HELD_OUT, "--metric", "top1", "--engine", "c", "--json")
+    assert ran.code == 0
+    assert ran.json["metric"] == "top1"
+    assert ran.json["count"] == 360
+    assert ran.json["value"] > 0.98
+    assert ran.json["images_per_s"] > 0
+
+
+def test_eval_puts_onnx_runtime_into_the_same_table(lamina: Lamina) -> None:
+    pytest.importorskip("onnxruntime")
+    words = ("--data", HELD_OUT, "--engine", "c,golden,float", "--limit", "40")
+    ran = lamina("eval", DIGITS, *words, "--json")
+    assert [e["engine"] for e in ran.json["engines"]] == ["c", "golden", "float"]
+    assert len({e["value"] for e in ran.json["engines"]}) == 1
+    assert (
+        sum(line.startswith(("c ", "golden ", "float ")) for line in lamina("eval", DIGITS, *words).out.splitlines())
+        == 3
+    )
+
+
+def test_top5_is_at_least_top1(lamina: Lamina) -> None:
+    values = [
+        lamina("eval", DIGITS, "--data", HELD_OUT, "--metric", m, "--limit", "50", "--json").json["value"]
+        for m in ("top1", "top5")
+    ]
+    assert values[0] <= values[1] <= 1
+
+
+def test_inspect_shows_layers_and_what_they_cost(lamina: Lamina) -> None:
+    ran = lamina("inspect", DIGITS, "-t", "cortex-m4", "--json")
+    assert ran.code == 0
+    assert ran.json["supported"] is True
+    assert ran.json["violations"] == []
+    assert sum(layer["macs"] for layer in ran.json["layers"]) == ran.json["macs"] == 209136
+    assert set(ran.json) == set(Inspection.__dataclass_fields__)
+    assert ran.json["peak"]["live"]
+    assert {p["direction"] for p in ran.json["interface"]} == {"input", "output"}
+    assert [c["option"] for c in ran.json["interface_costs"]] == ["--io-layout model", "--io-type model"]
+
+
+def test_inspect_explains_how_nodes_were_read(lamina: Lamina) -> None:
+    ran = lamina("inspect", TINY, "--explain")
+    assert "how the model was read" in ran.out
+    assert "Conv" in ran.out
+
+
+def test_inspect_lists_every_reason_at_once(lamina: Lamina, bad: Path, tmp_path: Path) -> None:
+    chip = tmp_path / "chip.toml"
+    chip.write_text('unsupported = ["Conv2D", "GlobalAveragePool"]\n' + (bad / "chip_small.toml").read_text())
+    ran = lamina("inspect", TINY, "-t", chip, "--json")
+    assert ran.code == 1
+    assert ran.json["supported"] is False
+    ids = [v["id"] for v in ran.json["violations"]]
+    assert ids == ["LAM-TARGET-007", "LAM-TARGET-007", "LAM-SCHEDULE-301"]
+    assert ran.json["layers"]
+
+
+def test_inspect_agrees_with_compile_about_a_model_that_is_refused(lamina: Lamina, bad: Path, tmp_path: Path) -> None:
+    shown = lamina("inspect", bad / "float.onnx", "--json")
+    refused = lamina("compile", bad / "float.onnx", "-o", tmp_path / "d", "--json")
+    assert shown.code == refused.code == 1
+    assert [v["id"] for v in shown.json["violations"]] == [e["id"] for e in refused.json["errors"]]
+
+
+def test_targets_lists_and_describes(lamina: Lamina) -> None:
+    listed = lamina("targets", "--json")
+    assert {"host", "cortex-m4"} <= {t["name"] for t in listed.json}
+    one = lamina("targets", "cortex-m4")
+    assert "datasheet" in one.out
+    assert lamina("targets", "cortex-m4", "--json").json["name"] == "cortex-m4"
+
+
+@pytest.mark.skipif(find_program("cc") is None, reason="no C compiler")
+def test_demo_tells_the_whole_story(lamina: Lamina, tmp_path: Path) -> None:
+    ran = lamina("demo", "-o", tmp_path / "d", "--json")
+    assert ran.code == 0
+    assert ran.json["equal"] is True
+    assert ran.json["value"] > 0.98
+    assert "all vectors right" in ran.json["selftest"]
+    assert ran.json["code_bytes"] is None or 500 < ran.json["code_bytes"] < 20000
+
+
+def test_quiet_prints_nothing(lamina: Lamina, tmp_path: Path) -> None:
+    ran = lamina("compile", TINY, "-o", tmp_path / "d", "-q")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_python_has_the_same_verbs(tmp_path: Path) -> None:
+    project = codegen.compile_model(DIGITS, target="host", out=tmp_path / "d")
+    x = np.load(HELD_OUT)["x"][:1]
+    y = codegen.run(DIGITS, x, engine="golden")
+    assert y.shape == (1, 10)
+    assert (codegen.run(DIGITS, x, engine="c") == y).all()
+    assert (codegen.run(DIGITS, {"image": x}, engine="c")["logits"] == y).all()
+    assert "logits" in codegen.run(DIGITS, x, dump_all=True)
+    with codegen.load(project) as net:
+        assert np.array_equal(next(iter(net.run({"image": x}).values())), y)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(lamina: Lamina, command: str) -> None:
+    ran = lamina(command, "--help")
+    assert ran.code == 0
+    assert f"Example:\n    lamina {command} " in ran.out
+    assert "--json" in ran.out
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    program = (
+        "import sys; from codegen.cli import main; main(['--help']); main(['--version']);"
+        "sys.exit(bool({'onnx', 'jinja2', 'cffi', 'rich', 'onnxruntime'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"First steps: lamina demo" in done.stdout
+
+
+def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
+    for words, code in ((["targets"], 0), (["targets", "nothing"], 1), (["nothing"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-m", "codegen", *words], env=ENVIRONMENT, capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode == code
+        assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_fault() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "codegen", "targets"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+    assert b"Traceback" not in done.stderr
+    assert b"LAM-INTERNAL" not in done.stderr

@@ -1,0 +1,284 @@
+"""Wrong input to every command: an id, exit code 1 or 2, no traceback, nothing left behind."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from codegen.resources import resource_dir
+from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina, python
+
+PACKAGE = resource_dir("examples").parent / "codegen"
+ID = re.compile(r"^LAM-[A-Z]+-\d{3} \S", re.MULTILINE)
+
+MODELS = (
+    ("BAD/none.onnx", "LAM-IMPORT-002"),
+    ("BAD/folder", "LAM-IMPORT-002"),
+    ("BAD/empty.onnx", "LAM-IMPORT"),
+    ("BAD/cut.onnx", "LAM-IMPORT"),
+    ("BAD/lfs.onnx", "LAM-IMPORT-003"),
+    ("BAD/float.onnx", "LAM-IMPORT-008"),
+)
+TARGETS = (
+    ("cortex", "LAM-TARGET-001"),
+    ("BAD/none.toml", "LAM-TARGET-002"),
+    ("BAD/broken.toml", "LAM-TARGET-002"),
+    ("BAD/bytes.toml", "LAM-TARGET-002"),
+    ("BAD/chip_key.toml", "LAM-TARGET-003"),
+    ("BAD/chip_short.toml", "LAM-TARGET-004"),
+    ("BAD/chip_value.toml", "LAM-TARGET-005"),
+)
+DATA = (
+    ("BAD/folder", "LAM-API-003"),
+    ("BAD/file", "LAM-API-003"),
+    ("BAD/cut.npz", "LAM-API-003"),
+    ("BAD/objects.npz", "LAM-API-003"),
+    ("BAD/other.npz", "LAM-API-004"),
+    ("BAD/none.npz", "LAM-API-003"),
+)
+SAMPLES = (
+    ("BAD/shape.npz", "LAM-PREPROCESS-004"),
+    ("BAD/text.npz", "LAM-PREPROCESS-004"),
+    ("BAD/nan.npz", "LAM-GOLDEN"),
+    ("BAD/zero.npz", "LAM-API-005"),
+)
+CONFIGS = (
+    ("BAD/none.toml", "LAM-PREPROCESS-001"),
+    ("BAD/broken.toml", "LAM-PREPROCESS-001"),
+    ("BAD/bytes.toml", "LAM-PREPROCESS-001"),
+    ("BAD/key.toml", "LAM-PREPROCESS-002"),
+    ("BAD/value.toml", "LAM-PREPROCESS-003"),
+    ("BAD/mean.toml", "LAM-PREPROCESS-004"),
+    ("BAD/jpeg.toml", "LAM-API-004"),
+)
+
+COMPILE = [
+    *((f"compile {model} -o OUT/d", code) for model, code in MODELS),
+    *((f"compile TINY -t {target} -o OUT/d", code) for target, code in TARGETS),
+    ("compile TINY -t BAD/chip_small.toml -o OUT/d", "LAM-SCHEDULE-301"),
+    ("compile TINY -t cortex-m0plus --requant float -o OUT/d", "LAM-TARGET-006"),
+    ("compile TINY -o BAD/file/d", "LAM-EMIT-001"),
+    ("compile TINY -o /proc/lamina/d", "LAM-EMIT-001"),
+    ("compile TINY -o BAD/folder", "LAM-EMIT-002"),
+    ("compile TINY -o BAD/file", "LAM-EMIT-002"),
+    ("compile TINY", "LAM-CLI-001"),
+    ("compile -o OUT/d", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --requant mul8", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --weights zip", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --fast", "LAM-CLI-001"),
+]
+VERIFY = [
+    *((f"verify {model}", code) for model, code in MODELS),
+    ("verify TINY -t cortex", "LAM-TARGET-001"),
+    *((f"verify TINY --input {data}", code) for data, code in (*DATA, *SAMPLES)),
+    *((f"verify TINY --input BAD/good.npz --config {config}", code) for config, code in CONFIGS),
+    ("verify TINY --samples 0", "LAM-API-012"),
+    ("verify TINY --samples -1", "LAM-API-012"),
+    ("verify TINY --samples many", "LAM-CLI-001"),
+]
+RUN = [
+    *((f"run {model} --input BAD/good.npz -o OUT/y.npz", code) for model, code in MODELS),
+    *((f"run TINY --input {data} -o OUT/y.npz", code) for data, code in (*DATA, *SAMPLES)),
+    *((f"run TINY --input BAD/good.npz --config {config} -o OUT/y.npz", code) for config, code in CONFIGS),
+    ("run TINY --engine gpu --input BAD/good.npz -o OUT/y.npz", "LAM-API-001"),
+    ("run TINY --engine float --dump-all --input BAD/good.npz -o OUT/y.npz", "LAM-API-007"),
+    ("run TINY --limit 0 --input BAD/good.npz -o OUT/y.npz", "LAM-API-012"),
+    ("run TINY --input BAD/good.npz -o BAD/file/y.npz", "LAM-API-008"),
+    ("run TINY --input BAD/good.npz -o BAD/folder", "LAM-API-008"),
+    ("run TINY --input BAD/good.npz", "LAM-CLI-001"),
+    ("run TINY -o OUT/y.npz", "LAM-CLI-001"),
+]
+COMPARE = [
+    *((f"compare {data} BAD/good.npz", code) for data, code in DATA if "other" not in data),
+    *((f"compare BAD/good.npz {data}", code) for data, code in DATA if "other" not in data),
+    ("compare BAD/good.npz BAD/good.npz --tolerance 0.9", "LAM-API-009"),
+    ("compare BAD/good.npz BAD/good.npz --tolerance 0.9,2", "LAM-API-009"),
+    ("compare BAD/good.npz BAD/good.npz --tolerance 0.9,nan", "LAM-API-009"),
+    ("compare BAD/good.npz BAD/good.npz --tolerance close", "LAM-API-009"),
+    ("compare BAD/good.npz", "LAM-CLI-001"),
+]
+INSPECT = [
+    *((f"inspect {model}", code) for model, code in MODELS),
+    *((f"inspect TINY -t {target}", code) for target, code in TARGETS),
+    ("inspect TINY -t BAD/chip_small.toml", "LAM-SCHEDULE-301"),
+    ("inspect TINY -t cortex-m0plus --requant float", "LAM-TARGET-006"),
+    ("inspect", "LAM-CLI-001"),
+    ("inspect TINY --io-layout chw", "LAM-CLI-001"),
+]
+EVAL = [
+    *((f"eval {model} --data BAD/good.npz", code) for model, code in MODELS),
+    *((f"eval TINY --data {data}", code) for data, code in DATA if "other" not in data),
+    *((f"eval TINY --data {data} --engine golden", code) for data, code in SAMPLES),
+    *((f"eval TINY --data BAD/good.npz --engine golden --config {config}", code) for config, code in CONFIGS),
+    ("eval TINY --data BAD/no_labels.npz", "LAM-API-004"),
+    ("eval TINY --data BAD/other.npz", "LAM-API-004"),
+    ("eval TINY --data BAD/labels.npz --engine golden", "LAM-API-005"),
+    ("eval TINY --data BAD/classes.npz --engine golden", "LAM-API-005"),
+    ("eval TINY --data BAD/real_labels.npz", "LAM-API-005"),
+    ("eval TINY --data BAD/good.npz --metric auc", "LAM-API-006"),
+    ("eval TINY --data BAD/good.npz --engine c,gpu", "LAM-API-001"),
+    ("eval TINY --data BAD/good.npz --engine c,", "LAM-API-001"),
+    ("eval TINY --data BAD/good.npz --limit 0", "LAM-API-012"),
+    ("eval TINY", "LAM-CLI-001"),
+]
+TARGETS_COMMAND = [
+    *((f"targets {target}", code) for target, code in TARGETS),
+    ("targets BAD/folder", "LAM-TARGET-001"),
+    ("targets host generic", "LAM-CLI-001"),
+    ("targets --all", "LAM-CLI-001"),
+]
+DEMO = [
+    ("demo -o BAD/file/d", "LAM-EMIT-001"),
+    ("demo -o /proc/lamina/d", "LAM-EMIT-001"),
+    ("demo -o BAD/folder", "LAM-EMIT-002"),
+    ("demo -o BAD/file", "LAM-EMIT-002"),
+    ("demo -o BAD/good.npz", "LAM-EMIT-002"),
+    ("demo -o BAD/folder/mine.txt/d", "LAM-EMIT-001"),
+    ("demo -o", "LAM-CLI-001"),
+    ("demo digits", "LAM-CLI-001"),
+    ("demo --target host", "LAM-CLI-001"),
+    ("demo -o BAD/folder --json", "LAM-EMIT-002"),
+]
+GROUP = [("", None), ("compil TINY", "LAM-CLI-001"), ("--fast", "LAM-CLI-001")]
+CASES = [*COMPILE, *VERIFY, *RUN, *COMPARE, *INSPECT, *EVAL, *TARGETS_COMMAND, *DEMO, *GROUP[1:]]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written into the checkout, whatever a command does."""
+    monkeypatch.chdir(tmp_path)
+
+
+def words_of(line: str, bad: Path, out: Path) -> list[str]:
+    places = {"BAD": str(bad), "OUT": str(out), "TINY": str(TINY)}
+    return [re.sub("^(BAD|OUT|TINY)", lambda m: places[m[0]], word) for word in line.split()]
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b"" for p in sorted(folder.rglob("*"))}
+
+
+@pytest.mark.parametrize(("line", "code"), CASES, ids=[line for line, _ in CASES])
+def test_a_mistake_gets_one_id_and_leaves_nothing(
+    line: str, code: str, lamina: Lamina, bad: Path, tmp_path: Path
+) -> None:
+    before = files_in(bad)
+    ran = lamina(*words_of(line, bad, tmp_path))
+    said = ran.err + (ran.out if line.startswith("inspect") else "")
+    assert code in said
+    assert ID.search(said)
+    assert ran.code == (2 if code == "LAM-CLI-001" else 1)
+    assert "Traceback" not in ran.err + ran.out
+    assert files_in(bad) == before
+    assert files_in(tmp_path) == {}
+
+
+@pytest.mark.parametrize("command", [COMPILE, VERIFY, RUN, COMPARE, INSPECT, EVAL, TARGETS_COMMAND, DEMO])
+def test_ten_mistakes_are_tried_on_every_command(command: list[tuple[str, str]]) -> None:
+    assert len(command) >= 10
+
+
+@pytest.mark.parametrize("line", ["compile BAD/cut.onnx -o OUT/d", "run TINY -o OUT/y.npz", "targets nothing"])
+def test_with_json_the_refusal_is_json_too(line: str, lamina: Lamina, bad: Path, tmp_path: Path) -> None:
+    ran = lamina(*words_of(line, bad, tmp_path), "--json")
+    assert set(ran.json) == {"error", "errors"}
+    assert set(ran.json["error"]) >= {"id", "message"}
+    assert ran.json["error"] == ran.json["errors"][0]
+    assert ran.json["error"]["id"] in ran.err
+
+
+def test_the_words_of_a_refusal_are_one_line(lamina: Lamina) -> None:
+    assert len(lamina("targets", "cortex-m5").err.splitlines()) == 1
+    assert "cortex-m4" in lamina("targets", "cortex-m5").err
+
+
+def test_without_a_command_the_help_is_shown(lamina: Lamina) -> None:
+    ran = lamina()
+    assert ran.code == 2
+    assert "compile" in ran.out + ran.err
+
+
+@pytest.mark.parametrize(("cc", "code"), [("no-such-compiler", "LAM-PROCESS-001"), ("false", "LAM-PROCESS-002")])
+@pytest.mark.parametrize("line", ["demo -o OUT/d", "verify TINY", "eval TINY --data BAD/good.npz"])
+def test_a_compiler_that_is_missing_or_fails_is_named(
+    line: str, cc: str, code: str, lamina: Lamina, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", cc)
+    ran = lamina(*words_of(line, bad, tmp_path))
+    assert ran.code == 1
+    assert code in ran.err
+    assert cc in ran.err
+
+
+def test_without_onnxruntime_the_extra_is_named(
+    lamina: Lamina, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    ran = lamina("run", TINY, "--engine", "float", "--input", bad / "good.npz", "-o", tmp_path / "y.npz")
+    assert ran.code == 1
+    assert "LAM-API-002" in ran.err
+    assert "lamina[ort]" in ran.err
+
+
+def test_onnxruntime_s_own_refusal_is_passed_on(lamina: Lamina, bad: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    ran = lamina("run", bad / "cut.onnx", "--engine", "float", "--input", bad / "good.npz", "-o", tmp_path / "y.npz")
+    assert ran.code == 1
+    assert "LAM-API-010" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["compile", str(DIGITS), "-o", "d"], "LAM-EMIT-001"),
+        (["run", str(DIGITS), "--input", str(HELD_OUT), "--dump-all", "--limit", "9", "-o", "y.npz"], "LAM-API-008"),
+    ],
+    ids=["compile", "run"],
+)
+def test_a_disk_that_is_full_leaves_nothing(words: list[str], code: str, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    program = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from codegen.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    assert resource.RLIMIT_FSIZE is not None
+    done = python("-c", program, *words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert code in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_internal_fault_has_an_id_and_a_traceback_only_when_asked(
+    lamina: Lamina, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import codegen.api
+
+    def broken() -> None:
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setattr(codegen.api, "targets", broken)
+    ran = lamina("targets", "--json")
+    assert ran.code == 1
+    assert ran.json["error"]["id"] == "LAM-INTERNAL-001"
+    assert "Traceback" not in ran.err
+    assert "please report" in ran.err
+    assert "Traceback" in lamina("targets", "--debug").err
+
+
+def test_exceptions_of_every_kind_are_caught_in_one_place_only() -> None:
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler):
+                kinds = ast.unparse(node.type) if node.type else "everything"
+                if kinds in ("everything", "Exception", "BaseException"):
+                    found.append(str(path.relative_to(PACKAGE)))
+    assert found == ["cli/__init__.py"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 _LONGEST_PLACE = 400
 _LONGEST_FINDING = 600
-_MOST_PROBLEMS = 100
+_MOST_PROBLEMS = 50
 
 
 def one_line(text: str, longest: int) -> str:
@@ -66,7 +66,7 @@ class ModelRejected(CompileError):
         super().__init__(f"{len(self._problems)} problem(s)", where=where)
 
     def text(self) -> str:
-        """One line per problem, in the model's order, each once; past the first hundred their number."""
+        """One line per problem, in the model's order, each once; past the first fifty their number."""
         lines = list(dict.fromkeys(p.text() for p in self._problems))
         if len(lines) > _MOST_PROBLEMS:
             lines[_MOST_PROBLEMS:] = [f"{self.code} and {len(lines) - _MOST_PROBLEMS} more problems"]

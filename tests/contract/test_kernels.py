@@ -45,7 +45,7 @@ LIBRARIES = {
 }
 PROGRAMS = {
     "gcc-asan": ("gcc", "-O0 -fsanitize=address"),
-    **({"gcc-m32": ("gcc", "-m32 -O2"), "gcc-m32-x87": ("gcc", "-std=gnu11 -m32 -mno-sse -O2")} if X86 else {}),
+    **({"gcc-m32": ("gcc", "-m32 -O1"), "gcc-m32-x87": ("gcc", "-std=gnu11 -m32 -mno-sse -O1")} if X86 else {}),
 }
 
 

@@ -225,10 +225,10 @@ def _judge(code: int, stdout: str, stderr: str) -> tuple[list[str], str]:
         return ids, f"exit code {code}: {stderr}"
     if "LAM-INTERNAL-001" in ids:
         return ids, stderr
-    if not all(i.startswith("LAM-") for i in ids) or len(stderr) > 20_000:
+    if not all(i.startswith("LAM-") for i in ids) or len(stderr) > 60_000:
         return ids, f"a message that is no refusal, or a very long one: {stderr[:2000]}"
     listed = [e["id"] for e in json.loads(stdout)["errors"]]
-    if set(listed) != set(ids):
+    if not set(ids) <= {*listed, "LAM-IMPORT-001"}:
         return ids, f"JSON lists {listed}, text {ids}"
     return listed, ""
 

@@ -189,7 +189,8 @@ def random_feeds(made: Compiled, count: int, seed: int = 5) -> list[dict[str, Ar
     types = [graph.type(i.value) for i in graph.inputs]
     names = [i.value for i in graph.inputs]
     found = [dict(zip(names, fill_pattern(seed + i, types), strict=True)) for i in range(count)]
-    for ends in ([t.dtype.low for t in types], [t.dtype.high for t in types]):
+    for sign in (-1, 1):
+        ends = [sign * 1e30 if t.dtype.is_float else t.dtype.low if sign < 0 else t.dtype.high for t in types]
         full = [np.full(t.shape, end, t.dtype.numpy) for t, end in zip(types, ends, strict=True)]
         found.append(dict(zip(names, full, strict=True)))
     return found

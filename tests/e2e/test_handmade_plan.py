@@ -55,7 +55,7 @@ def traced(plan: Plan, x: Array, folder: Path) -> dict[str, Array]:
         return tensors
 
 
-@pytest.fixture()
+@pytest.fixture
 def image() -> Array:
     return np.random.default_rng(7).integers(-128, 128, (1, ROWS, WIDTH, CHANNELS)).astype(np.int8)
 

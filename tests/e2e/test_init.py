@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from codegen.golden.interpreter import run_graph
 from codegen.host import build_library
-from tests.e2e.projects import Project, project, random_feeds
+from codegen.process import check_program
+from tests.e2e.projects import DIGITS, Project, compiled, project, random_feeds
 from tests.shared import ROOT
 
 HEADER_BYTES = 64
@@ -223,3 +225,11 @@ def test_the_arena_has_one_size_everywhere(plain: Library) -> None:
     ends = [place["offset"] + place["bytes"] for place in manifest["memory_map"]]
     assert size >= max(ends)
     assert manifest["arena_lower_bound_bytes"] <= size
+
+
+def test_the_command_prints_that_size(tmp_path: Path) -> None:
+    size = compiled("digits").program.arena_bytes
+    command = [sys.executable, "-m", "codegen", "compile", DIGITS, "-t", "host", "-o", tmp_path / "out"]
+    printed = check_program(command, cwd=ROOT, timeout_s=60).stdout.decode("utf-8")
+    assert re.search(rf"\b{size} B working memory", printed)
+    assert f"_ARENA_SIZE {size}\n" in (tmp_path / "out" / "include" / "digits_qdq.h").read_text()

@@ -1,6 +1,6 @@
 """Grows the Graph: values, nodes and unique names, with every type from the operator's own `infer`.
 
-Decides: names, and the largest tensor that is accepted.  Knows nothing of ONNX but names.
+Decides: names, and the largest tensors and the most work that are accepted.  Knows nothing of ONNX but names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.graph import Node, Value
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops import check_limits
+from codegen.ops import AveragePool2D, MaxPool2D, check_limits
+
+MAX_NODES = 4096
+MAX_TOTAL_ELEMENTS = 2**28
+MAX_STEPS = 2**36
+"""Operators, elements of all tensors, and multiplications and comparisons: the compiler runs each network a few times."""
 
 
 class Builder:
@@ -27,6 +32,8 @@ class Builder:
         self.nodes: list[Node] = []
         self._node_names = _Names()
         self._value_names = _Names()
+        self._elements = 0
+        self._steps = 0
 
     def type(self, name: str) -> TensorType:
         """Type of one value."""
@@ -50,6 +57,7 @@ class Builder:
         (kind,) = op.infer(types)
         check_size(kind)
         check_limits(op, types, where=trail[0].where if trail else "")
+        self._count(op, types, kind)
         out = self._add(Value(self._value_names.take(name), kind, source=source))
         label = trail[0].name if trail else f"{out}:{type(op).__name__.lower()}"
         sources = tuple(dict.fromkeys(n.name for n in trail))
@@ -59,6 +67,19 @@ class Builder:
     def rename_source(self, name: str, source: str) -> None:
         """Say that the value holds the numbers of another tensor of the model as well."""
         self.values[name] = replace(self.values[name], source=source)
+
+    def _count(self, op: Op, types: Sequence[TensorType], kind: TensorType) -> None:
+        """Refuse networks that would keep the compiler busy for minutes (LAM-IMPORT-004)."""
+        self._elements += kind.elements
+        self._steps += op.macs(types, (kind,))
+        if isinstance(op, AveragePool2D | MaxPool2D):
+            self._steps += kind.elements * op.h.size * op.w.size
+        if len(self.nodes) >= MAX_NODES:
+            raise ModelTooLarge(f"more than {MAX_NODES} operators")
+        if self._elements > MAX_TOTAL_ELEMENTS:
+            raise ModelTooLarge(f"the tensors up to here have more than {MAX_TOTAL_ELEMENTS} elements")
+        if self._steps > MAX_STEPS:
+            raise ModelTooLarge(f"the layers up to here take {self._steps} multiplications, at most {MAX_STEPS} are accepted")
 
     def _add(self, value: Value) -> str:
         check_size(value.type)

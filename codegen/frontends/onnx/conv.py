@@ -67,7 +67,7 @@ def conv_product(
     if shape[1] != depth * groups or outputs % groups:
         found = f"{shape[1]} channels in {groups} group(s), weights of shape {list(weights.ints.shape)}"
         raise ShapeMismatch(found, where=node.where)
-    h, w = read_windows(node, spatial, kernel)
+    h, w = read_windows(node, shape, kernel)
 
     def make(requant: Requant | None, dtype: DType, quant: Quant | None) -> Op:
         return Conv2D(h, w, groups, x.quant.zero_point, requant, dtype, quant)

@@ -37,8 +37,9 @@ def max_pool(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """MaxPool, without the second output."""
     if len(node.outputs) > 1 and node.outputs[1]:
         raise FormUnsupported("MaxPool with indices of the maxima", where=node.where)
-    spatial = spatial_sizes(node, ctx.shape(ctx.state(node, 0)))
-    h, w = _pool_windows(node, spatial, read_kernel(node, spatial))
+    shape = ctx.shape(ctx.state(node, 0))
+    spatial = spatial_sizes(node, shape)
+    h, w = _pool_windows(node, shape, read_kernel(node, spatial))
     return [_maximum(ctx, node, h, w)]
 
 
@@ -80,10 +81,10 @@ def average_pool_of(ctx: Context, node: OnnxNode, x: Real) -> Pending:
     shape = ctx.shape(x)
     spatial = spatial_sizes(node, shape)
     kernel = read_kernel(node, spatial)
-    h, w = _pool_windows(node, spatial, kernel)
+    h, w = _pool_windows(node, shape, kernel)
     if tuple(kernel) == spatial and not any((h.pad_before, h.pad_after, w.pad_before, w.pad_after)):
         return mean_of(ctx, node, x, tuple(range(2, len(shape))), True)
-    plain = read_windows(node, spatial, kernel)
+    plain = read_windows(node, shape, kernel)
     include_pad, padded = node.flag("count_include_pad"), spatial[-1]
     pads: tuple[Op, ...] = ()
     if include_pad and (h, w) != plain:
@@ -151,8 +152,9 @@ def _maximum(ctx: Context, node: OnnxNode, h: Window, w: Window) -> State:
     return move(ctx, node, state, plan)
 
 
-def _pool_windows(node: OnnxNode, spatial: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:
-    h, w = read_windows(node, spatial, kernel)
+def _pool_windows(node: OnnxNode, shape: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:
+    h, w = read_windows(node, shape, kernel)
+    spatial = shape[2:]
     for window, size in ((h, spatial[0] if len(spatial) == 2 else 1), (w, spatial[-1])):
         if max(window.pad_before, window.pad_after) >= window.extent and window.size > 0:
             pads = f"{window.pad_before} and {window.pad_after}"

@@ -24,7 +24,7 @@ from codegen.errors import (
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.ir.quant import Array
 
-MAX_ELEMENTS = 2**28
+MAX_ELEMENTS = 2**25
 MAX_RANK = 8
 _LONGEST_PATH = 1024
 

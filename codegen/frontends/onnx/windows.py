@@ -6,12 +6,14 @@ Source: onnx/docs/Operators.md, Conv and AveragePool.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.errors import AttributeBad, FormUnsupported, ModelTooLarge, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Route
+from codegen.frontends.onnx.tensors import MAX_ELEMENTS
 from codegen.ir.op import Op
 from codegen.ir.shape import Window
 from codegen.ops import Reshape, Transpose
@@ -22,8 +24,9 @@ _AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 _LIMIT = 2**20
 
 
-def read_windows(node: OnnxNode, spatial: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:
-    """The windows over rows and columns of a map with these spatial sizes."""
+def read_windows(node: OnnxNode, shape: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:
+    """The windows over rows and columns of a map [N, C, H, W] or [N, C, L]."""
+    spatial = tuple(shape[2:])
     axes = len(spatial)
     strides = node.integers("strides", (1,) * axes, count=axes, low=1)
     dilations = node.integers("dilations", (1,) * axes, count=axes, low=1)
@@ -37,6 +40,9 @@ def read_windows(node: OnnxNode, spatial: Sequence[int], kernel: Sequence[int]) 
         else _auto_padded(Window(kernel[i], strides[i], dilations[i]), spatial[i], auto_pad)
         for i in range(axes)
     ]
+    padded = [n + w.pad_before + w.pad_after for n, w in zip(spatial, windows, strict=True)]
+    if math.prod((*shape[:2], *padded)) > MAX_ELEMENTS:
+        raise ModelTooLarge(f"a map padded to {[*shape[:2], *padded]}", where=node.where)
     return (windows[0], windows[1]) if axes == 2 else (Window(1), windows[0])
 
 

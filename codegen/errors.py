@@ -654,3 +654,17 @@ class ImageUnreadable(CompileError):
 
     code = "LAM-PREPROCESS-005"
     hint = "`jpeg` holds all files joined, and picture i lies at offset[i] .. offset[i + 1]"
+
+
+class ArenaLimitUnreachable(CompileError):
+    """No plan of this network works in as little memory as was asked for."""
+
+    code = "LAM-SCHEDULE-303"
+    hint = "raise --arena-limit, stream the input with --stream-input, or lower the input's resolution"
+
+
+class StreamImpossible(CompileError):
+    """The network's input cannot be taken row by row."""
+
+    code = "LAM-SCHEDULE-304"
+    hint = "compile without --stream-input"

@@ -18,11 +18,11 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
-from codegen.lower import lower, scratch_sizes, select_kernels
+from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
 from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
-from codegen.schedule import schedule
+from codegen.schedule import Optimize, schedule
 from codegen.schedule.fits import check_fits
 from codegen.target import Target, load_target
 
@@ -38,6 +38,9 @@ class Options:
     io_type: str = "quantized"
     name: str | None = None
     vectors: int = 2
+    optimize: Optimize = "balanced"
+    arena_limit: int | None = None
+    stream_input: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +100,20 @@ def compile_graph(imported: Graph, target: Target, options: Options, model_hash:
     verify_graph(graph)
     check_target(graph, target)
     kernels = select_kernels(graph, target.isa)
-    plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=target.arena_align)
+    plan = make_plan(graph, kernels, target, options)
     return finish(imported, plan, kernels, target, options, model_hash)
+
+
+def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
+    """Order, groups and addresses; the chip's RAM is the limit where none is given."""
+    return schedule(
+        graph,
+        kernel_needs(graph, kernels),
+        arena_align=target.arena_align,
+        optimize=options.optimize,
+        arena_limit=options.arena_limit,
+        stream_input=options.stream_input,
+    )
 
 
 def finish(
@@ -113,6 +128,7 @@ def finish(
     verify_plan(plan)
     program = lower(plan, kernels)
     verify_program(program)
+    shadow = shadow_run(program)
     check_fits(plan, program.params_bytes, target)
     emit = EmitOptions(
         version=VERSION,
@@ -131,6 +147,7 @@ def finish(
         model_hash=model_hash.hex(),
         requant=choose_mode(options, target),
         weights=options.weights,
+        rows=shadow.rows,
     )
     files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
     return Compiled(imported, plan.graph, target, kernels, plan, program, manifest, files)

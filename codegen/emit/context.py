@@ -87,18 +87,31 @@ class StepView:
     rows: int
     rows_per_call: int
     uses_row: bool
+    moves: bool
+    steps: int
+    place: int
+
+    @property
+    def makers(self) -> bool:
+        """Whether any input comes row by row."""
+        return any(i.maker != -1 for i in self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Steps that run together; a pulled group keeps each step's progress in the network's struct."""
+    """Steps that run together; a pulled group keeps each step's progress in the network's struct.
 
+    `pulls` are (place of the step, steps it has made afterwards), `single` when they are just the last one's.
+    """
+
+    index: int
     steps: tuple[StepView, ...]
-
-    @property
-    def pulled(self) -> bool:
-        """Whether rows are pulled on demand rather than looped over."""
-        return len(self.steps) > 1
+    pulled: bool
+    single: bool
+    pulls: tuple[tuple[int, int], ...]
+    pull_t: str
+    pull_lines: tuple[str, ...]
+    streams: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,17 @@ class PortView:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamView:
+    """A network whose input comes row by row: where the rows go, and how many there are."""
+
+    ctype: str
+    offset: int
+    ring: int
+    rows: int
+    row_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class TableView:
     """First rows of an input for each output row, where no formula gives them."""
 
@@ -174,6 +198,7 @@ class ModelView:
     byte_order: str
     tensors: int
     counters: int
+    stream: StreamView | None
     uses_float: bool
 
 
@@ -236,7 +261,8 @@ class _Builder:
             inputs.append(self._input(item, slot, first_of_group, call.outputs[0].rows))
             slot += inputs[-1].taps
         pixels = str(call.pixels_per_call) if call.pixels_per_call else "row"
-        whole = call.rows_per_call == call.outputs[0].rows
+        alone = call.steps == 1
+        moves = call.fn.kernel.run != "accumulate"
         view = StepView(
             index=index,
             title=comment(_title(call)),
@@ -246,10 +272,13 @@ class _Builder:
             outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
             params=self._params(call.params),
             scratch="NULL" if call.scratch_offset is None else f"net->arena + {call.scratch_offset}",
-            n="0" if whole and not call.pixels_per_call else pixels,
+            n="0" if alone and not call.pixels_per_call else pixels,
             rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
-            uses_row=not whole,
+            uses_row=not alone,
+            moves=moves,
+            steps=call.steps,
+            place=index - first_of_group,
         )
         return view
 
@@ -275,12 +304,14 @@ class _Builder:
             dilation=rule.dilation,
             checked=rule.leaves(place.rows, out_rows),
             padding=self.padding.get((place.dtype, rule.fill), "NULL") if rule.fill is not None else "NULL",
-            maker=item.maker + first_of_group if item.maker >= 0 else -1,
+            maker=item.maker,
             whole=rule.whole,
         )
 
     def _position(self, rule: RowRule) -> str:
         """Row of the first tap, as a C expression of `row`."""
+        if rule.accumulate:
+            return "row"
         if rule.table is not None:
             return f"{self._table(rule.table)}[row]"
         text = "row" if rule.mul == 1 else f"row * {rule.mul}"
@@ -353,18 +384,44 @@ class EmitOptions:
     blob: bool = False
 
 
-def build_view(program: Program, options: EmitOptions) -> ModelView:
-    """The record for the templates."""
-    builder = _Builder(program, blob=options.blob)
+def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:
     groups: list[GroupView] = []
     index = 0
     for group in program.groups:
-        first = index
-        steps = []
-        for call in group.calls:
-            steps.append(builder.step(call, index, first))
-            index += 1
-        groups.append(GroupView(tuple(steps)))
+        steps = tuple(builder.step(call, index + place, index) for place, call in enumerate(group.calls))
+        index += len(steps)
+        last = len(steps) - 1
+        single = all(place == last for place, _ in group.pulls)
+        pulls = _merged(group.pulls)
+        pull_t, pull_lines = _pull_table(pulls)
+        groups.append(GroupView(len(groups), steps, group.pulled, single, pulls, pull_t, pull_lines, group.streams))
+    return tuple(groups)
+
+
+def _merged(pulls: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Pulls of one call that follow each other as one."""
+    kept = [pull for pull, after in zip(pulls, (*pulls[1:], (-1, 0)), strict=True) if pull[0] != after[0]]
+    return tuple(kept)
+
+
+def _pull_table(pulls: tuple[tuple[int, int], ...]) -> tuple[str, tuple[str, ...]]:
+    """The smallest unsigned type that holds the numbers, and the pairs spelled."""
+    largest = max(max(pull) for pull in pulls)
+    ctype = "uint8_t" if largest < 1 << 8 else "uint16_t" if largest < 1 << 16 else "int32_t"
+    return ctype, tuple(f"{{{place}, {steps}}}," for place, steps in pulls)
+
+
+def _stream_view(program: Program) -> StreamView | None:
+    if not program.streamed:
+        return None
+    place = program.inputs[0].operand
+    return StreamView(place.dtype.ctype, place.offset, place.ring, place.rows, place.row_bytes)
+
+
+def build_view(program: Program, options: EmitOptions) -> ModelView:
+    """The record for the templates."""
+    builder = _Builder(program, blob=options.blob)
+    groups = _group_views(program, builder)
     uses_float = any("float" in (f.in_t, f.out_t, *(x.ctype for x in f.fields)) for f in builder.functions.values())
     return ModelView(
         name=program.name,
@@ -379,7 +436,7 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         input_t=_common_type(program.inputs),
         output_t=_common_type(program.outputs),
         functions=tuple(builder.functions.values()),
-        groups=tuple(groups),
+        groups=groups,
         const_rows=tuple(_const_row(r, builder.padding[r.dtype, r.value]) for r in program.const_rows),
         tables=tuple(builder.tables.values()),
         params=tuple(_params_view(p, f"{program.name}_p{i}") for i, p in enumerate(program.params)),
@@ -390,6 +447,7 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         isa=options.isa,
         byte_order=options.byte_order,
         tensors=len(program.tensors),
-        counters=index if any(g.pulled for g in groups) else 0,
+        counters=max((len(g.steps) for g in groups if g.pulled), default=0),
+        stream=_stream_view(program),
         uses_float=uses_float,
     )

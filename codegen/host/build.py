@@ -59,6 +59,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     found = [f"-DLAM_HOST_NAME={name}", f"-DLAM_HOST_UPPER={name.upper()}", f'-DLAM_HOST_HEADER="{name}.h"']
     if manifest["weights_file"]:
         found.append("-DLAM_HOST_BLOB")
+    if manifest["streamed"]:
+        found.append("-DLAM_HOST_STREAM")
     if trace:
         found += [f"-D{name.upper()}_TRACE", "-DLAM_HOST_TRACE"]
     return found

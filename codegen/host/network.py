@@ -17,12 +17,16 @@ from codegen.errors import ArenaDamaged, ProjectInvalid, RunFailed
 from codegen.golden.interface import PortSpec, network_feeds
 from codegen.host.build import build_library
 from codegen.ir.quant import Array, DType
+from codegen.ir.shape import row_count
 
 _CDEF = """
 size_t lam_host_net_bytes(void);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
+void lam_host_reset(void *net);
+void *lam_host_next_row(void *net);
+int lam_host_push_row(void *net, const void *row);
 const void *lam_host_output(void *net, int32_t index);
 """
 _CDEF_TRACE = """
@@ -30,6 +34,8 @@ typedef struct lam_host_sink { uint8_t *data; uint8_t *seen; } lam_host_sink;
 void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes);
 """
 _GUARD = 256
+_NEED_MORE, _DONE = 32, 33
+"""LAM_NEED_MORE and LAM_DONE of lam_base.h."""
 _CANARY = 0xA5
 
 
@@ -91,14 +97,37 @@ class Network:
 
     def run_raw(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """One inference on network tensors (NHWC, quantized): outputs by tensor name."""
+        if self.manifest["streamed"]:
+            self.reset()
+            rows = np.ascontiguousarray(feeds[self.inputs[0].value])
+            rows = rows.reshape(row_count(rows.shape), -1)
+            done = [self.push_row(row) for row in rows][-1]
+            if not done:
+                raise RunFailed("all rows pushed, and the network wants more", where=self.manifest["name"])
+        else:
+            self._run_at_once(feeds)
+        self._check_canaries()
+        return {port.value: self._read(index, port) for index, port in enumerate(self.outputs)}
+
+    def _run_at_once(self, feeds: Mapping[str, Array]) -> None:
         for index, port in enumerate(self.inputs):
             data = np.ascontiguousarray(feeds[port.value])
             self._ffi.memmove(self._lib.lam_host_input(self._net, index), data.tobytes(), data.nbytes)
         status = self._lib.lam_host_run(self._net)
         if status != 0:
             raise RunFailed(f"run returned status {status}", where=self.manifest["name"])
-        self._check_canaries()
-        return {port.value: self._read(index, port) for index, port in enumerate(self.outputs)}
+
+    def reset(self) -> None:
+        """Start a new input (networks with a streamed input)."""
+        self._lib.lam_host_reset(self._net)
+
+    def push_row(self, row: Array) -> bool:
+        """Give the next row of a streamed input (network tensor: NHWC, quantized); True when the outputs are there."""
+        data = np.ascontiguousarray(row)
+        status = self._lib.lam_host_push_row(self._net, self._ffi.from_buffer(data))
+        if status not in (_NEED_MORE, _DONE):
+            raise RunFailed(f"push_row returned status {status}", where=self.manifest["name"])
+        return bool(status == _DONE)
 
     def _read(self, index: int, port: PortSpec) -> Array:
         size = int(np.prod(port.shape)) * port.dtype.bytes
@@ -115,7 +144,10 @@ class Network:
         return {port.name: port.to_model(raw[port.value]) for port in self.outputs}
 
     def trace(self, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Outputs as `run_raw`, and every traced tensor, whole; each row must have been reported exactly once."""
+        """Outputs as `run_raw`, and every traced tensor; each row must have been reported exactly once.
+
+        Rows that nobody needs are not made, and are zero here (`rows_made` in the manifest).
+        """
         assert self._sinks is not None, "built without trace"
         self._sinks.clear()
         outputs = self.run_raw(feeds)
@@ -165,8 +197,9 @@ class _Sinks:
     def collect(self) -> dict[str, Array]:
         found: dict[str, Array] = {}
         for tensor, data, seen in zip(self.tensors, self.data, self.seen, strict=True):
-            if (seen != 1).any():
-                row = int(np.flatnonzero(seen != 1)[0])
+            wanted = (np.arange(seen.size) < tensor["rows_made"]).astype(np.uint8)
+            if (seen != wanted).any():
+                row = int(np.flatnonzero(seen != wanted)[0])
                 raise RunFailed(f"row {row} was reported {int(seen[row])} times", where=tensor["name"])
             found[tensor["name"]] = data.copy().view(DType(tensor["dtype"]).numpy).reshape(tensor["shape"])
         return found

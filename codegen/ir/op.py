@@ -30,6 +30,9 @@ class RowRule:
     `whole`: all of them (a barrier).  Otherwise `taps` rows, tap i being row `first(r) + i * dilation`, where
     `first(r) = (r * mul) // div - pad`, or `table[r]` when a table is given.  Rows outside the input are
     padding: `fill` is the value they hold, or None when they are absent (the kernel gets a null pointer).
+
+    `accumulate`: the operator takes every input row once, in order, and has its whole output after the last one.  Its
+    kernel is called once per input row.
     """
 
     taps: int = 1
@@ -40,6 +43,7 @@ class RowRule:
     fill: int | None = None
     whole: bool = False
     table: tuple[int, ...] | None = None
+    accumulate: bool = False
 
     def first(self, row: int) -> int:
         """Row of the first tap for output row `row`; negative in the padding."""
@@ -48,11 +52,12 @@ class RowRule:
     @property
     def is_same(self) -> bool:
         """Whether output row r reads just input row r."""
-        return not self.whole and self.table is None and (self.taps, self.mul, self.div, self.pad) == (1, 1, 1, 0)
+        plain = self.table is None and not self.whole and not self.accumulate
+        return plain and (self.taps, self.mul, self.div, self.pad) == (1, 1, 1, 0)
 
     def leaves(self, in_rows: int, out_rows: int) -> bool:
         """Whether some output row reads outside the input."""
-        if self.whole:
+        if self.whole or self.accumulate:
             return False
         reach = (self.taps - 1) * self.dilation
         firsts = [self.first(r) for r in range(out_rows)]
@@ -62,7 +67,7 @@ class RowRule:
         """Input rows that output rows `y` need, clipped to the input."""
         if len(y) == 0:
             return Span(0, 0)
-        if self.whole:
+        if self.whole or self.accumulate:
             return Span(0, in_rows)
         firsts = [self.first(r) for r in range(y.start, y.stop)]
         reach = (self.taps - 1) * self.dilation + 1
@@ -71,6 +76,7 @@ class RowRule:
 
 SAME_ROW = RowRule()
 WHOLE = RowRule(whole=True)
+ACCUMULATE = RowRule(accumulate=True)
 
 
 @runtime_checkable

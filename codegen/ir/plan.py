@@ -15,6 +15,23 @@ from codegen.ir.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
+class NodeNeeds:
+    """What a node's kernel needs: how it runs, bytes of scratch, bytes of weights, multiply-accumulates.
+
+    `one_run`: alone, its whole output is one call on a run of pixels.  `keeps` means that the scratch holds its
+    contents between calls.
+    """
+
+    whole: bool
+    one_run: bool
+    keeps: bool
+    scratch_bytes: int
+    weights_bytes: int
+    macs: int
+    out_elements: int
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     """Where one tensor lives.  Offsets and sizes in bytes."""
 
@@ -34,11 +51,23 @@ class Group:
     """Nodes (indices into the graph's order) that run together, pulled from the last one.
 
     `block` is the number of output rows the last node advances per step; 0 means all at once, which lets
-    kernels that take runs of pixels see the whole tensor in one call.
+    kernels that take runs of pixels see the whole tensor in one call.  `pulls` is the order in which rows are asked
+    of the nodes whose outputs leave the group: (node, rows it has afterwards); empty means the last node, all rows.
     """
 
     nodes: tuple[int, ...]
     block: int = 0
+    pulls: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """One Pareto-optimal plan: peak live bytes, time in the cost model's units, groups, and whether it was chosen."""
+
+    peak_bytes: int
+    time: float
+    groups: int
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +75,8 @@ class Plan:
     """A schedule of `graph`: groups in order, storage per tensor, scratch per node.
 
     `views` are nodes that only rename memory (a reshape of a whole tensor) and need no code.  `lower_bound_bytes`
-    is what no placement of the same order can beat.
+    is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
+    `front` holds the plans to choose from.
     """
 
     graph: Graph
@@ -58,6 +88,8 @@ class Plan:
     arena_bytes: int
     arena_align: int
     lower_bound_bytes: int
+    streamed: str = ""
+    front: tuple[FrontPoint, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""

@@ -20,8 +20,9 @@ from codegen.ir.op import NodeView, RowRule
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape
 
-Run = Literal["row", "pixels", "whole"]
-"""What one kernel call covers: one output row, a run of pixels, or the whole output."""
+Run = Literal["row", "pixels", "whole", "accumulate"]
+"""What one kernel call covers: one output row, a run of pixels, the whole output, or one input row of a sum that has
+its output after the last (then `n` is the number of the input row, and `scratch` keeps its contents between calls)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +82,10 @@ class Params:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor in the arena: row r at `offset + (r % ring) * row_bytes`."""
+    """A tensor in the arena: row r at `offset + (r % ring) * row_bytes`.
+
+    `memory` names the tensor whose memory it is: another one when this one is a view.
+    """
 
     value: str
     offset: int
@@ -89,11 +93,15 @@ class Operand:
     ring: int
     row_bytes: int
     dtype: DType
+    memory: str
 
 
 @dataclass(frozen=True, slots=True)
 class RowInput:
-    """One input of a call: its operand, the rule, and the call of the same group that makes it (-1: none)."""
+    """One input of a call: its operand, the rule, and the call of the same group that makes it.
+
+    `maker` is -1 for a tensor that is there before the group runs, -2 for the streamed input.
+    """
 
     operand: Operand
     rule: RowRule
@@ -102,7 +110,11 @@ class RowInput:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """One layer: which kernel, on which rows.  `rows_per_call` output rows are made at a time."""
+    """One layer: which kernel, on which rows.
+
+    `steps` calls of `rows_per_call` output rows each make the output; an accumulating kernel takes one step per input
+    row, and has its output after the last.
+    """
 
     node: NodeView
     fn: KernelFn
@@ -112,13 +124,26 @@ class Call:
     scratch_offset: int | None
     rows_per_call: int
     pixels_per_call: int
+    steps: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupProgram:
-    """Calls that run together; the last one pulls.  A single call is a plain loop."""
+    """Calls that run together.
+
+    A single call is a plain loop.  Otherwise rows are pulled: `pulls` says of which call, and how many steps it has
+    made afterwards, in order.  `streams`: the network's input comes row by row; a pull that finds too few rows of it
+    stops, and goes on where it was when it is tried again.
+    """
 
     calls: tuple[Call, ...]
+    pulls: tuple[tuple[int, int], ...] = ()
+    streams: bool = False
+
+    @property
+    def pulled(self) -> bool:
+        """Whether rows are pulled on demand rather than looped over."""
+        return len(self.calls) > 1 or self.streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +198,4 @@ class Program:
     params: tuple[Params, ...]
     params_bytes: int
     tensors: tuple[TracedTensor, ...]
+    streamed: bool = False

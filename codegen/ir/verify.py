@@ -104,7 +104,7 @@ def verify_plan(plan: Plan) -> None:
     live = _Liveness.of(plan)
     for name, place in plan.storage.items():
         _verify_place(plan, name, place)
-        if live.first[name] != live.last[name]:
+        if live.first[name] != live.last[name] and name != plan.streamed:
             _hold(place.ring == place.rows, f"{name!r} outlives its group but is a ring of {place.ring} rows")
     _verify_whole_reads(plan)
     _verify_scratch(plan, live)
@@ -283,7 +283,7 @@ def _verify_call(program: Program, before: tuple[Call, ...], call: Call) -> None
     name = call.node.name
     for item in call.inputs:
         _verify_operand(program, item.operand)
-        _hold(-1 <= item.maker < len(before), f"call {name!r} is made before its input {item.operand.value!r}")
+        _hold(-2 <= item.maker < len(before), f"call {name!r} is made before its input {item.operand.value!r}")
         if item.maker >= 0:
             made = [operand.value for operand in before[item.maker].outputs]
             _hold(item.operand.value in made, f"call {name!r} names a maker that does not make {item.operand.value!r}")

@@ -44,6 +44,7 @@ def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
         params=tuple(work.pool.placed),
         params_bytes=work.pool.bytes,
         tensors=_traced(plan),
+        streamed=bool(plan.streamed),
     )
 
 
@@ -65,15 +66,23 @@ class _Lowering:
     def graph(self) -> Graph:
         return self.plan.graph
 
+    @property
+    def makers(self) -> dict[str, int]:
+        """The view that makes each renamed tensor."""
+        return {self.graph.nodes[i].outputs[0]: i for i in self.plan.views}
+
     def group(self, group: Group) -> GroupProgram:
         """The group's calls; a tensor made earlier in the group names its maker."""
-        makers: dict[str, int] = {}
+        streams = bool(self.plan.streamed) and group is self.plan.groups[0]
+        makers: dict[str, int] = {self.plan.streamed: -2} if streams else {}
         calls: list[Call] = []
         for index in group.nodes:
             node = self.graph.nodes[index]
             calls.append(self.call(index, node, group, makers))
             makers.update({name: len(calls) - 1 for name in node.outputs})
-        return GroupProgram(tuple(calls))
+        place = {index: k for k, index in enumerate(group.nodes)}
+        pulls = tuple((place[node], upto) for node, upto in group.pulls)
+        return GroupProgram(tuple(calls), pulls or ((len(calls) - 1, calls[-1].steps),), streams)
 
     def call(self, index: int, node: Node, group: Group, makers: Mapping[str, int]) -> Call:
         """One layer."""
@@ -97,6 +106,7 @@ class _Lowering:
             scratch_offset=self.plan.scratch.get(index),
             rows_per_call=rows,
             pixels_per_call=rows * row_pixels(view.outs[0].shape) if kernel.run == "pixels" else 0,
+            steps=inputs[0].operand.rows if kernel.run == "accumulate" else -(-outputs[0].rows // rows),
         )
 
     def rule(self, view: NodeView, kernel: Kernel, index: int) -> RowRule:
@@ -107,7 +117,12 @@ class _Lowering:
         """The tensor in the arena."""
         place = self.plan.storage[name]
         dtype = self.graph.type(name).dtype
-        return Operand(name, place.offset, place.rows, place.ring, place.row_bytes, dtype)
+        return Operand(name, place.offset, place.rows, place.ring, place.row_bytes, dtype, self.memory(name))
+
+    def memory(self, name: str) -> str:
+        """The tensor whose memory this one uses."""
+        maker = self.makers.get(name)
+        return self.memory(self.graph.nodes[maker].inputs[0]) if maker is not None else name
 
     def function(self, kernel: Kernel, view: NodeView, params: Params | None) -> KernelFn:
         """The function for this content, made once."""
@@ -156,7 +171,7 @@ class _Lowering:
 def _rows_per_call(kernel: Kernel, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, single: bool) -> int:
     """Output rows that one call makes: all when memory is one run on both sides, else one."""
     rows = outputs[0].rows
-    if kernel.run == "whole":
+    if kernel.run in ("whole", "accumulate"):
         return rows
     in_one_run = all(i.rule.is_same and i.operand.ring == i.operand.rows == rows for i in inputs)
     in_one_run = in_one_run and outputs[0].ring == rows

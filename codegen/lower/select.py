@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codegen.errors import CompileError, ModelRejected, NoKernel
-from codegen.ir.graph import Graph
+from codegen.ir.graph import Graph, Node
 from codegen.ir.op import NodeView
+from codegen.ir.plan import NodeNeeds
 from codegen.ir.program import Kernel
 from codegen.lower.kernels import KERNELS
+from codegen.ops import Reshape
 
 
 def select_kernels(graph: Graph, isa: str) -> dict[int, Kernel]:
-    """Kernel by node index; raises with every node that has none."""
+    """Kernel by node index, views left out; raises with every node that has none."""
     chosen: dict[int, Kernel] = {}
     problems: list[CompileError] = []
     for index, node in enumerate(graph.nodes):
+        if is_view(graph, node):
+            continue
         view = graph.view(node)
         kernel = find_kernel(view, isa)
         if kernel is None:
@@ -32,9 +36,27 @@ def find_kernel(view: NodeView, isa: str) -> Kernel | None:
     return next((k for k in KERNELS if k.accepts(view, isa)), None)
 
 
-def scratch_sizes(graph: Graph, kernels: Mapping[int, Kernel]) -> dict[int, int]:
-    """Bytes of scratch by node index."""
-    return {i: k.scratch(graph.view(graph.nodes[i])) for i, k in kernels.items()}
+def is_view(graph: Graph, node: Node) -> bool:
+    """Whether the node only renames the memory of a computed tensor, and needs no code."""
+    return isinstance(node.op, Reshape) and not graph.values[node.inputs[0]].is_const
+
+
+def kernel_needs(graph: Graph, kernels: Mapping[int, Kernel]) -> dict[int, NodeNeeds]:
+    """What the scheduler must know of each node's kernel, by node index; views have no entry."""
+    return {i: _needs(graph.view(graph.nodes[i]), kernel) for i, kernel in kernels.items()}
+
+
+def _needs(view: NodeView, kernel: Kernel) -> NodeNeeds:
+    rules = [view.op.rows(i, view.ins, view.outs) for i in view.dynamic]
+    return NodeNeeds(
+        whole=kernel.run == "whole",
+        one_run=kernel.run == "pixels" and all(rule.is_same for rule in rules),
+        keeps=kernel.run == "accumulate",
+        scratch_bytes=kernel.scratch(view),
+        weights_bytes=sum(c.nbytes for c in view.consts if c is not None),
+        macs=view.op.macs(view.ins, view.outs),
+        out_elements=view.outs[0].elements,
+    )
 
 
 def _no_kernel(view: NodeView) -> NoKernel:

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import WHOLE, Limit, RowRule
+from codegen.ir.op import ACCUMULATE, Limit, RowRule
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.answers import Types, never_in_place, no_macs, window_rows
@@ -117,8 +117,8 @@ class GlobalAveragePool:
         return (mean(how, acc, h * w),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
-        """All rows."""
-        return WHOLE
+        """All rows, one after another."""
+        return ACCUMULATE
 
     macs = no_macs
     in_place = never_in_place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from codegen.ir.graph import Graph
@@ -12,9 +14,20 @@ from codegen.target import Target
 
 
 def build_manifest(
-    plan: Plan, program: Program, target: Target, *, version: str, model_hash: str, requant: str, weights: str
+    plan: Plan,
+    program: Program,
+    target: Target,
+    *,
+    version: str,
+    model_hash: str,
+    requant: str,
+    weights: str,
+    rows: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The manifest's dictionary, in its order of keys; the same for the same input."""
+    """The manifest's dictionary, in its order of keys; the same for the same input.
+
+    `rows` has the rows that are made of each tensor; rows that nobody needs are not.
+    """
     graph = plan.graph
     return {
         "tool": "lamina",
@@ -38,6 +51,8 @@ def build_manifest(
         "macs": total_macs(graph),
         "recomputed_macs": 0,
         "groups": len(plan.groups),
+        "streamed": bool(plan.streamed),
+        "front": [asdict(point) for point in plan.front],
         "inputs": [_port(p) for p in program.inputs],
         "outputs": [_port(p) for p in program.outputs],
         "layers": [record.as_dict() for record in layer_records(plan, program)],
@@ -51,6 +66,7 @@ def build_manifest(
                 "shape": t.shape,
                 "dtype": t.dtype.value,
                 "row_bytes": t.row_bytes,
+                "rows_made": rows[t.value],
             }
             for t in program.tensors
         ],

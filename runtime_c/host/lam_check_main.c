@@ -6,6 +6,7 @@
  *
  *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DKWS_TRACE -DLAM_CHECK_TENSORS=17
  *     [-DLAM_HOST_BLOB]        the weights are lam_check_weights
+ *     [-DLAM_HOST_STREAM]      the input is pushed row by row
  *     [-DLAM_CHECK_DUMP=3]     also prints all bytes of tensor 3
  *
  * and a file that defines the samples (templates/check_data.c.j2):
@@ -86,17 +87,40 @@ void NET(_trace)(const NET(_t) *net, int32_t tensor, int32_t row, int32_t col, c
 #endif
 }
 
-static int run_sample(NET(_t) *net, const uint8_t **data)
+#ifdef LAM_HOST_STREAM
+/* Pushes every row of one input; 0 when the network had all it needs. */
+static int run_input(NET(_t) *net, const uint8_t **data)
+{
+    lam_status status = LAM_NEED_MORE;
+    NET(_reset)(net);
+    for (int32_t row = 0; row < BIG(_INPUT0_ROWS); row++) {
+        void *place = NET(_next_row)(net);
+        if (place != NULL) {
+            memcpy(place, *data, BIG(_INPUT0_ROW_BYTES));
+            status = NET(_push_row)(net, place);
+        }
+        *data += BIG(_INPUT0_ROW_BYTES);
+    }
+    return status == LAM_DONE ? 0 : 1;
+}
+#else
+static int run_input(NET(_t) *net, const uint8_t **data)
 {
     for (int32_t i = 0; i < lam_check_inputs; i++) {
         memcpy(NET(_input)(net, i), *data, lam_check_input_bytes[i]);
         *data += lam_check_input_bytes[i];
     }
+    return NET(_run)(net) == LAM_OK ? 0 : 1;
+}
+#endif
+
+static int run_sample(NET(_t) *net, const uint8_t **data)
+{
     memset(crcs, 0, sizeof(crcs));
 #ifdef LAM_CHECK_DUMP
     print_text("d ");
 #endif
-    if (NET(_run)(net) != LAM_OK) {
+    if (run_input(net, data) != 0) {
         return 1;
     }
 #ifdef LAM_CHECK_DUMP

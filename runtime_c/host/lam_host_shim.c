@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DKWS_TRACE -DLAM_HOST_TRACE]
  */
 #include LAM_HOST_HEADER
 
@@ -16,6 +16,9 @@ size_t lam_host_net_bytes(void);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
+void lam_host_reset(void *net);
+void *lam_host_next_row(void *net);
+int lam_host_push_row(void *net, const void *row);
 const void *lam_host_output(void *net, int32_t index);
 
 size_t lam_host_net_bytes(void)
@@ -39,6 +42,35 @@ int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *
     return (int)NET(_init)((NET(_t) *)net, &memory);
 }
 
+#ifdef LAM_HOST_STREAM
+void *lam_host_input(void *net, int32_t index)
+{
+    LAM_UNUSED(net);
+    LAM_UNUSED(index);
+    return NULL;
+}
+
+int lam_host_run(void *net)
+{
+    LAM_UNUSED(net);
+    return (int)LAM_ERROR_NOT_READY;
+}
+
+void lam_host_reset(void *net)
+{
+    NET(_reset)((NET(_t) *)net);
+}
+
+void *lam_host_next_row(void *net)
+{
+    return NET(_next_row)((NET(_t) *)net);
+}
+
+int lam_host_push_row(void *net, const void *row)
+{
+    return (int)NET(_push_row)((NET(_t) *)net, row);
+}
+#else
 void *lam_host_input(void *net, int32_t index)
 {
     return NET(_input)((NET(_t) *)net, index);
@@ -48,6 +80,25 @@ int lam_host_run(void *net)
 {
     return (int)NET(_run)((NET(_t) *)net);
 }
+
+void lam_host_reset(void *net)
+{
+    LAM_UNUSED(net);
+}
+
+void *lam_host_next_row(void *net)
+{
+    LAM_UNUSED(net);
+    return NULL;
+}
+
+int lam_host_push_row(void *net, const void *row)
+{
+    LAM_UNUSED(net);
+    LAM_UNUSED(row);
+    return (int)LAM_ERROR_NOT_READY;
+}
+#endif
 
 const void *lam_host_output(void *net, int32_t index)
 {

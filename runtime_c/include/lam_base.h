@@ -60,7 +60,9 @@ typedef enum lam_status {
     LAM_ERROR_WEIGHTS_MODEL = 20,      /* packed from another model */
     LAM_ERROR_WEIGHTS_SIZE = 21,       /* truncated, or its section table does not add up */
     LAM_ERROR_WEIGHTS_CRC = 22,        /* damaged */
-    LAM_ERROR_WEIGHTS_ALIGN = 23       /* not placed at a 16-byte boundary */
+    LAM_ERROR_WEIGHTS_ALIGN = 23,      /* not placed at a 16-byte boundary */
+    LAM_NEED_MORE = 32, /* no error: a streamed input wants another row */
+    LAM_DONE = 33       /* no error: a streamed input is complete, the outputs are there */
 } lam_status;
 
 /* LAM_UNUSED(x): x is not read here, and that is meant. */

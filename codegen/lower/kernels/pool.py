@@ -92,7 +92,8 @@ class GlobalContext:
     """Literals of one global mean."""
 
     mode: str
-    pixels: int
+    rows: int
+    columns: int
     channels: int
 
 
@@ -156,7 +157,7 @@ def _global_context(node: NodeView) -> GlobalContext:
     op = node.op
     assert isinstance(op, GlobalAveragePool)
     _, h, w, c = node.ins[0].shape
-    return GlobalContext(mean_mode(_how(op), pool=True), h * w, c)
+    return GlobalContext(mean_mode(_how(op), pool=True), h, w, c)
 
 
 def _mean_params(node: NodeView) -> tuple[Field, ...]:
@@ -190,5 +191,5 @@ def _sums_bytes(node: NodeView) -> int:
 MAX = Kernel("max_pool", "max_pool.c.j2", "row", _accepts_max, _max_context)
 MEAN = Kernel("average_pool", "average_pool.c.j2", "row", _accepts_mean, _mean_context, _mean_params)
 GLOBAL_MEAN = Kernel(
-    "global_average", "global_average.c.j2", "whole", _accepts_global, _global_context, _mean_params, _sums_bytes
+    "global_average", "global_average.c.j2", "accumulate", _accepts_global, _global_context, _mean_params, _sums_bytes
 )

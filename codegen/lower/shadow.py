@@ -1,0 +1,179 @@
+"""The shadow run: a finished Program interpreted on integers only, to prove its memory plan.
+
+Every byte of the arena carries the tag (tensor, byte of the tensor) of what was last written there.  Each kernel call
+checks that all rows it reads, as the row rules say, still carry their tags, also after its own scratch and output
+have been written (unless the operator declares that it runs in place).  It runs in `compile` itself, so that an
+unsound program is never emitted.  The order of rows is that of templates/model.c.j2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codegen.ir.op import RowRule
+from codegen.ir.program import Call, GroupProgram, Operand, Program
+from codegen.ir.quant import Array
+from codegen.ir.verify import IrError
+
+_GARBAGE = -1
+_SHIFT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowReport:
+    """What the run saw: rows made of each tensor (rows that nobody needs are not made), bytes that were ever touched."""
+
+    rows: Mapping[str, int]
+    touched_bytes: int
+
+
+def shadow_run(program: Program) -> ShadowReport:
+    """Run the program on tags.
+
+    Raises:
+        IrError: a call reads bytes that do not hold what it needs, or a row is missing at the end.
+    """
+    run = _Shadow(program)
+    for port in program.inputs:
+        if not program.streamed:
+            run.write_all(port.operand)
+    for group in program.groups:
+        run.group(group)
+    for port in program.outputs:
+        for row in range(port.operand.rows):
+            run.check(port.operand, row, "the network's output")
+    return ShadowReport(run.rows, int(run.touched.sum()))
+
+
+@dataclass(slots=True)
+class _Shadow:
+    program: Program
+    tags: Array = field(init=False)
+    touched: Array = field(init=False)
+    memories: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    rows_in: int = 0
+
+    def __post_init__(self) -> None:
+        self.tags = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
+        self.touched = np.zeros(self.program.arena_bytes, np.bool_)
+
+    def group(self, group: GroupProgram) -> None:
+        """All rows of a group, in the order of the generated code."""
+        if not group.pulled:
+            (call,) = group.calls
+            for step in range(call.steps):
+                self.step(call, step)
+            return
+        done = [0] * len(group.calls)
+        for target, upto in group.pulls:
+            while done[target] < upto:
+                k = self._walk(group, target, done)
+                self.step(group.calls[k], done[k])
+                done[k] += 1
+
+    def _walk(self, group: GroupProgram, target: int, done: list[int]) -> int:
+        """The call whose next row can be made, on the way from the target to its makers; input rows arrive as asked."""
+        k = target
+        while True:
+            lacking = -1
+            for item in group.calls[k].inputs:
+                if item.maker == -1:
+                    continue
+                last = _last(item.rule, done[k], item.operand.rows)
+                while item.maker == -2 and self.rows_in < last:
+                    self.write(item.operand, self.rows_in)
+                    self.rows_in += 1
+                if item.maker >= 0 and done[item.maker] < last:
+                    lacking = item.maker
+                    break
+            if lacking < 0:
+                return k
+            k = lacking
+
+    def step(self, call: Call, step: int) -> None:
+        """One kernel call: scratch, reads, writes, reads again."""
+        for row in range(step * call.rows_per_call, (step + 1) * call.rows_per_call):
+            if call.fn.kernel.run in ("whole", "accumulate"):
+                row = step
+            self._row(call, row)
+            if call.fn.kernel.run in ("whole", "accumulate"):
+                return
+
+    def _row(self, call: Call, row: int) -> None:
+        kind = call.fn.kernel.run
+        self._scratch(call, row)
+        self._check_reads(call, row, before=True)
+        for out in call.outputs:
+            if kind == "whole" or (kind == "accumulate" and row == call.steps - 1):
+                self.write_all(out)
+                self.rows[out.value] = out.rows
+            elif kind != "accumulate":
+                self.write(out, row)
+                self.rows[out.value] = row + 1
+        self._check_reads(call, row, before=False)
+
+    def _check_reads(self, call: Call, row: int, *, before: bool) -> None:
+        node = call.node
+        for item, index in zip(call.inputs, node.dynamic, strict=True):
+            if not before and node.op.in_place(index, node.ins, node.outs):
+                continue
+            for at in _rows_read(item.rule, row, item.operand.rows):
+                self.check(item.operand, at, f"{node.name} at row {row}")
+
+    def _scratch(self, call: Call, row: int) -> None:
+        size = call.fn.kernel.scratch(call.node)
+        if not size:
+            return
+        if call.scratch_offset is None:
+            raise IrError(f"{call.node.name}: no scratch was planned")
+        place = slice(call.scratch_offset, call.scratch_offset + size)
+        if call.fn.kernel.run == "accumulate" and row > 0:
+            if (self.tags[place] != self._memory(f"\0scratch {call.node.name}")).any():
+                raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
+            return
+        self.tags[place] = self._memory(f"\0scratch {call.node.name}")
+        self.touched[place] = True
+
+    def write_all(self, operand: Operand) -> None:
+        """Every row of a tensor."""
+        for row in range(operand.rows):
+            self.write(operand, row)
+
+    def write(self, operand: Operand, row: int) -> None:
+        """One row: its bytes carry their tags now."""
+        place, tags = self._row_bytes(operand, row)
+        self.tags[place] = tags
+        self.touched[place] = True
+
+    def check(self, operand: Operand, row: int, reader: str) -> None:
+        """One row must be there, whole."""
+        place, tags = self._row_bytes(operand, row)
+        if not np.array_equal(self.tags[place], tags):
+            raise IrError(f"{reader} reads row {row} of {operand.value}, which was overwritten or never made")
+
+    def _row_bytes(self, operand: Operand, row: int) -> tuple[slice, Array]:
+        start = operand.offset + (row % operand.ring) * operand.row_bytes
+        first = self._memory(operand.memory) + row * operand.row_bytes
+        return slice(start, start + operand.row_bytes), np.arange(first, first + operand.row_bytes, dtype=np.int64)
+
+    def _memory(self, name: str) -> int:
+        return self.memories.setdefault(name, len(self.memories) + 1) << _SHIFT
+
+
+def _last(rule: RowRule, row: int, in_rows: int) -> int:
+    """Rows of the input that must exist before output row `row`."""
+    first = row if rule.accumulate else rule.first(row)
+    return min(first + (rule.taps - 1) * rule.dilation + 1, in_rows)
+
+
+def _rows_read(rule: RowRule, row: int, in_rows: int) -> list[int]:
+    """The input rows that output row `row` reads, padding left out."""
+    if rule.whole:
+        return list(range(in_rows))
+    first = row if rule.accumulate else rule.first(row)
+    taps = (first + tap * rule.dilation for tap in range(rule.taps))
+    return [at for at in taps if 0 <= at < in_rows]

@@ -1,0 +1,217 @@
+"""Which neighbours of the order run together: a prefix dynamic program over groups, with the whole memory/time front.
+
+A candidate group is an interval of the order.  Its memory is that of everything alive while it runs: tensors that
+pass by, its outside inputs and outputs whole, its inner tensors as rings, scratch; a dying input and an output share
+bytes down to the row.  Labels of a prefix are the Pareto-optimal pairs (peak memory, time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from codegen.ir.graph import Graph
+from codegen.ir.plan import NodeNeeds
+from codegen.schedule.cost import alone, grouped
+from codegen.schedule.demand import Flow, Process, Rows
+
+LONGEST = 64
+"""Nodes in one group at most."""
+LABELS = 48
+"""Labels kept per prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One interval [start, stop) of the order as a group: its flow, memory while it runs (bytes) and time."""
+
+    start: int
+    stop: int
+    flow: Flow
+    shared: tuple[tuple[str, str, int], ...]
+    memory: int
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One way to run a prefix of the order."""
+
+    peak: int
+    time: float
+    last: Candidate | None
+    before: Label | None
+
+    def groups(self) -> tuple[Candidate, ...]:
+        """The groups in order."""
+        found: list[Candidate] = []
+        label: Label | None = self
+        while label is not None and label.last is not None:
+            found.append(label.last)
+            label = label.before
+        return tuple(reversed(found))
+
+
+class Grouping:
+    """The candidates and the front of one order of a graph.
+
+    Args:
+        graph: the network, its nodes in the order to run.
+        needs: by node index; a node without an entry is a view.
+        roots: the value that owns each value's memory (views share).
+        streamed: the input whose rows come one by one, or "".
+    """
+
+    def __init__(self, graph: Graph, needs: Mapping[int, NodeNeeds], roots: Mapping[str, str], streamed: str) -> None:
+        """Collect lifetimes; the dynamic program runs on demand."""
+        self.graph = graph
+        self.needs = needs
+        self.roots = roots
+        self.streamed = streamed
+        self.rows = Rows(graph, frozenset(i for i in range(len(graph.nodes)) if i not in needs or needs[i].whole))
+        self.born = {roots[face.value]: -1 for face in graph.inputs}
+        self.last: dict[str, int] = {}
+        for step, node in enumerate(graph.nodes):
+            for name in node.outputs:
+                self.born.setdefault(roots[name], step)
+            for name in (*node.inputs, *node.outputs):
+                if name in roots:
+                    self.last[roots[name]] = step
+        for name in graph.output_values:
+            self.last[roots[name]] = len(graph.nodes)
+        self.size = {root: max(graph.type(v).bytes for v, r in roots.items() if r == root) for root in self.born}
+        self._memo: dict[tuple[object, ...], Flow] = {}
+
+    @cached_property
+    def front(self) -> tuple[Label, ...]:
+        """Pareto-optimal ways to run the whole network, least memory first."""
+        labels: list[tuple[Label, ...]] = [(Label(0, 0.0, None, None),)]
+        arriving: list[list[Label]] = [[] for _ in range(len(self.graph.nodes) + 1)]
+        for start in range(len(self.graph.nodes)):
+            for candidate in self._candidates(start):
+                arriving[candidate.stop] += [
+                    Label(max(b.peak, candidate.memory), b.time + candidate.time, candidate, b) for b in labels[start]
+                ]
+            labels.append(_pareto(arriving[start + 1]))
+        return labels[-1]
+
+    def _candidates(self, start: int) -> Iterator[Candidate]:
+        """Groups that begin at `start`, shortest first."""
+        if start not in self.needs:
+            yield Candidate(start, start + 1, Flow({}, {}, ()), (), 0, 0.0)
+            return
+        first = self.rows.nodes[start]
+        if not self._must_stream(start, start + 1):
+            yield self._candidate(start, start + 1)
+        if first.barrier or first.accumulates:
+            return
+        for stop in range(start + 2, min(start + LONGEST, len(self.graph.nodes)) + 1):
+            newest = stop - 1
+            if newest not in self.needs or self.rows.nodes[newest].barrier:
+                return
+            if self._connected(start, stop) and not self._must_stream(start, stop):
+                yield self._candidate(start, stop)
+            if self.rows.nodes[newest].accumulates:
+                return
+
+    def _must_stream(self, start: int, stop: int) -> bool:
+        """Whether this group would leave a reader of the streamed input outside the first group."""
+        return bool(self.streamed) and start == 0 and self.last.get(self.roots[self.streamed], -1) >= stop
+
+    def _connected(self, start: int, stop: int) -> bool:
+        """Whether the members hang together by tensors made or read inside."""
+        group: dict[str, int] = {}
+        parent = list(range(stop - start))
+
+        def find(k: int) -> int:
+            while parent[k] != k:
+                k = parent[k]
+            return k
+
+        for k in range(stop - start):
+            node = self.graph.nodes[start + k]
+            for name in (*node.inputs, *node.outputs):
+                if name in self.roots:
+                    other = group.setdefault(self.roots[name], k)
+                    parent[find(k)] = find(other)
+        return len({find(k) for k in range(stop - start)}) == 1
+
+    def _candidate(self, start: int, stop: int) -> Candidate:
+        members = range(start, stop)
+        inner, outputs = self._inside(start, stop)
+        targets = [i for i in members if any(self.roots[o] in outputs for o in self.graph.nodes[i].outputs)]
+        if not targets:
+            targets = [stop - 1]
+        dying = self._dying(start, stop)
+        streamed = self.streamed if start == 0 else ""
+        flow = self._flow(members, targets, streamed, frozenset(dying) - {streamed})
+        shared, saved = self._share(flow, outputs)
+        memory = self._passing(start, stop, outputs) - saved
+        memory += sum(flow.rings.get(v, 0) * self.rows.row_bytes[v] for v in (*inner, streamed) if v)
+        memory += self._scratch(members)
+        return Candidate(start, stop, flow, shared, memory, self._time(members))
+
+    def _flow(self, members: range, targets: Sequence[int], streamed: str, dying: frozenset[str]) -> Flow:
+        if len(members) == 1 and not streamed and not dying:
+            (node,) = (self.rows.nodes[i] for i in members)
+            return Flow({}, {}, ((node.index, node.steps),))
+        return Process(self.rows, members, targets, streamed, dying).run()
+
+    def _inside(self, start: int, stop: int) -> tuple[list[str], set[str]]:
+        """Tensors that live inside only, and the memory of those that live on."""
+        made = [o for i in range(start, stop) for o in self.graph.nodes[i].outputs]
+        outputs = {self.roots[o] for o in made if self.last[self.roots[o]] >= stop}
+        return [o for o in made if self.roots[o] not in outputs], outputs
+
+    def _dying(self, start: int, stop: int) -> list[str]:
+        """Outside tensors that the group is the last to read."""
+        read = dict.fromkeys(n for i in range(start, stop) for n in self.graph.nodes[i].inputs if n in self.roots)
+        return [n for n in read if self.born[self.roots[n]] < start and self.last[self.roots[n]] < stop]
+
+    def _passing(self, start: int, stop: int, outputs: set[str]) -> int:
+        """Bytes of whole tensors alive while the group runs: passing by, read, and left behind."""
+        streamed = self.roots[self.streamed] if self.streamed and start == 0 else ""
+        alive = [r for r, b in self.born.items() if b < start and self.last.get(r, -1) >= start and r != streamed]
+        return sum(self.size[r] for r in alive) + sum(self.size[r] for r in outputs)
+
+    def _share(self, flow: Flow, outputs: set[str]) -> tuple[tuple[tuple[str, str, int], ...], int]:
+        """Pairs (input, output, distance) that share memory, each tensor in one pair at most, and the bytes saved."""
+        options: list[tuple[int, str, str, int]] = []
+        for (value, out), gap in flow.gaps.items():
+            if self.roots[out] in outputs:
+                inside, outside = self.size[self.roots[value]], self.size[self.roots[out]]
+                gap = -(-gap // 4) * 4
+                saved = inside + outside - max(gap + inside, outside)
+                if saved > 0 and self.roots[value] != self.roots[out]:
+                    options.append((saved, value, out, gap))
+        chosen: list[tuple[str, str, int]] = []
+        total = 0
+        for saved, value, out, gap in sorted(options, key=lambda o: (-o[0], o[1], o[2])):
+            used = {self.roots[n] for pair in chosen for n in pair[:2]}
+            if not used & {self.roots[value], self.roots[out]}:
+                chosen.append((value, out, gap))
+                total += saved
+        return tuple(chosen), total
+
+    def _scratch(self, members: range) -> int:
+        once = [self.needs[i].scratch_bytes for i in members if not self.needs[i].keeps]
+        return max(once, default=0) + sum(self.needs[i].scratch_bytes for i in members if self.needs[i].keeps)
+
+    def _time(self, members: range) -> float:
+        if len(members) == 1:
+            return alone(self.needs[members[0]], self.rows.nodes[members[0]].steps)
+        steps = ((self.needs[i], self.rows.nodes[i].steps, members[-1] - i + 1) for i in members)
+        return sum(grouped(needs, count, depth) for needs, count, depth in steps)
+
+
+def _pareto(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """The labels that no other one beats in both, least memory first; thinned evenly beyond LABELS."""
+    best: list[Label] = []
+    for label in sorted(labels, key=lambda x: (x.peak, x.time)):
+        if not best or label.time < best[-1].time:
+            best.append(label)
+    if len(best) <= LABELS:
+        return tuple(best)
+    picked = {round(i * (len(best) - 1) / (LABELS - 1)) for i in range(LABELS)}
+    return tuple(best[i] for i in sorted(picked))

@@ -1,0 +1,109 @@
+"""Labels to Plans: addresses for every tensor, ring and scratch, and the choice of one point of the front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codegen.ir.graph import Graph
+from codegen.ir.plan import FrontPoint, Group, Plan, Storage
+from codegen.schedule.arena import Block, Packing, pack
+from codegen.schedule.groups import Candidate, Grouping, Label
+
+TENSOR_ALIGN = 4
+SCRATCH_ALIGN = 8
+BALANCED = 1.15
+"""`balanced` takes the fastest plan within this many times the smallest arena."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One label with its real addresses."""
+
+    label: Label
+    groups: tuple[Candidate, ...]
+    packing: Packing
+
+
+def place(grouping: Grouping, label: Label) -> Placed:
+    """Pack all memory of one label: each group is one step of time."""
+    groups = label.groups()
+    blocks, shares = _blocks(grouping, groups)
+    return Placed(label, groups, pack(blocks, shares, _align(blocks)))
+
+
+def _align(blocks: Sequence[Block]) -> int:
+    return SCRATCH_ALIGN if any(b.name.startswith("\0") for b in blocks) else TENSOR_ALIGN
+
+
+def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block], dict[tuple[str, str], int]]:
+    graph, roots = grouping.graph, grouping.roots
+    at = {i: g for g, c in enumerate(groups) for i in range(c.start, c.stop)}
+    shares: dict[tuple[str, str], int] = {}
+    blocks: list[Block] = []
+    rings = {roots[v]: n for c in groups for v, n in c.flow.rings.items()}
+    for root, born in grouping.born.items():
+        last = grouping.last.get(root, born)
+        stop = len(groups) if last >= len(graph.nodes) else at.get(max(last, 0), 0)
+        size = rings[root] * grouping.rows.row_bytes[root] if root in rings else grouping.size[root]
+        blocks.append(Block(root, size, -1 if born < 0 else at[born], stop))
+    for g, candidate in enumerate(groups):
+        shares |= {(roots[out], roots[value]): gap for value, out, gap in candidate.shared}
+        blocks += _scratch_blocks(grouping, candidate, g)
+    return blocks, shares
+
+
+def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list[Block]:
+    members = [i for i in range(candidate.start, candidate.stop) if i in grouping.needs]
+    once = max((grouping.needs[i].scratch_bytes for i in members if not grouping.needs[i].keeps), default=0)
+    found = [Block(f"\0once{step}", once, step, step)] if once else []
+    kept = [i for i in members if grouping.needs[i].keeps and grouping.needs[i].scratch_bytes]
+    return found + [Block(f"\0kept{i}", grouping.needs[i].scratch_bytes, step, step) for i in kept]
+
+
+def to_plan(grouping: Grouping, placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
+    """The Plan of a placed label."""
+    offsets = placed.packing.offsets
+    groups = [c for c in placed.groups if c.start in grouping.needs]
+    scratch: dict[int, int] = {}
+    for step, candidate in enumerate(placed.groups):
+        for i in range(candidate.start, candidate.stop):
+            if i in grouping.needs and grouping.needs[i].scratch_bytes:
+                scratch[i] = offsets[f"\0kept{i}" if grouping.needs[i].keeps else f"\0once{step}"]
+    return Plan(
+        graph=grouping.graph,
+        groups=tuple(_group(c) for c in groups),
+        storage=_storage(grouping, placed.groups, offsets),
+        scratch=scratch,
+        scratch_bytes={i: grouping.needs[i].scratch_bytes for i in scratch},
+        views=frozenset(i for i in range(len(grouping.graph.nodes)) if i not in grouping.needs),
+        arena_bytes=placed.packing.bytes,
+        arena_align=arena_align,
+        lower_bound_bytes=placed.packing.bound,
+        streamed=grouping.streamed,
+        front=tuple(front),
+    )
+
+
+def _group(candidate: Candidate) -> Group:
+    members = tuple(range(candidate.start, candidate.stop))
+    alone = len(members) == 1
+    return Group(members, 0 if alone else 1, candidate.flow.pulls)
+
+
+def _storage(grouping: Grouping, groups: Sequence[Candidate], offsets: Mapping[str, int]) -> dict[str, Storage]:
+    rings = {v: n for c in groups for v, n in c.flow.rings.items()}
+    found: dict[str, Storage] = {}
+    for name, root in grouping.roots.items():
+        rows = grouping.rows.height[name]
+        found[name] = Storage(offsets[root], rows, rings.get(name, rows), grouping.rows.row_bytes[name])
+    return found
+
+
+def view_roots(graph: Graph, views: frozenset[int]) -> dict[str, str]:
+    """The value that owns each computed value's memory."""
+    roots = {v.name: v.name for v in graph.values.values() if not v.is_const}
+    for i in sorted(views):
+        node = graph.nodes[i]
+        roots[node.outputs[0]] = roots[node.inputs[0]]
+    return roots

@@ -18,7 +18,7 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
-from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
+from codegen.lower import ShadowReport, kernel_needs, lower, select_kernels, shadow_run
 from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
@@ -53,6 +53,7 @@ class Compiled:
     kernels: Mapping[int, Kernel]
     plan: Plan
     program: Program
+    shadow: ShadowReport
     manifest: Mapping[str, object]
     files: Mapping[str, bytes]
 
@@ -150,7 +151,7 @@ def finish(
         rows=shadow.rows,
     )
     files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
-    return Compiled(imported, plan.graph, target, kernels, plan, program, manifest, files)
+    return Compiled(imported, plan.graph, target, kernels, plan, program, shadow, manifest, files)
 
 
 def compile_file(model: Path, options: Options) -> Compiled:

@@ -16,6 +16,7 @@ from codegen import fixedpoint
 from codegen.errors import FeedNotFinite, FeedShapeWrong, FeedTypeWrong, FeedUnknown
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Array, DType, Quant
+from codegen.ir.shape import row_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,10 @@ class PortSpec:
         )
 
     def to_network(self, array: Array) -> Array:
-        """One sample in the model's shape and type, as the network takes it; LAM-GOLDEN-002 to -004 when it does not fit."""
+        """One sample in the model's shape and type, as the network takes it; LAM-GOLDEN-002 to -004 otherwise."""
         if array.shape != self.model_shape:
-            raise FeedShapeWrong(f"has shape {list(array.shape)}, the model has {list(self.model_shape)}", where=self.name)
+            wanted = list(self.model_shape)
+            raise FeedShapeWrong(f"has shape {list(array.shape)}, the model has {wanted}", where=self.name)
         if str(array.dtype) != self.model_dtype:
             raise FeedTypeWrong(f"is {array.dtype}, the model has {self.model_dtype}", where=self.name)
         if self.model_dtype == "float32" and not self.dtype.is_float:
@@ -90,3 +92,9 @@ def network_feeds(ports: Sequence[PortSpec], sample: Mapping[str, Array]) -> dic
     if missing:
         raise FeedUnknown(f"no array for this input; there are {', '.join(sample) or 'none'}", where=missing[0])
     return {p.value: p.to_network(sample[p.name]) for p in ports}
+
+
+def made_rows(array: Array, made: int) -> Array:
+    """The tensor as it is traced: itself, or [rows, elements] of its first rows when not all of them are made."""
+    rows = row_count(array.shape)
+    return array if made == rows else np.ascontiguousarray(array.reshape(rows, -1)[:made])

@@ -14,7 +14,7 @@ import cffi
 import numpy as np
 
 from codegen.errors import ArenaDamaged, ProjectInvalid, RunFailed
-from codegen.golden.interface import PortSpec, network_feeds
+from codegen.golden.interface import PortSpec, made_rows, network_feeds
 from codegen.host.build import build_library
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import row_count
@@ -146,7 +146,7 @@ class Network:
     def trace(self, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
         """Outputs as `run_raw`, and every traced tensor; each row must have been reported exactly once.
 
-        Rows that nobody needs are not made, and are zero here (`rows_made` in the manifest).
+        Rows that nobody needs are not made: such a tensor comes as [rows made, elements].
         """
         assert self._sinks is not None, "built without trace"
         self._sinks.clear()
@@ -201,7 +201,8 @@ class _Sinks:
             if (seen != wanted).any():
                 row = int(np.flatnonzero(seen != wanted)[0])
                 raise RunFailed(f"row {row} was reported {int(seen[row])} times", where=tensor["name"])
-            found[tensor["name"]] = data.copy().view(DType(tensor["dtype"]).numpy).reshape(tensor["shape"])
+            whole = data.copy().view(DType(tensor["dtype"]).numpy).reshape(tensor["shape"])
+            found[tensor["name"]] = made_rows(whole, tensor["rows_made"])
         return found
 
 

@@ -24,7 +24,7 @@ _SHIFT = 40
 
 @dataclass(frozen=True, slots=True)
 class ShadowReport:
-    """What the run saw: rows made of each tensor (rows that nobody needs are not made), bytes that were ever touched."""
+    """What the run saw: rows made of each tensor (those that nobody needs are not), and bytes that were ever touched."""
 
     rows: Mapping[str, int]
     touched_bytes: int

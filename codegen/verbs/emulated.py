@@ -81,6 +81,8 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], *, dump: int 
         f"{name.upper()}_TRACE": None,
         "LAM_CHECK_TENSORS": str(len(compiled.program.tensors)),
     }
+    if compiled.program.streamed:
+        defines["LAM_HOST_STREAM"] = None
     if dump is not None:
         defines["LAM_CHECK_DUMP"] = str(dump)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:

@@ -22,7 +22,7 @@ from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
-from codegen.lower import lower, scratch_sizes, select_kernels
+from codegen.lower import kernel_needs, lower, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Options, check_target, choose_mode, read_model
 from codegen.report.layers import describe_rows
@@ -95,7 +95,7 @@ def _plan(imported: Graph, chip: Target) -> _Planned:
         kernels = select_kernels(graph, chip.isa)
     except ModelRejected as error:
         return _Planned(graph, kernels, None, None, (*problems, *error.problems()))
-    plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=chip.arena_align)
+    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=chip.arena_align)
     program = lower(plan, kernels)
     return _Planned(graph, kernels, plan, program, (*problems, *_misfits(plan, program, chip)))
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from codegen.emit import write_project
 from codegen.golden.compare import Difference, first_difference
-from codegen.golden.interface import graph_ports, network_feeds
+from codegen.golden.interface import graph_ports, made_rows, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.pipeline import Compiled, Options, compile_file
+from codegen.schedule import Optimize
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.samples import Sample, given_samples, random_samples, read_npz
 
@@ -55,6 +56,9 @@ def verify(
     target: str = "host",
     requant: str | None = None,
     weights: str = "c",
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None,
     samples: int = 3,
     seed: int = 0,
@@ -72,6 +76,9 @@ def verify(
         target: where the C runs: a target without a board means the host.
         requant: requantization mode; the target's default when None.
         weights: `c` or `blob`.
+        optimize: which plan, as in `compile_model`.
+        arena_limit: bytes the arena may have.
+        stream_input: push the input row by row.
         inputs: an .npz file, arrays by input name, or samples; random over the input's range when None.
         samples: how many at most.
         seed: of the random inputs.
@@ -79,7 +86,15 @@ def verify(
         flags: its optimisation flags.
         progress: called with the number of samples done.
     """
-    compiled = compile_file(Path(model), Options(target=target, requant=requant, weights=weights))
+    options = Options(
+        target=target,
+        requant=requant,
+        weights=weights,
+        optimize=optimize,
+        arena_limit=arena_limit,
+        stream_input=stream_input,
+    )
+    compiled = compile_file(Path(model), options)
     chosen = _samples(compiled.imported, inputs, samples, seed)
     expected = (_expected(compiled, sample) for sample in chosen)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
@@ -125,9 +140,10 @@ def _expected(compiled: Compiled, sample: Sample) -> Expected:
     for tensor in compiled.program.tensors:
         own = by_source.get(tensor.source)
         if own is None:
-            tensors[tensor.value] = final[tensor.value]
-        else:
-            tensors[tensor.value] = own if tensor.perm is None else np.ascontiguousarray(own.transpose(tensor.perm))
+            own = final[tensor.value]
+        elif tensor.perm is not None:
+            own = np.ascontiguousarray(own.transpose(tensor.perm))
+        tensors[tensor.value] = made_rows(own, compiled.shadow.rows[tensor.value])
     return Expected(feeds, tensors)
 
 

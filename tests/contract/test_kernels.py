@@ -22,8 +22,9 @@ from codegen.host import WARNINGS, Network
 from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.op import NodeView
 from codegen.ir.quant import MODES, Array, DType, TensorType
-from codegen.lower import lower, scratch_sizes, select_kernels
+from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
 from codegen.lower.kernels import KERNELS
+from codegen.lower.select import find_kernel
 from codegen.lower.select import find_kernel
 from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
 from codegen.process import check_program, run_program
@@ -97,7 +98,7 @@ def project(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make_project(graph: Graph, folder: Path) -> Path:
     """A project whose self-test has two vectors of golden."""
     kernels = select_kernels(graph, "c99")
-    plan = schedule(graph, scratch_sizes(graph, kernels), arena_align=8)
+    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, optimize="speed")
     program = lower(plan, kernels)
     types = [graph.type(i.value) for i in graph.inputs]
     vectors = []
@@ -105,7 +106,8 @@ def make_project(graph: Graph, folder: Path) -> Path:
         known = run_graph(graph, {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)})
         vectors.append(Vector(seed, selftest_crc([known[o.value] for o in graph.outputs])))
     manifest = build_manifest(
-        plan, program, load_target("host"), version="0", model_hash="", requant="single", weights="c"
+        plan, program, load_target("host"), version="0", model_hash="", requant="single", weights="c",
+        rows=shadow_run(program).rows,
     )
     options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, "c99", "little")
     write_project(folder / "project", project_files(program, options, vectors, manifest))
@@ -140,8 +142,8 @@ def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
 
 
 def test_every_kernel_has_a_case(graph: Graph) -> None:
-    used = {k.name for k in select_kernels(graph, "c99").values()}
-    assert used == {k.name for k in KERNELS}
+    found = [find_kernel(graph.view(node), "c99") for node in graph.nodes]
+    assert {k.name for k in found if k} == {k.name for k in KERNELS}
 
 
 def differences(graph: Graph, project: Path, compiler: str, flags: str) -> list[str]:

@@ -34,7 +34,7 @@ def row_sets(case: Case, index: int) -> Iterator[tuple[Span, set[int], RowRule]]
     n_in, n_out = row_count(case.types[index].shape), row_count(outs[0].shape)
     for row in range(n_out):
         first = rule.first(row) if not rule.whole else 0
-        taps = range(n_in) if rule.whole else [first + i * rule.dilation for i in range(rule.taps)]
+        taps = range(n_in) if rule.whole or rule.accumulate else [first + i * rule.dilation for i in range(rule.taps)]
         yield Span(row, row + 1), {r for r in taps if 0 <= r < n_in}, rule
     for span in (Span(0, n_out), Span(n_out // 3, n_out - n_out // 4)):
         needed = rule.in_span(span, n_in)

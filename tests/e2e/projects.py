@@ -14,6 +14,7 @@ import pytest
 
 from codegen.emit import array_lines, fill_pattern, render, write_project
 from codegen.errors import ToolFailed
+from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import run_graph
 from codegen.host import WARNINGS
 from codegen.ir.graph import Graph
@@ -202,7 +203,8 @@ def expected_lines(made: Compiled, feeds: Sequence[Mapping[str, Array]]) -> str:
     lines: list[str] = []
     for sample in feeds:
         values = run_graph(made.graph, sample)
-        traced = [("t", t.index, values[t.value]) for t in made.program.tensors]
+        rows = made.shadow.rows
+        traced = [("t", t.index, made_rows(values[t.value], rows[t.value])) for t in made.program.tensors]
         outputs = [("o", i, values[p.operand.value]) for i, p in enumerate(made.program.outputs)]
         for letter, index, array in (*traced, *outputs):
             data = array.astype(array.dtype.newbyteorder(order)).tobytes()

@@ -11,6 +11,7 @@ from codegen.ir.program import Call, Field, GroupProgram, Kernel, KernelFn, Oper
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
 from codegen.ops import Clamp, Reshape
+from codegen.lower import kernel_needs, select_kernels
 from codegen.schedule import schedule
 from tests.graphs import Sketch, apart, conv_chain, residual
 
@@ -102,7 +103,7 @@ def test_plans_with_bytes_of_their_own_pass() -> None:
 
 def test_plans_of_the_scheduler_pass() -> None:
     for graph in (conv_chain(), residual(), clamps()):
-        verify_plan(schedule(graph, {0: 40}, arena_align=16))
+        verify_plan(schedule(graph, kernel_needs(graph, select_kernels(graph, "c99")), arena_align=16))
 
 
 def plan() -> Plan:
@@ -211,7 +212,7 @@ def program() -> Program:
     """Two clamps, one function, parameters of 6 bytes."""
     graph = clamps(2)
     storage = apart(graph).storage
-    operands = {n: Operand(n, p.offset, p.rows, p.ring, p.row_bytes, DType.S8) for n, p in storage.items()}
+    operands = {n: Operand(n, p.offset, p.rows, p.ring, p.row_bytes, DType.S8, n) for n, p in storage.items()}
     kernel = Kernel("clamp", "clamp.c.j2", "pixels", lambda node, isa: True, lambda node: None)
     fn = KernelFn("k0_clamp", kernel, None, DType.S8, DType.S8, 1, {}, {})
     fields = (Field("b", np.zeros(1, np.int32)), Field("w", np.zeros(2, np.int8)))
@@ -219,7 +220,7 @@ def program() -> Program:
 
     def call(node: Node, maker: int) -> Call:
         ins = (RowInput(operands[node.inputs[0]], RowRule(), maker),)
-        return Call(graph.view(node), fn, ins, (operands[node.outputs[0]],), params, None, 1, 4)
+        return Call(graph.view(node), fn, ins, (operands[node.outputs[0]],), params, None, 1, 4, operands[node.outputs[0]].rows)
 
     def port(face: Interface) -> Port:
         shape = graph.type(face.value).shape

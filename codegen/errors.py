@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-
 _LONGEST_PLACE = 400
 _LONGEST_FINDING = 600
 _MOST_PROBLEMS = 50
 
 
 def one_line(text: str, longest: int) -> str:
-    """Text from a model or a file for a terminal: what cannot be printed is escaped, the middle of a long one left out."""
+    """Text from a model for a terminal: what cannot be printed is escaped, the middle of a long one left out."""
     shown = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
     half = longest // 2
     return shown if len(shown) <= longest else f"{shown[:half]} ... {shown[-half:]}"
@@ -284,7 +283,7 @@ class AttributeBad(CompileError):
 
 
 class ShapeMismatch(CompileError):
-    """Ranks or sizes of an operator's tensors do not fit each other."""
+    """Ranks, sizes or element types of an operator's tensors do not fit each other."""
 
     code = "LAM-IMPORT-014"
     hint = "the exported graph contradicts itself: export it again"
@@ -484,6 +483,13 @@ class ArenaDamaged(CompileError):
     hint = "this is a fault of the compiler: please report it with the model"
 
 
+class NotStreamed(CompileError):
+    """A row was pushed into a network that takes its input as a whole."""
+
+    code = "LAM-HOST-004"
+    hint = "compile it with --stream-input (stream_input=True), or call run"
+
+
 class RequantUnsupported(CompileError):
     """The target does not offer the requantization mode that was asked for."""
 
@@ -614,6 +620,13 @@ class SeveralOutputs(CompileError):
     hint = "give a mapping of the model's input names to arrays; the answer is a mapping too"
 
 
+class PictureNotWritable(CompileError):
+    """A picture cannot be written; nothing is left behind."""
+
+    code = "LAM-API-013"
+    hint = "check the path, permissions and free space"
+
+
 class CountBad(CompileError):
     """A number of samples is not a whole number above zero."""
 
@@ -668,3 +681,10 @@ class StreamImpossible(CompileError):
 
     code = "LAM-SCHEDULE-304"
     hint = "compile without --stream-input"
+
+
+class LocalMemoryTooSmall(CompileError):
+    """A layer does not fit the target's local memory, even one row and a few output channels at a time."""
+
+    code = "LAM-SCHEDULE-305"
+    hint = "choose a target with more local memory, or lower the input's width"

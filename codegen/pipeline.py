@@ -10,20 +10,39 @@ from pathlib import Path
 import numpy as np
 
 from codegen.emit import EmitOptions, Vector, fill_pattern, network_name, project_files, selftest_crc
-from codegen.errors import CompileError, ModelRejected, OperatorNotOnTarget, RequantUnsupported, TypeNotOnTarget
+from codegen.errors import (
+    ArenaLimitUnreachable,
+    CompileError,
+    LocalMemoryTooSmall,
+    ModelRejected,
+    OperatorNotOnTarget,
+    RequantUnsupported,
+    TypeNotOnTarget,
+)
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
+from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
-from codegen.lower import ShadowReport, kernel_needs, lower, select_kernels, shadow_run
+from codegen.lower import (
+    ShadowReport,
+    kernel_needs,
+    lower,
+    lower_local,
+    params_needs,
+    select_kernels,
+    shadow_local,
+    shadow_run,
+)
 from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
-from codegen.schedule import Optimize, schedule
+from codegen.schedule import Optimize, order_nodes, schedule
 from codegen.schedule.fits import check_fits
+from codegen.schedule.local import schedule_local
 from codegen.target import Target, load_target
 
 
@@ -100,21 +119,75 @@ def compile_graph(imported: Graph, target: Target, options: Options, model_hash:
     graph = optimize(imported)
     verify_graph(graph)
     check_target(graph, target)
-    kernels = select_kernels(graph, target.isa)
-    plan = make_plan(graph, kernels, target, options)
+    plan, kernels = plan_in_best_order(graph, target, options)
     return finish(imported, plan, kernels, target, options, model_hash)
 
 
+def plan_in_best_order(graph: Graph, target: Target, options: Options) -> tuple[Plan, dict[int, Kernel]]:
+    """Kernels and plan; the model's own order of operators and the best one found compete."""
+    kernels = select_kernels(graph, target.isa)
+    other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
+    if other is graph:
+        return make_plan(graph, kernels, target, options), kernels
+    found: list[tuple[Plan, dict[int, Kernel]]] = []
+    refusals: list[ArenaLimitUnreachable | LocalMemoryTooSmall] = []
+    for order in (graph, other):
+        kernels = select_kernels(order, target.isa)
+        try:
+            found.append((make_plan(order, kernels, target, options), kernels))
+        except (ArenaLimitUnreachable, LocalMemoryTooSmall) as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[-1]
+    return min(found, key=lambda f: _cost(f[0]))
+
+
+def _cost(plan: Plan) -> int:
+    """What the better of two orders has less of: bytes of the arena, or, with local memory, cycles."""
+    return plan.local.estimate.cycles if plan.local else plan.arena_bytes
+
+
 def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
-    """Order, groups and addresses; the chip's RAM is the limit where none is given."""
-    return schedule(
-        graph,
-        kernel_needs(graph, kernels),
-        arena_align=target.arena_align,
-        optimize=options.optimize,
-        arena_limit=options.arena_limit,
-        stream_input=options.stream_input,
-    )
+    """Order, groups and addresses; where no limit is given and the chip's RAM would be exceeded, that is the limit."""
+    needs = kernel_needs(graph, kernels)
+    if target.dma is not None:
+        return schedule_local(
+            graph,
+            needs,
+            params_needs(graph, kernels),
+            Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle),
+            local_bytes=target.lmem_bytes,
+            arena_align=target.arena_align,
+        )
+
+    def plan(how: Optimize, limit: int | None) -> Plan:
+        return schedule(
+            graph,
+            needs,
+            arena_align=target.arena_align,
+            optimize=how,
+            arena_limit=limit,
+            stream_input=options.stream_input,
+        )
+
+    first = plan(options.optimize, options.arena_limit)
+    ram = target.ram_bytes
+    if options.arena_limit is not None or ram is None or first.arena_bytes <= ram:
+        return first
+    try:
+        return plan(options.optimize, ram)
+    except ArenaLimitUnreachable:
+        return plan("memory", None)
+
+
+def lower_plan(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
+    """The plan's calls: on rows of the arena, or of local memory where the chip has one."""
+    return lower_local(plan, kernels) if plan.local else lower(plan, kernels)
+
+
+def prove(program: Program) -> ShadowReport:
+    """The shadow run; raises IrError, which is a fault of the compiler, for a program that is not sound."""
+    return shadow_local(program) if program.local else shadow_run(program)
 
 
 def finish(
@@ -127,14 +200,14 @@ def finish(
 ) -> Compiled:
     """Plan to files; a plan made by hand goes the same way."""
     verify_plan(plan)
-    program = lower(plan, kernels)
+    program = lower_plan(plan, kernels)
     verify_program(program)
-    shadow = shadow_run(program)
+    shadow = prove(program)
     check_fits(plan, program.params_bytes, target)
     emit = EmitOptions(
         version=VERSION,
         abi=ABI,
-        options=f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}",
+        options=_said(options, target),
         model_hash=model_hash,
         isa=target.isa,
         byte_order=target.byte_order,
@@ -148,10 +221,18 @@ def finish(
         model_hash=model_hash.hex(),
         requant=choose_mode(options, target),
         weights=options.weights,
-        rows=shadow.rows,
+        planning={"optimize": options.optimize, "arena_limit": options.arena_limit},
+        shadow=shadow,
     )
     files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
     return Compiled(imported, plan.graph, target, kernels, plan, program, shadow, manifest, files)
+
+
+def _said(options: Options, target: Target) -> str:
+    """The options, for the header of each generated file."""
+    said = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
+    limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
+    return f"{said}, optimize {options.optimize}{limit}{', streamed input' if options.stream_input else ''}"
 
 
 def compile_file(model: Path, options: Options) -> Compiled:

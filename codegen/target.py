@@ -32,12 +32,16 @@ RuleValue = bool | int | str | tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the number stands."""
+    """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the number stands.
+
+    `banks` are parts of equal size; what moves and what computes had better not meet in one.
+    """
 
     name: str
     kind: str
     bytes: int | None
     source: str
+    banks: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,20 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
+class Dma:
+    """How a chip with local memory moves and computes, for the model of time; `source` says where the numbers stand.
+
+    `cores` compute at one time, each on a slice of its own.
+    """
+
+    bytes_per_cycle: int
+    latency_cycles: int
+    macs_per_cycle: int
+    cores: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first."""
 
@@ -88,6 +106,7 @@ class Target:
     memories: tuple[Memory, ...]
     toolchain: Toolchain | None
     board: Board | None
+    dma: Dma | None
     unsupported: tuple[str, ...]
     rules: Mapping[str, Mapping[str, RuleValue]] = field(hash=False)
 
@@ -100,6 +119,12 @@ class Target:
         """Bytes an arena may have; None when there is no limit."""
         ram = self.memory("ram")
         return ram.bytes if ram else 0
+
+    @property
+    def lmem_bytes(self) -> int:
+        """Bytes of local memory that kernels work in; 0 when they work in the arena."""
+        lmem = self.memory("lmem")
+        return (lmem.bytes or 1 << 31) if lmem else 0
 
     @property
     def flash_bytes(self) -> int | None:
@@ -161,11 +186,14 @@ def _target(table: _Table) -> Target:
         memories=_memories(table),
         toolchain=_toolchain(table.table("toolchain", Toolchain)),
         board=_board(table.table("board", Board)),
+        dma=_dma(table.table("dma", Dma)),
         unsupported=table.texts("unsupported", default=()),
         rules=rules.rules() if (rules := table.table("rules", None)) else {},
     )
     if target.board and not target.toolchain:
         raise TargetKeyMissing("a [board] needs a [toolchain] that builds for it", where=table.at("toolchain"))
+    if (target.dma is None) != (target.memory("lmem") is None):
+        raise TargetKeyMissing("a memory of kind 'lmem' and a [dma] that fills it come together", where=table.at("dma"))
     return target
 
 
@@ -178,6 +206,7 @@ def _memories(table: _Table) -> tuple[Memory, ...]:
             kind=entry.text("kind", MEMORY_KINDS),
             bytes=entry.number("bytes") if limited else None,
             source=entry.text("source") if limited else entry.text("source", default="no limit"),
+            banks=entry.number("banks", default=1),
         )
         if memory.name in (m.name for m in memories):
             raise entry.bad("name", f"{memory.name!r} is used twice")
@@ -214,6 +243,18 @@ def _board(table: _Table | None) -> Board | None:
         console=table.text("console", CONSOLES),
         ram_bytes=table.number("ram_bytes"),
         debian_packages=table.texts("debian_packages", default=()),
+    )
+
+
+def _dma(table: _Table | None) -> Dma | None:
+    if table is None:
+        return None
+    return Dma(
+        bytes_per_cycle=table.number("bytes_per_cycle"),
+        latency_cycles=table.number("latency_cycles"),
+        macs_per_cycle=table.number("macs_per_cycle"),
+        cores=table.number("cores", default=1),
+        source=table.text("source"),
     )
 
 

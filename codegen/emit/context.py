@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from codegen.emit.blob import BLOB_HEADER_BYTES
+from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
 from codegen.ir.op import RowRule
 from codegen.ir.program import Call, ConstRow, KernelFn, Params, Port, Program, RowInput
@@ -61,7 +62,7 @@ class InputView:
 
 @dataclass(frozen=True, slots=True)
 class OutputView:
-    """Where one output of a call goes, and how it is traced."""
+    """Where one output of a call goes, and how it is traced; `tensor` is -1 where only a part of it is made."""
 
     tensor: int
     ctype: str
@@ -200,6 +201,8 @@ class ModelView:
     counters: int
     stream: StreamView | None
     uses_float: bool
+    work: str
+    local: LocalView | None
 
 
 def array_lines(values: Array) -> tuple[str, ...]:
@@ -242,6 +245,7 @@ class _Builder:
         self.program = program
         self.blob = blob
         self.name = program.name
+        self.work = "lmem" if program.local else "arena"
         self.functions = {id(fn): self._function(fn) for fn in program.functions}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
         self.params = {id(p): i for i, p in enumerate(program.params)}
@@ -270,8 +274,8 @@ class _Builder:
             inputs=tuple(inputs),
             pointers=max(slot, 1),
             outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
-            params=self._params(call.params),
-            scratch="NULL" if call.scratch_offset is None else f"net->arena + {call.scratch_offset}",
+            params=self.source(call.params) if call.params_offset < 0 else f"net->lmem + {call.params_offset}",
+            scratch="NULL" if call.scratch_offset is None else f"net->{self.work} + {call.scratch_offset}",
             n="0" if alone and not call.pixels_per_call else pixels,
             rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
@@ -282,7 +286,8 @@ class _Builder:
         )
         return view
 
-    def _params(self, params: Params | None) -> str:
+    def source(self, params: Params | None) -> str:
+        """Where parameters are stored."""
         if params is None:
             return "NULL"
         if self.blob:
@@ -291,6 +296,8 @@ class _Builder:
 
     def _input(self, item: RowInput, slot: int, first_of_group: int, out_rows: int) -> InputView:
         rule, place = item.rule, item.operand
+        checked = rule.leaves(place.rows, out_rows)
+        fixed = rule.taps == place.ring == 1 and not checked and item.maker == -1
         return InputView(
             slot=slot,
             taps=1 if rule.whole else rule.taps,
@@ -300,13 +307,19 @@ class _Builder:
             rows=place.rows,
             wraps=place.ring < place.rows,
             ring=place.ring,
-            position="0" if rule.whole else self._position(rule),
+            position="0" if rule.whole or fixed else self._position(rule),
             dilation=rule.dilation,
-            checked=rule.leaves(place.rows, out_rows),
-            padding=self.padding.get((place.dtype, rule.fill), "NULL") if rule.fill is not None else "NULL",
+            checked=checked,
+            padding=self._padding(item),
             maker=item.maker,
             whole=rule.whole,
         )
+
+    def _padding(self, item: RowInput) -> str:
+        if item.padding_offset >= 0:
+            return f"net->lmem + {item.padding_offset}"
+        fill = item.rule.fill
+        return "NULL" if fill is None else self.padding.get((item.operand.dtype, fill), "NULL")
 
     def _position(self, rule: RowRule) -> str:
         """Row of the first tap, as a C expression of `row`."""
@@ -326,7 +339,8 @@ class _Builder:
     def _output(self, call: Call, index: int) -> OutputView:
         out = call.outputs[index]
         wraps = out.ring < out.rows
-        return OutputView(self.tensors[out.value], out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
+        tensor = -1 if call.partial else self.tensors[out.value]
+        return OutputView(tensor, out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
 
 
 
@@ -385,6 +399,9 @@ class EmitOptions:
 
 
 def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:
+    if program.local:
+        calls = enumerate(program.local.calls)
+        return (GroupView(0, tuple(builder.step(c, i, 0) for i, c in calls), False, False, (), "", (), False),)
     groups: list[GroupView] = []
     index = 0
     for group in program.groups:
@@ -450,4 +467,13 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         counters=max((len(g.steps) for g in groups if g.pulled), default=0),
         stream=_stream_view(program),
         uses_float=uses_float,
+        work=builder.work,
+        local=_local_view(program, builder),
     )
+
+
+def _local_view(program: Program, builder: _Builder) -> LocalView | None:
+    if program.local is None:
+        return None
+    sources = tuple(builder.source(load.params) for load in program.local.params)
+    return local_view(program.local, sources, builder.tensors)

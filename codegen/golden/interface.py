@@ -98,3 +98,8 @@ def made_rows(array: Array, made: int) -> Array:
     """The tensor as it is traced: itself, or [rows, elements] of its first rows when not all of them are made."""
     rows = row_count(array.shape)
     return array if made == rows else np.ascontiguousarray(array.reshape(rows, -1)[:made])
+
+
+def in_model_layout(array: Array, perm: tuple[int, ...] | list[int] | None) -> Array:
+    """A tensor stored transposed, as the model has it."""
+    return array if perm is None else np.ascontiguousarray(array.transpose(np.argsort(perm)))

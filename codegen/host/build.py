@@ -46,6 +46,8 @@ def build_library(
     shim = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
     library = out / f"lib{name}.so"
     sources = [*sorted((project / "src").glob("*.c")), shim]
+    if manifest.get("lmem_bytes"):
+        sources.append(shim.with_name("lam_dma_deferred.c"))
     includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
     defines = shim_defines(manifest, trace=trace)
     argv = [cc, *WARNINGS, *flags, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
@@ -59,6 +61,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     found = [f"-DLAM_HOST_NAME={name}", f"-DLAM_HOST_UPPER={name.upper()}", f'-DLAM_HOST_HEADER="{name}.h"']
     if manifest["weights_file"]:
         found.append("-DLAM_HOST_BLOB")
+    if manifest.get("lmem_bytes"):
+        found.append("-DLAM_HOST_LMEM")
     if manifest["streamed"]:
         found.append("-DLAM_HOST_STREAM")
     if trace:

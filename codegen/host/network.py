@@ -8,19 +8,29 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 import cffi
 import numpy as np
 
-from codegen.errors import ArenaDamaged, ProjectInvalid, RunFailed
-from codegen.golden.interface import PortSpec, made_rows, network_feeds
+from codegen.errors import (
+    ArenaDamaged,
+    FeedShapeWrong,
+    FeedTypeWrong,
+    NotStreamed,
+    ProjectInvalid,
+    RunFailed,
+    SeveralOutputs,
+)
+from codegen.golden.interface import PortSpec, in_model_layout, network_feeds
 from codegen.host.build import build_library
-from codegen.ir.quant import Array, DType
+from codegen.host.sinks import Sinks
+from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
 
 _CDEF = """
 size_t lam_host_net_bytes(void);
+void lam_host_local(uint8_t *lmem, size_t lmem_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
@@ -44,7 +54,7 @@ class Network:
 
     Args:
         project: folder of a generated project.
-        trace: collect every tensor's rows (`trace` method).
+        trace: collect every tensor's rows from the start (`trace` builds again without it).
         compiler: C compiler; $CC or cc when None.
         flags: its optimisation flags.
     """
@@ -58,9 +68,12 @@ class Network:
         flags: Sequence[str] = ("-O2",),
     ) -> None:
         """Build, load and initialise."""
+        self.project = project
         self.manifest = read_manifest(project)
         self.inputs = tuple(PortSpec.read(r) for r in self.manifest["inputs"])
         self.outputs = tuple(PortSpec.read(r) for r in self.manifest["outputs"])
+        self._compiler, self._flags = compiler, flags
+        self._tracer: Network | None = None
         self._ffi = cffi.FFI()
         self._ffi.cdef(_CDEF + (_CDEF_TRACE if trace else ""))
         self._folder = tempfile.TemporaryDirectory(prefix="lamina-")
@@ -72,8 +85,9 @@ class Network:
             undo.callback(self._ffi.dlclose, self._lib)
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             self._arena, self._guarded = _odd_aligned(self.manifest["arena_bytes"], self.manifest["arena_align"])
+            self._local = _odd_aligned(self.manifest["lmem_bytes"] or 0, self.manifest["lmem_align"] or 1)
             self._weights = self._load_weights(project)
-            self._sinks = _Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
+            self._sinks = Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
             self._init()
             undo.pop_all()
 
@@ -91,59 +105,112 @@ class Network:
         weights = ffi.NULL if self._weights is None else ffi.from_buffer("uint8_t[]", self._weights)
         size = 0 if self._weights is None else self._weights.size
         arena = ffi.from_buffer("uint8_t[]", self._arena)
+        lmem = self._local[0]
+        self._lib.lam_host_local(ffi.from_buffer("uint8_t[]", lmem), lmem.size)
         status = self._lib.lam_host_init(self._net, arena, self._arena.size, weights, size)
         if status != 0:
             raise RunFailed(f"init returned status {status}", where=self.manifest["name"])
 
+    @overload
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]: ...
+
+    @overload
+    def run(self, sample: Array) -> Array: ...
+
+    def run(self, sample: Mapping[str, Array] | Array) -> dict[str, Array] | Array:
+        """One inference in the model's own layout and type.
+
+        Args:
+            sample: arrays by the model's input names, or one array for the only input.
+
+        Returns:
+            Outputs by the model's names; for one array the only output itself.
+
+        Raises:
+            SeveralOutputs: LAM-API-011, one array was given and there are several inputs or outputs.
+            CompileError: LAM-GOLDEN-001 to -004, an array does not fit its input.
+        """
+        self.run_raw(self._feeds(sample))
+        if isinstance(sample, Mapping):
+            return self.read()
+        if len(self.outputs) != 1:
+            names = ", ".join(port.name for port in self.outputs)
+            raise SeveralOutputs(f"{len(self.outputs)} outputs: {names}", where=self.manifest["name"])
+        return self.read()[self.outputs[0].name]
+
+    def trace(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
+        """One inference and every tensor that it computes, by the model's name where it has one, and the outputs.
+
+        Tensors are as the network holds them (quantized), in the model's layout where the model has them.  A network
+        built without `trace` is built once more.
+        """
+        if self._sinks is None:
+            if self._tracer is None:
+                self._tracer = Network(self.project, trace=True, compiler=self._compiler, flags=self._flags)
+            return self._tracer.trace(sample)
+        outputs, tensors = self.trace_raw(self._feeds(sample))
+        found: dict[str, Array] = {}
+        for record in self.manifest["tensors"]:
+            tensor = in_model_layout(tensors[record["name"]], record["perm"])
+            found.setdefault(record["source"] or record["name"], tensor)
+        return found | {port.name: port.to_model(outputs[port.value]) for port in self.outputs}
+
+    def rows(self, sample: Mapping[str, Array] | Array) -> list[Array]:
+        """The rows of one input, in the model's own layout and type, as `push_row` takes them."""
+        feed = self._feeds(sample)[self.inputs[0].value]
+        return list(np.ascontiguousarray(feed).reshape(row_count(feed.shape), -1))
+
+    def reset(self) -> None:
+        """Start a new input; what was pushed is forgotten.  Without a streamed input every run starts anew anyway."""
+        self._lib.lam_host_reset(self._net)
+
+    def push_row(self, row: Array) -> bool:
+        """Give the next row of a streamed input, as the C takes it: NHWC, quantized, any shape of its size.
+
+        True when the outputs are there (`read`); further rows are then ignored until `reset`.
+
+        Raises:
+            NotStreamed: LAM-HOST-004, the network takes its input as a whole.
+            CompileError: LAM-GOLDEN-002 or -003, the row has the wrong size or type.
+        """
+        port = self.inputs[0]
+        if not self.manifest["streamed"]:
+            raise NotStreamed("its input is not streamed", where=self.manifest["name"])
+        if row.dtype != port.dtype.numpy:
+            raise FeedTypeWrong(f"a row is {row.dtype}, the network takes {port.dtype.value}", where=port.name)
+        elements = int(np.prod(port.shape)) // row_count(port.shape)
+        if row.size != elements:
+            raise FeedShapeWrong(f"a row has {row.size} elements, the network takes {elements}", where=port.name)
+        return self._pushed(self._ffi.from_buffer(np.ascontiguousarray(row)))
+
+    def _push_in_place(self, row: Array) -> bool:
+        """The same through NAME_next_row: written where the network wants it, as a DMA would."""
+        place = self._lib.lam_host_next_row(self._net)
+        if place == self._ffi.NULL:
+            return True
+        self._ffi.memmove(place, row.tobytes(), row.nbytes)
+        return self._pushed(place)
+
+    def _pushed(self, row: Any) -> bool:
+        status = self._lib.lam_host_push_row(self._net, row)
+        if status not in (_NEED_MORE, _DONE):
+            raise RunFailed(f"push_row returned status {status}", where=self.manifest["name"])
+        return bool(status == _DONE)
+
+    def read(self) -> dict[str, Array]:
+        """The outputs of the last inference, by the model's names, in its own layout and type."""
+        return {port.name: port.to_model(self._read(index, port)) for index, port in enumerate(self.outputs)}
+
     def run_raw(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """One inference on network tensors (NHWC, quantized): outputs by tensor name."""
         if self.manifest["streamed"]:
-            self.reset()
-            rows = np.ascontiguousarray(feeds[self.inputs[0].value])
-            rows = rows.reshape(row_count(rows.shape), -1)
-            done = [self.push_row(row) for row in rows][-1]
-            if not done:
-                raise RunFailed("all rows pushed, and the network wants more", where=self.manifest["name"])
+            self._run_streamed(feeds[self.inputs[0].value])
         else:
             self._run_at_once(feeds)
         self._check_canaries()
         return {port.value: self._read(index, port) for index, port in enumerate(self.outputs)}
 
-    def _run_at_once(self, feeds: Mapping[str, Array]) -> None:
-        for index, port in enumerate(self.inputs):
-            data = np.ascontiguousarray(feeds[port.value])
-            self._ffi.memmove(self._lib.lam_host_input(self._net, index), data.tobytes(), data.nbytes)
-        status = self._lib.lam_host_run(self._net)
-        if status != 0:
-            raise RunFailed(f"run returned status {status}", where=self.manifest["name"])
-
-    def reset(self) -> None:
-        """Start a new input (networks with a streamed input)."""
-        self._lib.lam_host_reset(self._net)
-
-    def push_row(self, row: Array) -> bool:
-        """Give the next row of a streamed input (network tensor: NHWC, quantized); True when the outputs are there."""
-        data = np.ascontiguousarray(row)
-        status = self._lib.lam_host_push_row(self._net, self._ffi.from_buffer(data))
-        if status not in (_NEED_MORE, _DONE):
-            raise RunFailed(f"push_row returned status {status}", where=self.manifest["name"])
-        return bool(status == _DONE)
-
-    def _read(self, index: int, port: PortSpec) -> Array:
-        size = int(np.prod(port.shape)) * port.dtype.bytes
-        data = bytes(self._ffi.buffer(self._lib.lam_host_output(self._net, index), size))
-        return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
-
-    def run(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
-        """One inference in the model's own layout and type: outputs by the model's names.
-
-        A bare array stands for the only input.
-        """
-        given = sample if isinstance(sample, Mapping) else {self.inputs[0].name: sample}
-        raw = self.run_raw(network_feeds(self.inputs, given))
-        return {port.name: port.to_model(raw[port.value]) for port in self.outputs}
-
-    def trace(self, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+    def trace_raw(self, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
         """Outputs as `run_raw`, and every traced tensor; each row must have been reported exactly once.
 
         Rows that nobody needs are not made: such a tensor comes as [rows made, elements].
@@ -153,14 +220,49 @@ class Network:
         outputs = self.run_raw(feeds)
         return outputs, self._sinks.collect()
 
+    def _run_streamed(self, feed: Array) -> None:
+        """Even rows are copied by the network, odd ones written in place."""
+        self.reset()
+        rows = np.ascontiguousarray(feed).reshape(row_count(feed.shape), -1)
+        done = False
+        for index, row in enumerate(rows):
+            done = self._push_in_place(row) if index % 2 else self.push_row(row)
+        if not done:
+            raise RunFailed("all rows pushed, and the network wants more", where=self.manifest["name"])
+
+    def _run_at_once(self, feeds: Mapping[str, Array]) -> None:
+        for index, port in enumerate(self.inputs):
+            data = np.ascontiguousarray(feeds[port.value])
+            self._ffi.memmove(self._lib.lam_host_input(self._net, index), data.tobytes(), data.nbytes)
+        status = self._lib.lam_host_run(self._net)
+        if status != 0:
+            raise RunFailed(f"run returned status {status}", where=self.manifest["name"])
+
+    def _feeds(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
+        """The network's tensors for one sample."""
+        if isinstance(sample, Mapping):
+            return network_feeds(self.inputs, sample)
+        if len(self.inputs) != 1:
+            names = ", ".join(port.name for port in self.inputs)
+            raise SeveralOutputs(f"one array for {len(self.inputs)} inputs: {names}", where=self.manifest["name"])
+        return network_feeds(self.inputs, {self.inputs[0].name: np.asarray(sample)})
+
+    def _read(self, index: int, port: PortSpec) -> Array:
+        size = int(np.prod(port.shape)) * port.dtype.bytes
+        data = bytes(self._ffi.buffer(self._lib.lam_host_output(self._net, index), size))
+        return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
+
     def _check_canaries(self) -> None:
-        start = self._arena.ctypes.data - self._guarded.ctypes.data
-        around = (self._guarded[:start], self._guarded[start + self._arena.size :])
-        if any((part != _CANARY).any() for part in around):
-            raise ArenaDamaged("bytes outside the arena were written", where=self.manifest["name"])
+        for part, guarded in ((self._arena, self._guarded), self._local):
+            start = part.ctypes.data - guarded.ctypes.data
+            around = (guarded[:start], guarded[start + part.size :])
+            if any((side != _CANARY).any() for side in around):
+                raise ArenaDamaged("bytes outside the arena were written", where=self.manifest["name"])
 
     def close(self) -> None:
         """Unload the library and remove its files."""
+        if self._tracer is not None:
+            self._tracer.close()
         self._ffi.dlclose(self._lib)
         self._folder.cleanup()
 
@@ -173,37 +275,6 @@ class Network:
     ) -> None:
         """Close."""
         self.close()
-
-
-class _Sinks:
-    """Buffers that the trace hook copies rows into."""
-
-    def __init__(self, ffi: Any, lib: Any, tensors: Sequence[Mapping[str, Any]]) -> None:
-        self.tensors = tensors
-        sizes = [int(np.prod(t["shape"])) * DType(t["dtype"]).bytes for t in tensors]
-        self.data = [np.zeros(size, np.uint8) for size in sizes]
-        self.seen = [np.zeros(n // max(t["row_bytes"], 1), np.uint8) for n, t in zip(sizes, tensors, strict=True)]
-        pairs = zip(self.data, self.seen, strict=True)
-        self._keep = [tuple(ffi.from_buffer("uint8_t[]", part) for part in pair) for pair in pairs]
-        self._sinks = ffi.new("lam_host_sink[]", [{"data": d, "seen": s} for d, s in self._keep])
-        self._rows = ffi.new("uint32_t[]", [t["row_bytes"] for t in tensors])
-        lib.lam_host_trace_into(self._sinks, self._rows)
-
-    def clear(self) -> None:
-        for data, seen in zip(self.data, self.seen, strict=True):
-            data[:] = 0
-            seen[:] = 0
-
-    def collect(self) -> dict[str, Array]:
-        found: dict[str, Array] = {}
-        for tensor, data, seen in zip(self.tensors, self.data, self.seen, strict=True):
-            wanted = (np.arange(seen.size) < tensor["rows_made"]).astype(np.uint8)
-            if (seen != wanted).any():
-                row = int(np.flatnonzero(seen != wanted)[0])
-                raise RunFailed(f"row {row} was reported {int(seen[row])} times", where=tensor["name"])
-            whole = data.copy().view(DType(tensor["dtype"]).numpy).reshape(tensor["shape"])
-            found[tensor["name"]] = made_rows(whole, tensor["rows_made"])
-        return found
 
 
 def read_manifest(project: Path) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from codegen.ir.graph import Graph
+from codegen.ir.local import LocalPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,13 @@ class NodeNeeds:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where one tensor lives.  Offsets and sizes in bytes."""
+    """Where one tensor lives, in bytes: in the arena, or, inside a group of the scratchpad regime, in local memory."""
 
     offset: int
     rows: int
     ring: int
     row_bytes: int
+    memory: Literal["arena", "lmem"] = "arena"
 
     @property
     def bytes(self) -> int:
@@ -76,7 +79,8 @@ class Plan:
 
     `views` are nodes that only rename memory (a reshape of a whole tensor) and need no code.  `lower_bound_bytes`
     is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
-    `front` holds the plans to choose from.
+    `front` holds the plans to choose from.  `local` is set in the scratchpad regime: kernels work in local memory, and
+    the arena holds what is in global memory.
     """
 
     graph: Graph
@@ -90,6 +94,7 @@ class Plan:
     lower_bound_bytes: int
     streamed: str = ""
     front: tuple[FrontPoint, ...] = ()
+    local: LocalPlan | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from codegen.ir.local import Command, Fill, Stream
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape
@@ -100,20 +101,23 @@ class Operand:
 class RowInput:
     """One input of a call: its operand, the rule, and the call of the same group that makes it.
 
-    `maker` is -1 for a tensor that is there before the group runs, -2 for the streamed input.
+    `maker` is -1 for a tensor that is there before the group runs, -2 for the streamed input.  `padding_offset` is
+    where local memory has the row of padding, -1 when it is in read-only data or none is needed.
     """
 
     operand: Operand
     rule: RowRule
     maker: int = -1
+    padding_offset: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """One layer: which kernel, on which rows.
 
-    `steps` calls of `rows_per_call` output rows each make the output; an accumulating kernel takes one step per input
-    row, and has its output after the last.
+    `params_offset` is where local memory has the parameters, -1 when they are read in place.  `partial`: the output is
+    some channels of its tensor.  `steps` calls of `rows_per_call` output rows each make the output; an accumulating
+    kernel takes one step per input row, and has its output after the last.
     """
 
     node: NodeView
@@ -125,6 +129,8 @@ class Call:
     rows_per_call: int
     pixels_per_call: int
     steps: int
+    params_offset: int = -1
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,8 +190,40 @@ class TracedTensor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LocalParams:
+    """Parameters to load: of which node, from which of its output channels on, and where they go in local memory."""
+
+    node: str
+    channel: int
+    params: Params
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalProgram:
+    """The scratchpad regime: calls on local memory, and the list of commands that runs and feeds them.
+
+    `global_offsets` are the places of the streams' tensors in the arena.
+    """
+
+    bytes: int
+    align: int
+    calls: tuple[Call, ...]
+    streams: tuple[Stream, ...]
+    global_offsets: tuple[int, ...]
+    params: tuple[LocalParams, ...]
+    fills: tuple[Fill, ...]
+    commands: tuple[Command, ...]
+    steps: tuple[int, ...]
+    slots: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """All that the C spells."""
+    """All that the C spells.
+
+    With `local` set, calls work in local memory, and `groups` is only the account of which layers run together.
+    """
 
     name: str
     arena_bytes: int
@@ -199,3 +237,4 @@ class Program:
     params_bytes: int
     tensors: tuple[TracedTensor, ...]
     streamed: bool = False
+    local: LocalProgram | None = None

@@ -3,8 +3,20 @@
 `select_kernels` runs before scheduling (the plan must know what each kernel needs), `lower` after it.
 """
 
+from codegen.lower.local import lower_local
 from codegen.lower.lower import lower
 from codegen.lower.select import kernel_needs, select_kernels
 from codegen.lower.shadow import ShadowReport, shadow_run
+from codegen.lower.shadow_local import shadow_local
+from codegen.lower.tiles import params_needs
 
-__all__ = ["ShadowReport", "kernel_needs", "lower", "select_kernels", "shadow_run"]
+__all__ = [
+    "ShadowReport",
+    "kernel_needs",
+    "lower",
+    "lower_local",
+    "params_needs",
+    "select_kernels",
+    "shadow_local",
+    "shadow_run",
+]

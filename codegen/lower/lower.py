@@ -29,7 +29,7 @@ from codegen.lower.pack import ParamsPool
 
 def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
     """Resolve the plan to C-level calls.  `kernels` is by node index."""
-    work = _Lowering(plan, kernels)
+    work = Lowering(plan, kernels)
     groups = tuple(work.group(g) for g in plan.groups)
     graph = plan.graph
     return Program(
@@ -43,7 +43,7 @@ def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
         const_rows=tuple(ConstRow(*key, elements) for key, elements in sorted(work.const_rows.items(), key=_row_order)),
         params=tuple(work.pool.placed),
         params_bytes=work.pool.bytes,
-        tensors=_traced(plan),
+        tensors=traced(plan),
         streamed=bool(plan.streamed),
     )
 
@@ -53,7 +53,7 @@ def _row_order(item: tuple[tuple[DType, int], int]) -> tuple[str, int]:
 
 
 @dataclass
-class _Lowering:
+class Lowering:
     """What grows while calls are made: functions by content, parameters, padding rows."""
 
     plan: Plan
@@ -64,6 +64,7 @@ class _Lowering:
 
     @property
     def graph(self) -> Graph:
+        """The network."""
         return self.plan.graph
 
     @property
@@ -175,10 +176,16 @@ def _rows_per_call(kernel: Kernel, inputs: tuple[RowInput, ...], outputs: tuple[
         return rows
     in_one_run = all(i.rule.is_same and i.operand.ring == i.operand.rows == rows for i in inputs)
     in_one_run = in_one_run and outputs[0].ring == rows
+    in_one_run = in_one_run and (len(inputs) == 1 or not any(_overlap(i.operand, outputs[0]) for i in inputs))
     return rows if kernel.run == "pixels" and single and in_one_run else 1
 
 
-def _traced(plan: Plan) -> tuple[TracedTensor, ...]:
+def _overlap(a: Operand, b: Operand) -> bool:
+    """Whether two tensors share bytes."""
+    return a.offset < b.offset + b.ring * b.row_bytes and b.offset < a.offset + a.ring * a.row_bytes
+
+
+def traced(plan: Plan) -> tuple[TracedTensor, ...]:
     """The tensors that code writes, in the order they are written."""
     graph = plan.graph
     found: list[TracedTensor] = []

@@ -23,10 +23,20 @@ _SHIFT = 40
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What one layer did: kernel calls, and the bytes of rows that they were given and that they made."""
+
+    calls: int
+    read_bytes: int
+    written_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ShadowReport:
-    """What the run saw: rows made of each tensor (those that nobody needs are not), and bytes that were ever touched."""
+    """What the run saw: rows made of each tensor (not those that nobody needs), work by node, bytes ever touched."""
 
     rows: Mapping[str, int]
+    work: Mapping[str, Work]
     touched_bytes: int
 
 
@@ -45,7 +55,8 @@ def shadow_run(program: Program) -> ShadowReport:
     for port in program.outputs:
         for row in range(port.operand.rows):
             run.check(port.operand, row, "the network's output")
-    return ShadowReport(run.rows, int(run.touched.sum()))
+    work = {name: Work(*counts) for name, counts in run.work.items()}
+    return ShadowReport(run.rows, work, int(run.touched.sum()))
 
 
 @dataclass(slots=True)
@@ -55,6 +66,7 @@ class _Shadow:
     touched: Array = field(init=False)
     memories: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    work: dict[str, list[int]] = field(default_factory=dict)
     rows_in: int = 0
 
     def __post_init__(self) -> None:
@@ -63,6 +75,9 @@ class _Shadow:
 
     def group(self, group: GroupProgram) -> None:
         """All rows of a group, in the order of the generated code."""
+        for call in group.calls:
+            self.work.setdefault(call.node.name, [0, 0, 0])
+            self.rows.update((out.value, 0) for out in call.outputs)
         if not group.pulled:
             (call,) = group.calls
             for step in range(call.steps):
@@ -96,6 +111,7 @@ class _Shadow:
 
     def step(self, call: Call, step: int) -> None:
         """One kernel call: scratch, reads, writes, reads again."""
+        self.work[call.node.name][0] += 1
         for row in range(step * call.rows_per_call, (step + 1) * call.rows_per_call):
             if call.fn.kernel.run in ("whole", "accumulate"):
                 row = step
@@ -111,9 +127,11 @@ class _Shadow:
             if kind == "whole" or (kind == "accumulate" and row == call.steps - 1):
                 self.write_all(out)
                 self.rows[out.value] = out.rows
+                self.work[call.node.name][2] += out.rows * out.row_bytes
             elif kind != "accumulate":
                 self.write(out, row)
                 self.rows[out.value] = row + 1
+                self.work[call.node.name][2] += out.row_bytes
         self._check_reads(call, row, before=False)
 
     def _check_reads(self, call: Call, row: int, *, before: bool) -> None:
@@ -121,8 +139,11 @@ class _Shadow:
         for item, index in zip(call.inputs, node.dynamic, strict=True):
             if not before and node.op.in_place(index, node.ins, node.outs):
                 continue
-            for at in _rows_read(item.rule, row, item.operand.rows):
+            read = rows_read(item.rule, row, item.operand.rows)
+            for at in read:
                 self.check(item.operand, at, f"{node.name} at row {row}")
+            if before:
+                self.work[node.name][1] += len(read) * item.operand.row_bytes
 
     def _scratch(self, call: Call, row: int) -> None:
         size = call.fn.kernel.scratch(call.node)
@@ -170,7 +191,7 @@ def _last(rule: RowRule, row: int, in_rows: int) -> int:
     return min(first + (rule.taps - 1) * rule.dilation + 1, in_rows)
 
 
-def _rows_read(rule: RowRule, row: int, in_rows: int) -> list[int]:
+def rows_read(rule: RowRule, row: int, in_rows: int) -> list[int]:
     """The input rows that output row `row` reads, padding left out."""
     if rule.whole:
         return list(range(in_rows))

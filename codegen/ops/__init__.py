@@ -7,6 +7,7 @@ from codegen.ops.average_pool import AveragePool2D, GlobalAveragePool
 from codegen.ops.clamp import Clamp
 from codegen.ops.concat import Concat
 from codegen.ops.conv2d import Conv2D
+from codegen.ops.conv_transpose import ConvTranspose2D
 from codegen.ops.dense import Dense, MatMul
 from codegen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from codegen.ops.functions import FUNCTIONS
@@ -26,6 +27,7 @@ from codegen.ops.unary import requantize_table, unary_table
 
 OPS: tuple[type[Op], ...] = (
     Conv2D,
+    ConvTranspose2D,
     Dense,
     MatMul,
     Add,
@@ -61,6 +63,7 @@ __all__ = [
     "Clamp",
     "Concat",
     "Conv2D",
+    "ConvTranspose2D",
     "Dense",
     "DepthToSpace",
     "Dequantize",

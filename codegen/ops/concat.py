@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
+from codegen.ir.op import SAME_ROW, Limit, RowRule
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, never_in_place, no_macs
+from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import EIGHT_BIT, limit, require
 from codegen.ops.lut import look_up
 
@@ -60,8 +60,13 @@ class Concat:
         return (np.concatenate(parts, axis=self.axis),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
-        """Row by row unless rows themselves are joined."""
-        return SAME_ROW if self.axis >= len(outs[0].shape) - 2 else WHOLE
+        """Row by row.  Where rows themselves are joined, an output row is one input's; in the others it is absent."""
+        y = outs[0].shape
+        if self.axis >= len(y) - 2:
+            return SAME_ROW
+        parts = [np.full(x.shape[:-2], -1) for x in ins]
+        parts[index] = row_numbers(ins[index].shape)
+        return row_rule(np.concatenate(parts, axis=self.axis).ravel().tolist())
 
     macs = no_macs
     in_place = never_in_place

@@ -12,6 +12,7 @@ from codegen.ops import (
     AveragePool2D,
     Clamp,
     Conv2D,
+    ConvTranspose2D,
     Dense,
     GlobalAveragePool,
     Lut,
@@ -52,7 +53,7 @@ def clamped(op: Op, clamp: Op, dtype: DType) -> Op | None:
     assert isinstance(clamp, Clamp)
     if isinstance(op, Lut):
         return replace(op, table=tuple(min(max(q, clamp.low), clamp.high) for q in op.table))
-    if isinstance(op, Conv2D | Dense | MatMul | Mul | Rescale) and op.requant is not None:
+    if isinstance(op, Conv2D | ConvTranspose2D | Dense | MatMul | Mul | Rescale) and op.requant is not None:
         low, high = _both(op.requant.low, op.requant.high, clamp)
         return replace(op, requant=replace(op.requant, low=low, high=high))
     if isinstance(op, Add | AveragePool2D | GlobalAveragePool | ResizeBilinear | Clamp):

@@ -4,7 +4,20 @@
 Program by the shadow run.
 """
 
-from codegen.schedule.fits import check_fits, peak_node
+from codegen.schedule.fits import check_fits, limit_unreachable
+from codegen.schedule.live import find_peak, group_title, residents, used_bytes
+from codegen.schedule.order import order_nodes
 from codegen.schedule.schedule import OPTIMIZE, Optimize, schedule
 
-__all__ = ["OPTIMIZE", "Optimize", "check_fits", "peak_node", "schedule"]
+__all__ = [
+    "OPTIMIZE",
+    "Optimize",
+    "check_fits",
+    "find_peak",
+    "group_title",
+    "limit_unreachable",
+    "order_nodes",
+    "residents",
+    "schedule",
+    "used_bytes",
+]

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 
 NODE_LIMIT = 4_000
 """Placements the exact search may try for one capacity."""
-CLIMB_WORK = 60_000
-"""Placements that hill climbing may try in all."""
+CLIMB_WORK = 400_000
+"""Pairs of blocks live together that hill climbing may look at in all."""
+CLIMB_MOST = 2_000
+"""Orders that hill climbing may try."""
 EXACT_BLOCKS = 24
 """Blocks up to which the exact search is tried."""
 
@@ -131,7 +133,8 @@ class _Packer:
         best = self.greedy(order)
         current, size = list(order), best[1]
         draw = random.Random(0)
-        for _ in range(CLIMB_WORK // max(1, len(order))):
+        pairs = sum(len(near) + 1 for near in self.near)
+        for _ in range(min(CLIMB_MOST, CLIMB_WORK // max(1, pairs))):
             if best[1] <= bound:
                 break
             trial = list(current)

@@ -8,7 +8,7 @@ and the shadow run follow the same order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from codegen.ir.graph import Graph
 from codegen.ir.op import RowRule
+from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
 
 
@@ -24,13 +25,15 @@ class Edge:
     """How a node reads one computed tensor, by step r of the node.
 
     `last[r]` rows of the tensor must exist before step r; `low[r]` is the lowest row that step r or a later one
-    reads, and `low[steps]` the number of rows.  `in_place`: step r reads its row before it writes its own.
+    reads, and `low[steps]` the number of rows.  `in_place`: step r reads its row before it writes its own.  `window`
+    is the ring that this reader alone asks for.
     """
 
     value: str
     last: tuple[int, ...]
     low: tuple[int, ...]
     in_place: bool
+    window: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Rows:
         """`barriers` are nodes whose kernel runs whole."""
         self.graph = graph
         self.barriers = barriers
+        self._kinds: dict[tuple[tuple[int, ...], tuple[int, ...], bool], int] = {}
 
     @cached_property
     def nodes(self) -> tuple[NodeRows, ...]:
@@ -80,6 +84,10 @@ class Rows:
     def row_bytes(self) -> Mapping[str, int]:
         """Bytes of one row of each computed tensor."""
         return {n: self.graph.type(n).bytes // max(1, h) for n, h in self.height.items()}
+
+    def kind(self, edge: Edge) -> int:
+        """A number that edges with the same answers share."""
+        return self._kinds.setdefault((edge.last, edge.low, edge.in_place), len(self._kinds))
 
     def _node(self, index: int) -> NodeRows:
         node = self.graph.nodes[index]
@@ -99,9 +107,9 @@ class Rows:
 
 def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> Edge:
     if rule.whole:
-        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place)
+        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place, rows)
     if rule.accumulate:
-        return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False)
+        return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False, 1)
     r = np.arange(steps)
     first = np.array(rule.table) if rule.table is not None else (r * rule.mul) // rule.div - rule.pad
     taps = first[:, None] + np.arange(rule.taps) * rule.dilation
@@ -109,11 +117,12 @@ def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> E
     last = np.where(inside, taps + 1, 0).max(axis=1)
     lowest = np.where(inside, taps, rows).min(axis=1)
     low = np.minimum.accumulate(np.append(lowest, rows)[::-1])[::-1]
-    return Edge(value, tuple(last.tolist()), tuple(low.tolist()), in_place)
+    window = int((np.maximum.accumulate(last) - low[:-1]).max(initial=1))
+    return Edge(value, tuple(last.tolist()), tuple(low.tolist()), in_place, window)
 
 
 class Process:
-    """One run of the demand process over a group.
+    """The demand process over one group.
 
     Args:
         rows: the graph's row facts.
@@ -134,57 +143,73 @@ class Process:
         place = {node.index: k for k, node in enumerate(self.nodes)}
         self.targets = [place[t] for t in targets]
         maker = {out: k for k, node in enumerate(self.nodes) for out in node.outputs}
-        self.asks = [
-            tuple((maker[e.value], e.last) for e in node.edges if e.value in maker) for node in self.nodes
-        ]
-        inner = {v for node in self.nodes for v in node.outputs}
+        self.asks = [tuple((maker[e.value], e.last) for e in node.edges if e.value in maker) for node in self.nodes]
         self.readers: dict[str, list[tuple[int, Edge]]] = {}
         for k, node in enumerate(self.nodes):
             for edge in node.edges:
-                if edge.value in inner or edge.value in dying:
-                    self.readers.setdefault(edge.value, []).append((k, edge))
+                self.readers.setdefault(edge.value, []).append((k, edge))
         outside = {v for k in self.targets for v in self.nodes[k].outputs}
-        self.kept = [tuple(v for v in node.outputs if v in self.readers and v not in outside) for node in self.nodes]
-        self.dying = tuple(sorted(v for v in dying if v in self.readers and v not in inner))
+        self.inner = [v for v in maker if v not in outside and v in self.readers]
+        self.dying = tuple(sorted(v for v in dying if v in self.readers and v not in maker))
+        self.shared = [
+            tuple((v, tuple((r, e.low) for r, e in self.readers[v])) for v in node.outputs if self._has_several(v))
+            for node in self.nodes
+        ]
         self.done = [0] * len(self.nodes)
-        self.rings: dict[str, int] = {v: 1 for kept in self.kept for v in kept}
+        self.rings = {v: self.readers[v][0][1].window for v in self.inner}
         self.reach: dict[tuple[str, str], int] = {}
-        self.is_target = [k in self.targets for k in range(len(self.nodes))]
+
+    def _has_several(self, value: str) -> bool:
+        return value in self.inner and len(self.readers[value]) > 1
 
     def run(self) -> Flow:
+        """Rings, distances and the order of pulls.
+
+        With one target and no inner tensor that several members read, all follows from what each row asks for;
+        otherwise the rows are played through one by one.
+        """
+        if len(self.targets) == 1:
+            if any(self.shared):
+                self._advance(self.targets[0], self.nodes[self.targets[0]].steps)
+            target = self.nodes[self.targets[0]]
+            self._measure_all(self.targets[0])
+            return self._flow(((target.index, target.steps),))
+        return self._flow(self._pull_all())
+
+    def _flow(self, pulls: tuple[tuple[int, int], ...]) -> Flow:
+        return Flow(self.rings, {pair: max(0, d) for pair, d in self.reach.items()}, pulls)
+
+    def _pull_all(self) -> tuple[tuple[int, int], ...]:
         """Pull every target to its end: always the one whose next row needs the least new input."""
         pulls: list[tuple[int, int]] = []
-        need = {k: self._outside_need(k) for k in self.targets}
+        need = self._outside_needs()
+        measured = set(self.targets)
         while True:
-            open_targets = [k for k in self.targets if self.done[k] < self.nodes[k].steps]
-            if not open_targets:
-                break
-            k = min(open_targets, key=lambda t: (need[t][self.done[t]], -t))
-            upto = self.done[k] + 1
-            self._advance(k, upto)
-            pulls.append((self.nodes[k].index, upto))
-        gaps = {pair: max(0, distance) for pair, distance in self.reach.items()}
-        return Flow(self.rings, gaps, tuple(pulls))
+            waiting = [k for k in self.targets if self.done[k] < self.nodes[k].steps]
+            if not waiting:
+                return tuple(pulls)
+            k = min(waiting, key=lambda t: (need[t][self.done[t]], -t))
+            self._advance(k, self.done[k] + 1, measured)
+            pulls.append((self.nodes[k].index, self.done[k]))
 
-    def _advance(self, k: int, upto: int) -> None:
-        done, asks = self.done, self.asks[k]
+    def _advance(self, k: int, upto: int, measured: Container[int] = ()) -> None:
+        """Step member k until it has made `upto` steps, its makers first."""
+        done, asks, shared = self.done, self.asks[k], self.shared[k]
         while done[k] < upto:
             step = done[k]
             for maker, last in asks:
                 if done[maker] < last[step]:
-                    self._advance(maker, last[step])
-            self._make(k, step)
-
-    def _make(self, k: int, step: int) -> None:
-        """Step `step` of member k has run: its rows exist, and rows nobody needs any more are free."""
-        done = self.done
-        done[k] = step + 1
-        for value in self.kept[k]:
-            low = min(edge.low[done[reader]] for reader, edge in self.readers[value])
-            if step + 1 - low > self.rings[value]:
-                self.rings[value] = step + 1 - low
-        if self.is_target[k]:
-            self._measure(k, step)
+                    self._advance(maker, last[step], measured)
+            done[k] = step + 1
+            for value, readers in shared:
+                low = step + 1
+                for reader, lows in readers:
+                    if lows[done[reader]] < low:
+                        low = lows[done[reader]]
+                if step + 1 - low > self.rings[value]:
+                    self.rings[value] = step + 1 - low
+            if k in measured:
+                self._measure(k, step)
 
     def _measure(self, k: int, step: int) -> None:
         """How far the target's output has come over each dying input, in bytes, while step `step` still reads."""
@@ -203,22 +228,51 @@ class Process:
                 if distance > self.reach.get((value, out), -(1 << 62)):
                     self.reach[value, out] = distance
 
-    def _outside_need(self, k: int) -> list[int]:
-        """For each row of member k, the highest outside row that making it asks for, through all makers."""
+    def _measure_all(self, k: int) -> None:
+        """`_measure` for every step of the only target: members have made just the rows that it asked for."""
+        if not self.dying:
+            return
         node = self.nodes[k]
-        memo = self.__dict__.setdefault("_needs", {})
-        if k not in memo:
-            found = np.zeros(node.steps, np.int64)
-            makers = dict(zip((id(last) for _, last in self.asks[k]), (m for m, _ in self.asks[k]), strict=True))
+        made = self._made_by(k)
+        steps = np.arange(node.steps)
+        rows_made = np.where(steps + 1 == node.steps, 1, 0) if node.accumulates else steps + 1
+        for value in self.dying:
+            low = np.full(node.steps, self.rows.height[value])
+            for reader, edge in self.readers[value]:
+                at = steps if reader == k and not edge.in_place else made[reader]
+                low = np.minimum(low, np.array(edge.low)[at])
+            for out in node.outputs:
+                distance = rows_made * self.rows.row_bytes[out] - low * self.rows.row_bytes[value]
+                self.reach[value, out] = int(distance[rows_made > 0].max())
+
+    def _made_by(self, k: int) -> list[Array]:
+        """For each member, the steps it has made when step s of member k (the last) is made."""
+        made: list[Array] = [np.zeros(self.nodes[k].steps, np.int64) for _ in self.nodes]
+        made[k] = np.arange(1, self.nodes[k].steps + 1)
+        order = [*range(len(self.nodes) - 1, -1, -1)]
+        if self.nodes[-1].index < 0:
+            order = [*order[1:], order[0]]
+        for reader in order:
+            for maker, last in self.asks[reader]:
+                asked = np.maximum.accumulate(np.array((0, *last)))
+                made[maker] = np.maximum(made[maker], asked[made[reader]])
+        return made
+
+    def _outside_needs(self) -> dict[int, list[int]]:
+        """For each step of each target, the highest outside row that making it asks for, through all makers."""
+        order = list(range(len(self.nodes)))
+        if self.nodes[-1].index < 0:
+            order = [order[-1], *order[:-1]]
+        needs: dict[int, Array] = {}
+        for k in order:
+            node = self.nodes[k]
+            need = np.arange(1, node.steps + 1) if node.index < 0 else np.zeros(node.steps, np.int64)
+            makers = {id(last): maker for maker, last in self.asks[k]}
             for edge in node.edges:
                 last = np.array(edge.last)
                 if id(edge.last) in makers:
-                    upstream = np.append([0], np.maximum.accumulate(self._outside_need(makers[id(edge.last)])))
-                    found = np.maximum(found, upstream[last])
-                else:
-                    found = np.maximum(found, last)
-            if node.index < 0:
-                found = np.arange(1, node.steps + 1)
-            memo[k] = found.tolist()
-        needed: list[int] = memo[k]
-        return needed
+                    upstream = np.append([0], np.maximum.accumulate(needs[makers[id(edge.last)]]))
+                    last = upstream[last]
+                need = np.maximum(need, last)
+            needs[k] = need
+        return {k: needs[k].tolist() for k in self.targets}

@@ -1,44 +1,51 @@
-"""Whether a plan fits the chip; the refusal that says by how much it does not, and why."""
+"""Whether a plan fits, and the refusals that say by how much it does not, where, and what would help."""
 
 from __future__ import annotations
 
-from codegen.errors import ArenaTooSmall, FlashTooSmall
+from codegen.errors import ArenaLimitUnreachable, ArenaTooSmall, FlashTooSmall
 from codegen.ir.plan import Plan
+from codegen.schedule.live import find_peak, group_title
 from codegen.target import Target
+
+_NAMED = 6
+"""Tensors at the peak that a refusal names."""
 
 
 def check_fits(plan: Plan, weights_bytes: int, target: Target) -> None:
     """LAM-SCHEDULE-301 when the arena exceeds the chip's RAM, LAM-SCHEDULE-302 when the weights exceed its flash."""
     ram, flash = target.ram_bytes, target.flash_bytes
     if ram is not None and plan.arena_bytes > ram:
-        peak, live = peak_node(plan)
-        tensors = ", ".join(f"{name} {size} B" for name, size in live)
-        needs = f"needs {plan.arena_bytes} B of working memory, {target.name} has {ram} B"
-        raise ArenaTooSmall(f"{needs}; most is live at {peak}: {tensors}", where=plan.graph.name)
+        missing = plan.arena_bytes - ram
+        needs = f"needs {plan.arena_bytes} B of working memory, {target.name} has {ram} B, {missing} B too few"
+        hint = _ways_out(plan, missing, f"choose a target with {plan.arena_bytes} B of RAM")
+        raise ArenaTooSmall(f"{needs}; {_at_peak(plan)}", where=plan.graph.name, hint=hint)
     if flash is not None and weights_bytes > flash:
-        raise FlashTooSmall(
-            f"needs {weights_bytes} B for weights, {target.name} has {flash} B of flash", where=plan.graph.name
-        )
+        needs = f"needs {weights_bytes} B for weights, {target.name} has {flash} B of flash"
+        raise FlashTooSmall(f"{needs}, {weights_bytes - flash} B too few", where=plan.graph.name)
 
 
-def peak_node(plan: Plan) -> tuple[str, list[tuple[str, int]]]:
-    """The node at which most bytes are live, and what is live there, largest first."""
-    graph = plan.graph
-    first: dict[str, int] = {i.value: 0 for i in graph.inputs}
-    last: dict[str, int] = {}
-    for step, node in enumerate(graph.nodes):
-        for name in node.outputs:
-            first.setdefault(name, step)
-        for name in (*node.inputs, *node.outputs):
-            last[name] = step
-    for name in graph.output_values:
-        last[name] = len(graph.nodes)
+def limit_unreachable(smallest: Plan, limit: int) -> ArenaLimitUnreachable:
+    """LAM-SCHEDULE-303 for a limit below the smallest plan that was found: its size, its peak, and what would help."""
+    missing = smallest.arena_bytes - limit
+    said = f"the limit is {limit} B; the smallest arena found is {smallest.arena_bytes} B, {missing} B more"
+    hint = _ways_out(smallest, missing, f"raise --arena-limit to {smallest.arena_bytes}")
+    return ArenaLimitUnreachable(f"{said}; {_at_peak(smallest)}", where=smallest.graph.name, hint=hint)
 
-    def live(step: int) -> list[tuple[str, int]]:
-        names = [n for n in first if first[n] <= step <= last.get(n, step)]
-        by_place = {plan.storage[n].offset: (n, plan.storage[n].bytes) for n in names}
-        return sorted(by_place.values(), key=lambda item: (-item[1], item[0]))
 
-    steps = range(len(graph.nodes))
-    worst = max(steps, key=lambda s: sum(size for _, size in live(s)), default=0)
-    return (graph.nodes[worst].name if graph.nodes else graph.name), live(worst)
+def _at_peak(plan: Plan) -> str:
+    """The group at the peak, and what lies there, largest first."""
+    peak = find_peak(plan)
+    named = [f"{r.name} {r.bytes} B" for r in peak.live[:_NAMED]]
+    if len(peak.live) > _NAMED:
+        named.append(f"{len(peak.live) - _NAMED} more")
+    return f"most is in use at {group_title(plan, peak.group)}, {peak.bytes} B: {', '.join(named)}"
+
+
+def _ways_out(plan: Plan, missing: int, first: str) -> str:
+    """`first`, streaming where the input lies at the peak, and a smaller network."""
+    ways = [first]
+    freed = sum(r.bytes for r in find_peak(plan).live if r.kind == "input")
+    if freed and not plan.streamed and len(plan.graph.inputs) == 1:
+        enough = "" if freed >= missing else ", not enough alone"
+        ways.append(f"stream the input with --stream-input (it has {freed} B at the peak{enough})")
+    return f"{', '.join(ways)}, or lower the input's resolution"

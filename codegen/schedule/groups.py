@@ -16,10 +16,12 @@ from codegen.ir.plan import NodeNeeds
 from codegen.schedule.cost import alone, grouped
 from codegen.schedule.demand import Flow, Process, Rows
 
-LONGEST = 64
+LONGEST = 48
 """Nodes in one group at most."""
 LABELS = 48
 """Labels kept per prefix."""
+PATIENCE = 12
+"""Nodes by which a group may go on growing although it needs as much memory as running every node alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,27 @@ class Grouping:
         for name in graph.output_values:
             self.last[roots[name]] = len(graph.nodes)
         self.size = {root: max(graph.type(v).bytes for v, r in roots.items() if r == root) for root in self.born}
-        self._memo: dict[tuple[object, ...], Flow] = {}
+        self._flows: dict[object, Flow] = {}
+
+    @cached_property
+    def alone(self) -> Mapping[int, Candidate]:
+        """Each node as a group of its own."""
+        return {i: self._candidate(i, i + 1) for i in self.needs if not self._must_stream(i, i + 1)}
+
+    @cached_property
+    def useless(self) -> int:
+        """Bytes that no group of several nodes may need: every node alone needs no more, and is faster."""
+        if self.streamed:
+            whole = Grouping(self.graph, self.needs, self.roots, "")
+            return whole.useless
+        return max((c.memory for c in self.alone.values()), default=0)
+
+    @cached_property
+    def floor(self) -> int:
+        """Bytes that every plan needs: the inputs, and each node that can only run alone."""
+        lonely = (i for i in self.needs if self.rows.nodes[i].barrier)
+        inputs = sum(self.size[self.roots[face.value]] for face in self.graph.inputs if face.value != self.streamed)
+        return max([inputs, *(self.alone[i].memory for i in lonely if i in self.alone)])
 
     @cached_property
     def front(self) -> tuple[Label, ...]:
@@ -99,25 +121,42 @@ class Grouping:
     def _candidates(self, start: int) -> Iterator[Candidate]:
         """Groups that begin at `start`, shortest first."""
         if start not in self.needs:
-            yield Candidate(start, start + 1, Flow({}, {}, ()), (), 0, 0.0)
+            if not self._must_stream(start, start + 1):
+                yield Candidate(start, start + 1, Flow({}, {}, ()), (), 0, 0.0)
             return
+        if start in self.alone:
+            yield self.alone[start]
         first = self.rows.nodes[start]
-        if not self._must_stream(start, start + 1):
-            yield self._candidate(start, start + 1)
-        if first.barrier or first.accumulates:
-            return
+        if not first.barrier and not first.accumulates:
+            yield from self._longer(start)
+
+    def _longer(self, start: int) -> Iterator[Candidate]:
+        """Groups of two nodes and more."""
+        patience = PATIENCE
         for stop in range(start + 2, min(start + LONGEST, len(self.graph.nodes)) + 1):
             newest = stop - 1
-            if newest not in self.needs or self.rows.nodes[newest].barrier:
+            if newest not in self.needs or self.rows.nodes[newest].barrier or patience == 0:
                 return
-            if self._connected(start, stop) and not self._must_stream(start, stop):
-                yield self._candidate(start, stop)
+            if self._may_gain(start, stop) and not self._must_stream(start, stop) and self._connected(start, stop):
+                candidate = self._candidate(start, stop)
+                useful = candidate.memory < self.useless
+                patience = PATIENCE if useful else patience - 1
+                if useful:
+                    yield candidate
             if self.rows.nodes[newest].accumulates:
                 return
 
+    def _may_gain(self, start: int, stop: int) -> bool:
+        """Whether some member alone needs more than every plan does."""
+        return any(i not in self.alone or self.alone[i].memory > self.floor for i in range(start, stop))
+
     def _must_stream(self, start: int, stop: int) -> bool:
-        """Whether this group would leave a reader of the streamed input outside the first group."""
-        return bool(self.streamed) and start == 0 and self.last.get(self.roots[self.streamed], -1) >= stop
+        """Whether the streamed input forbids this group: a reader is left outside, or wants it whole or renamed."""
+        if not self.streamed or start != 0:
+            return False
+        root = self.roots[self.streamed]
+        readers = [i for i in range(stop) if any(self.roots.get(n) == root for n in self.graph.nodes[i].inputs)]
+        return self.last.get(root, -1) >= stop or any(self.rows.nodes[i].barrier for i in readers)
 
     def _connected(self, start: int, stop: int) -> bool:
         """Whether the members hang together by tensors made or read inside."""
@@ -153,10 +192,30 @@ class Grouping:
         return Candidate(start, stop, flow, shared, memory, self._time(members))
 
     def _flow(self, members: range, targets: Sequence[int], streamed: str, dying: frozenset[str]) -> Flow:
+        """The demand process of the group, run once for all groups that look alike."""
         if len(members) == 1 and not streamed and not dying:
             (node,) = (self.rows.nodes[i] for i in members)
             return Flow({}, {}, ((node.index, node.steps),))
-        return Process(self.rows, members, targets, streamed, dying).run()
+        names, key = self._likeness(members, targets, streamed, dying)
+        if key not in self._flows:
+            flow = Process(self.rows, members, targets, streamed, dying).run()
+            self._flows[key] = _renamed(flow, {name: str(k) for k, name in enumerate(names)}, -members.start)
+        back = {str(k): name for k, name in enumerate(names)}
+        return _renamed(self._flows[key], back, members.start)
+
+    def _likeness(
+        self, members: range, targets: Sequence[int], streamed: str, dying: frozenset[str]
+    ) -> tuple[list[str], object]:
+        """The group's tensors in order, and what decides its flow when they are called by number."""
+        number: dict[str, int] = {streamed: 0}
+        described: list[object] = [self.rows.height[streamed] if streamed else 0]
+        for i in members:
+            node = self.rows.nodes[i]
+            edges = tuple((number.setdefault(e.value, len(number)), self.rows.kind(e)) for e in node.edges)
+            outs = tuple(number.setdefault(v, len(number)) for v in node.outputs)
+            described.append((node.steps, node.accumulates, edges, outs, i in targets))
+        sizes = tuple((self.rows.row_bytes[n], self.rows.height[n], n in dying) for n in number if n)
+        return list(number), (tuple(described), sizes)
 
     def _inside(self, start: int, stop: int) -> tuple[list[str], set[str]]:
         """Tensors that live inside only, and the memory of those that live on."""
@@ -203,6 +262,15 @@ class Grouping:
             return alone(self.needs[members[0]], self.rows.nodes[members[0]].steps)
         steps = ((self.needs[i], self.rows.nodes[i].steps, members[-1] - i + 1) for i in members)
         return sum(grouped(needs, count, depth) for needs, count, depth in steps)
+
+
+def _renamed(flow: Flow, names: Mapping[str, str], shift: int) -> Flow:
+    """The flow with other names for its tensors, and its nodes counted from elsewhere."""
+    return Flow(
+        {names[v]: n for v, n in flow.rings.items()},
+        {(names[a], names[b]): d for (a, b), d in flow.gaps.items()},
+        tuple((node + shift, steps) for node, steps in flow.pulls),
+    )
 
 
 def _pareto(labels: Sequence[Label]) -> tuple[Label, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
-from codegen.errors import ArenaLimitUnreachable, StreamImpossible
+from codegen.errors import StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
+from codegen.schedule.fits import limit_unreachable
 from codegen.schedule.groups import Grouping, Label
 from codegen.schedule.planner import BALANCED, Placed, place, to_plan, view_roots
 
@@ -45,8 +46,13 @@ def schedule(
     if not labels:
         raise StreamImpossible("the input is read as a whole, or again after the first group", where=streamed)
     chosen = _choose(grouping, labels, optimize, arena_limit)
-    front = [FrontPoint(x.peak, round(x.time, 1), len(x.groups()), x is chosen.label) for x in labels]
+    front = [FrontPoint(x.peak, round(x.time, 1), _groups(grouping, x), x is chosen.label) for x in labels]
     return to_plan(grouping, chosen, front, arena_align)
+
+
+def _groups(grouping: Grouping, label: Label) -> int:
+    """Groups with code; views are none."""
+    return sum(c.start in grouping.needs for c in label.groups())
 
 
 def _streamed_input(graph: Graph) -> str:
@@ -75,9 +81,7 @@ def _within(grouping: Grouping, labels: Sequence[Label], limit: int) -> Placed:
     smallest = _smallest(grouping, labels)
     if smallest.packing.bytes <= limit:
         return smallest
-    raise ArenaLimitUnreachable(
-        f"the limit is {limit} B; the smallest arena found is {smallest.packing.bytes} B", where=grouping.graph.name
-    )
+    raise limit_unreachable(to_plan(grouping, smallest, (), 1), limit)
 
 
 def _fitting(grouping: Grouping, labels: Sequence[Label], limit: int) -> Iterator[Placed]:

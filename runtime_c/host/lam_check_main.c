@@ -7,6 +7,7 @@
  *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DKWS_TRACE -DLAM_CHECK_TENSORS=17
  *     [-DLAM_HOST_BLOB]        the weights are lam_check_weights
  *     [-DLAM_HOST_STREAM]      the input is pushed row by row
+ *     [-DLAM_HOST_LMEM]        kernels work in local memory
  *     [-DLAM_CHECK_DUMP=3]     also prints all bytes of tensor 3
  *
  * and a file that defines the samples (templates/check_data.c.j2):
@@ -40,6 +41,12 @@ extern const uint32_t lam_check_weights_bytes;
 #endif
 
 static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
+#ifdef LAM_HOST_LMEM
+static uint8_t lmem[BIG(_LMEM_SIZE)] BIG(_LMEM_ALIGNED);
+#define LOCAL , lmem
+#else
+#define LOCAL
+#endif
 static uint32_t crcs[LAM_CHECK_TENSORS];
 
 static void print_text(const char *text)
@@ -139,9 +146,9 @@ int main(void)
 {
     NET(_t) net;
 #ifdef LAM_HOST_BLOB
-    const NET(_memory) memory = BIG(_MEMORY)(arena, lam_check_weights, lam_check_weights_bytes);
+    const NET(_memory) memory = BIG(_MEMORY)(arena LOCAL, lam_check_weights, lam_check_weights_bytes);
 #else
-    const NET(_memory) memory = BIG(_MEMORY)(arena);
+    const NET(_memory) memory = BIG(_MEMORY)(arena LOCAL);
 #endif
     const uint8_t *data = lam_check_data;
     if (NET(_init)(&net, &memory) != LAM_OK) {

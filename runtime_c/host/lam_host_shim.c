@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_LMEM] [-DKWS_TRACE -DLAM_HOST_TRACE]
  */
 #include LAM_HOST_HEADER
 
@@ -13,6 +13,7 @@
 #define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
 
 size_t lam_host_net_bytes(void);
+void lam_host_local(uint8_t *lmem, size_t lmem_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
@@ -26,11 +27,25 @@ size_t lam_host_net_bytes(void)
     return sizeof(NET(_t));
 }
 
+static uint8_t *local_memory;
+static size_t local_bytes;
+
+/* Names the local memory of the networks that are initialised from now on. */
+void lam_host_local(uint8_t *lmem, size_t lmem_bytes)
+{
+    local_memory = lmem;
+    local_bytes = lmem_bytes;
+}
+
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes)
 {
     NET(_memory) memory;
     memory.arena = arena;
     memory.arena_size = arena_bytes;
+#ifdef LAM_HOST_LMEM
+    memory.lmem = local_memory;
+    memory.lmem_size = local_bytes;
+#endif
 #ifdef LAM_HOST_BLOB
     memory.weights = weights;
     memory.weights_size = weights_bytes;

@@ -6,6 +6,7 @@ from codegen.ir.program import Kernel
 from codegen.lower.kernels import (
     binary,
     conv2d,
+    conv_transpose,
     dense,
     depthwise,
     join,
@@ -22,6 +23,7 @@ KERNELS: tuple[Kernel, ...] = (
     depthwise.DEPTHWISE,
     dense.DENSE,
     conv2d.CONV2D,
+    conv_transpose.CONV_TRANSPOSE,
     matmul.MATMUL,
     binary.PIXELS,
     binary.ROWS,
@@ -37,6 +39,7 @@ KERNELS: tuple[Kernel, ...] = (
     unary.RESCALE,
     join.CONCAT_PIXELS,
     join.CONCAT_ROWS,
+    join.CONCAT_STACKED,
     join.CONCAT_WHOLE,
     join.PAD,
     *movement.MOVEMENT,

@@ -54,6 +54,24 @@ def _concat_rows(node: NodeView) -> MoveContext:
     return _joined(node, 1, [row_elements(t.shape) for t in node.ins], by_rows=True)
 
 
+def _stacked(node: NodeView) -> MoveContext:
+    """Rows above each other: each call copies the one row that is there, of the input whose turn it is."""
+    op = node.op
+    assert isinstance(op, Concat)
+    moves: list[Move] = []
+    start = 0
+    for index, kind in enumerate(node.ins):
+        deep, rows = row_elements(kind.shape), row_count(kind.shape)
+        if index in node.dynamic:
+            x, when = _source(node, index, 0), f"rows[{node.dynamic.index(index)}] != NULL"
+        else:
+            x, when = f"part{index} + (n - {start}) * {deep}", f"n >= {start} && n < {start + rows}"
+        lut = f"table{index}" if op.tables[index] is not None else ""
+        moves.append(move(x, kind.dtype.ctype, (Loop(deep, 1, 1),), lut=lut, when=when if len(node.ins) > 1 else ""))
+        start += rows
+    return MoveContext(op.y_dtype.bytes, tuple(moves))
+
+
 def _concat_whole(node: NodeView) -> MoveContext:
     op = node.op
     assert isinstance(op, Concat)
@@ -79,15 +97,20 @@ def _concat_of_pixels(node: NodeView, isa: str) -> bool:
 
 
 def _concat_of_rows(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Concat) and bool(node.dynamic) and not _is_barrier(node)
+    op = node.op
+    return isinstance(op, Concat) and bool(node.dynamic) and op.axis >= len(node.outs[0].shape) - 2
+
+
+def _concat_by_rows(node: NodeView, isa: str) -> bool:
+    """Constant rows are found by their number when each input's rows lie together."""
+    op = node.op
+    if not isinstance(op, Concat) or not node.dynamic:
+        return False
+    return len(node.dynamic) == len(node.ins) or math.prod(node.outs[0].shape[: op.axis]) == 1
 
 
 def _concat_of_all(node: NodeView, isa: str) -> bool:
     return isinstance(node.op, Concat) and bool(node.dynamic)
-
-
-def _is_barrier(node: NodeView) -> bool:
-    return node.op.rows(node.dynamic[0], node.ins, node.outs).whole
 
 
 # Pad
@@ -175,5 +198,6 @@ def _known_context(node: NodeView) -> MoveContext:
 KNOWN = Kernel("known", TEMPLATE, "whole", _accepts_known, _known_context, lambda node: (Field("known", _known(node)),))
 CONCAT_PIXELS = Kernel("concat", TEMPLATE, "pixels", _concat_of_pixels, _concat_pixels, _concat_params)
 CONCAT_ROWS = Kernel("concat_rows", TEMPLATE, "row", _concat_of_rows, _concat_rows, _concat_params)
+CONCAT_STACKED = Kernel("concat_stacked", TEMPLATE, "row", _concat_by_rows, _stacked, _concat_params)
 CONCAT_WHOLE = Kernel("concat_whole", TEMPLATE, "whole", _concat_of_all, _concat_whole, _concat_params)
 PAD = Kernel("pad", TEMPLATE, "row", _accepts_pad, _pad_context, _pad_params)

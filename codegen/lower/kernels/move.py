@@ -27,7 +27,8 @@ class Loop:
 class Move:
     """One box.  `x` is the C expression of the source pointer; `run` elements lie together in the innermost place.
 
-    `lut` names the params field through which elements go, and `x_t` is the source's type.
+    `lut` names the params field through which elements go, and `x_t` is the source's type.  `when` is the C condition
+    under which the box is copied; empty means always.
     """
 
     x: str
@@ -37,6 +38,7 @@ class Move:
     loops: tuple[Loop, ...]
     run: int = 1
     lut: str = ""
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,12 @@ def _joins(outer: Loop, inner: Loop) -> bool:
     return outer.dst == inner.dst * inner.size and outer.src == inner.src * inner.size
 
 
-def move(x: str, x_t: str, loops: Sequence[Loop], *, src: int = 0, dst: int = 0, lut: str = "") -> Move:
+def move(
+    x: str, x_t: str, loops: Sequence[Loop], *, src: int = 0, dst: int = 0, lut: str = "", when: str = ""
+) -> Move:
     """A box copied, in as few loops as it takes."""
     fewest, run = nest(loops)
-    return Move(x, x_t, src, dst, fewest, run, lut)
+    return Move(x, x_t, src, dst, fewest, run, lut, when)
 
 
 def fill(loops: Sequence[Loop], *, dst: int = 0) -> Fill:

@@ -10,8 +10,8 @@ from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.program import Call, Field, GroupProgram, Kernel, KernelFn, Operand, Params, Port, Program, RowInput
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
-from codegen.ops import Clamp, Reshape
 from codegen.lower import kernel_needs, select_kernels
+from codegen.ops import Clamp, Reshape
 from codegen.schedule import schedule
 from tests.graphs import Sketch, apart, conv_chain, residual
 
@@ -220,7 +220,8 @@ def program() -> Program:
 
     def call(node: Node, maker: int) -> Call:
         ins = (RowInput(operands[node.inputs[0]], RowRule(), maker),)
-        return Call(graph.view(node), fn, ins, (operands[node.outputs[0]],), params, None, 1, 4, operands[node.outputs[0]].rows)
+        out = operands[node.outputs[0]]
+        return Call(graph.view(node), fn, ins, (out,), params, None, 1, 4, out.rows)
 
     def port(face: Interface) -> Port:
         shape = graph.type(face.value).shape

@@ -1,0 +1,166 @@
+"""The scratchpad regime in data: what lives in local memory when, what moves, and the list of commands in order.
+
+Kernels touch only local memory.  A network runs as one list of `Command`s in time steps: transfers are started for a
+later step, waited for where their bytes are needed, and the rows of the step are computed between.  The plan
+(`LocalPlan`) speaks of nodes and rows; the lowered form (`LocalProgram`) has the same commands on numbered calls and
+addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Act = Literal["run", "load", "store", "params", "wait", "fill", "trace"]
+Padding = tuple[str, int]
+"""What a row of padding holds: element type, value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What moves and computes: bytes per cycle and cycles to start of a transfer, multiply-accumulates per cycle."""
+
+    bytes_per_cycle: float
+    latency_cycles: int
+    macs_per_cycle: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsNeeds:
+    """Bytes of a layer's packed parameters: `fixed`, and `per_channel` for each of `channels` that a tile may hold.
+
+    `channels` is 0 for a layer that cannot be cut into output channels; then all bytes are `fixed`.
+    """
+
+    fixed: int
+    per_channel: int = 0
+    channels: int = 0
+
+    def bytes(self, channels: int) -> int:
+        """Bytes for a tile of so many channels."""
+        return self.fixed + self.per_channel * channels
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A tensor's way between the memories while one group runs.
+
+    In local memory row r is at `offset + (r % ring) * row_bytes`.  A row has `pieces` pieces: one, or one per pixel
+    when the stream carries only some channels of each; then piece p of row r starts in global memory at `(r * pieces +
+    p) * global_step + skip`, and is `row_bytes / pieces` long.
+    """
+
+    value: str
+    offset: int
+    rows: int
+    ring: int
+    row_bytes: int
+    pieces: int
+    global_step: int
+    skip: int
+
+    @property
+    def piece_bytes(self) -> int:
+        """Bytes of one piece."""
+        return self.row_bytes // self.pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsLoad:
+    """Parameters of a node (of output channels [start, stop), or all when stop is 0), and where they go."""
+
+    node: int
+    start: int
+    stop: int
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """A row of padding in local memory."""
+
+    padding: Padding
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalLayer:
+    """A node, or a tile [start, stop) of its output channels (all when stop is 0), with its places in local memory.
+
+    `rows` maps each computed tensor it touches to (offset, ring); -1 stands for no parameters and no scratch.
+    """
+
+    node: int
+    start: int
+    stop: int
+    rows: Mapping[str, tuple[int, int]]
+    params_offset: int
+    scratch_offset: int
+    pads: Mapping[Padding, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One entry of the list.
+
+    run      call `index` makes rows [row, row + count)
+    load     rows of stream `index` come from global memory; the transfer has ticket place `slot`
+    store    rows of stream `index` go to global memory, likewise
+    params   parameters `index` come, likewise
+    wait     for the transfer in `slot`
+    fill     padding row `index` is written
+    trace    tensor of stream `index` is complete in global memory
+    """
+
+    act: Act
+    index: int = 0
+    row: int = 0
+    count: int = 0
+    slot: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBlock:
+    """Bytes of local memory in use from step `start` to step `stop`, both included."""
+
+    name: str
+    offset: int
+    bytes: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Times in cycles by the target's numbers, and bytes moved; `bound` is input, output and parameters once each."""
+
+    cycles: int
+    compute_cycles: int
+    dma_cycles: int
+    moved_bytes: int
+    bound_bytes: int
+
+    @property
+    def hidden(self) -> float:
+        """Share of the time of transfers that passes behind computation."""
+        return 1.0 - (self.cycles - self.compute_cycles) / self.dma_cycles if self.dma_cycles else 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalPlan:
+    """Everything decided about local memory.  `steps` are the places in `commands` at which time steps begin."""
+
+    bytes: int
+    align: int
+    layers: tuple[LocalLayer, ...]
+    streams: tuple[Stream, ...]
+    params: tuple[ParamsLoad, ...]
+    fills: tuple[Fill, ...]
+    commands: tuple[Command, ...]
+    steps: tuple[int, ...]
+    slots: int
+    blocks: tuple[LocalBlock, ...]
+    estimate: Estimate

@@ -1,0 +1,138 @@
+"""A Plan of the scratchpad regime to calls on local memory and numbered commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from codegen.ir.local import LocalLayer, LocalPlan
+from codegen.ir.op import NodeView, RowRule
+from codegen.ir.plan import Plan
+from codegen.ir.program import Call, GroupProgram, Kernel, LocalParams, LocalProgram, Operand, Params, Program, RowInput
+from codegen.ir.shape import row_elements, row_pixels
+from codegen.lower.lower import Lowering, traced
+from codegen.lower.tiles import channel_tile
+
+
+def lower_local(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
+    """Resolve the plan's layers, parameters and streams.  `kernels` is by node index."""
+    assert plan.local is not None
+    work = _LocalLowering(plan, plan.local, kernels)
+    made = [work.call(layer) for layer in plan.local.layers]
+    local = work.program(made)
+    graph = plan.graph
+    return Program(
+        name=graph.name,
+        arena_bytes=plan.arena_bytes,
+        arena_align=plan.arena_align,
+        inputs=tuple(work.base.port(i) for i in graph.inputs),
+        outputs=tuple(work.base.port(o) for o in graph.outputs),
+        functions=tuple(work.base.functions.values()),
+        groups=work.groups(made),
+        const_rows=(),
+        params=tuple(work.base.pool.placed),
+        params_bytes=work.base.pool.bytes,
+        tensors=traced(plan),
+        local=local,
+    )
+
+
+class _LocalLowering:
+    def __init__(self, plan: Plan, local: LocalPlan, kernels: Mapping[int, Kernel]) -> None:
+        self.plan, self.local, self.kernels = plan, local, kernels
+        self.base = Lowering(plan, kernels)
+        self.known: dict[tuple[object, ...], int] = {}
+        self.calls: list[Call] = []
+
+    def view(self, node: int, start: int, stop: int) -> NodeView:
+        view = self.plan.graph.view(self.plan.graph.nodes[node])
+        return channel_tile(view, start, stop) if stop else view
+
+    def params(self, node: int, start: int, stop: int) -> Params | None:
+        name = self.plan.graph.nodes[node].name
+        title = f"{name}, output channels {start} to {stop - 1}" if stop else name
+        return self.base.pool.place(title, self.kernels[node].params(self.view(node, start, stop)))
+
+    def call(self, layer: LocalLayer) -> int:
+        """The number of the layer's call; layers that differ only in what is loaded for them share one."""
+        call = self._call(layer)
+        operands = tuple((i.operand, i.padding_offset) for i in call.inputs)
+        key = (layer.node, call.fn.symbol, operands, call.outputs, layer.params_offset, call.scratch_offset)
+        if key not in self.known:
+            self.known[key] = len(self.calls)
+            self.calls.append(call)
+        return self.known[key]
+
+    def _call(self, layer: LocalLayer) -> Call:
+        node = self.plan.graph.nodes[layer.node]
+        view = self.view(layer.node, layer.start, layer.stop)
+        kernel = self.kernels[layer.node]
+        params = self.params(layer.node, layer.start, layer.stop)
+        inputs = tuple(self._input(layer, view, kernel, node.inputs[i], i) for i in view.dynamic)
+        outputs = tuple(
+            self._operand(layer, name, row_elements(kind.shape) * kind.dtype.bytes)
+            for name, kind in zip(node.outputs, view.outs, strict=True)
+        )
+        whole = kernel.run == "whole"
+        return Call(
+            node=view,
+            fn=self.base.function(kernel, view, params),
+            inputs=inputs,
+            outputs=outputs,
+            params=params,
+            scratch_offset=None if layer.scratch_offset < 0 else layer.scratch_offset,
+            rows_per_call=outputs[0].rows if kernel.run in ("whole", "accumulate") else 1,
+            pixels_per_call=row_pixels(view.outs[0].shape) if kernel.run == "pixels" else 0,
+            steps=1 if whole else inputs[0].operand.rows if kernel.run == "accumulate" else outputs[0].rows,
+            params_offset=layer.params_offset if params else -1,
+            partial=layer.stop > 0,
+        )
+
+    def _input(self, layer: LocalLayer, view: NodeView, kernel: Kernel, name: str, index: int) -> RowInput:
+        rule = self.base.rule(view, kernel, index)
+        operand = self._operand(layer, name, self.plan.storage[name].row_bytes)
+        return RowInput(operand, rule, padding_offset=_padding(layer, rule, operand))
+
+    def _operand(self, layer: LocalLayer, name: str, row_bytes: int) -> Operand:
+        offset, ring = layer.rows[name]
+        dtype = self.plan.graph.type(name).dtype
+        return Operand(name, offset, self.plan.storage[name].rows, ring, row_bytes, dtype, self.base.memory(name))
+
+    def program(self, made: list[int]) -> LocalProgram:
+        """The commands on numbered calls."""
+        graph, loads = self.plan.graph, []
+        for load in self.local.params:
+            params = self.params(load.node, load.start, load.stop)
+            assert params is not None
+            assert params.bytes == load.bytes
+            loads.append(LocalParams(graph.nodes[load.node].name, load.start, params, load.offset))
+        commands = tuple(replace(c, index=made[c.index]) if c.act == "run" else c for c in self.local.commands)
+        return LocalProgram(
+            bytes=self.local.bytes,
+            align=self.local.align,
+            calls=tuple(self.calls),
+            streams=self.local.streams,
+            global_offsets=tuple(self.plan.storage[s.value].offset for s in self.local.streams),
+            params=tuple(loads),
+            fills=self.local.fills,
+            commands=commands,
+            steps=self.local.steps,
+            slots=self.local.slots,
+        )
+
+    def groups(self, made: list[int]) -> tuple[GroupProgram, ...]:
+        """One call per node, for the account of layers; parameters of tiles counted together."""
+        by_node: dict[int, Call] = {}
+        for layer, number in zip(self.local.layers, made, strict=True):
+            call = self.calls[number]
+            if layer.stop and call.params is not None:
+                before = by_node[layer.node].params.bytes if layer.node in by_node else 0  # type: ignore[union-attr]
+                size = self.params(layer.node, layer.start, layer.stop)
+                assert size is not None
+                call = replace(call, node=self.view(layer.node, 0, 0), params=replace(size, bytes=before + size.bytes))
+            by_node[layer.node] = call
+        return tuple(GroupProgram(tuple(by_node[i] for i in group.nodes)) for group in self.plan.groups)
+
+
+def _padding(layer: LocalLayer, rule: RowRule, operand: Operand) -> int:
+    return -1 if rule.fill is None else layer.pads.get((operand.dtype.value, rule.fill), -1)

@@ -1,0 +1,260 @@
+"""The shadow run of the scratchpad regime: the commands of a finished Program on tags, in both memories.
+
+Every byte of local and of global memory carries the tag (tensor, byte of it) of what was last written there.  A
+transfer is checked as the contract of lam_dma.h has it: its source must hold the right rows from start to wait, nobody
+may touch its destination between, and its bytes are there only after the wait.  Each kernel call checks every row that
+it reads, its padding row and its parameters, all in local memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codegen.ir.local import Command, Stream
+from codegen.ir.program import Call, LocalParams, LocalProgram, Operand, Program, RowInput
+from codegen.ir.quant import Array
+from codegen.ir.shape import row_pixels
+from codegen.ir.verify import IrError
+from codegen.lower.shadow import ShadowReport, Work, rows_read
+
+_GARBAGE = -1
+_FLYING = -2
+_SHIFT = 40
+
+
+def shadow_local(program: Program) -> ShadowReport:
+    """Run the commands on tags.
+
+    Raises:
+        IrError: something reads bytes that do not hold what it needs, or a transfer is disturbed or never waited for.
+    """
+    assert program.local is not None
+    run = _LocalShadow(program, program.local)
+    for port in program.inputs:
+        run.give(port.operand)
+    for command in program.local.commands:
+        run.command(command)
+    if run.flying:
+        raise IrError(f"{len(run.flying)} transfers are never waited for")
+    for port in program.outputs:
+        place = port.operand
+        expected = run.memory(place.memory) + np.arange(place.rows * place.row_bytes)
+        found = run.arena[place.offset : place.offset + len(expected)]
+        if not np.array_equal(found, expected):
+            raise IrError(f"the network's output {place.value} is not whole in global memory")
+    work = {name: Work(*counts) for name, counts in run.work.items()}
+    return ShadowReport(run.rows, work, int(run.touched.sum()))
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A transfer under way: where from, where to (indices into the memories), and the tags it carries."""
+
+    title: str
+    from_local: bool
+    source: Array
+    target: Array
+    tags: Array
+
+
+@dataclass(slots=True)
+class _LocalShadow:
+    program: Program
+    local: LocalProgram
+    arena: Array = field(init=False)
+    lmem: Array = field(init=False)
+    touched: Array = field(init=False)
+    memories: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    work: dict[str, list[int]] = field(default_factory=dict)
+    flying: dict[int, _Flight] = field(default_factory=dict)
+    loads: dict[int, LocalParams] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.arena = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
+        self.lmem = np.full(self.local.bytes, _GARBAGE, np.int64)
+        self.touched = np.zeros(self.local.bytes, np.bool_)
+
+    def memory(self, name: str) -> int:
+        """First tag of a tensor or of anything else that is told apart."""
+        return self.memories.setdefault(name, len(self.memories) + 1) << _SHIFT
+
+    def give(self, operand: Operand) -> None:
+        """A network input is whole in global memory."""
+        size = operand.rows * operand.row_bytes
+        self.arena[operand.offset : operand.offset + size] = self.memory(operand.memory) + np.arange(size)
+
+    def command(self, c: Command) -> None:
+        """One command."""
+        if c.act in ("load", "store"):
+            self.start_rows(c)
+        elif c.act == "params":
+            self.start_params(self.local.params[c.index], c.slot)
+        elif c.act == "wait":
+            self.land(c.slot)
+        elif c.act == "fill":
+            fill = self.local.fills[c.index]
+            tag = self.memory(f"\0padding {fill.padding}")
+            self.write(slice(fill.offset, fill.offset + fill.bytes), tag, "a padding row")
+        elif c.act == "run":
+            call = self.local.calls[c.index]
+            for row in range(c.row, c.row + c.count):
+                self.call(call, row)
+
+    def start_params(self, load: LocalParams, slot: int) -> None:
+        """Begin to move parameters."""
+        first = self.memory(f"\0params {load.node} {load.channel}")
+        self.loads[first] = load
+        inside = np.arange(load.params.bytes)
+        self.launch(
+            slot, _Flight(f"parameters of {load.node}", False, inside[:0], load.offset + inside, first + inside)
+        )
+
+    def start_rows(self, c: Command) -> None:
+        """Begin to move rows of a stream."""
+        stream, base = self.local.streams[c.index], self.local.global_offsets[c.index]
+        if c.row % stream.ring + c.count > stream.ring or c.row + c.count > stream.rows:
+            raise IrError(f"a transfer of {stream.value} wraps")
+        near = stream.offset + c.row % stream.ring * stream.row_bytes + np.arange(c.count * stream.row_bytes)
+        inside = _global_bytes(stream, c.row, c.count)
+        tags = self.memory(self.root(stream.value)) + inside
+        far = base + inside
+        source, target = (far, near) if c.act == "load" else (near, far)
+        self.launch(
+            c.slot, _Flight(f"{c.act} of {stream.value} from row {c.row}", c.act == "store", source, target, tags)
+        )
+
+    def root(self, value: str) -> str:
+        """The tensor whose memory a tensor has."""
+        operands = (o for call in self.local.calls for o in (*(i.operand for i in call.inputs), *call.outputs))
+        return next(o.memory for o in operands if o.value == value)
+
+    def launch(self, slot: int, flight: _Flight) -> None:
+        """A transfer starts; its destination holds nothing until it lands."""
+        if slot in self.flying:
+            raise IrError(f"{flight.title}: the ticket is still in use")
+        self.check_source(flight, "starts")
+        memory = self.arena if flight.from_local else self.lmem
+        if (memory[flight.target] == _FLYING).any():
+            raise IrError(f"{flight.title}: two transfers write the same bytes")
+        memory[flight.target] = _FLYING
+        if not flight.from_local:
+            self.touched[flight.target] = True
+        self.flying[slot] = flight
+
+    def land(self, slot: int) -> None:
+        """A transfer is waited for: source and destination must not have been touched since."""
+        if slot not in self.flying:
+            raise IrError("a wait for nothing")
+        flight = self.flying.pop(slot)
+        self.check_source(flight, "ends")
+        memory = self.arena if flight.from_local else self.lmem
+        if (memory[flight.target] != _FLYING).any():
+            raise IrError(f"{flight.title}: its destination was written to while it ran")
+        memory[flight.target] = flight.tags
+
+    def check_source(self, flight: _Flight, when: str) -> None:
+        """The source holds what is to be moved (parameters never change)."""
+        memory = self.lmem if flight.from_local else self.arena
+        if len(flight.source) and not np.array_equal(memory[flight.source], flight.tags):
+            raise IrError(f"{flight.title}: when it {when}, its source does not hold these rows")
+
+    def write(self, place: slice, tags: Array | int, writer: str) -> None:
+        """Bytes of local memory are written by the processor."""
+        if (self.lmem[place] == _FLYING).any():
+            raise IrError(f"{writer} writes where a transfer is on its way")
+        self.lmem[place] = tags
+        self.touched[place] = True
+
+    def call(self, call: Call, row: int) -> None:
+        """One kernel call: scratch, reads, writes, reads again."""
+        kind, name = call.fn.kernel.run, f"{call.node.name} at row {row}"
+        self.scratch(call, row)
+        self.check_reads(call, row, name)
+        self.count(call, row)
+        for out in call.outputs:
+            if kind == "whole" or (kind == "accumulate" and row == call.steps - 1):
+                for at in range(out.rows):
+                    self.write_row(call, out, at, name)
+                self.rows[out.value] = out.rows
+            elif kind != "accumulate":
+                self.write_row(call, out, row, name)
+                self.rows[out.value] = max(self.rows.get(out.value, 0), row + 1)
+        self.check_reads(call, row, name)
+
+    def count(self, call: Call, row: int) -> None:
+        """Account for one call."""
+        work = self.work.setdefault(call.node.name, [0, 0, 0])
+        work[0] += 1
+        for item in call.inputs:
+            work[1] += len(rows_read(item.rule, row, item.operand.rows)) * item.operand.row_bytes
+        if call.fn.kernel.run != "accumulate" or row == call.steps - 1:
+            work[2] += sum(out.row_bytes * call.rows_per_call for out in call.outputs)
+
+    def write_row(self, call: Call, out: Operand, row: int, writer: str) -> None:
+        start = out.offset + row % out.ring * out.row_bytes
+        self.write(slice(start, start + out.row_bytes), self.row_tags(call, out, row), writer)
+
+    def row_tags(self, call: Call, out: Operand, row: int) -> Array:
+        """Tags of an output's row; a tile has those of its channels, told by the parameters that lie in its place."""
+        if not call.partial:
+            first = self.memory(out.memory) + row * out.row_bytes
+            return np.arange(first, first + out.row_bytes)
+        whole = next(t.row_bytes for t in self.program.tensors if t.value == out.value)
+        pixels = row_pixels(call.node.outs[0].shape)
+        load = self.loads[int(self.lmem[call.params_offset])]
+        skip = load.channel * out.dtype.bytes
+        stream = Stream(out.value, 0, out.rows, out.ring, out.row_bytes, pixels, whole // pixels, skip)
+        return self.memory(out.memory) + _global_bytes(stream, row, 1)
+
+    def check_params(self, call: Call, reader: str) -> None:
+        """The call's parameters, or those of one of its tiles, lie in their place."""
+        if call.params is None:
+            return
+        place = self.lmem[call.params_offset : call.params_offset + call.params.bytes]
+        load = self.loads.get(int(place[0]))
+        if call.params_offset < 0 or load is None or load.node != call.node.name or (np.diff(place) != 1).any():
+            raise IrError(f"{reader}: its parameters are not there")
+
+    def check_reads(self, call: Call, row: int, reader: str) -> None:
+        """Rows, padding and parameters are there."""
+        self.check_params(call, reader)
+        for item in call.inputs:
+            self.check_rows(item, row, reader)
+
+    def check_rows(self, item: RowInput, row: int, reader: str) -> None:
+        place = item.operand
+        inside = rows_read(item.rule, row, place.rows)
+        for at in inside:
+            start = place.offset + at % place.ring * place.row_bytes
+            first = self.memory(place.memory) + at * place.row_bytes
+            expected = np.arange(first, first + place.row_bytes)
+            if not np.array_equal(self.lmem[start : start + place.row_bytes], expected):
+                raise IrError(f"{reader} reads row {at} of {place.value}, which was overwritten or never came")
+        if item.rule.fill is not None and not item.rule.accumulate and len(inside) < item.rule.taps:
+            tag = self.memory(f"\0padding {(place.dtype.value, item.rule.fill)}")
+            found = self.lmem[item.padding_offset : item.padding_offset + place.row_bytes]
+            if item.padding_offset < 0 or len(found) < place.row_bytes or (found != tag).any():
+                raise IrError(f"{reader} reads a padding row that is not there")
+
+    def scratch(self, call: Call, row: int) -> None:
+        size = call.fn.kernel.scratch(call.node)
+        if not size:
+            return
+        if call.scratch_offset is None:
+            raise IrError(f"{call.node.name}: no scratch was planned")
+        place = slice(call.scratch_offset, call.scratch_offset + size)
+        tag = self.memory(f"\0scratch {call.node.name}")
+        if call.fn.kernel.run == "accumulate" and row > 0:
+            if (self.lmem[place] != tag).any():
+                raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
+            return
+        self.write(place, tag, f"{call.node.name}, scratch")
+
+
+def _global_bytes(stream: Stream, row: int, count: int) -> Array:
+    """Bytes of the tensor that rows of a stream are, in the order of local memory."""
+    pieces = np.arange(row * stream.pieces, (row + count) * stream.pieces) * stream.global_step + stream.skip
+    return (pieces[:, None] + np.arange(stream.piece_bytes)).reshape(-1)

@@ -1,0 +1,135 @@
+"""What holds which bytes of the arena, and when: tensors, rings and scratch as rectangles of address and time.
+
+Time counts the plan's groups.  Read off a finished Plan, so that a plan made by hand is described the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from codegen.ir.plan import Plan
+from codegen.schedule.planner import view_roots
+
+Kind = Literal["input", "output", "tensor", "ring", "scratch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """`bytes` of the arena from `offset`, held from group `first` to group `last`, both included.
+
+    `layer` is the node that makes it, empty for an input.  `ring` of the tensor's `rows` rows, `row_bytes` each, are
+    kept; all three are 0 for scratch.
+    """
+
+    name: str
+    layer: str
+    kind: Kind
+    offset: int
+    bytes: int
+    first: int
+    last: int
+    rows: int = 0
+    ring: int = 0
+    row_bytes: int = 0
+
+    @property
+    def end(self) -> int:
+        """The first byte behind it."""
+        return self.offset + self.bytes
+
+    def alive(self, group: int) -> bool:
+        """Whether it holds its bytes while the group runs."""
+        return self.first <= group <= self.last
+
+    def overlap(self, other: Resident) -> int:
+        """Bytes of the arena that both name as theirs."""
+        return max(0, min(self.end, other.end) - max(self.offset, other.offset))
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The group during which most bytes are in use, how many, and what is there, largest first."""
+
+    group: int
+    bytes: int
+    live: tuple[Resident, ...]
+
+
+def residents(plan: Plan) -> tuple[Resident, ...]:
+    """Everything that holds memory of the arena, by address; views are part of what they rename."""
+    return tuple(sorted((*_tensors(plan), *_scratch(plan)), key=lambda r: (r.offset, r.first, r.name)))
+
+
+def used_bytes(alive: Iterable[Resident]) -> int:
+    """Bytes that at least one of them holds; shared bytes count once."""
+    total, reached = 0, 0
+    for item in sorted(alive, key=lambda r: r.offset):
+        total += max(0, item.end - max(reached, item.offset))
+        reached = max(reached, item.end)
+    return total
+
+
+def find_peak(plan: Plan, held: Sequence[Resident] | None = None) -> Peak:
+    """The first group during which most bytes are in use."""
+    found = residents(plan) if held is None else held
+    alive = [[r for r in found if r.alive(g)] for g in range(len(plan.groups))]
+    if not alive:
+        return Peak(0, used_bytes(found), tuple(found))
+    worst = max(range(len(alive)), key=lambda g: (used_bytes(alive[g]), -g))
+    live = sorted(alive[worst], key=lambda r: (-r.bytes, r.name))
+    return Peak(worst, used_bytes(live), tuple(live))
+
+
+def group_title(plan: Plan, group: int) -> str:
+    """The node of a group of one, else `first .. last`."""
+    if not plan.groups:
+        return plan.graph.name
+    names = [plan.graph.nodes[i].name for i in plan.groups[group].nodes]
+    return names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"
+
+
+def _tensors(plan: Plan) -> list[Resident]:
+    graph, end = plan.graph, max(0, len(plan.groups) - 1)
+    at = {node: g for g, group in enumerate(plan.groups) for node in group.nodes}
+    roots = view_roots(graph, plan.views)
+    inputs = {roots[face.value] for face in graph.inputs}
+    outputs = {roots[name] for name in graph.output_values}
+    makers = {name: node.name for node in graph.nodes for name in node.outputs}
+    first = dict.fromkeys(inputs, 0)
+    last: dict[str, int] = {}
+    for index, node in enumerate(graph.nodes):
+        for name in (*node.inputs, *node.outputs):
+            if name in roots and index in at:
+                first.setdefault(roots[name], at[index])
+                last[roots[name]] = max(last.get(roots[name], 0), at[index])
+    found: list[Resident] = []
+    for root, born in first.items():
+        place = plan.storage[root]
+        if place.memory != "arena":
+            continue
+        kind: Kind = "ring" if place.ring < place.rows else "tensor"
+        kind = "input" if root in inputs else "output" if root in outputs else kind
+        stop = end if root in outputs else last.get(root, born)
+        span = (place.offset, place.bytes, born, stop)
+        found.append(Resident(root, makers.get(root, ""), kind, *span, place.rows, place.ring, place.row_bytes))
+    return found
+
+
+def _scratch(plan: Plan) -> list[Resident]:
+    """Scratch areas; nodes of a group that use the same one after another are one area."""
+    largest: dict[tuple[int, int], int] = {}
+    owners: dict[tuple[int, int], list[str]] = {}
+    for group, nodes in enumerate(plan.groups):
+        for index in nodes.nodes:
+            if index in plan.scratch:
+                key = (group, plan.scratch[index])
+                largest[key] = max(largest.get(key, 0), plan.scratch_bytes[index])
+                owners.setdefault(key, []).append(plan.graph.nodes[index].name)
+    found: list[Resident] = []
+    for (group, at), size in largest.items():
+        first, *others = owners[group, at]
+        name = f"scratch of {first}" + (f" and {len(others)} more" if others else "")
+        found.append(Resident(name, first, "scratch", at, size, group, group))
+    return found

@@ -1,0 +1,175 @@
+"""Which neighbours of the order share local memory: the prefix dynamic program of least time.
+
+A candidate is a connected interval of the order whose blocks fit local memory at some cut.  Scores add up over groups,
+so two labels per prefix are enough: with the tensor at its border moved out to global memory, and with it kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from codegen.errors import LocalMemoryTooSmall
+from codegen.ir.graph import Graph
+from codegen.schedule.local.flow import GroupFlow, record
+from codegen.schedule.local.shape import Cut, Facts, Shape, shapes
+
+LONGEST = 24
+"""Nodes in one group at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    score: float
+    start: int
+    kept: bool
+    shape: Shape | None
+
+
+class LocalGroups:
+    """The candidates of one graph.
+
+    Args:
+        facts: what is known of the nodes.
+        roots: the value that owns each value's memory (views share).
+    """
+
+    def __init__(self, facts: Facts, roots: Mapping[str, str]) -> None:
+        """Collect who reads what last."""
+        self.facts, self.roots = facts, roots
+        self.last: dict[str, int] = {}
+        for step, node in enumerate(facts.graph.nodes):
+            for name in (*node.inputs, *node.outputs):
+                if name in roots:
+                    self.last[roots[name]] = step
+        for name in facts.graph.output_values:
+            self.last[roots[name]] = len(facts.graph.nodes)
+
+    @property
+    def graph(self) -> Graph:
+        """The network."""
+        return self.facts.graph
+
+    def choose(self, limit: int) -> tuple[Shape, ...]:
+        """The groups of least time whose blocks fit `limit` bytes.
+
+        Raises:
+            LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer alone does not fit.
+        """
+        count = len(self.graph.nodes)
+        best: dict[tuple[int, bool], _Label] = {(0, False): _Label(0.0, 0, False, None)}
+        for start in range(count):
+            if (start, False) not in best and (start, True) not in best:
+                self._refuse(start, limit)
+                continue
+            for stop, flow in self._candidates(start, limit):
+                for kept_in, kept_out in product((False, True), repeat=2):
+                    label = self._label(best, (start, kept_in), (stop, kept_out), flow, limit)
+                    there = best.get((stop, kept_out))
+                    if label is not None and (there is None or label.score < there.score):
+                        best[stop, kept_out] = label
+        if (count, False) not in best:
+            self._refuse(count, limit)
+            stuck = max(stop for stop, _ in best)
+            where = next(self.graph.nodes[i].name for i in range(stuck, count) if i in self.facts.needs)
+            raise LocalMemoryTooSmall(f"no group with it fits {limit} B of local memory", where=where)
+        return self._trail(best)
+
+    def _label(
+        self,
+        best: Mapping[tuple[int, bool], _Label],
+        begin: tuple[int, bool],
+        end: tuple[int, bool],
+        flow: GroupFlow | None,
+        limit: int,
+    ) -> _Label | None:
+        """The best way to add one group to a prefix; the flags say whether the tensor at the border is kept."""
+        before = best.get(begin)
+        kept_in, kept_out = (self._kept(*at) for at in (begin, end))
+        if before is None or kept_in is None or kept_out is None:
+            return None
+        if flow is None:
+            return None if begin[1] or end[1] else _Label(before.score, begin[0], False, None)
+        if begin[1] and (kept_in not in flow.inputs or self.last[kept_in] >= end[0]):
+            return None
+        fitting = list(shapes(self.facts, flow, limit, kept_in, kept_out))
+        if not fitting:
+            return None
+        shape = min(fitting, key=lambda s: (s.score, s.memory))
+        return _Label(before.score + shape.score, begin[0], begin[1], shape)
+
+    def _kept(self, stop: int, kept: bool) -> str | None:
+        """The tensor that may stay in local memory across a border: the one that the last node before it made."""
+        if not kept:
+            return ""
+        outputs = self.graph.nodes[stop - 1].outputs
+        if len(outputs) != 1 or outputs[0] in self.graph.output_values or stop - 1 not in self.facts.needs:
+            return None
+        renamed = any(root == outputs[0] != name for name, root in self.roots.items())
+        return None if renamed else outputs[0]
+
+    def _trail(self, best: Mapping[tuple[int, bool], _Label]) -> tuple[Shape, ...]:
+        found: list[Shape] = []
+        at = (len(self.graph.nodes), False)
+        while at[0] > 0:
+            label = best[at]
+            if label.shape is not None:
+                found.append(label.shape)
+            at = (label.start, label.kept)
+        return tuple(reversed(found))
+
+    def _refuse(self, stop: int, limit: int) -> None:
+        """Name the layer that cannot run, when it is the reason."""
+        start = stop - 1
+        if start not in self.facts.needs:
+            return
+        node = self.graph.nodes[start]
+        tightest = [Cut(1, tile, again, ahead=False) for tile in (0, 1) for again in (False, True)]
+        flow = self._flow(start, stop)
+        least = min(Shape(self.facts, flow, cut).memory for cut in tightest if self._can(start, cut))
+        if least > limit:
+            raise LocalMemoryTooSmall(f"needs {least} B of local memory at least, there are {limit} B", where=node.name)
+
+    def _candidates(self, start: int, limit: int) -> Iterator[tuple[int, GroupFlow | None]]:
+        """Groups that begin at `start`; a view runs nothing."""
+        facts = self.facts
+        if start not in facts.needs:
+            yield start + 1, None
+            return
+        first = facts.rows.nodes[start]
+        params = 0
+        for stop in range(start + 1, min(start + LONGEST, len(self.graph.nodes)) + 1):
+            newest = stop - 1
+            if newest not in facts.needs or (stop > start + 1 and facts.rows.nodes[newest].barrier):
+                return
+            needs = facts.params[newest]
+            params += needs.bytes(needs.channels)
+            if stop == start + 1 or (params <= limit and self._connected(start, stop)):
+                yield stop, self._flow(start, stop)
+            if params > limit or first.barrier or facts.rows.nodes[newest].accumulates:
+                return
+
+    def _flow(self, start: int, stop: int) -> GroupFlow:
+        members = range(start, stop)
+        targets = [i for i in members if self._leaves(i, stop)] or [stop - 1]
+        whole = len(members) == 1 and self.facts.needs[start].whole
+        return record(self.facts.rows, members, targets, whole=whole)
+
+    def _can(self, node: int, cut: Cut) -> bool:
+        return not cut.tile or self.facts.params[node].channels > 1
+
+    def _leaves(self, index: int, stop: int) -> bool:
+        """Whether an output of the node is read after the group."""
+        return any(self.last[self.roots[o]] >= stop for o in self.graph.nodes[index].outputs)
+
+    def _connected(self, start: int, stop: int) -> bool:
+        """Whether every member but the first touches a tensor of those before it."""
+        seen: set[str] = set()
+        for i in range(start, stop):
+            node = self.graph.nodes[i]
+            touched = {self.roots[n] for n in (*node.inputs, *node.outputs) if n in self.roots}
+            if seen and not seen & touched:
+                return False
+            seen |= touched
+        return True

@@ -17,6 +17,7 @@ from codegen.ops import (
     Clamp,
     Concat,
     Conv2D,
+    ConvTranspose2D,
     Dense,
     DepthToSpace,
     Dequantize,
@@ -69,7 +70,7 @@ class Case:
 
 def cases() -> tuple[Case, ...]:
     """All cases, each with an id of its own."""
-    sources = (weighted(), elementwise(), pooling(), tables(), movement(), resizing(), borders())
+    sources = (weighted(), transposed(), elementwise(), pooling(), tables(), movement(), resizing(), borders())
     found = [case for source in sources for case in source]
     return tuple(replace(case, id=f"{type(case.op).__name__}-{i}-{case.id}") for i, case in enumerate(found))
 
@@ -112,6 +113,28 @@ def conv_ins(window: Window) -> tuple[Array, Array, Array]:
     """Inputs of a plain convolution from 2 to 3 channels."""
     weights = data((3, window.size, window.size, 2), DType.S16)
     return data((1, 4, 5, 2), DType.S16), weights, np.arange(3, dtype=np.int32)
+
+
+def transposed() -> Iterator[Case]:
+    """ConvTranspose2D: windows that overlap, touch and leave holes; pads beyond the window; output padding."""
+    geometries = (
+        ((1, 4, 5, 3), 4, 1, Window(3, 2, 1, 1, 1), Window(3, 2, 1, 1, 1), (1, 1)),
+        ((1, 4, 3, 4), 4, 4, Window(4, 2, 1, 1, 1), Window(2, 2), (0, 0)),
+        ((1, 3, 4, 4), 6, 2, Window(2, 3, 1, 1, 0), Window(1, 3), (2, 2)),
+        ((1, 5, 3, 2), 3, 1, Window(3, 2, 3, 2, 4), Window(3, 4, 2, 2, 1), (2, 3)),
+        ((1, 6, 2, 1), 2, 1, Window(5, 1, 1, 2, 6), Window(3, 1, 1, 1, 1), (0, 0)),
+        ((1, 1, 1, 5), 1, 1, Window(7, 3, 1, 2, 2), Window(1), (0, 0)),
+    )
+    for mode in MODES:
+        for shape, outputs, groups, h, w, extra in geometries:
+            weights = data((outputs, h.size, w.size, shape[3] // groups))
+            bias = data((outputs,), DType.S16).astype(np.int32)
+            requant = spread_requant(mode, weights, DType.U8, 131)
+            op = ConvTranspose2D(h, w, extra, groups, A.zero_point, requant, DType.U8, Quant(1.0, 131))
+            yield Case(mode, op, (data(shape), weights, bias), (A, None, None), (1, 2))
+    weights, bias = data((3, 2, 2, 2), DType.S16), np.arange(3, dtype=np.int32)
+    sums = ConvTranspose2D(Window(2, 2), Window(2, 2), (0, 0), 1, 7, None, DType.S32, None)
+    yield Case("sums", sums, (data((1, 3, 2, 2)), weights, bias), (A, None, None), (1, 2))
 
 
 def elementwise() -> Iterator[Case]:

@@ -15,6 +15,7 @@ from codegen.ops import (
     AveragePool2D,
     Clamp,
     Conv2D,
+    ConvTranspose2D,
     Dense,
     Dequantize,
     GlobalAveragePool,
@@ -225,7 +226,12 @@ def dense_cases(mode: Mode) -> Iterator[Raw]:
         deep = np.full((3, 3, 3, 40), 32767, np.int16)
         yield "wide_conv", Conv2D(pads, pads, 1, 11, over, S8, None), (t(S16, 1, 3, 3, 40), deep, small)
         deep = np.full((3, 3, 3, 1), -32768, np.int16)
+        yield "wide_transposed", ConvTranspose2D(pads, pads, (0, 0), 1, 11, over, S8, None), _deep_transposed(small)
         yield "wide_depthwise", Conv2D(pads, pads, 3, 11, over, S8, None), (t(S16, 1, 3, 3, 3), deep, small)
+
+
+def _deep_transposed(bias: Array) -> tuple[TensorType | Array | int, ...]:
+    return t(S16, 1, 3, 3, 40), np.full((3, 3, 3, 40), 32767, np.int16), bias
 
 
 def max_cases() -> Iterator[Raw]:

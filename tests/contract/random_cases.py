@@ -15,6 +15,7 @@ from codegen.ops import (
     AveragePool2D,
     Concat,
     Conv2D,
+    ConvTranspose2D,
     DepthToSpace,
     Gather,
     MaxPool2D,
@@ -35,7 +36,8 @@ Drawn = tuple[Op, tuple[TensorType | Array | int, ...]]
 def random_cases(seed: int, count: int) -> Iterator[Case]:
     """`count` valid cases, operators taking turns."""
     rng = np.random.default_rng(seed)
-    draws = (_conv, _depthwise, _max_pool, _mean, _binary, _slice, _gather, _pad, _transpose, _concat, _blocks)
+    weighted = (_conv, _transposed, _depthwise)
+    draws = (*weighted, _max_pool, _mean, _binary, _slice, _gather, _pad, _transpose, _concat, _blocks)
     made = 0
     while made < count:
         op, ins = draws[made % len(draws)](rng)
@@ -79,6 +81,26 @@ def _conv(rng: np.random.Generator) -> Drawn:
     shape = _map(rng, groups * _int(rng, 1, 5))
     h, w = _window(rng, shape[1]), _window(rng, shape[2])
     return _convolution(rng, shape, h, w, groups, groups * _int(rng, 1, 4))
+
+
+def _transposed(rng: np.random.Generator) -> Drawn:
+    """A transposed convolution whose pads leave something over."""
+    groups = _pick(rng, 1, 1, 2, 3)
+    shape = (1, _int(rng, 1, 6), _int(rng, 1, 6), groups * _int(rng, 1, 4))
+    h, w = (_spread_window(rng, n) for n in shape[1:3])
+    extra = tuple(_int(rng, 0, max(v.stride, v.dilation) - 1) for v in (h, w))
+    weights = random_array(rng, (groups * _int(rng, 1, 4), h.size, w.size, shape[3] // groups), S8)
+    bias = rng.integers(-9999, 9999, len(weights)).astype(np.int32)
+    step = requant(_mode(rng), 128 * 128 * np.sqrt(weights[0].size), _pick(rng, 1, len(weights)))
+    op = ConvTranspose2D(h, w, (extra[0], extra[1]), groups, _int(rng, -128, 127), step, S8, None)
+    return op, (TensorType(shape, S8), weights, bias)
+
+
+def _spread_window(rng: np.random.Generator, length: int) -> Window:
+    while True:
+        window = Window(_int(rng, 1, 5), _int(rng, 1, 4), _int(rng, 1, 3), _int(rng, 0, 4), _int(rng, 0, 4))
+        if (length - 1) * window.stride + window.extent > window.pad_before + window.pad_after:
+            return window
 
 
 def _depthwise(rng: np.random.Generator) -> Drawn:

@@ -25,7 +25,6 @@ from codegen.ir.quant import MODES, Array, DType, TensorType
 from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
 from codegen.lower.kernels import KERNELS
 from codegen.lower.select import find_kernel
-from codegen.lower.select import find_kernel
 from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
 from codegen.process import check_program, run_program
 from codegen.report.manifest import build_manifest
@@ -107,7 +106,7 @@ def make_project(graph: Graph, folder: Path) -> Path:
         vectors.append(Vector(seed, selftest_crc([known[o.value] for o in graph.outputs])))
     manifest = build_manifest(
         plan, program, load_target("host"), version="0", model_hash="", requant="single", weights="c",
-        rows=shadow_run(program).rows,
+        planning={}, shadow=shadow_run(program),
     )
     options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, "c99", "little")
     write_project(folder / "project", project_files(program, options, vectors, manifest))

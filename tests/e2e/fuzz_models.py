@@ -90,10 +90,8 @@ class Outcome:
 def sources() -> tuple[Path, ...]:
     """Models to damage: small real ones where they are there, and the examples."""
     found = sorted((ROOT / "examples").glob("*/*.onnx"))
-    try:
+    with contextlib.suppress(pytest.skip.Exception):
         found += [shared_dir() / "models" / name for name in _REAL]
-    except pytest.skip.Exception:
-        pass
     return tuple(found)
 
 
@@ -163,7 +161,9 @@ def _run_process(batch: Sequence[Mutant], folder: Path, verify_every: int) -> li
         stdin=task.encode(),
     )
     lines = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
-    outcomes = [Outcome(m, tuple(r["ids"]), r["fault"], r["seconds"], r["text"]) for m, r in zip(batch, lines, strict=False)]
+    outcomes = [
+        Outcome(m, tuple(r["ids"]), r["fault"], r["seconds"], r["text"]) for m, r in zip(batch, lines, strict=False)
+    ]
     if len(outcomes) < len(batch):
         last = done.stderr.decode("utf-8", errors="replace")[-2000:]
         timed_out = done.returncode == -signal.SIGALRM

@@ -18,23 +18,29 @@ from onnx import AttributeProto, TensorProto, helper, numpy_helper
 FieldMutation = Callable[[random.Random, Any], bool]
 ByteMutation = Callable[[random.Random, bytearray], bytearray]
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 _SIZES = (0, 1, 2, 3, 7, 8, 127, 128, 255, 1000, 65536, 2**20, 2**28, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1)
 _ODD_SIZES = (*_SIZES, -1, -2, -7, -(2**31), -(2**63))
 _ODD_REALS = (math.nan, math.inf, -math.inf, 0.0, -0.0, -1.0, 1e-45, 1e-38, 1e38, 3.4e38, 1e-20, 1e20, 0.5, 2.0)
 _TYPES = (*TensorProto.DataType.values(), 99, -1)
-_OPERATORS = (
-    *("Add", "AveragePool", "Cast", "Clip", "Concat", "Conv", "ConvTranspose", "DepthToSpace", "DequantizeLinear"),
-    *("Div", "Expand", "Flatten", "Gather", "Gemm", "GlobalAveragePool", "HardSwish", "Identity", "If", "LayerNormalization"),
-    *("LeakyRelu", "Loop", "MatMul", "MatMulInteger", "Max", "MaxPool", "Min", "Mul", "NoSuchOperator", "PRelu", "Pad"),
-    *("QLinearAdd", "QLinearConv", "QLinearMatMul", "QuantizeLinear", "ReduceMean", "Relu", "Reshape", "Resize", "Shape"),
-    *("Sigmoid", "Slice", "Softmax", "Split", "Squeeze", "Sub", "Tanh", "Tile", "TopK", "Transpose", "Unsqueeze", "Where"),
-    "",
-)  # fmt: skip
-_ATTRIBUTES = (
-    *("allowzero", "alpha", "auto_pad", "axes", "axis", "beta", "block_size", "blocksize", "ceil_mode"),
-    *("coordinate_transformation_mode", "count_include_pad", "dilations", "end", "group", "keepdims", "kernel_shape"),
-    *("mode", "nearest_mode", "num_outputs", "output_dtype", "pads", "perm", "shape", "split", "start", "strides", "to"),
-    *("transA", "transB", "value"),
+_OPERATORS = _words(
+    """
+    Add AveragePool Cast Clip Concat Conv ConvTranspose DepthToSpace DequantizeLinear Div Expand Flatten Gather
+    Gemm GlobalAveragePool HardSwish Identity If LayerNormalization LeakyRelu Loop MatMul MatMulInteger Max
+    MaxPool Min Mul NoSuchOperator PRelu Pad QLinearAdd QLinearConv QLinearMatMul QuantizeLinear ReduceMean Relu
+    Reshape Resize Shape Sigmoid Slice Softmax Split Squeeze Sub Tanh Tile TopK Transpose Unsqueeze Where
+    """
+)
+_ATTRIBUTES = _words(
+    """
+    allowzero alpha auto_pad axes axis beta block_size blocksize ceil_mode coordinate_transformation_mode
+    count_include_pad dilations end group keepdims kernel_shape mode nearest_mode num_outputs output_dtype pads
+    perm shape split start strides to transA transB value
+    """
 )
 
 
@@ -169,7 +175,8 @@ def constant_values(rng: random.Random, model: Any) -> bool:
             flat[rng.sample(range(flat.size), count)] = rng.choice(_ODD_REALS)
         elif flat.dtype.kind in "iu":
             info = np.iinfo(flat.dtype)
-            flat[rng.sample(range(flat.size), count)] = rng.choice((info.min, info.max, 0, rng.randint(info.min, info.max)))
+            numbers = (info.min, info.max, 0, rng.randint(info.min, info.max))
+            flat[rng.sample(range(flat.size), count)] = rng.choice(numbers)
         else:
             return False
     _store(tensor, flat.reshape(array.shape))
@@ -194,8 +201,12 @@ def constant_outside(rng: random.Random, model: Any) -> bool:
         return False
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
-    location = rng.choice(("weights.bin", "../../../../etc/passwd", "/etc/passwd", "", ".", "a\0b", "x" * 5000, "/dev/zero"))
-    entries = {"location": location, "offset": rng.choice(("0", "-1", "99999999999", "x", "")), "length": "16"}
+    places = ("weights.bin", "../../../../etc/passwd", "/etc/passwd", "", ".", "a\0b", "x" * 5000, "/dev/zero")
+    entries = {
+        "location": rng.choice(places),
+        "offset": rng.choice(("0", "-1", "99999999999", "x", "")),
+        "length": "16",
+    }
     for key in rng.sample(sorted(entries), rng.randint(1, 3)):
         tensor.external_data.add(key=key, value=entries[key])
     return True
@@ -288,7 +299,8 @@ def attribute_value(rng: random.Random, model: Any) -> bool:
     elif attribute.type == AttributeProto.FLOAT:
         attribute.f = rng.choice(_ODD_REALS)
     elif attribute.type == AttributeProto.STRING:
-        attribute.s = rng.choice((b"", b"\xff\x00", b"SAME_UPPER", b"VALID", b"x" * 10000, b"linear", b"nearest", b"CRD"))
+        texts = (b"", b"\xff\x00", b"SAME_UPPER", b"VALID", b"x" * 10000, b"linear", b"nearest", b"CRD")
+        attribute.s = rng.choice(texts)
     else:
         return False
     return True
@@ -356,7 +368,8 @@ def operator(rng: random.Random, model: Any) -> bool:
 
 def domain(rng: random.Random, model: Any) -> bool:
     node = _pick(rng, model.graph.node)
-    return node is not None and _set_text(node, "domain", rng.choice(("", "ai.onnx", "com.microsoft", "ai.onnx.ml", "none")))
+    domains = ("", "ai.onnx", "com.microsoft", "ai.onnx.ml", "none")
+    return node is not None and _set_text(node, "domain", rng.choice(domains))
 
 
 def node_removed(rng: random.Random, model: Any) -> bool:

@@ -23,7 +23,7 @@ from codegen.frontends.onnx.linear import write_accumulator
 from codegen.frontends.onnx.nodes import text_of
 from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, State
 from codegen.frontends.onnx.tables import settled
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS, type_name
+from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK, type_name
 from codegen.frontends.onnx.windows import TO_NCHW, TO_NHWC
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
@@ -122,14 +122,17 @@ def _is_made_nhwc(ctx: Context, value: str) -> bool:
 def _static_shape(tensor_type: Any, where: str) -> tuple[int, ...]:
     if not tensor_type.HasField("shape"):
         raise ShapeDynamic("the shape is not given", where=where)
-    shape: list[int] = []
-    for position, dim in enumerate(tensor_type.shape.dim):
-        if not dim.HasField("dim_value"):
-            size = text_of(dim.dim_param) or "?"
-            raise ShapeDynamic(f"dimension {position} is '{size}'", where=where)
-        if dim.dim_value < 1:
-            raise ShapeDynamic(f"dimension {position} is {dim.dim_value}", where=where)
-        shape.append(int(dim.dim_value))
-        if len(shape) > 8 or max(shape) > MAX_ELEMENTS:
-            raise ModelTooLarge(f"an input of shape {shape}", where=where)
-    return tuple(shape)
+    dims = tensor_type.shape.dim
+    odd = [
+        f"dimension {i} is {_spoken(d)}" for i, d in enumerate(dims) if not d.HasField("dim_value") or d.dim_value < 1
+    ]
+    if odd:
+        raise ShapeDynamic(", ".join(odd[:MAX_RANK]), where=where)
+    shape = tuple(int(d.dim_value) for d in dims)
+    if len(shape) > MAX_RANK or max(shape, default=0) > MAX_ELEMENTS:
+        raise ModelTooLarge(f"an input of shape {list(shape[: MAX_RANK + 1])}", where=where)
+    return shape
+
+
+def _spoken(dim: Any) -> str:
+    return str(dim.dim_value) if dim.HasField("dim_value") else f"'{text_of(dim.dim_param) or '?'}'"

@@ -20,8 +20,8 @@ from codegen.ops import AveragePool2D, MaxPool2D, check_limits
 
 MAX_NODES = 4096
 MAX_TOTAL_ELEMENTS = 2**28
-MAX_STEPS = 2**36
-"""Operators, elements of all tensors, and multiplications and comparisons: the compiler runs each network a few times."""
+MAX_STEPS = 2**35
+"""Operators, elements of all tensors, multiplications and comparisons: the compiler runs a network a few times."""
 
 
 class Builder:
@@ -47,6 +47,7 @@ class Builder:
         """A constant of one of the graph's element types."""
         data = np.ascontiguousarray(array)
         kind = TensorType(data.shape, DType.of(data), quant)
+        self._elements += kind.elements
         return self._add(Value(self._value_names.take(name), kind, data=data))
 
     def apply(
@@ -79,7 +80,7 @@ class Builder:
         if self._elements > MAX_TOTAL_ELEMENTS:
             raise ModelTooLarge(f"the tensors up to here have more than {MAX_TOTAL_ELEMENTS} elements")
         if self._steps > MAX_STEPS:
-            raise ModelTooLarge(f"the layers up to here take {self._steps} multiplications, at most {MAX_STEPS} are accepted")
+            raise ModelTooLarge(f"the layers up to here take {self._steps} multiplications, at most {MAX_STEPS}")
 
     def _add(self, value: Value) -> str:
         check_size(value.type)

@@ -101,6 +101,20 @@ class Context:
             case Poison():
                 raise AssertionError("nodes behind a refused one are passed over")
 
+    def kind(self, state: State | None) -> str:
+        """Element type of a tensor as a word: "float" for every float type, empty for no tensor."""
+        match state:
+            case None:
+                return ""
+            case Const(array=array):
+                return "float" if array.dtype.kind == "f" else array.dtype.name
+            case Int(value=value):
+                return self.type(value).dtype.numpy.name
+            case Accum():
+                return "int32"
+            case _:
+                return "float"
+
     def type(self, value: str) -> TensorType:
         """Type of a value of the graph."""
         return self.builder.type(value)

@@ -17,9 +17,10 @@ from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.quant import Array
 
-_MOVING = frozenset(
-    ("Concat", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
-)
+MAX_FOLDED = 2**26
+"""Elements of all constant expressions of a model together."""
+
+_MOVING = frozenset(("Concat", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"))
 _ONE = frozenset(
     (
         *("Abs", "Cast", "Ceil", "Clip", "Cos", "Erf", "Exp", "Floor", "Log", "Neg", "Not", "Reciprocal", "Relu"),

@@ -15,7 +15,9 @@ from onnx import AttributeProto
 from codegen.errors import (
     CompileError,
     FormUnsupported,
+    ModelNotQuantized,
     ModelRejected,
+    ModelTooLarge,
     OperatorUnknown,
     OptionBad,
     SubgraphUnsupported,
@@ -23,11 +25,11 @@ from codegen.errors import (
 from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, write_output
 from codegen.frontends.onnx.context import Context, array_of
 from codegen.frontends.onnx.finish import finish
-from codegen.frontends.onnx.fold import FOLDABLE, MOVES_ELEMENTS, fold
+from codegen.frontends.onnx.fold import FOLDABLE, MAX_FOLDED, MOVES_ELEMENTS, fold
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
-from codegen.frontends.onnx.schema import check_node
+from codegen.frontends.onnx.schema import check_node, check_types
 from codegen.frontends.onnx.states import POISON, Const, IntConst, Poison, State
 from codegen.frontends.onnx.tensors import constant_of, decode, is_unread
 from codegen.ir.graph import Graph, Interface
@@ -64,13 +66,16 @@ class _Walk:
         self._model = model
         self._borders = borders
         self._problems = list(model.problems)
+        self._folded = 0
         self._ctx = Context(mode, model.opset)
         self._ctx.notes.extend(model.notes)
 
     def graph(self, where: str) -> Graph:
         """The graph, or every problem."""
-        self._initializers()
         inputs = self._inputs()
+        if not self._model.quantized:
+            raise ModelRejected(self._not_quantized(where), where=where)
+        self._initializers()
         for node in self._model.structure.nodes:
             states = self._import(node)
             self._ctx.states.update((name, s) for name, s in zip(node.outputs, states, strict=False) if name)
@@ -79,6 +84,15 @@ class _Walk:
             raise ModelRejected(self._problems, where=where)
         drop = self._borders.io_type == "quantized"
         return finish(self._ctx.builder, self._model.name, inputs, outputs, self._ctx.notes, drop)
+
+    def _not_quantized(self, where: str) -> list[CompileError]:
+        """What must change before a float model can be read, the operators that quantizing does not help included."""
+        unknown = {(n.domain, n.op_type): n for n in reversed(self._model.structure.nodes) if not _is_known(n)}
+        return [
+            ModelNotQuantized("a float model: none of its nodes quantizes anything", where=where),
+            *self._problems,
+            *(_unknown(node) for node in reversed(unknown.values())),
+        ]
 
     def _initializers(self) -> None:
         """Read the constants that anything reads."""
@@ -127,24 +141,39 @@ class _Walk:
     def _import(self, node: OnnxNode) -> Sequence[State]:
         """States of a node's outputs; poison when it is refused or reads poison."""
         poisoned = (POISON,) * len(node.outputs)
-        importer = IMPORTERS.get((node.domain, node.op_type))
         try:
-            if importer is None and node.op_type not in FOLDABLE | {"Constant", "ConstantOfShape"}:
-                raise self._unknown(node)
+            if not _is_known(node):
+                raise _unknown(node)
             check_node(node, self._model.opset)
             inputs = [self._ctx.states.get(i, POISON) if i else None for i in node.inputs]
             if any(isinstance(s, Poison) for s in inputs):
                 return poisoned
-            folded = self._fold(node, inputs)
-            if folded is not None:
-                return folded
-            if importer is None:
-                hint = "it is read when its inputs are constants only"
-                raise FormUnsupported(f"{node.op_type} of a computed tensor", where=node.where, hint=hint)
-            return self._all_outputs(node, importer(self._ctx, node))
+            check_types(node, [self._ctx.kind(s) for s in inputs], self._model.opset)
+            states = self._fold(node, inputs)
+            if states is None:
+                states = self._all_outputs(node, self._computed(node))
+            self._charge(node, [s for s in states if s not in inputs])
+            return states
         except CompileError as error:
             self._refuse(error, node.where)
             return poisoned
+
+    def _computed(self, node: OnnxNode) -> Sequence[State]:
+        """The states of a node that the network computes, or that its importer reads as a constant."""
+        importer = IMPORTERS.get((node.domain, node.op_type))
+        if importer is None:
+            hint = "it is read when its inputs are constants only"
+            raise FormUnsupported(f"{node.op_type} of a computed tensor", where=node.where, hint=hint)
+        return importer(self._ctx, node)
+
+    def _charge(self, node: OnnxNode, states: Sequence[State]) -> None:
+        """Refuse models whose constant expressions would take all memory (LAM-IMPORT-004)."""
+        for state in states:
+            if isinstance(state, Const | IntConst):
+                self._folded += (state.array if isinstance(state, Const) else state.ints).size
+        if self._folded > MAX_FOLDED:
+            found = f"the constants computed up to here have more than {MAX_FOLDED} elements"
+            raise ModelTooLarge(found, where=node.where)
 
     def _all_outputs(self, node: OnnxNode, states: Sequence[State]) -> Sequence[State]:
         """The states of a node's outputs, of which none is left over."""
@@ -152,12 +181,6 @@ class _Walk:
         if extra or (len(states) == 1 and not node.outputs[0]):
             raise FormUnsupported(f"{node.op_type} with {len(node.outputs)} outputs", where=node.where)
         return states
-
-    def _unknown(self, node: OnnxNode) -> CompileError:
-        if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
-            return SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where)
-        domain = f"{node.domain}." if node.domain else ""
-        return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)
 
     def _fold(self, node: OnnxNode, inputs: Sequence[State | None]) -> Sequence[State] | None:
         """A constant expression's results; None for any other node."""
@@ -187,3 +210,15 @@ class _Walk:
         if where and not error.where.startswith(("node", "output", "input", "constant")):
             error.where = where
         self._problems.append(error)
+
+
+def _is_known(node: OnnxNode) -> bool:
+    """Whether the operator is read, at least when all its inputs are constants."""
+    return (node.domain, node.op_type) in IMPORTERS or node.op_type in FOLDABLE | {"Constant", "ConstantOfShape"}
+
+
+def _unknown(node: OnnxNode) -> CompileError:
+    if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
+        return SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where)
+    domain = f"{node.domain}." if node.domain else ""
+    return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)

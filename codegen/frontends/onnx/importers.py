@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from codegen.frontends.onnx import (
     activation,
     conv,
+    conv_transpose,
     elementwise,
     integer,
     join,
@@ -42,6 +43,7 @@ IMPORTERS: Mapping[tuple[str, str], ImportFn] = {
     ("", "Concat"): join.concat,
     ("", "Conv"): conv.conv,
     ("", "ConvInteger"): integer.conv_integer,
+    ("", "ConvTranspose"): conv_transpose.conv_transpose,
     ("", "DepthToSpace"): shape_ops.depth_to_space,
     ("", "DequantizeLinear"): quantize.dequantize_linear,
     ("", "Div"): elementwise.elementwise,

@@ -81,10 +81,16 @@ def scaled(linear: Linear, factor: Array, node: OnnxNode) -> Linear:
     return replace(
         linear,
         weights=linear.weights * lead,
-        scales=(linear.scales * np.abs(factor)).astype(np.float32),
+        scales=_single(linear.scales * np.abs(factor)),
         bias_int=linear.bias_int * sign,
         bias_real=linear.bias_real * factor,
     )
+
+
+def _single(scales: Array) -> Array:
+    """Scales as float32; what overflows becomes infinite and is refused when the product is written."""
+    with np.errstate(over="ignore", under="ignore"):
+        return scales.astype(np.float32)
 
 
 def write_accumulator(ctx: Context, state: Accum, name: str) -> str:
@@ -137,9 +143,9 @@ def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:
         scales[tight] *= np.abs(bias[tight]) / 2**24
         total = bias * own
         bias = np.where(tight, total / (np.float64(linear.x_scale) * scales), bias)
-        linear = replace(linear, scales=scales.astype(np.float32))
+        linear = replace(linear, scales=_single(scales))
     if not (np.abs(bias) < _INT32 - 1).all():
-        raise BiasOutOfRange(f"a bias is {float(np.nanmax(np.abs(bias))):.4g} times the product's scale", where=where)
+        raise BiasOutOfRange(f"a bias is {float(np.abs(bias).max()):.4g} times the product's scale", where=where)
     whole = np.where(linear.bias_real == 0, linear.bias_int, rounded(bias)) if not tight.any() else rounded(bias)
     return linear, whole
 

@@ -20,7 +20,6 @@ from codegen.errors import (
     CompileError,
     FunctionBad,
     ModelMissing,
-    ModelNotQuantized,
     ModelTooLarge,
     ModelUnreadable,
     OpsetUnsupported,
@@ -40,13 +39,17 @@ _QUANTIZED_OPS = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What the importers walk.  `problems` are the mistakes found so far, `notes` what the user should know."""
+    """What the importers walk.  `problems` are the mistakes found so far, `notes` what the user should know.
+
+    `quantized` is False for a float model, which has nothing to import.
+    """
 
     name: str
     opset: int
     structure: Structure
     problems: tuple[CompileError, ...]
     notes: tuple[str, ...]
+    quantized: bool
 
 
 def read_model(path: Path) -> Model:
@@ -57,7 +60,6 @@ def read_model(path: Path) -> Model:
         ModelUnreadable: LAM-IMPORT-003.
         ModelTooLarge: LAM-IMPORT-004.
         OpsetUnsupported: LAM-IMPORT-026.
-        ModelNotQuantized: LAM-IMPORT-008.
         FunctionBad: LAM-IMPORT-027.
     """
     proto = _parse(path)
@@ -65,13 +67,12 @@ def read_model(path: Path) -> Model:
     opset = _opset(proto, path)
     proto = _inlined(proto, path)
     structure = read_structure(proto.graph)
-    if not any(_is_quantized(n) for n in structure.nodes):
-        raise ModelNotQuantized("no node quantizes anything", where=str(path))
+    quantized = any(_is_quantized(n) for n in structure.nodes)
     notes: tuple[str, ...] = ()
-    if opset < RAISED_OPSET and not structure.problems and not problems:
+    if opset < RAISED_OPSET and quantized and not structure.problems and not problems:
         proto, opset, notes = _raised(proto, opset)
         structure = read_structure(proto.graph)
-    return Model(structure.name or path.stem, opset, structure, (*problems, *structure.problems), notes)
+    return Model(structure.name or path.stem, opset, structure, (*problems, *structure.problems), notes, quantized)
 
 
 def _parse(path: Path) -> Any:

@@ -18,6 +18,13 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MODEL_GRAPH = 7
 _GRAPH_NODE = 1
 _MODEL_FIELDS = 64
+_TEXT_HEAD = 64
+_OTHER_KINDS = (
+    (0, b"version https://git-lfs", "a Git LFS pointer, the model itself was not fetched", "run `git lfs pull`"),
+    (4, b"TFL3", "a TFLite model", "this is the ONNX reader: export to ONNX, for example with tf2onnx"),
+    (0, b"PK\x03\x04", "a zip archive", "export PyTorch and Keras models to ONNX first"),
+    (0, b"\x89HDF", "an HDF5 file", "export Keras models to ONNX first, for example with tf2onnx"),
+)
 
 
 def check_structure(data: bytes, where: str) -> None:
@@ -27,6 +34,7 @@ def check_structure(data: bytes, where: str) -> None:
         ModelUnreadable: LAM-IMPORT-003.
         ModelTooLarge: LAM-IMPORT-004.
     """
+    _check_kind(data, where)
     counts: Counter[str] = Counter()
     graphs = 0
     for number, wire, start, stop in _fields(data, 0, len(data), where):
@@ -38,6 +46,18 @@ def check_structure(data: bytes, where: str) -> None:
             _check_graph(data, start, stop, counts, where)
     if graphs != 1:
         raise ModelUnreadable("the file holds no graph" if graphs == 0 else "the file holds two graphs", where=where)
+
+
+def _check_kind(data: bytes, where: str) -> None:
+    """Name the files that are taken for a model most often."""
+    if not data:
+        raise ModelUnreadable("the file is empty", where=where, hint="export or download the model again")
+    for offset, signature, what, hint in _OTHER_KINDS:
+        if data.startswith(signature, offset):
+            raise ModelUnreadable(f"the file is {what}", where=where, hint=hint)
+    head = data[:_TEXT_HEAD]
+    if all(32 <= byte < 127 or byte in b"\t\n\r" for byte in head):
+        raise ModelUnreadable("the file is text", where=where, hint="an ONNX model is binary: check the path")
 
 
 def _check_graph(data: bytes, start: int, stop: int, counts: Counter[str], where: str) -> None:

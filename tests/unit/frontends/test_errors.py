@@ -557,5 +557,5 @@ def test_all_problems_come_at_once_each_with_its_place(tmp_path: Path) -> None:
 
 
 def test_limits_are_what_they_say() -> None:
-    assert tensors.MAX_ELEMENTS == 2**28
+    assert tensors.MAX_ELEMENTS == 2**25
     assert reader.MAX_FILE_BYTES == 512 * 2**20

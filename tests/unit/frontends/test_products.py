@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
+from codegen.errors import CompileError
 from codegen.ir.quant import Mode
 from codegen.ops import Conv2D, Dense
 
@@ -49,6 +50,65 @@ CONVS = {
 def test_conv_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None:
     shape, weights, attributes = CONVS[name]
     agrees(conv_model(shape, weights, **attributes), tmp_path, mode=mode)
+
+
+def transposed_model(
+    shape: tuple[int, ...], weights: tuple[int, ...], per_channel: bool = True, **attributes: Any
+) -> onnx.ModelProto:
+    net = Net()
+    x = net.qdq(net.input(shape), 0.05, 3)
+    group = attributes.get("group", 1)
+    scales = np.linspace(0.004, 0.02, weights[1]).astype(np.float32) if per_channel else np.float32(0.01)
+    w = net.weights(net.ints(*weights), scales, axis=1)
+    each = np.tile(np.broadcast_to(scales, weights[1]), group)
+    b = net.bias(net.rng.integers(-2000, 2000, weights[1] * group), np.float32(0.05) * each)
+    return net.model(net.qdq(net.op("ConvTranspose", x, w, b, **attributes), 0.3, -5))
+
+
+TRANSPOSED = {
+    "plain": ((1, 3, 5, 6), (3, 4, 3, 3), {}),
+    "twice": ((1, 3, 5, 6), (3, 4, 2, 2), {"strides": [2, 2]}),
+    "pads": ((1, 3, 5, 6), (3, 4, 4, 3), {"strides": [2, 3], "pads": [1, 0, 2, 1]}),
+    "output_padding": ((1, 3, 5, 6), (3, 4, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}),
+    "holes": ((1, 3, 4, 5), (3, 4, 2, 1), {"strides": [3, 2]}),
+    "dilations": ((1, 2, 4, 5), (2, 3, 3, 3), {"dilations": [2, 3], "strides": [2, 2]}),
+    "groups": ((1, 4, 5, 5), (4, 3, 3, 2), {"group": 2, "strides": [2, 1]}),
+    "depthwise": ((1, 5, 5, 5), (5, 1, 4, 4), {"group": 5, "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    "same_upper": ((1, 2, 5, 6), (2, 3, 3, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+    "same_lower": ((1, 2, 5, 6), (2, 3, 3, 3), {"auto_pad": "SAME_LOWER", "strides": [2, 3]}),
+    "valid": ((1, 2, 5, 6), (2, 3, 3, 3), {"auto_pad": "VALID", "strides": [2, 2]}),
+    "output_shape": ((1, 2, 5, 6), (2, 3, 3, 3), {"output_shape": [10, 12], "strides": [2, 2]}),
+    "larger_output": ((1, 2, 5, 6), (2, 3, 2, 2), {"output_shape": [10, 18], "strides": [2, 3]}),
+    "one_axis": ((1, 3, 9), (3, 4, 5), {"pads": [2, 1], "strides": [2]}),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+@pytest.mark.parametrize("mode", ["float", "single"])
+def test_transposed_conv_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None:
+    shape, weights, attributes = TRANSPOSED[name]
+    agrees(transposed_model(shape, weights, **attributes), tmp_path, mode=mode)
+
+
+def test_transposed_conv_takes_one_scale_and_a_relu(tmp_path: Path) -> None:
+    graph = agrees(transposed_model((1, 3, 5, 6), (3, 4, 2, 2), per_channel=False, strides=[2, 2]), tmp_path)
+    assert kinds(graph) == ["ConvTranspose2D"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "attributes", "code"),
+    [
+        ((2, 4, 3, 3), {}, "LAM-IMPORT-014"),
+        ((3, 4, 3, 3), {"pads": [4, 4, 4, 4]}, "LAM-IMPORT-014"),
+        ((3, 4, 3, 3), {"output_shape": [30, 30]}, "LAM-IMPORT-022"),
+        ((3, 4, 2, 2), {"auto_pad": "SAME_LOWER", "strides": [3, 3]}, "LAM-IMPORT-022"),
+    ],
+)
+def test_transposed_conv_refusals(
+    weights: tuple[int, ...], attributes: dict[str, Any], code: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CompileError, match=code):
+        imported(transposed_model((1, 3, 5, 6), weights, **attributes), tmp_path)
 
 
 def test_conv_without_bias_has_zeros(tmp_path: Path) -> None:

@@ -101,6 +101,28 @@ def conv(x: Array, w: Array, b: Array, h: Window, wd: Window, groups: int, zero_
     return y
 
 
+def conv_transpose(
+    x: Array, w: Array, b: Array, h: Window, wd: Window, extra: tuple[int, int], groups: int, zero_point: int
+) -> Array:
+    """The accumulators of a transposed convolution: every input pixel is spread over the output."""
+    n, height, width, _ = x.shape
+    outputs, _, _, depth = w.shape
+    share = outputs // groups
+    rows = (height - 1) * h.stride + h.extent - h.pad_before - h.pad_after + extra[0]
+    columns = (width - 1) * wd.stride + wd.extent - wd.pad_before - wd.pad_after + extra[1]
+    y = np.empty((n, rows, columns, outputs), object)
+    for o in range(outputs):
+        y[..., o] = int(b[o])
+    for image, r, c, i, j, o in itertools.product(*map(range, (n, height, width, h.size, wd.size, outputs))):
+        row = r * h.stride + i * h.dilation - h.pad_before
+        column = c * wd.stride + j * wd.dilation - wd.pad_before
+        if 0 <= row < rows and 0 <= column < columns:
+            first = o // share * depth
+            pixel = [int(v) - zero_point for v in x[image, r, c, first : first + depth]]
+            y[image, row, column, o] += sum(p * int(v) for p, v in zip(pixel, w[o, i, j], strict=True))
+    return y
+
+
 def requantized(rq: Requant, acc: Array, dtype: DType) -> Array:
     """Accumulators (Python integers) to activations, channels last."""
     return build(acc.shape, dtype, lambda *index: requant(rq, int(acc[index]), index[-1]))

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from codegen.errors import CompileError
 from codegen.host import Network
+from codegen.report.plan import PlanRecord
 from codegen.target import Target
 from codegen.verbs.compare import Comparison, TensorComparison, compare
 from codegen.verbs.compile import Project, compile_model
 from codegen.verbs.demo import DemoResult, demo
+from codegen.verbs.draw import draw_plan
 from codegen.verbs.evaluate import EngineScore, Evaluation, evaluate
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection, LayerRow, Violation
@@ -29,6 +31,7 @@ __all__ = [
     "Inspection",
     "LayerRow",
     "Network",
+    "PlanRecord",
     "Project",
     "Target",
     "TensorCheck",
@@ -39,6 +42,7 @@ __all__ = [
     "compile_model",
     "demo",
     "describe_target",
+    "draw_plan",
     "evaluate",
     "inspect",
     "load",

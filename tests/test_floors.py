@@ -1,4 +1,4 @@
-"""The floors of docs/architecture.md as a test: rooms import only from floors below, and outside packages stay in theirs."""
+"""The floors of docs/architecture.md as a test: imports point down, and outside packages stay in their rooms."""
 
 from __future__ import annotations
 
@@ -48,10 +48,11 @@ CONFINED = {
     "rich": {"cli"},
     "PIL": {"preprocess"},
     "onnxruntime": {"verbs"},
+    "matplotlib": {"report/plot"},
 }
 """Rooms that may import an outside package."""
 
-FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.name not in ("__main__.py",) and p.parent != PACKAGE / "_resources")
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__main__.py" and "_resources" not in p.parts)
 
 
 def room_of(path: Path) -> str:

@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from codegen.cli.console import Command, common, json_option, model_argument, requant_option, show, target_option
+from codegen.cli.console import (
+    Command,
+    common,
+    json_option,
+    model_argument,
+    plan_options,
+    requant_option,
+    show,
+    target_option,
+)
 from codegen.cli.progress import Progress
 from codegen.report.table import shape_text, text_pairs, text_table
 
@@ -33,6 +42,7 @@ from codegen.report.table import shape_text, text_pairs, text_table
 @click.option(
     "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
 )
+@plan_options
 @json_option
 @common
 def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
@@ -57,10 +67,21 @@ def _summary(m: Mapping[str, Any]) -> str:
         ("weights", f"{m['weights_bytes']} B"),
         ("code", f"about {m['code_estimate_bytes']} B at -Os"),
         ("MACs", f"{m['macs']} per inference, {m['recomputed_macs']} recomputed"),
-        ("layers", f"{len(m['layers'])} in {m['groups']} groups"),
+        ("layers", f"{len(m['layers'])} in {_groups(m)}"),
     ]
+    if m["streamed"]:
+        pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
     header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
+
+
+def _groups(m: Mapping[str, Any]) -> str:
+    """How many groups, and the largest one."""
+    largest = max(m["plan"]["groups"], key=lambda g: (len(g["nodes"]), -g["index"]), default=None)
+    said = f"{m['groups']} group{'s' if m['groups'] != 1 else ''}"
+    if largest is None or len(largest["nodes"]) == 1:
+        return said
+    return f"{said}; {len(largest['nodes'])} stream by rows in the largest: {largest['title']}"
 
 
 def _port(port: Mapping[str, Any]) -> str:

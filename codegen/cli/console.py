@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,8 @@ from codegen.errors import CompileError
 from codegen.report.table import as_json as to_json
 
 Decorated = Callable[..., Any]
+
+_UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
 class Command(click.Command):
@@ -58,6 +61,36 @@ target_option = click.option(
 requant_option = click.option(
     "--requant", type=click.Choice(["single", "double", "float"]), help="Rounding of results; the target's default."
 )
+
+
+def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A number of bytes above zero: 65536, 64K or 1M (1024 and 1024 * 1024 bytes); else a usage error."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,15})([kKmM]?)", value.strip())
+    size = int(found[1]) * _UNITS[found[2].upper()] if found else 0
+    if size < 1:
+        raise click.BadParameter(f"{value!r} is no number of bytes; write 65536, 64K or 1M", ctx, param)
+    return size
+
+
+def plan_options(function: Decorated) -> Decorated:
+    """The options --optimize, --arena-limit and --stream-input."""
+    for option in (
+        click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
+        click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
+        click.option(
+            "--optimize",
+            type=click.Choice(["memory", "balanced", "speed"]),
+            default="balanced",
+            show_default=True,
+            help="Which memory plan to take.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")
 
 

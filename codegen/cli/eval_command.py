@@ -12,6 +12,7 @@ from codegen.cli.console import (
     config_option,
     json_option,
     model_argument,
+    plan_options,
     requant_option,
     show,
     target_option,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--limit", type=int, metavar="N", help="The first N samples only.")
 @target_option
 @requant_option
+@plan_options
 @config_option
 @json_option
 @common

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codegen.cli.console import Command, common, json_option, model_argument, requant_option, show, target_option
+from codegen.cli.console import (
+    Command,
+    common,
+    json_option,
+    model_argument,
+    plan_options,
+    requant_option,
+    show,
+    target_option,
+)
 from codegen.cli.progress import Progress
+from codegen.report.plan_text import plan_text
 from codegen.report.table import shape_text, share_text, text_pairs, text_table
 
 if TYPE_CHECKING:
@@ -29,18 +39,47 @@ if TYPE_CHECKING:
     "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
 )
 @click.option("--explain", is_flag=True, help="Say how each node of the model was read.")
+@click.option("--plan", "with_plan", is_flag=True, help="Show the memory plan instead of the layers.")
+@click.option("--plan-svg", metavar="FILE", help="Draw memory over time to an SVG file (needs matplotlib).")
+@plan_options
 @json_option
 @common
-def command(model: str, target: str, explain: bool, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
+def command(
+    model: str,
+    target: str,
+    explain: bool,
+    with_plan: bool,
+    plan_svg: str | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> int:
     """Show which operators of MODEL a target runs, which rule each other one breaks, and what it all costs."""
     from codegen import api
 
     with Progress("inspecting", quiet=quiet):
         result = api.inspect(model, target, **options)
-    show(_text(result, explain or verbose), result, as_json=as_json, quiet=quiet)
+        if plan_svg is not None and result.plan is not None:
+            api.draw_plan(result.plan, plan_svg, f"{result.model} on {result.target}")
+    text = _plan_text(result) if with_plan else _text(result, explain or verbose)
+    show(text, result, as_json=as_json, quiet=quiet)
     if quiet and not result.supported:
         click.echo(_violations(result), err=True)
     return 0 if result.supported else 1
+
+
+def _plan_text(result: Inspection) -> str:
+    parts = [_totals(result)]
+    if result.plan is not None:
+        parts.append(plan_text(result.plan))
+    return "\n\n".join([*parts, *_verdict(result)])
+
+
+def _verdict(result: Inspection) -> list[str]:
+    said = "runs" if result.supported else "does NOT run"
+    problems = [_violations(result)] if result.violations else []
+    return [*problems, f"{result.target} {said} {result.model}"]
 
 
 def _text(result: Inspection, explain: bool) -> str:
@@ -53,11 +92,7 @@ def _text(result: Inspection, explain: bool) -> str:
         parts.append(_interface(result))
     if explain:
         parts.append(_explain(result))
-    if result.violations:
-        parts.append(_violations(result))
-    said = "runs" if result.supported else "does NOT run"
-    parts.append(f"{result.target} {said} {result.model}")
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *_verdict(result)])
 
 
 def _layers(result: Inspection) -> str:

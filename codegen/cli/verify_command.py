@@ -12,6 +12,7 @@ from codegen.cli.console import (
     config_option,
     json_option,
     model_argument,
+    plan_options,
     requant_option,
     show,
     target_option,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random samples.")
 @requant_option
 @click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
+@plan_options
 @config_option
 @json_option
 @common

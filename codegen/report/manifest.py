@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Port, Program
+from codegen.lower import ShadowReport
 from codegen.report.layers import layer_records
+from codegen.report.local import local_record
+from codegen.report.plan import plan_record
+from codegen.report.table import plain
 from codegen.target import Target
 
 
@@ -22,11 +25,13 @@ def build_manifest(
     model_hash: str,
     requant: str,
     weights: str,
-    rows: Mapping[str, int],
+    planning: Mapping[str, object],
+    shadow: ShadowReport,
 ) -> dict[str, Any]:
     """The manifest's dictionary, in its order of keys; the same for the same input.
 
-    `rows` has the rows that are made of each tensor; rows that nobody needs are not.
+    `planning` has what the scheduler was asked for.  `shadow` knows the rows that are made of each tensor; rows that
+    nobody needs are not.  `stack_bytes` is null: only a compiler knows it, and the files do not depend on one.
     """
     graph = plan.graph
     return {
@@ -42,6 +47,8 @@ def build_manifest(
         "arena_bytes": plan.arena_bytes,
         "arena_align": plan.arena_align,
         "arena_lower_bound_bytes": plan.lower_bound_bytes,
+        "lmem_bytes": plan.local.bytes if plan.local else None,
+        "lmem_align": plan.local.align if plan.local else None,
         "input_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.inputs),
         "output_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.outputs),
         "scratch_bytes": max(plan.scratch_bytes.values(), default=0),
@@ -51,12 +58,15 @@ def build_manifest(
         "macs": total_macs(graph),
         "recomputed_macs": 0,
         "groups": len(plan.groups),
+        "stack_bytes": None,
         "streamed": bool(plan.streamed),
-        "front": [asdict(point) for point in plan.front],
+        "local": local_record(plan.local) if plan.local else None,
+        "planning": dict(planning),
         "inputs": [_port(p) for p in program.inputs],
         "outputs": [_port(p) for p in program.outputs],
         "layers": [record.as_dict() for record in layer_records(plan, program)],
         "memory_map": _memory_map(plan),
+        "plan": plain(plan_record(plan, program, shadow)),
         "tensors": [
             {
                 "index": t.index,
@@ -66,7 +76,7 @@ def build_manifest(
                 "shape": t.shape,
                 "dtype": t.dtype.value,
                 "row_bytes": t.row_bytes,
-                "rows_made": rows[t.value],
+                "rows_made": shadow.rows[t.value],
             }
             for t in program.tensors
         ],
@@ -101,6 +111,7 @@ def _memory_map(plan: Plan) -> list[dict[str, Any]]:
     places = [
         {"tensor": name, "offset": s.offset, "bytes": s.bytes, "rows": s.rows, "ring": s.ring}
         for name, s in plan.storage.items()
+        if s.memory == "arena"
     ]
     scratch = [
         {"tensor": f"scratch of {plan.graph.nodes[i].name}", "offset": o, "bytes": plan.scratch_bytes[i]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from codegen.emit import write_project
 from codegen.errors import OptionBad
 from codegen.pipeline import Options, compile_file
 from codegen.report.code_size import estimate_code_bytes
+from codegen.schedule import OPTIMIZE, Optimize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,7 +19,7 @@ class Project:
     """A generated project: its folder, its manifest.json, and about how much machine code it becomes."""
 
     path: Path
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(repr=False)
     code_estimate_bytes: int
 
 
@@ -32,6 +33,9 @@ def compile_model(
     io_layout: str = "nhwc",
     io_type: str = "quantized",
     name: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
 ) -> Project:
     """The C project of `model` stands at `out`, whole, or CompileError is raised and nothing was written.
 
@@ -44,8 +48,24 @@ def compile_model(
         io_layout: `nhwc`, or `model` for the model's own order of axes.
         io_type: `quantized`, or `model` for the model's own element types.
         name: the network's name, prefix of every C identifier; the file's name when None.
+        optimize: which memory plan to take: `memory` the smallest, `speed` the fastest, `balanced` the fastest that is
+            little larger than the smallest.
+        arena_limit: bytes of working memory; the fastest plan within them is taken, and LAM-SCHEDULE-303 raised when
+            there is none.  Without it the target's RAM is the limit.
+        stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
+            that cannot be.
     """
-    options = Options(target, requant, weights, io_layout, io_type, name)
+    options = Options(
+        target,
+        requant,
+        weights,
+        io_layout,
+        io_type,
+        name,
+        optimize=optimize,
+        arena_limit=arena_limit,
+        stream_input=stream_input,
+    )
     check_options(options)
     compiled = compile_file(Path(model), options)
     write_project(Path(out), compiled.files)
@@ -55,8 +75,16 @@ def compile_model(
 
 def check_options(options: Options) -> None:
     """LAM-IMPORT-030 for an option with a value that does not exist."""
-    allowed = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model")}
+    allowed = {
+        "weights": ("c", "blob"),
+        "io_layout": ("nhwc", "model"),
+        "io_type": ("quantized", "model"),
+        "optimize": OPTIMIZE,
+    }
     for option, values in allowed.items():
         given = getattr(options, option)
         if given not in values:
             raise OptionBad(f"{given!r}", where=option, hint=f"choose one of {', '.join(values)}")
+    limit = options.arena_limit
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise OptionBad(f"{limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more")

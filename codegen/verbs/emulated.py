@@ -19,8 +19,8 @@ from codegen.ir.quant import Array
 from codegen.pipeline import Compiled
 from codegen.resources import resource_dir
 
-Case = tuple[Mapping[str, Array], Mapping[str, Array]]
-"""A sample's network inputs, and the tensors the C must reproduce."""
+Case = tuple[Mapping[str, Array], Mapping[str, Array], Mapping[str, Array]]
+"""A sample's network inputs, the tensors the C must reproduce, and the outputs as they are after the run."""
 
 _TIMEOUT_S = 600.0
 _LINE = re.compile(rb"^([to]) ([0-9a-f]{4}) ([0-9a-f]{8})$", re.MULTILINE)
@@ -29,11 +29,16 @@ _LINE = re.compile(rb"^([to]) ([0-9a-f]{4}) ([0-9a-f]{8})$", re.MULTILINE)
 def run_on_board(compiled: Compiled, project: Path, cases: Sequence[Case]) -> Difference | None:
     """Run all cases in one program on the target's board; the first difference, or None."""
     printed = _run(compiled, project, cases, dump=None)
-    sums = _checksums(printed, compiled, len(cases))
-    for case, found in zip(cases, sums, strict=True):
+    sums = _checksums(printed, "t", len(compiled.program.tensors), compiled, len(cases))
+    ends = _checksums(printed, "o", len(compiled.program.outputs), compiled, len(cases))
+    for case, found, final in zip(cases, sums, ends, strict=True):
         for tensor in compiled.program.tensors:
             if found[tensor.index] != zlib.crc32(_on_chip(case[1][tensor.value], compiled)):
                 return _locate(compiled, project, case, tensor.index)
+        for crc, port in zip(final, compiled.program.outputs, strict=True):
+            golden = case[2][port.operand.value]
+            if crc != zlib.crc32(_on_chip(golden, compiled)):
+                return Difference(port.operand.value, (), None, None, 0.0, 0, int(golden.size))
     return None
 
 
@@ -46,9 +51,9 @@ def _chip_dtype(array: Array, compiled: Compiled) -> np.dtype[Any]:
     return array.dtype.newbyteorder("<" if compiled.target.byte_order == "little" else ">")
 
 
-def _checksums(printed: bytes, compiled: Compiled, samples: int) -> list[list[int]]:
-    tensors = len(compiled.program.tensors)
-    sums = [int(m[3], 16) for m in _LINE.finditer(printed) if m[1] == b"t"]
+def _checksums(printed: bytes, letter: str, tensors: int, compiled: Compiled, samples: int) -> list[list[int]]:
+    """By sample, the checksums on the lines that begin with this letter."""
+    sums = [int(m[3], 16) for m in _LINE.finditer(printed) if m[1] == letter.encode()]
     if len(sums) != tensors * samples or not printed.rstrip().endswith(b"end"):
         last = printed[-200:].decode("ascii", errors="replace")
         raise RunFailed(f"the emulated program ended early: {last!r}", where=compiled.target.name)
@@ -85,6 +90,8 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], *, dump: int 
         defines["LAM_HOST_STREAM"] = None
     if dump is not None:
         defines["LAM_CHECK_DUMP"] = str(dump)
+    if "weights.bin" in compiled.files:
+        defines["LAM_HOST_BLOB"] = None
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         data = Path(folder) / "check_data.c"
         data.write_text(_data_file(compiled, cases), encoding="ascii")
@@ -105,7 +112,8 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], *, dump: int 
 def _data_file(compiled: Compiled, cases: Sequence[Case]) -> str:
     """The samples as C arrays."""
     ports = compiled.program.inputs
-    raw = b"".join(_on_chip(feeds[p.operand.value], compiled) for feeds, _ in cases for p in ports)
+    raw = b"".join(_on_chip(feeds[p.operand.value], compiled) for feeds, *_ in cases for p in ports)
+    blob = compiled.files.get("weights.bin", b"")
     return render(
         "check_data.c.j2",
         samples=len(cases),
@@ -113,4 +121,6 @@ def _data_file(compiled: Compiled, cases: Sequence[Case]) -> str:
         output_bytes=[p.operand.rows * p.operand.row_bytes for p in compiled.program.outputs],
         count=len(raw),
         lines=array_lines(np.frombuffer(raw, np.uint8)),
+        weights=array_lines(np.frombuffer(blob, np.uint8)) if blob else (),
+        weights_bytes=len(blob),
     )

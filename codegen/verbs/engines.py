@@ -12,11 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-import numpy as np
-
 from codegen.emit import write_project
 from codegen.errors import EngineUnknown
-from codegen.golden.interface import PortSpec, graph_ports, network_feeds
+from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.quant import Array
@@ -118,17 +116,11 @@ class CEngine:
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by the model's names."""
-        raw = self._network.run_raw(network_feeds(self.inputs, sample))
-        return {port.name: port.to_model(raw[port.value]) for port in self._network.outputs}
+        return self._network.run(sample)
 
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Every tensor that the C computes, in the model's layout where the model has it, and the outputs."""
-        outputs, tensors = self._network.trace(network_feeds(self.inputs, sample))
-        found: dict[str, Array] = {}
-        for record in self._network.manifest["tensors"]:
-            tensor = in_model_layout(tensors[record["name"]], record["perm"])
-            found.setdefault(record["source"] or record["name"], tensor)
-        return found | {port.name: port.to_model(outputs[port.value]) for port in self._network.outputs}
+        return self._network.trace(sample)
 
     def close(self) -> None:
         """Unload the library."""
@@ -157,8 +149,3 @@ def check_engine(name: str) -> None:
     """LAM-API-001 for a name nobody knows."""
     if name not in ENGINES:
         raise EngineUnknown(f"no engine {name!r}")
-
-
-def in_model_layout(array: Array, perm: tuple[int, ...] | list[int] | None) -> Array:
-    """A tensor stored transposed, as the model has it."""
-    return array if perm is None else np.ascontiguousarray(array.transpose(np.argsort(perm)))

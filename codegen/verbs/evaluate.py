@@ -13,6 +13,8 @@ from codegen.errors import DataDoesNotFit, MetricUnknown
 from codegen.ir.quant import Array
 from codegen.pipeline import Options
 from codegen.preprocess import need, read_npz
+from codegen.schedule import Optimize
+from codegen.verbs.compile import check_options
 from codegen.verbs.engines import Engine, check_engine, open_engine
 from codegen.verbs.samples import Progress, Samples, check_count, open_samples
 
@@ -53,6 +55,9 @@ def evaluate(
     *,
     target: str = "host",
     requant: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Run the labelled samples of `data` and count the right answers.
@@ -66,6 +71,9 @@ def evaluate(
         limit: use the first samples only.
         target: whose requantization and code are run.
         requant: as in `compile_model`.
+        optimize: memory plan of the engine `c`, as in `compile_model`; so are the next two.
+        arena_limit: bytes its working memory may have.
+        stream_input: push its input row by row.
         progress: called after each sample with done and all.
     """
     names = engine.split(",") if isinstance(engine, str) else list(engine)
@@ -73,7 +81,15 @@ def evaluate(
         check_engine(name)
     check_count(limit)
     judge = _metric(metric)
-    options = Options(target=target, requant=requant, vectors=0)
+    options = Options(
+        target=target,
+        requant=requant,
+        vectors=0,
+        optimize=optimize,
+        arena_limit=arena_limit,
+        stream_input=stream_input,
+    )
+    check_options(options)
     labels = _labels(Path(data))
     scores: list[EngineScore] = []
     for place, name in enumerate(names):

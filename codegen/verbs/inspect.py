@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.errors import (
+    ArenaLimitUnreachable,
     CompileError,
+    LocalMemoryTooSmall,
     ModelMissing,
     ModelRejected,
     ModelTooLarge,
@@ -16,18 +18,19 @@ from codegen.errors import (
     OperatorNotOnTarget,
     OptionBad,
     RequantUnsupported,
+    StreamImpossible,
     TypeNotOnTarget,
 )
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
-from codegen.lower import kernel_needs, lower, select_kernels
-from codegen.passes import optimize
-from codegen.pipeline import Options, check_target, choose_mode, read_model
+from codegen.lower import select_kernels
+from codegen.passes import optimize as optimize_graph
+from codegen.pipeline import Options, check_target, choose_mode, lower_plan, plan_in_best_order, prove, read_model
 from codegen.report.layers import describe_rows
-from codegen.schedule import schedule
-from codegen.schedule.fits import check_fits, peak_node
+from codegen.report.plan import plan_record
+from codegen.schedule import Optimize, check_fits
 from codegen.target import Target, load_target
 from codegen.verbs.compile import check_options
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
@@ -56,12 +59,27 @@ def inspect(
     io_layout: str = "nhwc",
     io_type: str = "quantized",
     name: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
 ) -> Inspection:
     """Look at a model through the eyes of a target; arguments as in `compile_model`.
 
+    A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other.
+
     Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option.
     """
-    options = Options(target, requant, "c", io_layout, io_type, name)
+    options = Options(
+        target,
+        requant,
+        "c",
+        io_layout,
+        io_type,
+        name,
+        optimize=optimize,
+        arena_limit=arena_limit,
+        stream_input=stream_input,
+    )
     check_options(options)
     chip = load_target(target)
     mode = choose_mode(options, chip)
@@ -71,7 +89,7 @@ def inspect(
         raise
     except CompileError as error:
         return _refused(Path(model), chip, mode, error)
-    planned = _plan(imported, chip)
+    planned = _plan(imported, chip, options)
     return _inspection(Path(model), options, chip, planned, imported.notes)
 
 
@@ -79,12 +97,12 @@ def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspe
     """The inspection of a model that cannot be imported: its violations."""
     found = tuple(dict.fromkeys(Violation.of(e) for e in error.problems()))
     sizes = (0, 0, None, None, None, chip.ram_bytes, chip.flash_bytes)
-    return Inspection(model.stem, chip.name, mode, False, found, (), *sizes, None, (), (), ())
+    return Inspection(model.stem, chip.name, mode, False, found, (), *sizes, None, None, (), (), ())
 
 
-def _plan(imported: Graph, chip: Target) -> _Planned:
+def _plan(imported: Graph, chip: Target, options: Options) -> _Planned:
     """The compiler's stages up to the Program, and what stopped them."""
-    graph = optimize(imported)
+    graph = optimize_graph(imported)
     kernels: Mapping[int, Kernel] = {}
     problems: list[CompileError] = []
     try:
@@ -95,9 +113,12 @@ def _plan(imported: Graph, chip: Target) -> _Planned:
         kernels = select_kernels(graph, chip.isa)
     except ModelRejected as error:
         return _Planned(graph, kernels, None, None, (*problems, *error.problems()))
-    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=chip.arena_align)
-    program = lower(plan, kernels)
-    return _Planned(graph, kernels, plan, program, (*problems, *_misfits(plan, program, chip)))
+    try:
+        plan, kernels = plan_in_best_order(graph, chip, options)
+    except (ArenaLimitUnreachable, LocalMemoryTooSmall, StreamImpossible) as error:
+        return _Planned(graph, kernels, None, None, (*problems, error))
+    program = lower_plan(plan, kernels)
+    return _Planned(plan.graph, kernels, plan, program, (*problems, *_misfits(plan, program, chip)))
 
 
 def _misfits(plan: Plan, program: Program, chip: Target) -> tuple[CompileError, ...]:
@@ -114,7 +135,7 @@ def _misfits(plan: Plan, program: Program, chip: Target) -> tuple[CompileError, 
 def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, notes: tuple[str, ...]) -> Inspection:
     graph, plan, program = planned.graph, planned.plan, planned.program
     layers = _layers(planned)
-    node, live = peak_node(plan) if plan else ("", [])
+    record = plan_record(plan, program, prove(program)) if plan and program else None
     return Inspection(
         model=graph.name,
         target=chip.name,
@@ -129,7 +150,8 @@ def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, 
         arena_lower_bound_bytes=plan.lower_bound_bytes if plan else None,
         ram_bytes=chip.ram_bytes,
         flash_bytes=chip.flash_bytes,
-        peak=Peak(node, tuple(live)) if plan else None,
+        peak=Peak(record.peak.title, tuple((t.tensor, t.bytes) for t in record.peak.live)) if record else None,
+        plan=record,
         interface=_interface(graph),
         interface_costs=_interface_costs(model, options, chip, plan) if plan else (),
         notes=notes,
@@ -138,7 +160,9 @@ def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, 
 
 def _layers(planned: _Planned) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
-    packed = {p.name: p.bytes for p in planned.program.params} if planned.program else {}
+    packed: dict[str, int] = {}
+    for group in planned.program.groups if planned.program else ():
+        packed |= {call.node.name: call.params.bytes for call in group.calls if call.params}
     broken = {e.where: e.code for e in planned.problems if isinstance(e, _OF_A_NODE)}
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
@@ -199,7 +223,7 @@ def _interface_costs(model: Path, options: Options, chip: Target, plan: Plan) ->
 
 def _cost(option: str, model: Path, options: Options, chip: Target, plan: Plan) -> InterfaceCost:
     try:
-        planned = _plan(read_model(model, options, chip), chip)
+        planned = _plan(read_model(model, options, chip), chip, options)
     except CompileError as error:
         return InterfaceCost(option, None, None, None, error.text())
     if planned.plan is None:

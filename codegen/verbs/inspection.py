@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.errors import CompileError
+from codegen.report.plan import PlanRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class InterfaceCost:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The layer at which most memory is live, and the tensors that are, with their bytes, largest first."""
+    """The layer or group at which most memory is live, and the tensors that are, with their bytes, largest first."""
 
     node: str
     live: tuple[tuple[str, int], ...]
@@ -101,6 +102,7 @@ class Inspection:
     ram_bytes: int | None
     flash_bytes: int | None
     peak: Peak | None
+    plan: PlanRecord | None
     interface: tuple[PortRow, ...]
     interface_costs: tuple[InterfaceCost, ...]
     notes: tuple[str, ...]

@@ -12,6 +12,8 @@ from codegen.errors import DumpUnsupported, SeveralOutputs
 from codegen.ir.quant import Array
 from codegen.pipeline import Options
 from codegen.preprocess import write_npz
+from codegen.schedule import Optimize
+from codegen.verbs.compile import check_options
 from codegen.verbs.engines import Engine, open_engine
 from codegen.verbs.samples import Progress, Sample, array_sample, check_count, open_samples
 
@@ -24,6 +26,9 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     dump_all: bool = False,
 ) -> dict[str, Array]: ...
 
@@ -36,6 +41,9 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     dump_all: Literal[False] = False,
 ) -> Array: ...
 
@@ -48,6 +56,9 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     dump_all: Literal[True],
 ) -> dict[str, Array]: ...
 
@@ -59,6 +70,9 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     dump_all: bool = False,
 ) -> dict[str, Array] | Array:
     """One inference, in the model's own layout and type.
@@ -69,6 +83,9 @@ def run(
         engine: `golden` (the numpy model), `c` (the generated C on this machine) or `float` (ONNX Runtime).
         target: whose requantization and code are run.
         requant: as in `compile_model`.
+        optimize: memory plan of the engine `c`, as in `compile_model`; so are the next two.
+        arena_limit: bytes its working memory may have.
+        stream_input: push its input row by row.
         dump_all: also every tensor inside the network, by the model's name where it has one.
 
     Returns:
@@ -76,7 +93,8 @@ def run(
         unless `dump_all` asks for more.
     """
     _check_dump(engine, dump_all)
-    with open_engine(engine, Path(model), Options(target=target, requant=requant), dump=dump_all) as opened:
+    options = _options(target, requant, optimize, arena_limit, stream_input)
+    with open_engine(engine, Path(model), options, dump=dump_all) as opened:
         sample = dict(x) if isinstance(x, Mapping) else array_sample(np.asarray(x), opened.inputs)
         outputs = _once(opened, sample, dump_all)
     if isinstance(x, Mapping) or dump_all:
@@ -93,6 +111,9 @@ def run_file(
     target: str = "host",
     *,
     requant: str | None = None,
+    optimize: Optimize = "balanced",
+    arena_limit: int | None = None,
+    stream_input: bool = False,
     dump_all: bool = False,
     config: str | Path | None = None,
     limit: int | None = None,
@@ -102,7 +123,8 @@ def run_file(
     _check_dump(engine, dump_all)
     check_count(limit)
     found: dict[str, list[Array]] = {}
-    with open_engine(engine, Path(model), Options(target=target, requant=requant), dump=dump_all) as opened:
+    options = _options(target, requant, optimize, arena_limit, stream_input)
+    with open_engine(engine, Path(model), options, dump=dump_all) as opened:
         samples = open_samples(Path(data), opened.inputs, None if config is None else Path(config), limit)
         for index in range(samples.count):
             for name, array in _once(opened, samples[index], dump_all).items():
@@ -115,6 +137,15 @@ def run_file(
 def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     """Write arrays to a .npz file, whole or not at all (LAM-API-008)."""
     write_npz(Path(path), arrays)
+
+
+def _options(target: str, requant: str | None, optimize: Optimize, limit: int | None, stream: bool) -> Options:
+    """The options of an engine; LAM-IMPORT-030 for a bad one."""
+    options = Options(
+        target=target, requant=requant, vectors=0, optimize=optimize, arena_limit=limit, stream_input=stream
+    )
+    check_options(options)
+    return options
 
 
 def _once(engine: Engine, sample: Sample, dump_all: bool) -> dict[str, Array]:

@@ -18,6 +18,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.schedule import Optimize
+from codegen.verbs.compile import check_options
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.samples import Sample, given_samples, random_samples, read_npz
 
@@ -77,8 +78,9 @@ def verify(
         requant: requantization mode; the target's default when None.
         weights: `c` or `blob`.
         optimize: which plan, as in `compile_model`.
-        arena_limit: bytes the arena may have.
-        stream_input: push the input row by row.
+        arena_limit: bytes the arena may have, as in `compile_model`.
+        stream_input: push the input row by row: odd rows are written where NAME_next_row says, even rows are copied by
+            NAME_push_row.
         inputs: an .npz file, arrays by input name, or samples; random over the input's range when None.
         samples: how many at most.
         seed: of the random inputs.
@@ -94,6 +96,7 @@ def verify(
         arena_limit=arena_limit,
         stream_input=stream_input,
     )
+    check_options(options)
     compiled = compile_file(Path(model), options)
     chosen = _samples(compiled.imported, inputs, samples, seed)
     expected = (_expected(compiled, sample) for sample in chosen)
@@ -102,7 +105,7 @@ def verify(
         write_project(project, compiled.files)
         if compiled.target.board is not None:
             items = list(expected)
-            difference = run_on_board(compiled, project, [(e.feeds, e.tensors) for e in items])
+            difference = run_on_board(compiled, project, [(e.feeds, e.tensors, e.outputs) for e in items])
             done = len(items)
         else:
             with Network(project, trace=True, compiler=compiler, flags=flags) as net:
@@ -112,10 +115,11 @@ def verify(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expected:
-    """One sample's network inputs, and every tensor that the C must reproduce, by the names of the final graph."""
+    """One sample's network inputs, the tensors and outputs that the C must make, by the names of the final graph."""
 
     feeds: Mapping[str, Array]
     tensors: Mapping[str, Array]
+    outputs: Mapping[str, Array]
 
 
 def _samples(graph: Graph, inputs: object, count: int, seed: int) -> list[Sample]:
@@ -143,8 +147,9 @@ def _expected(compiled: Compiled, sample: Sample) -> Expected:
             own = final[tensor.value]
         elif tensor.perm is not None:
             own = np.ascontiguousarray(own.transpose(tensor.perm))
+        final[tensor.value] = own
         tensors[tensor.value] = made_rows(own, compiled.shadow.rows[tensor.value])
-    return Expected(feeds, tensors)
+    return Expected(feeds, tensors, {o.value: final[o.value] for o in compiled.graph.outputs})
 
 
 def _on_host(
@@ -152,9 +157,11 @@ def _on_host(
 ) -> tuple[Difference | None, int]:
     done = 0
     for item in expected:
-        _, traced = net.trace(item.feeds)
-        for name, golden in item.tensors.items():
-            difference = first_difference(name, golden, traced[name])
+        outputs, traced = net.trace_raw(item.feeds)
+        found = [(name, golden, traced[name]) for name, golden in item.tensors.items()]
+        found += [(name, golden, outputs[name]) for name, golden in item.outputs.items()]  # as they are after the run
+        for name, golden, actual in found:
+            difference = first_difference(name, golden, actual)
             if difference is not None:
                 return difference, done + 1
         done += 1

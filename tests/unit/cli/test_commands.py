@@ -19,7 +19,7 @@ from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina
 
 COMPILE_KEYS = {
     *("model", "target", "requant", "arena_bytes", "input_bytes", "weights_bytes", "scratch_bytes", "macs"),
-    *("recomputed_macs", "arena_lower_bound_bytes", "groups"),
+    *("recomputed_macs", "arena_lower_bound_bytes", "groups", "stack_bytes", "plan"),
 }
 
 
@@ -202,7 +202,7 @@ def test_every_command_has_help_with_an_example(lamina: Lamina, command: str) ->
 def test_help_and_version_load_nothing_heavy() -> None:
     program = (
         "import sys; from codegen.cli import main; main(['--help']); main(['--version']);"
-        "sys.exit(bool({'onnx', 'jinja2', 'cffi', 'rich', 'onnxruntime'} & set(sys.modules)))"
+        "sys.exit(bool({'onnx', 'jinja2', 'cffi', 'rich', 'onnxruntime', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, timeout=60, check=False

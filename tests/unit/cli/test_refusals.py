@@ -70,6 +70,9 @@ COMPILE = [
     ("compile TINY -o OUT/d --requant mul8", "LAM-CLI-001"),
     ("compile TINY -o OUT/d --weights zip", "LAM-CLI-001"),
     ("compile TINY -o OUT/d --fast", "LAM-CLI-001"),
+    *((f"compile TINY -o OUT/d --arena-limit {bad}", "LAM-CLI-001") for bad in ("0", "0K", "1.5K", "64Q", "K", "-1")),
+    ("compile TINY -o OUT/d --arena-limit 10", "LAM-SCHEDULE-303"),
+    ("compile TINY -o OUT/d --optimize size", "LAM-CLI-001"),
 ]
 VERIFY = [
     *((f"verify {model}", code) for model, code in MODELS),
@@ -79,6 +82,8 @@ VERIFY = [
     ("verify TINY --samples 0", "LAM-API-012"),
     ("verify TINY --samples -1", "LAM-API-012"),
     ("verify TINY --samples many", "LAM-CLI-001"),
+    ("verify TINY --arena-limit many", "LAM-CLI-001"),
+    ("verify TINY --stream-input --arena-limit 10", "LAM-SCHEDULE-303"),
 ]
 RUN = [
     *((f"run {model} --input BAD/good.npz -o OUT/y.npz", code) for model, code in MODELS),
@@ -86,6 +91,7 @@ RUN = [
     *((f"run TINY --input BAD/good.npz --config {config} -o OUT/y.npz", code) for config, code in CONFIGS),
     ("run TINY --engine gpu --input BAD/good.npz -o OUT/y.npz", "LAM-API-001"),
     ("run TINY --engine float --dump-all --input BAD/good.npz -o OUT/y.npz", "LAM-API-007"),
+    ("run TINY --engine c --arena-limit 10 --input BAD/good.npz -o OUT/y.npz", "LAM-SCHEDULE-303"),
     ("run TINY --limit 0 --input BAD/good.npz -o OUT/y.npz", "LAM-API-012"),
     ("run TINY --input BAD/good.npz -o BAD/file/y.npz", "LAM-API-008"),
     ("run TINY --input BAD/good.npz -o BAD/folder", "LAM-API-008"),
@@ -108,6 +114,9 @@ INSPECT = [
     ("inspect TINY -t cortex-m0plus --requant float", "LAM-TARGET-006"),
     ("inspect", "LAM-CLI-001"),
     ("inspect TINY --io-layout chw", "LAM-CLI-001"),
+    ("inspect TINY --plan --arena-limit 10", "LAM-SCHEDULE-303"),
+    ("inspect TINY --plan-svg BAD/file/p.svg", "LAM-API-013"),
+    ("inspect TINY --plan-svg BAD/folder", "LAM-API-013"),
 ]
 EVAL = [
     *((f"eval {model} --data BAD/good.npz", code) for model, code in MODELS),
@@ -123,6 +132,7 @@ EVAL = [
     ("eval TINY --data BAD/good.npz --engine c,gpu", "LAM-API-001"),
     ("eval TINY --data BAD/good.npz --engine c,", "LAM-API-001"),
     ("eval TINY --data BAD/good.npz --limit 0", "LAM-API-012"),
+    ("eval TINY --data BAD/good.npz --arena-limit 10", "LAM-SCHEDULE-303"),
     ("eval TINY", "LAM-CLI-001"),
 ]
 TARGETS_COMMAND = [
@@ -222,6 +232,15 @@ def test_without_onnxruntime_the_extra_is_named(
     assert ran.code == 1
     assert "LAM-API-002" in ran.err
     assert "lamina[ort]" in ran.err
+
+
+def test_without_matplotlib_the_extra_is_named(lamina: Lamina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ran = lamina("inspect", TINY, "--plan-svg", tmp_path / "p.svg")
+    assert ran.code == 1
+    assert "LAM-API-002" in ran.err
+    assert "lamina[plot]" in ran.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_onnxruntime_s_own_refusal_is_passed_on(lamina: Lamina, bad: Path, tmp_path: Path) -> None:

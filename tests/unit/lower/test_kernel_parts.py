@@ -9,7 +9,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Quant, Requant
 from codegen.ir.shape import Window
-from codegen.lower import lower, scratch_sizes, select_kernels
+from codegen.lower import kernel_needs, lower, select_kernels
 from codegen.lower.kernels.common import end_values, is_wide, requant_takes
 from codegen.lower.kernels.move import Loop, box_loops, fill, nest, strides
 from codegen.ops import (
@@ -122,6 +122,6 @@ def mean(x: Quant, low: int) -> AveragePool2D:
 def test_layers_of_equal_shape_share_one_function(first: Op, second: Op, inputs: int) -> None:
     graph = two_of(first, second, inputs)
     kernels = select_kernels(graph, "c99")
-    program = lower(schedule(graph, scratch_sizes(graph, kernels), arena_align=8), kernels)
+    program = lower(schedule(graph, kernel_needs(graph, kernels), arena_align=8), kernels)
     assert len(program.functions) == 1
     assert len(program.params) == 2

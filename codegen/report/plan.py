@@ -1,0 +1,177 @@
+"""One record of a memory plan: groups, rings, bytes over time, the peak, traffic, and the plans to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codegen.ir.plan import FrontPoint, Plan
+from codegen.ir.program import Call, GroupProgram, Program
+from codegen.lower import ShadowReport
+from codegen.schedule import find_peak, group_title, residents, used_bytes
+from codegen.schedule.live import Resident
+
+
+@dataclass(frozen=True, slots=True)
+class RingRecord:
+    """A tensor, made by `layer`, of which only the last `rows_kept` of `rows` rows are held, `row_bytes` each."""
+
+    tensor: str
+    layer: str
+    rows_kept: int
+    rows: int
+    row_bytes: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRecord:
+    """A tensor that dies in a group and one that is made there, and the bytes that both have."""
+
+    dying: str
+    output: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Layers that run together, and what one inference moves there.
+
+    `live_bytes` of the arena are in use.  A kernel call reads all of its layer's weights: `weights_read_bytes` counts
+    them per call, `weights_bytes` once.  `read_bytes` and `written_bytes` are the rows that calls were given and made.
+    """
+
+    index: int
+    title: str
+    nodes: tuple[str, ...]
+    live_bytes: int
+    kernel_calls: int
+    weights_bytes: int
+    weights_read_bytes: int
+    read_bytes: int
+    written_bytes: int
+    rings: tuple[RingRecord, ...]
+    shared: tuple[SharedRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """What holds `bytes` of the arena from `offset`, from group `first_group` to `last_group`, both included.
+
+    `kind` is input, output, tensor (whole), ring, or scratch; `layer` makes it, and is empty for an input.
+    """
+
+    tensor: str
+    layer: str
+    kind: str
+    offset: int
+    bytes: int
+    first_group: int
+    last_group: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTensor:
+    """A tensor at the peak."""
+
+    tensor: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeakRecord:
+    """The group during which most of the arena is in use, and what is there, largest first."""
+
+    group: int
+    title: str
+    live_bytes: int
+    live: tuple[LiveTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """A memory plan.  Time counts groups; sizes are bytes; traffic is of one inference.
+
+    `lower_bound_bytes` is what no placement of these groups can beat, `gap_bytes` what the arena has above it.
+    `streamed` names the input whose rows are pushed one by one, or is empty.  `front` has every plan that no other one
+    beats in both memory (live bytes before placement) and time (units of the cost model).
+    """
+
+    arena_bytes: int
+    lower_bound_bytes: int
+    gap_bytes: int
+    streamed: str
+    kernel_calls: int
+    weights_bytes: int
+    weights_read_bytes: int
+    read_bytes: int
+    written_bytes: int
+    peak: PeakRecord
+    groups: tuple[GroupRecord, ...]
+    tensors: tuple[TensorRecord, ...]
+    front: tuple[FrontPoint, ...]
+
+    @property
+    def largest_group(self) -> GroupRecord | None:
+        """The first of the groups with most layers; None for a network without layers."""
+        return max(self.groups, key=lambda g: (len(g.nodes), -g.index), default=None)
+
+
+def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecord:
+    """The record of a plan; traffic is what the shadow run of its program counted."""
+    held = residents(plan)
+    groups = tuple(_group(plan, index, lowered, shadow, held) for index, lowered in enumerate(program.groups))
+    peak = find_peak(plan, held)
+    return PlanRecord(
+        arena_bytes=plan.arena_bytes,
+        lower_bound_bytes=plan.lower_bound_bytes,
+        gap_bytes=plan.arena_bytes - plan.lower_bound_bytes,
+        streamed=plan.streamed,
+        kernel_calls=sum(g.kernel_calls for g in groups),
+        weights_bytes=sum(g.weights_bytes for g in groups),
+        weights_read_bytes=sum(g.weights_read_bytes for g in groups),
+        read_bytes=sum(g.read_bytes for g in groups),
+        written_bytes=sum(g.written_bytes for g in groups),
+        peak=PeakRecord(
+            group=peak.group,
+            title=group_title(plan, peak.group),
+            live_bytes=peak.bytes,
+            live=tuple(LiveTensor(r.name, r.bytes) for r in peak.live),
+        ),
+        groups=groups,
+        tensors=tuple(TensorRecord(r.name, r.layer, r.kind, r.offset, r.bytes, r.first, r.last) for r in held),
+        front=plan.front,
+    )
+
+
+def _group(
+    plan: Plan, index: int, lowered: GroupProgram, shadow: ShadowReport, held: Sequence[Resident]
+) -> GroupRecord:
+    alive = [r for r in held if r.alive(index)]
+    work = [(call, shadow.work[call.node.name]) for call in lowered.calls]
+    rings = [r for r in alive if r.ring < r.rows]
+    return GroupRecord(
+        index=index,
+        title=group_title(plan, index),
+        nodes=tuple(plan.graph.nodes[i].name for i in plan.groups[index].nodes),
+        live_bytes=used_bytes(alive),
+        kernel_calls=sum(done.calls for _, done in work),
+        weights_bytes=sum(_weights(call) for call, _ in work),
+        weights_read_bytes=sum(_weights(call) * done.calls for call, done in work),
+        read_bytes=sum(done.read_bytes for _, done in work),
+        written_bytes=sum(done.written_bytes for _, done in work),
+        rings=tuple(RingRecord(r.name, r.layer, r.ring, r.rows, r.row_bytes, r.bytes) for r in rings),
+        shared=tuple(_shared(alive, index)),
+    )
+
+
+def _weights(call: Call) -> int:
+    return call.params.bytes if call.params else 0
+
+
+def _shared(alive: Sequence[Resident], group: int) -> list[SharedRecord]:
+    """Pairs of one that ends and one that begins in this group, in the same bytes."""
+    dying = [r for r in alive if r.last == group and r.kind != "scratch"]
+    made = [r for r in alive if r.first == group and r.kind not in ("scratch", "input")]
+    pairs = ((a, b, a.overlap(b)) for a in dying for b in made if a is not b)
+    return [SharedRecord(a.name, b.name, size) for a, b, size in pairs if size]

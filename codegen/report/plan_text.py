@@ -1,0 +1,86 @@
+"""A memory plan as text."""
+
+from __future__ import annotations
+
+from codegen.report.plan import GroupRecord, PlanRecord
+from codegen.report.table import text_pairs, text_table
+
+
+def plan_text(plan: PlanRecord) -> str:
+    """Sizes and traffic, the groups, the rings, what shares memory, bytes over time, the peak, and the other plans."""
+    parts = [f"memory plan\n{text_pairs(_totals(plan))}", _groups(plan), _rings(plan), _shared(plan)]
+    parts += [_tensors(plan), _peak(plan), _front(plan)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def group_summary(plan: PlanRecord) -> str:
+    """The groups in a few words."""
+    largest = plan.largest_group
+    count = f"{len(plan.groups)} group{'s' if len(plan.groups) != 1 else ''}"
+    if largest is None or len(largest.nodes) == 1:
+        return count
+    return f"{count}, the largest of {len(largest.nodes)} layers ({largest.title})"
+
+
+def _totals(plan: PlanRecord) -> list[tuple[str, object]]:
+    gap = f"{plan.gap_bytes} B above it" if plan.gap_bytes else "met"
+    again = plan.weights_read_bytes / plan.weights_bytes if plan.weights_bytes else 1.0
+    return [
+        ("arena", f"{plan.arena_bytes} B"),
+        ("lower bound", f"{plan.lower_bound_bytes} B for these groups, {gap}"),
+        ("groups", group_summary(plan)),
+        ("input", f"{plan.streamed}, pushed row by row" if plan.streamed else "held whole"),
+        ("kernel calls", plan.kernel_calls),
+        ("weights read", f"{plan.weights_read_bytes} B, {again:.1f} times their {plan.weights_bytes} B"),
+        ("activations", f"{plan.read_bytes} B read, {plan.written_bytes} B written"),
+    ]
+
+
+def _groups(plan: PlanRecord) -> str:
+    headers = ["group", "layers", "", "live B", "calls", "weights B", "weights read B", "read B", "written B"]
+    rows = [_group_row(g) for g in plan.groups]
+    return f"groups\n{text_table(headers, rows)}"
+
+
+def _group_row(g: GroupRecord) -> tuple[object, ...]:
+    sizes = (g.live_bytes, g.kernel_calls, g.weights_bytes, g.weights_read_bytes, g.read_bytes, g.written_bytes)
+    return (g.index, len(g.nodes), g.title, *sizes)
+
+
+def _rings(plan: PlanRecord) -> str:
+    headers = ["group", "made by", "rows kept", "of", "row B", "bytes", "tensor"]
+    rows = [
+        (g.index, r.layer or "(input)", r.rows_kept, r.rows, r.row_bytes, r.bytes, r.tensor)
+        for g in plan.groups
+        for r in g.rings
+    ]
+    return f"rings\n{text_table(headers, rows)}" if rows else ""
+
+
+def _shared(plan: PlanRecord) -> str:
+    rows = [(g.index, s.dying, s.output, s.bytes) for g in plan.groups for s in g.shared]
+    if not rows:
+        return ""
+    return f"shared down to the row\n{text_table(['group', 'dying', 'made over it', 'bytes in common'], rows)}"
+
+
+def _tensors(plan: PlanRecord) -> str:
+    ordered = sorted(plan.tensors, key=lambda t: (t.first_group, t.offset, t.tensor))
+    rows = [(t.first_group, t.last_group, t.offset, t.bytes, t.kind, t.layer, t.tensor) for t in ordered]
+    headers = ["from", "to", "offset", "bytes", "kind", "made by", "tensor"]
+    return f"memory over time, in groups\n{text_table(headers, rows)}"
+
+
+def _peak(plan: PlanRecord) -> str:
+    peak = plan.peak
+    live = text_pairs([(t.tensor, f"{t.bytes} B") for t in peak.live])
+    where = f"most is in use in group {peak.group} ({peak.title})"
+    return f"{where}, {peak.live_bytes} B, shared bytes counted once:\n{live}"
+
+
+def _front(plan: PlanRecord) -> str:
+    if not plan.front:
+        return ""
+    rows = [(p.peak_bytes, p.time, p.groups, "<- this plan" if p.chosen else "") for p in plan.front]
+    table = text_table(["live B", "time", "groups", ""], rows)
+    return f"plans that no other one beats in both memory and time\n{table}"

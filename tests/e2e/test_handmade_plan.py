@@ -52,7 +52,7 @@ def traced(plan: Plan, x: Array, folder: Path) -> dict[str, Array]:
     compiled = finish(plan.graph, plan, select_kernels(plan.graph, target.isa), target, Options())
     write_project(folder, compiled.files)
     with Network(folder, trace=True, flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")) as net:
-        _, tensors = net.trace({"x": x})
+        _, tensors = net.trace_raw({"x": x})
         return tensors
 
 

@@ -1,0 +1,126 @@
+"""How long compiling takes: the process of `lamina compile` less its imports, and its growth with the operators.
+
+README.md explains the columns; --profile shows where the time of one model goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import os
+import pstats
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from codegen.pipeline import Options, compile_file  # noqa: E402
+from tests.networks import branchy, chain, network_path, quantized, uneven  # noqa: E402
+
+TINY = ROOT.parent / "shared" / "models" / "mlperf_tiny_onnx"
+AIMS_S = {"kws_qdq": 1.0, "vww_qdq": 2.0, "mobilenet_v2_1.0_224": 10.0, "uneven_500": 60.0}
+"""Seconds that compiling may take."""
+SIZES = (50, 100, 200, 350, 500)
+SHAPES = {"chain": chain, "branchy": branchy, "uneven": uneven}
+LIBRARIES = "import numpy, onnx, jinja2, click"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was measured of one model."""
+
+    model: str
+    layers: int
+    wall_s: float
+    cpu_s: float
+    aim_s: float | None
+    arena_bytes: int
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print tables or JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--models", nargs="*", default=list(AIMS_S), help="names, or files (default: those with an aim)"
+    )
+    parser.add_argument("--no-growth", action="store_true", help="leave out the networks of growing size")
+    parser.add_argument("--optimize", default="balanced", help="memory, balanced or speed (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="processes per time, of which the fastest (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--profile", metavar="MODEL", help="print where the time of one model goes, and nothing else")
+    given = parser.parse_args(arguments)
+    if given.profile:
+        profile(find_model(given.profile), given.optimize)
+        return
+    rows = [measure(find_model(m), given.optimize, given.repeats) for m in given.models]
+    if not given.no_growth:
+        names = [f"{shape}_{size}" for shape in SHAPES for size in SIZES]
+        rows += [measure(find_model(n), given.optimize, given.repeats) for n in names if n not in given.models]
+    if given.json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
+    else:
+        print_table(rows)
+
+
+def find_model(name: str) -> Path:
+    """A file, a model of ../shared, a network of tests/networks.py, or one of SHAPES with a size: chain_100."""
+    if Path(name).is_file():
+        return Path(name)
+    if (TINY / f"{name}.onnx").is_file():
+        return TINY / f"{name}.onnx"
+    shape, _, size = name.partition("_")
+    if shape in SHAPES:
+        return quantized(name, lambda: SHAPES[shape](int(size)))
+    return network_path(name)
+
+
+def measure(model: Path, optimize: str, repeats: int) -> Row:
+    """All columns of one model."""
+    with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
+        out = Path(folder) / "out"
+        whole = [sys.executable, "-m", "codegen", "compile", str(model), "-t", "host", "-o", str(out)]
+        whole += ["--optimize", optimize]
+        imports = [sys.executable, "-c", LIBRARIES]
+        times = [(process_seconds(whole), process_seconds(imports)) for _ in range(repeats)]
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    wall, cpu = (min(t[i] for t, _ in times) - min(t[i] for _, t in times) for i in (0, 1))
+    layers, arena = len(manifest["layers"]), manifest["arena_bytes"]
+    return Row(model.stem, layers, round(wall, 2), round(cpu, 2), AIMS_S.get(model.stem), arena)
+
+
+def process_seconds(argv: Sequence[str]) -> tuple[float, float]:
+    """Wall time and processor time of a process that must succeed."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(argv, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def profile(model: Path, optimize: str) -> None:
+    """The functions that take most time, by their own time."""
+    with cProfile.Profile() as found:
+        compile_file(model, Options(optimize=optimize))  # type: ignore[arg-type]
+    pstats.Stats(found).strip_dirs().sort_stats("tottime").print_stats(30)
+
+
+def print_table(rows: Sequence[Row]) -> None:
+    heads = ("model", "layers", "compile s", "cpu s", "aim s", "arena B")
+    cells = [["-" if v is None else str(v) for v in asdict(row).values()] for row in rows]
+    widths = [max(len(line[i]) for line in (heads, *cells)) for i in range(len(heads))]
+    for line in (heads, ["-" * w for w in widths], *cells):
+        first, *rest = zip(line, widths, strict=True)
+        print("| " + " | ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]) + " |")
+
+
+if __name__ == "__main__":
+    main()

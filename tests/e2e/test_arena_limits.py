@@ -1,0 +1,129 @@
+"""Working memory to the byte: what each network may need at most, and every plan gives the golden model's bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from codegen.pipeline import Compiled, Options, compile_file
+from codegen.resources import resource_dir
+from codegen.schedule import Optimize
+from codegen.verbs.samples import Sample
+from codegen.verbs.verify import verify
+from tests.e2e.test_emulated import ready
+from tests.e2e.test_real_models import samples_of
+from tests.networks import NETWORKS, network_path
+from tests.real import MODELS, model_path
+
+LIMITS = {
+    "kws_qdq": (6_900, 6_600),
+    "resnet8_qdq": (17_500, 15_000),
+    "vww_qdq": (29_500, 15_600),
+    "mobilenet_v2_1.0_224": (214_000, 138_000),
+    "mobilenet_v2_0.35_144": (71_000, 31_500),
+    "resnet18_224": (240_000, 224_000),
+}
+"""Bytes of arena, inputs, outputs and scratch included: with the input resident, and streamed."""
+TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
+BIG = ("mobilenet_v2_1.0_224", "mobilenet_v2_0.35_144", "resnet18_224")
+PLANS = ("smallest", "middle", "fastest")
+LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
+"""Real models that take longer."""
+
+
+def marked(name: str, *more: str) -> object:
+    """A test case; slow for large models, and for all but the smallest plan where the model is not one of TINY."""
+    slow = name in LARGE or (name not in TINY and "smallest" not in more and bool(more))
+    return pytest.param(name, *more, marks=[pytest.mark.slow] if slow else [])
+
+
+def path_of(name: str) -> Path:
+    return network_path(name) if name in NETWORKS else model_path(name)
+
+
+@pytest.fixture(scope="module")
+def chip(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Cortex-M4 with memory enough for any plan, so that none is refused."""
+    text = (resource_dir("targets") / "cortex-m4.toml").read_text()
+    text = text.replace("bytes = 655360", "bytes = 8388608").replace("bytes = 2097152", "bytes = 67108864")
+    path = tmp_path_factory.mktemp("targets") / "large-m4.toml"
+    path.write_text(text.replace('name = "cortex-m4"', 'name = "large-m4"'))
+    return str(path)
+
+
+@cache
+def compiled(name: str, target: str, optimize: Optimize, streamed: bool) -> Compiled:
+    options = Options(target=target, weights="blob", vectors=0, optimize=optimize, stream_input=streamed)
+    return compile_file(path_of(name), options)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
+@pytest.mark.parametrize("name", LIMITS)
+def test_the_arena_stays_within_its_limit(name: str, streamed: bool, chip: str) -> None:
+    made = compiled(name, chip, "memory", streamed)
+    assert made.manifest["arena_bytes"] <= LIMITS[name][streamed]
+    assert made.manifest["recomputed_macs"] == 0
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_chip_itself_needs_no_more(name: str) -> None:
+    made = compile_file(path_of(name), Options(target="cortex-m4", vectors=0, optimize="memory"))
+    assert made.manifest["arena_bytes"] <= LIMITS[name][0]
+
+
+def plan_options(name: str, plan: str, streamed: bool) -> Options:
+    """The smallest arena, the fastest plan, or the fastest one in the middle of both."""
+    options = Options(target="host", optimize="speed" if plan == "fastest" else "memory", stream_input=streamed)
+    if plan != "middle":
+        return options
+    kinds: tuple[Optimize, Optimize] = ("memory", "speed")
+    ends = [compiled(name, "host", kind, streamed).plan.arena_bytes for kind in kinds]
+    return replace(options, arena_limit=sum(ends) // 2)
+
+
+def check(name: str, options: Options, samples: int, inputs: list[Sample] | None = None) -> None:
+    result = verify(
+        path_of(name),
+        target=options.target,
+        weights="blob" if options.target == "host" else "c",
+        optimize=options.optimize,
+        arena_limit=options.arena_limit,
+        stream_input=options.stream_input,
+        inputs=inputs,
+        samples=samples,
+    )
+    assert result.equal, result.first_difference and result.first_difference.text()
+    assert result.samples == samples
+
+
+@pytest.mark.parametrize(("name", "plan"), [marked(n, p) for n in MODELS for p in PLANS])
+def test_every_plan_of_a_real_model_is_equal(name: str, plan: str) -> None:
+    samples = samples_of(name, real=1, random=1)
+    check(name, plan_options(name, plan, False), len(samples), samples)
+
+
+@pytest.mark.parametrize("name", [marked(n) for n in MODELS])
+def test_a_streamed_input_gives_the_same_bytes(name: str) -> None:
+    options = plan_options(name, "smallest", True)
+    samples = samples_of(name, real=1, random=1)
+    check(name, options, len(samples), samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("name", BIG)
+def test_every_plan_of_a_big_network_is_equal(name: str, plan: str, streamed: bool) -> None:
+    check(name, plan_options(name, plan, streamed), samples=2)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
+@pytest.mark.parametrize("name", TINY)
+def test_the_smallest_arena_is_equal_on_the_chip(name: str, streamed: bool) -> None:
+    ready("cortex-m4")
+    options = Options(target="cortex-m4", optimize="memory", stream_input=streamed)
+    samples = samples_of(name, real=1, random=1)
+    check(name, options, len(samples), samples)

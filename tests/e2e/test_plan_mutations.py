@@ -1,0 +1,203 @@
+"""A plan with one number changed is refused: a ring one row shorter, a distance one step smaller, two offsets swapped.
+
+Whether a change is harmful is reasoned from the lives of bytes (tests/lifetimes.py), not found by trial.  Rings and
+distances are as small as they can be, so that every such change is; of swaps, those that bring living bytes together.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import pytest
+
+from codegen.errors import StreamImpossible
+from codegen.ir.graph import Graph
+from codegen.ir.plan import Plan, Storage
+from codegen.ir.program import Kernel, Program
+from codegen.ir.verify import IrError, verify_plan, verify_program
+from codegen.lower import lower, select_kernels, shadow_run
+from codegen.passes import optimize
+from codegen.pipeline import Options, make_plan, read_model
+from codegen.target import load_target
+from tests.graphs import conv_chain, residual
+from tests.lifetimes import Life, harmful, least_distance, lifetimes, roots
+from tests.random_networks.cases import draw_case, planned
+from tests.real import MODELS, model_path
+
+SWAPS = 40
+"""Pairs of offsets tried per plan."""
+LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
+SOME = 10
+"""Rings and pairs tried of a large network."""
+RANDOM = range(7_000_000, 7_000_040)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A sound plan, and what is known of it."""
+
+    plan: Plan
+    kernels: Mapping[int, Kernel]
+    program: Program
+    lives: Mapping[str, Life]
+    most: int = 1 << 30
+
+    def refused(self, plan: Plan) -> bool:
+        """Whether verifiers or the shadow run refuse the plan."""
+        try:
+            verify_plan(plan)
+            program = lower(plan, self.kernels)
+            verify_program(program)
+            shadow_run(program)
+        except IrError:
+            return True
+        return False
+
+    def some(self, items: list[str]) -> list[str]:
+        """All of them, or a fixed choice of many."""
+        return sorted(random.Random(1).sample(items, min(len(items), self.most)))
+
+
+def subject(plan: Plan, kernels: Mapping[int, Kernel], most: int = 1 << 30) -> Subject:
+    program = lower(plan, kernels)
+    return Subject(plan, kernels, program, lifetimes(program, plan), most)
+
+
+def plans_of(graph: Graph, most: int = 1 << 30) -> Iterator[Subject]:
+    """The smallest plans, with the input whole and row by row."""
+    target = load_target("host")
+    kernels = select_kernels(graph, target.isa)
+    for streamed in (False, True):
+        try:
+            plan = make_plan(graph, kernels, target, Options(optimize="memory", stream_input=streamed))
+        except StreamImpossible:
+            continue
+        yield subject(plan, kernels, most)
+
+
+def moved(plan: Plan, places: Mapping[str, Storage], arena_bytes: int = 0) -> Plan:
+    """The plan with some memories elsewhere, their views with them."""
+    own = roots(plan)
+    storage = {n: replace(p, offset=places[own[n]].offset) if own[n] in places else p for n, p in plan.storage.items()}
+    return replace(plan, storage={**storage, **places}, arena_bytes=max(plan.arena_bytes, arena_bytes))
+
+
+# The three changes
+
+
+def check_rings(given: Subject) -> int:
+    """Every tensor that is a ring, or could be one, with one row less is refused; how many there were."""
+    inner = [n for n in _inner(given.plan) if given.plan.storage[n].rows > 1]
+    chosen = given.some(inner)
+    for name in chosen:
+        place = given.plan.storage[name]
+        changed = moved(given.plan, {name: replace(place, ring=place.ring - 1)})
+        if place.ring > 1:
+            assert harmful(changed, given.lives, [name]), f"{name}: {place.ring} rows are more than it needs"
+        assert given.refused(changed), f"{name}: {place.ring - 1} rows are enough for the verifier"
+    return len(chosen)
+
+
+def _inner(plan: Plan) -> list[str]:
+    """Tensors that are made and read in one group of several nodes, and a streamed input."""
+    group_of = {i: g for g, group in enumerate(plan.groups) if len(group.nodes) > 1 for i in group.nodes}
+    readers: dict[str, set[int]] = {}
+    for index, node in enumerate(plan.graph.nodes):
+        for name in node.inputs:
+            readers.setdefault(name, set()).add(group_of.get(index, -1 - index))
+    made = {o: group_of.get(i, -1) for i, node in enumerate(plan.graph.nodes) for o in node.outputs}
+    kept = plan.graph.output_values
+    inner = [n for n, g in made.items() if g >= 0 and n not in kept and readers.get(n) == {g}]
+    return inner + ([plan.streamed] if plan.streamed else [])
+
+
+def check_distances(given: Subject) -> int:
+    """Pairs that share bytes, alone in new memory: at their least distance accepted, one step nearer refused."""
+    plan, count = given.plan, 0
+    for out, dying in _pairs(given):
+        a, b = plan.storage[out], plan.storage[dying]
+        step = max(plan.graph.type(n).dtype.bytes for n in (out, dying))
+        least = least_distance(a, given.lives[out], given.lives[dying])
+        assert b.offset - a.offset >= least
+        if least < step:
+            continue
+        least = -(-least // step) * step
+        assert not given.refused(apart(plan, out, dying, least)), f"{out} over {dying} at {least} B is sound"
+        nearer = apart(plan, out, dying, least - step)
+        assert harmful(nearer, given.lives, [out])
+        assert given.refused(nearer), f"{out} over {dying} at {least - step} B"
+        count += 1
+    return count
+
+
+def apart(plan: Plan, out: str, dying: str, distance: int) -> Plan:
+    """The plan with two memories above all others, `distance` bytes from the start of one to the other's."""
+    a, b = plan.storage[out], plan.storage[dying]
+    base = -(-plan.arena_bytes // 16) * 16
+    places = {out: replace(a, offset=base), dying: replace(b, offset=base + distance)}
+    return moved(plan, places, base + max(a.bytes, distance + b.bytes))
+
+
+def _pairs(given: Subject) -> list[tuple[str, str]]:
+    """(out, dying): whole memories that share bytes although both live in one group."""
+    plan = given.plan
+    found = []
+    for a, b in combinations(sorted(given.lives), 2):
+        x, y = plan.storage[a], plan.storage[b]
+        over = x.offset < y.offset + y.bytes and y.offset < x.offset + x.bytes
+        if over and x.ring == x.rows and y.ring == y.rows:
+            for out, dying in ((a, b), (b, a)):
+                met = given.lives[dying].read.max() >= given.lives[out].born.min() > given.lives[dying].born.min()
+                found += [(out, dying)] if met else []
+    return found[: given.most]
+
+
+def check_swaps(given: Subject) -> int:
+    """Two memories in each other's place are refused when that brings living bytes together."""
+    pairs = list(combinations(sorted(given.lives), 2))
+    random.Random(2).shuffle(pairs)
+    count = 0
+    for a, b in pairs[: min(SWAPS, given.most)]:
+        x, y = given.plan.storage[a], given.plan.storage[b]
+        places = {a: replace(x, offset=y.offset), b: replace(y, offset=x.offset)}
+        changed = moved(given.plan, places)
+        outside = any(p.offset + p.bytes > given.plan.arena_bytes for p in places.values())
+        if outside or harmful(changed, given.lives, [a, b]):
+            assert given.refused(changed), f"{a} and {b} swapped"
+            count += 1
+    return count
+
+
+def check(given: Subject) -> tuple[int, int, int]:
+    assert not given.refused(given.plan)
+    assert not harmful(given.plan, given.lives, given.lives)
+    return check_rings(given), check_distances(given), check_swaps(given)
+
+
+@pytest.mark.parametrize("make", [conv_chain, residual])
+def test_changed_plans_of_small_networks_are_refused(make: object) -> None:
+    assert callable(make)
+    for given in plans_of(optimize(make())):
+        assert sum(check(given)) > 3
+
+
+def test_changed_plans_of_random_networks_are_refused() -> None:
+    totals = [0, 0, 0]
+    for case in map(draw_case, RANDOM):
+        if case.local_bytes:
+            continue
+        found = planned(case)
+        kernels = select_kernels(found.case.graph, load_target("host").isa)
+        totals = [a + b for a, b in zip(totals, check(subject(found.plan, kernels)), strict=True)]
+    assert min(totals) > len(RANDOM) / 2, totals
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_changed_plans_of_real_models_are_refused(name: str) -> None:
+    graph = optimize(read_model(model_path(name), Options(), load_target("host")))
+    totals = [check(given) for given in plans_of(graph, SOME if name in LARGE else 1 << 30)]
+    assert all(sum(t) > 0 for t in totals), totals

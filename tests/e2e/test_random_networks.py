@@ -1,0 +1,79 @@
+"""Random networks, planned in random ways: golden equals C, nothing outside the arena is touched, its size is real.
+
+`python -m tests.random_networks --count 2000 --seed 1` is the long run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.golden.interpreter import run_graph
+from codegen.ir.quant import Array
+from tests.graphs import random_array
+from tests.random_networks.batch import Batch
+from tests.random_networks.cases import Case, draw_case, planned
+from tests.random_networks.coverage import SHARES
+from tests.random_networks.draw import LEAST_SPAN, SMALL
+from tests.random_networks.proof import prove, seeds
+from tests.tools import require_tool
+
+SANITIZE = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+
+
+def test_random_networks_equal_golden_in_c() -> None:
+    require_tool("cc")
+    proof = prove(seeds(2, 60))
+    assert proof.faults == []
+    for what, share in SHARES.items():
+        assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what
+
+
+def test_random_networks_are_planned_soundly() -> None:
+    proof = prove(seeds(3, 120), plan_only=True)
+    assert proof.faults == []
+    assert proof.coverage.missing(each=1) == []
+
+
+@pytest.mark.slow
+def test_many_random_networks_equal_golden_in_c() -> None:
+    require_tool("cc")
+    proof = prove(seeds(1, 600), flags=SANITIZE, jobs=2)
+    assert proof.faults == []
+    assert proof.coverage.missing(each=15) == []
+
+
+def test_faults_are_found(tmp_path: Path) -> None:
+    """An arena that is said to be larger than it is; constants that are others in the C."""
+    require_tool("cc")
+    first, second = (planned(draw_case(seed)) for seed in seeds(5, 2))
+    size = first.plan.arena_bytes + 64
+    large = replace(first, plan=replace(first.plan, arena_bytes=size), program=replace(first.program, arena_bytes=size))
+    drawn = second.case.drawn
+    other = {n: v if v.data is None else replace(v, data=v.data[::-1]) for n, v in drawn.values.items()}
+    wrong = replace(second, case=replace(second.case, drawn=replace(drawn, values=other)))
+    with Batch([large, wrong], tmp_path) as batch:
+        faults = [fault.what for fault in batch.faults()]
+    assert "of which only" in faults[0]
+    assert "differs from golden" in faults[1]
+
+
+def test_activations_span_their_type_on_other_inputs_too() -> None:
+    """Networks are drawn with one input; on another one nearly all tensors span as much."""
+    spans = [span for seed in seeds(4, 30) for span in _spans(draw_case(seed))]
+    assert np.mean(np.array(spans) >= LEAST_SPAN) > 0.9
+
+
+def _spans(case: Case) -> Iterator[int]:
+    rng = np.random.default_rng(1)
+    types = {i.value: case.drawn.type(i.value) for i in case.drawn.inputs}
+    feeds: dict[str, Array] = {name: random_array(rng, kind.shape, kind.dtype) for name, kind in types.items()}
+    values = run_graph(case.drawn, feeds)
+    for node in case.drawn.nodes:
+        y = values[node.outputs[0]]
+        if y.size >= SMALL and y.dtype.kind != "f":
+            yield int(y.max()) - int(y.min())

@@ -1,0 +1,34 @@
+"""The long proof from the command line; exit code 1 when a network is wrong or too little was covered."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.random_networks.proof import prove, seeds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.random_networks", description=__doc__)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="the one network that a fault names")
+    parser.add_argument("--plan-only", action="store_true", help="up to the shadow run, without C")
+    parser.add_argument("--flags", default="-O1", help="of the compiler")
+    parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    given = parser.parse_args()
+    numbers = seeds(given.seed, given.count) if given.only is None else range(given.only, given.only + 1)
+    began = time.monotonic()
+    options = {"flags": tuple(given.flags.split()), "jobs": given.jobs, "plan_only": given.plan_only}
+    proof = prove(numbers, tell=lambda line: print(line, file=sys.stderr, flush=True), **options)
+    print(proof.coverage.table())
+    missing = proof.coverage.missing() if given.only is None else []
+    print("".join(f"too little: {what}\n" for what in missing), end="")
+    print("".join(f"{fault.case}: {fault.what}\n" for fault in proof.faults), end="")
+    print(f"{proof.coverage.networks} networks, {len(proof.faults)} faults, {time.monotonic() - began:.0f} s")
+    return int(bool(proof.faults or missing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+"""Many networks in one shared library: built at once, each run between canaries, every tensor compared with golden.
+
+Each network is one translation unit, whose functions of the host shim get the network's name in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cffi
+import numpy as np
+
+from codegen.golden.interface import made_rows
+from codegen.golden.interpreter import run_graph
+from codegen.host.build import WARNINGS, host_compiler, shim_defines
+from codegen.ir.quant import Array
+from codegen.ir.shape import row_count
+from codegen.lower import select_kernels
+from codegen.pipeline import Options, finish
+from codegen.process import check_program
+from codegen.resources import resource_dir
+from tests.graphs import random_array
+from tests.random_networks.cases import Planned, target_of
+
+_SHIM = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
+_DMA = _SHIM.with_name("lam_dma_deferred.c")
+_NAMES = ("net_bytes", "local", "init", "input", "run", "reset", "next_row", "push_row", "output", "trace_into", "sink")
+_CDEF = """
+size_t {p}_net_bytes(void);
+void {p}_local(uint8_t *lmem, size_t lmem_bytes);
+int {p}_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
+void *{p}_input(void *net, int32_t index);
+int {p}_run(void *net);
+void {p}_reset(void *net);
+int {p}_push_row(void *net, const void *row);
+const void *{p}_output(void *net, int32_t index);
+typedef struct {p}_sink {{ uint8_t *data; uint8_t *seen; }} {p}_sink;
+void {p}_trace_into(const {p}_sink *sinks, const uint32_t *row_bytes);
+"""
+_GUARD = 64
+_CANARY = 0xC3
+_FILLS = (0x00, 0xFF)
+_DONE = 33
+_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A network that is wrong, and how."""
+
+    case: str
+    what: str
+
+
+class Batch:
+    """The library of some networks.
+
+    Args:
+        found: the networks.
+        folder: for sources and objects.
+        flags: of the compiler.
+        jobs: compilers at a time.
+    """
+
+    def __init__(
+        self, found: Sequence[Planned], folder: Path, flags: Sequence[str] = ("-O1",), jobs: int = 1
+    ) -> None:
+        self.found = found
+        cc = host_compiler()
+        units = [_write(planned, folder) for planned in found]
+        self._ffi = cffi.FFI()
+        declared = [_CDEF.format(p=f"{p.program.name}_host") for p in found]
+        self._ffi.cdef("".join(["int32_t lam_dma_faults(void);", *declared]))
+
+        def build(unit: Path) -> Path:
+            out = unit.with_suffix(".o")
+            includes = [f"-I{unit.parent / part}" for part in ("include", "runtime", "src")]
+            argv = [cc, *WARNINGS, *flags, "-fPIC", "-c", *includes, unit, "-o", out]
+            check_program(argv, timeout_s=_TIMEOUT_S)
+            return out
+
+        local = next((unit for unit, p in zip(units, found, strict=True) if p.program.local), None)
+        if local is not None:
+            units.append(local.with_name(_DMA.name))
+            units[-1].write_bytes(_DMA.read_bytes())
+        with ThreadPoolExecutor(jobs) as pool:
+            objects = list(pool.map(build, units))
+        library = folder / "libbatch.so"
+        check_program([cc, *flags, "-shared", *map(str, objects), "-o", str(library)], timeout_s=_TIMEOUT_S)
+        self._lib = self._ffi.dlopen(str(library))
+
+    def _misused(self) -> int:
+        """Transfers that broke the contract so far."""
+        return int(self._lib.lam_dma_faults()) if any(p.program.local for p in self.found) else 0
+
+    def close(self) -> None:
+        self._ffi.dlclose(self._lib)
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def faults(self) -> Iterator[Fault]:
+        """Every network that is wrong."""
+        for planned in self.found:
+            misused = self._misused()
+            what = _check(planned, _Instance(self._ffi, self._lib, planned))
+            if self._misused() != misused:
+                what = what or "a transfer was disturbed, waited for twice, or never"
+            if what:
+                yield Fault(planned.case.text, what)
+
+
+def _write(found: Planned, folder: Path) -> Path:
+    """The network's project, and one C file that holds all of it."""
+    target = target_of(found.case)
+    graph = found.plan.graph
+    compiled = finish(graph, found.plan, select_kernels(graph, target.isa), target, Options(vectors=0))
+    name = found.program.name
+    home = folder / name
+    for path, data in compiled.files.items():
+        if path.startswith(("src/", "include/", "runtime/")):
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_bytes(data)
+    local = found.program.local
+    streamed = found.program.streamed
+    manifest = {"name": name, "weights_file": None, "streamed": streamed, "lmem_bytes": local.bytes if local else 0}
+    lines = [f"#define {d[2:].replace('=', ' ', 1)}" for d in shim_defines(manifest, trace=True)]
+    lines += [f"#define lam_host_{part} {name}_host_{part}" for part in _NAMES]
+    schedule = home / "src" / f"{name}.c"
+    others = (path for path in sorted((home / "src").glob("*.c")) if path != schedule)
+    lines += [f'#include "{path.name}"' for path in (*others, schedule)]
+    lines.append(f'#include "{_SHIM}"')
+    unit = home / "unit.c"
+    unit.write_text("\n".join([*lines, ""]))
+    return unit
+
+
+class _Region:
+    """Memory of an exact size, amid canaries."""
+
+    def __init__(self, size: int, align: int) -> None:
+        guarded = np.full(size + 2 * _GUARD + 2 * align, _CANARY, np.uint8)
+        start = -(-(int(guarded.ctypes.data) + _GUARD) // align) * align - int(guarded.ctypes.data)
+        self.bytes = guarded[start : start + size]
+        self.around = (guarded[:start], guarded[start + size :])
+        self.touched = np.zeros(size, np.bool_)
+
+    def note(self, fill: int) -> None:
+        """Bytes that no longer hold what they were filled with were touched."""
+        self.touched |= self.bytes != fill
+
+    @property
+    def intact(self) -> bool:
+        return all((part == _CANARY).all() for part in self.around)
+
+
+class _Instance:
+    """One network of the library in an arena of its exact size, amid canaries."""
+
+    def __init__(self, ffi: Any, lib: Any, found: Planned) -> None:
+        self.ffi, self.lib, self.found = ffi, lib, found
+        program = found.program
+        self.net = ffi.new("uint64_t[]", -(-self._call("net_bytes")() // 8))
+        self.arena = _Region(program.arena_bytes, program.arena_align)
+        self.local = _Region(program.local.bytes, program.local.align) if program.local else _Region(0, 1)
+        self.traced = [np.zeros(_bytes(t), np.uint8) for t in program.tensors]
+        self.seen = [np.zeros(row_count(t.shape), np.uint8) for t in program.tensors]
+        pairs = zip(self.traced, self.seen, strict=True)
+        self.keep = [tuple(ffi.from_buffer("uint8_t[]", a) for a in pair) for pair in pairs]
+        self.sinks = ffi.new(f"{program.name}_host_sink[]", [{"data": d, "seen": s} for d, s in self.keep])
+        self.row_bytes = ffi.new("uint32_t[]", [t.row_bytes for t in program.tensors])
+
+    def _call(self, name: str) -> Any:
+        return getattr(self.lib, f"{self.found.program.name}_host_{name}")
+
+    def run(self, feeds: Mapping[str, Array], fill: int) -> list[Array]:
+        """Outputs, from an arena that held `fill` everywhere."""
+        program, ffi = self.found.program, self.ffi
+        self.arena.bytes[:] = fill
+        self.local.bytes[:] = fill
+        for array in (*self.traced, *self.seen):
+            array[:] = 0
+        self._call("trace_into")(self.sinks, self.row_bytes)
+        arena, local = (ffi.from_buffer("uint8_t[]", region.bytes) for region in (self.arena, self.local))
+        self._call("local")(local, self.local.bytes.size)
+        status = [self._call("init")(self.net, arena, self.arena.bytes.size, ffi.NULL, 0)]
+        if program.streamed:
+            (x,) = (np.ascontiguousarray(a) for a in feeds.values())
+            for row in x.reshape(row_count(x.shape), -1):
+                status.append(self._call("push_row")(self.net, ffi.from_buffer(row)))
+            status = [status[0], status[-1] - _DONE]
+        else:
+            for index, port in enumerate(program.inputs):
+                data = np.ascontiguousarray(feeds[port.operand.value])
+                ffi.memmove(self._call("input")(self.net, index), data.tobytes(), data.nbytes)
+            status.append(self._call("run")(self.net))
+        assert not any(status), f"status {status}"
+        found = []
+        for index, port in enumerate(program.outputs):
+            data = ffi.buffer(self._call("output")(self.net, index), port.operand.rows * port.operand.row_bytes)
+            found.append(np.frombuffer(bytes(data), port.dtype.numpy).reshape(port.shape))
+        return found
+
+
+def _bytes(tensor: Any) -> int:
+    return row_count(tensor.shape) * int(tensor.row_bytes)
+
+
+def _check(found: Planned, net: _Instance) -> str:
+    """What is wrong with a network, or nothing."""
+    rng = np.random.default_rng(found.case.seed)
+    types = {i.value: found.case.graph.type(i.value) for i in found.case.graph.inputs}
+    for fill in _FILLS:
+        feeds = {name: random_array(rng, kind.shape, kind.dtype) for name, kind in types.items()}
+        outputs = net.run(feeds, fill)
+        what = _tensors(found, net, run_graph(found.case.graph, feeds))
+        what = what or _outputs(found, outputs, run_graph(found.case.drawn, feeds))
+        if what:
+            return what
+        for region in (net.arena, net.local):
+            region.note(fill)
+            if not region.intact:
+                return "bytes outside the memory were written"
+    return _peak(found, net)
+
+
+def _tensors(found: Planned, net: _Instance, golden: Mapping[str, Array]) -> str:
+    """Each row that is needed was made once, and is right."""
+    for tensor, data, seen in zip(found.program.tensors, net.traced, net.seen, strict=True):
+        made = found.shadow.rows[tensor.value]
+        if not np.array_equal(seen, np.arange(seen.size) < made):
+            return f"{tensor.value}: rows were reported {seen.tolist()} times, expected are {made}, once"
+        actual = made_rows(data.view(tensor.dtype.numpy).reshape(tensor.shape), made)
+        if actual.tobytes() != made_rows(golden[tensor.value], made).tobytes():
+            return f"{tensor.value} differs from golden"
+    return ""
+
+
+def _outputs(found: Planned, outputs: Sequence[Array], golden: Mapping[str, Array]) -> str:
+    """The outputs are those of the network as it was drawn."""
+    for face, actual in zip(found.case.drawn.outputs, outputs, strict=True):
+        if actual.tobytes() != np.ascontiguousarray(golden[face.value]).tobytes():
+            return f"output {face.name} differs from golden"
+    return ""
+
+
+def _peak(found: Planned, net: _Instance) -> str:
+    """The printed size is the real one: the last byte is used, and C touches nothing that the shadow run does not."""
+    plan = found.plan
+    regions = [(net.arena, plan.arena_align, plan.scratch)]
+    if plan.local is not None:
+        scratch = {layer.node: layer.scratch_offset for layer in plan.local.layers}
+        regions = [(net.arena, plan.arena_align, {}), (net.local, plan.local.align, scratch)]
+    for region, align, scratch in regions:
+        top = int(np.flatnonzero(region.touched)[-1]) + 1
+        end = max((offset + plan.scratch_bytes.get(i, 0) for i, offset in scratch.items()), default=0)
+        if region.touched.size - top >= align and end <= top:
+            return f"the memory has {region.touched.size} B, of which only {top} are used"
+    proved = net.local if plan.local else net.arena
+    touched = int(proved.touched.sum())
+    if touched > found.shadow.touched_bytes:
+        return f"C touched {touched} B, the shadow run {found.shadow.touched_bytes}"
+    return ""

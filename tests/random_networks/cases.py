@@ -1,0 +1,163 @@
+"""One random network with random options, and everything up to the Program; no C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from codegen.errors import LocalMemoryTooSmall, StreamImpossible
+from codegen.ir.graph import Graph
+from codegen.ir.plan import Plan
+from codegen.ir.program import Program
+from codegen.ir.verify import verify_graph, verify_plan, verify_program
+from codegen.lower import ShadowReport, select_kernels
+from codegen.passes import optimize
+from codegen.pipeline import Options, lower_plan, make_plan, prove
+from codegen.target import Target, load_target
+from tests.random_networks.draw import BYTES, Drawing, Unfit
+from tests.random_networks.eager import scheduling
+from tests.random_networks.motifs import classifier, several
+from tests.scratchpad import scratchpad
+
+MOST_NODES = 24
+SCRATCHPAD = 0.25
+"""Share of networks for chips with local memory."""
+PLENTY = 1 << 21
+"""Bytes of local memory in which every random network fits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A network and how it is to be compiled.  `graph` is what is scheduled: as drawn, or after the passes.
+
+    `eager`: by the scheduler of eager.py.  `local_bytes`: the chip's local memory, 0 for a chip without.
+    """
+
+    seed: int
+    drawn: Graph
+    graph: Graph
+    options: Options
+    eager: bool = False
+    local_bytes: int = 0
+
+    @property
+    def text(self) -> str:
+        """What reproduces it."""
+        o = self.options
+        how = f"limit {o.arena_limit}" if o.arena_limit is not None else o.optimize
+        more = f"{', streamed' if o.stream_input else ''}{', eager' if self.eager else ''}"
+        how = f"{self.local_bytes} B of local memory" if self.local_bytes else how
+        return f"seed {self.seed}: {len(self.graph.nodes)} nodes, {how}{more}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A case with its plan, proved on integers."""
+
+    case: Case
+    plan: Plan
+    program: Program
+    shadow: ShadowReport
+
+
+def draw_graph(seed: int) -> Drawing:
+    """The network of a seed, before it has outputs."""
+    d = Drawing(f"r{seed}", seed)
+    h, w, c = d.pick((d.int(5, 24), d.int(16, 24))), d.int(5, 24), d.int(1, 8)
+    x = d.input((1, h, w, c), d.pick(BYTES))
+    if d.chance(0.12):
+        z = d.input((1, h, w, d.int(1, 4)), d.pick(BYTES), name="z")
+        x = d.concat(3, x, z)
+    wanted = d.int(3, 18)
+    for _ in range(60):
+        if len(d.nodes) >= wanted:
+            break
+        x = _try(d, x, several)
+    if d.chance(0.25):
+        x = _try(d, x, classifier)
+    return d if d.nodes else draw_graph(seed + (1 << 32))
+
+
+def _try(d: Drawing, x: str, step: object) -> str:
+    """The step's result, or x when the step was unfit; then nothing of it is left."""
+    values, nodes, data = dict(d.values), list(d.nodes), dict(d.data)
+    try:
+        assert callable(step)
+        y = str(step(d, x))
+    except Unfit:
+        y = x
+    if not d.is_byte(y) or (len(d.shape(y)) != 4 and step is several) or len(d.nodes) > MOST_NODES:
+        y = x
+    if y == x:
+        d.values, d.nodes, d.data = values, nodes, data
+    return y
+
+
+def draw_case(seed: int) -> Case:
+    """Network and options of a seed."""
+    d = draw_graph(seed)
+    drawn = replace(d.finished(), name=f"r{seed}")
+    verify_graph(drawn)
+    graph = optimize(drawn) if d.chance(0.5) else drawn
+    options = Options(optimize=d.pick(("memory",) * 5 + ("balanced", "speed")))
+    if d.chance(SCRATCHPAD):
+        return _in_local_memory(Case(seed, drawn, graph, options), d)
+    if len(graph.inputs) == 1 and d.chance(0.35):
+        options = replace(options, stream_input=True)
+    case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
+    if d.chance(0.35):
+        ends = [replace(case, options=replace(case.options, optimize=o)) for o in ("memory", "speed")]
+        sizes = [plan_of(end).arena_bytes for end in ends]
+        case = replace(case, options=replace(case.options, arena_limit=d.int(min(sizes), max(sizes))))
+    return case
+
+
+def _possible(case: Case) -> Case:
+    """The case, without streaming where the network does not allow it."""
+    if case.options.stream_input:
+        try:
+            plan_of(case)
+        except StreamImpossible:
+            return replace(case, options=replace(case.options, stream_input=False))
+    return case
+
+
+def _in_local_memory(case: Case, d: Drawing) -> Case:
+    """The case for a chip with local memory: as much as its groups would like, or less."""
+    plan = plan_of(replace(case, local_bytes=PLENTY))
+    local = plan.local
+    assert local is not None
+    if {layer.node for layer in local.layers} != {i for group in plan.groups for i in group.nodes}:
+        return case  # a layer none of whose rows anybody needs: such plans cannot be lowered for local memory yet
+    size = local.bytes * d.int(25, 100) // 100
+    while True:
+        smaller = replace(case, local_bytes=size)
+        try:
+            plan_of(smaller)
+        except LocalMemoryTooSmall:
+            size += 1 + size // 4
+        else:
+            return smaller
+
+
+def target_of(case: Case) -> Target:
+    """The chip that the case is for."""
+    return scratchpad(case.local_bytes) if case.local_bytes else load_target("host")
+
+
+def plan_of(case: Case) -> Plan:
+    """The scheduler's plan."""
+    target = target_of(case)
+    with scheduling(eager=case.eager):
+        return make_plan(case.graph, select_kernels(case.graph, target.isa), target, case.options)
+
+
+def planned(case: Case) -> Planned:
+    """The case as a Program; IrError when the plan is unsound."""
+    kernels = select_kernels(case.graph, target_of(case).isa)
+    plan = plan_of(case)
+    verify_plan(plan)
+    program = lower_plan(plan, kernels)
+    verify_program(program)
+    if case.options.arena_limit is not None:
+        assert plan.arena_bytes <= case.options.arena_limit, case.text
+    return Planned(case, plan, program, prove(program))

@@ -1,0 +1,68 @@
+"""The proof: draw, plan, build, run and compare many networks, and say what they covered."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.random_networks.batch import Batch, Fault
+from tests.random_networks.cases import Planned, draw_case, planned
+from tests.random_networks.coverage import Coverage
+
+PER_BATCH = 30
+SEEDS = 1_000_000
+"""Networks of one seed."""
+
+
+@dataclass(slots=True)
+class Proof:
+    """What came out."""
+
+    coverage: Coverage = field(default_factory=Coverage)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def seeds(seed: int, count: int) -> range:
+    """The networks of a seed."""
+    return range(seed * SEEDS, seed * SEEDS + count)
+
+
+def prove(
+    numbers: Iterable[int],
+    *,
+    flags: tuple[str, ...] = ("-O1",),
+    jobs: int = 1,
+    plan_only: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Proof:
+    """Every network of these numbers; with `plan_only`, up to the shadow run."""
+    proof = Proof()
+    waiting: list[Planned] = []
+    for number in numbers:
+        found = _planned(number, proof)
+        if found is None:
+            continue
+        proof.coverage.add(found)
+        waiting += [] if plan_only else [found]
+        if len(waiting) == PER_BATCH:
+            _run(waiting, proof, flags, jobs)
+            tell(f"{proof.coverage.networks} networks, {len(proof.faults)} faults")
+            waiting = []
+    if waiting:
+        _run(waiting, proof, flags, jobs)
+    return proof
+
+
+def _planned(number: int, proof: Proof) -> Planned | None:
+    try:
+        return planned(draw_case(number))
+    except Exception as error:
+        proof.faults.append(Fault(f"seed {number}", f"{type(error).__name__}: {error}"))
+        return None
+
+
+def _run(found: list[Planned], proof: Proof, flags: tuple[str, ...], jobs: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, Batch(found, Path(folder), flags, jobs) as batch:
+        proof.faults += batch.faults()

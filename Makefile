@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# Tests run in parallel; a numpy that starts threads of its own only slows them down.
+export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test test-all lint docs clean
+.PHONY: demo test test-all lint fuzz docs clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,14 +22,20 @@ $(VENV)/.test: $(VENV)/.base
 demo: $(VENV)/.base
 	$(BIN)/lamina demo
 
-test: $(VENV)/.test
+lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+test: lint
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 # Everything, the minutes-long runs on real models included.
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS)
+
+# 500 damaged copies of real models: an error with an id or a correct compile, each time; prints the share of each id.
+fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.e2e.fuzz_models --count 500 --seed 1
 
 # Rewrites the pages of docs/ that are generated from the code.
 docs: $(VENV)/.base

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from codegen.ir.quant import MODES, DType, Quant, TensorType
@@ -14,6 +15,7 @@ from codegen.ops import (
     AveragePool2D,
     Clamp,
     Conv2D,
+    ConvTranspose2D,
     GlobalAveragePool,
     MatMul,
     MaxPool2D,
@@ -31,9 +33,18 @@ TWO = Window(2, 2)
 WIDE = Quant(0.125, -5)
 TAPS = ((0, 1, 512), (2, 3, 2048), (7, 7, 0))
 
+
+def transposed(net: Net, x: str) -> str:
+    """A transposed convolution to twice the size."""
+    w, b = np.full((4, 2, 2, 8), 3, np.int8), np.arange(4, dtype=np.int32)
+    op = ConvTranspose2D(TWO, TWO, (0, 0), 1, Q.zero_point, requantized(1 << 30, 36), DType.S8, Q)
+    return net.op(op, x, net.const(w, quant=None), net.const(b, quant=None))
+
+
 PRODUCERS: list[Callable[[Net, str], str]] = [
     lambda net, x: net.conv(x, 4),
     lambda net, x: net.dense(x, 4),
+    lambda net, x: transposed(net, x),
     *(lambda net, x, mode=mode: net.op(Add(Q, Q, WIDE, DType.S8, -128, 127, mode), x, x) for mode in MODES),
     lambda net, x: net.mul(x, x),
     lambda net, x: net.lut(x),

@@ -14,8 +14,10 @@ _INCLUDED = re.compile(r'^#include "(lam_\w+\.h)"', re.MULTILINE)
 
 @cache
 def _headers() -> dict[str, str]:
-    folder = resource_dir("runtime_c") / "include"
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("lam_*.h"))}
+    """Every header by name: the common ones, and those of an instruction set (isa/LEVEL/)."""
+    root = resource_dir("runtime_c")
+    paths = [*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")]
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(paths, key=lambda p: p.name)}
 
 
 def needed_headers(texts: Iterable[str]) -> tuple[str, ...]:

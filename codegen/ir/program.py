@@ -45,6 +45,7 @@ class Kernel:
 
     `accepts(node, isa)` decides; `params(node)` packs the constants; `context(node)` gives the template its
     numbers (a frozen dataclass); `scratch(node)` is in bytes.  `template` is a file of templates/kernels/.
+    `explain(node)` says in a few words which form the node gets and why.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Kernel:
     context: Callable[[NodeView], Any]
     params: Callable[[NodeView], tuple[Field, ...]] = lambda node: ()
     scratch: Callable[[NodeView], int] = lambda node: 0
+    explain: Callable[[NodeView], str] = lambda node: "plain C99"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,6 +49,10 @@ PROGRAMS = {
 }
 
 
+LEVELS = ("c99",)
+"""Instruction sets with kernels of their own."""
+
+
 @cache
 def all_cases() -> tuple[Case, ...]:
     return tuple(cases())
@@ -89,14 +93,15 @@ def graph() -> Graph:
     return build_graph(all_cases())
 
 
-@pytest.fixture(scope="module")
-def project(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_project(graph, tmp_path_factory.mktemp("kernels"))
+@pytest.fixture(scope="module", params=LEVELS)
+def project(request: pytest.FixtureRequest, graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One project per instruction set: elsewhere its primitives are their portable twins."""
+    return make_project(graph, tmp_path_factory.mktemp("kernels"), request.param)
 
 
-def make_project(graph: Graph, folder: Path) -> Path:
+def make_project(graph: Graph, folder: Path, isa: str) -> Path:
     """A project whose self-test has two vectors of golden."""
-    kernels = select_kernels(graph, "c99")
+    kernels = select_kernels(graph, isa)
     plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, optimize="speed")
     program = lower(plan, kernels)
     types = [graph.type(i.value) for i in graph.inputs]
@@ -108,7 +113,7 @@ def make_project(graph: Graph, folder: Path) -> Path:
         plan, program, load_target("host"), version="0", model_hash="", requant="single", weights="c",
         planning={}, shadow=shadow_run(program),
     )
-    options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, "c99", "little")
+    options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, isa, "little")
     write_project(folder / "project", project_files(program, options, vectors, manifest))
     return folder / "project"
 
@@ -141,7 +146,7 @@ def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
 
 
 def test_every_kernel_has_a_case(graph: Graph) -> None:
-    found = [find_kernel(graph.view(node), "c99") for node in graph.nodes]
+    found = [find_kernel(graph.view(node), isa) for node in graph.nodes for isa in LEVELS]
     assert {k.name for k in found if k} == {k.name for k in KERNELS}
 
 
@@ -164,11 +169,12 @@ def test_c_equals_golden(graph: Graph, project: Path, build: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("isa", LEVELS)
 @pytest.mark.parametrize("seed", range(4))
-def test_c_equals_golden_on_random_shapes(seed: int, tmp_path: Path) -> None:
+def test_c_equals_golden_on_random_shapes(seed: int, isa: str, tmp_path: Path) -> None:
     require_tool("gcc")
     graph = build_graph(list(random_cases(seed, 200)))
-    assert differences(graph, make_project(graph, tmp_path), *LIBRARIES["gcc-O2-ubsan"]) == []
+    assert differences(graph, make_project(graph, tmp_path, isa), *LIBRARIES["gcc-O2-ubsan"]) == []
 
 
 def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
@@ -196,8 +202,9 @@ def test_self_test_passes(project: Path, build: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in list_targets() if load_target(n).board])
-def test_self_test_passes_on_the_emulated_chip(project: Path, name: str, tmp_path: Path) -> None:
+def test_self_test_passes_on_the_emulated_chip(graph: Graph, name: str, tmp_path: Path) -> None:
     target = load_target(name)
+    project = make_project(graph, tmp_path, target.isa)
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])

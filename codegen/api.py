@@ -8,6 +8,7 @@ from __future__ import annotations
 from codegen.errors import CompileError
 from codegen.host import Network
 from codegen.report.plan import PlanRecord
+from codegen.report.profile import Profile, ProfiledLayer
 from codegen.target import Target
 from codegen.verbs.compare import Comparison, TensorComparison, compare
 from codegen.verbs.compile import Project, compile_model
@@ -17,6 +18,7 @@ from codegen.verbs.evaluate import EngineScore, Evaluation, evaluate
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.load import load
+from codegen.verbs.profile import profile
 from codegen.verbs.run import run, run_file, save_arrays
 from codegen.verbs.samples import read_samples
 from codegen.verbs.targets import describe_target, targets
@@ -32,6 +34,8 @@ __all__ = [
     "LayerRow",
     "Network",
     "PlanRecord",
+    "Profile",
+    "ProfiledLayer",
     "Project",
     "Target",
     "TensorCheck",
@@ -46,6 +50,7 @@ __all__ = [
     "evaluate",
     "inspect",
     "load",
+    "profile",
     "read_samples",
     "run",
     "run_file",

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from codegen.errors import TargetFileBroken, TargetKeyMissing, TargetKeyUnknown, TargetUnknown, TargetValueBad
 from codegen.resources import resource_dir
 
-ISA_LEVELS = ("c99", "armv6m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
+ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
 REQUANT_MODES = ("single", "double", "float")
@@ -46,10 +46,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The programs that build C for the chip, and the Debian packages that bring them."""
+    """The programs that build C for the chip, and the Debian packages that bring them.
+
+    `optimize` is the compiler's level for code that is measured.
+    """
 
     cc: str
     cflags: tuple[str, ...]
+    optimize: str
     ldflags: tuple[str, ...]
     size: str
     objdump: str | None
@@ -222,6 +226,7 @@ def _toolchain(table: _Table | None) -> Toolchain | None:
     return Toolchain(
         cc=table.text("cc"),
         cflags=table.texts("cflags", default=()),
+        optimize=table.text("optimize", default="-O2"),
         ldflags=table.texts("ldflags", default=()),
         size=table.text("size"),
         objdump=table.text("objdump") if table.has("objdump") else None,

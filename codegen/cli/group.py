@@ -12,6 +12,7 @@ COMMANDS = {
     "compile": "a model to a C project",
     "verify": "the C against the numpy model, every tensor, to the bit",
     "inspect": "what a target runs of a model, and what it costs",
+    "profile": "what each layer costs, counted on an emulated chip or timed here",
     "run": "one model on one engine, arrays in, arrays out",
     "compare": "two files of arrays, tensor by tensor",
     "eval": "accuracy over a labelled set",

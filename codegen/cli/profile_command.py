@@ -1,0 +1,38 @@
+"""lamina profile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from codegen.cli.console import (
+    Command,
+    common,
+    json_option,
+    model_argument,
+    plan_options,
+    requant_option,
+    show,
+    target_option,
+)
+from codegen.cli.progress import Progress
+from codegen.report.profile import profile_text
+
+
+@click.command("profile", cls=Command, example="lamina profile examples/digits/digits_qdq.onnx -t cortex-m4")
+@model_argument
+@target_option
+@requant_option
+@plan_options
+@click.option("--level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
+@click.option("--repeats", type=int, default=15, show_default=True, help="Inferences on the host; the median counts.")
+@json_option
+@common
+def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+    """Count what each layer of MODEL costs on an emulated chip, or time it on the host."""
+    from codegen import api
+
+    with Progress("profiling", quiet=quiet):
+        result = api.profile(model, target, **options)
+    show(profile_text(result), result, as_json=as_json, quiet=quiet)

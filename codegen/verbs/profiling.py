@@ -1,0 +1,169 @@
+"""Builds and runs the programs that measure a network, on an emulated board or on this machine; reads what they say.
+
+Three programs: the network alone (the total, the stack, the sizes), the network with a hook at each kernel call (the
+layers), and no network at all, whose sizes are taken off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.emulator import build_and_run, build_program, section_sizes
+from codegen.errors import RunFailed
+from codegen.host import host_compiler
+from codegen.ir.quant import DType
+from codegen.pipeline import Compiled
+from codegen.process import check_program, need_program, run_program
+from codegen.resources import resource_dir
+
+_TIMEOUT_S = 1800.0
+_LINE = re.compile(rb"^(stack|total|layer|hook)((?: \d+)+)\r?$", re.MULTILINE)
+Spent = tuple[int, int]
+"""Calls, and what they took: instructions on a chip, nanoseconds on the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the programs printed, by repeat; the first entry of each tuple in `layers` is what no layer took."""
+
+    totals: tuple[int, ...]
+    layers: tuple[tuple[Spent, ...], ...]
+    hook: float
+    stack_bytes: int
+
+
+def measure_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> tuple[Reading, dict[str, int]]:
+    """Instructions on the target's emulated board, and the bytes that the network adds to each kind of section."""
+    found: list[bytes] = []
+    for kind in ("plain", "hooked"):
+        result = build_and_run(
+            compiled.target,
+            _sources(project),
+            _includes(project),
+            _defines(compiled, kind, repeats=1),
+            optimize=optimize,
+            timeout_s=_TIMEOUT_S,
+            workdir=workdir / kind,
+            count=True,
+        )
+        if result.exit_code != 0:
+            said = (result.console + result.messages)[-300:].decode("utf-8", errors="replace")
+            raise RunFailed(
+                f"the emulated program ended with code {result.exit_code}: {said}", where=compiled.target.name
+            )
+        found.append(result.console)
+        if kind == "plain":
+            whole = result.sections
+    return read_console(*found), _added(compiled, whole, workdir / "empty", optimize)
+
+
+def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, optimize: str) -> dict[str, int]:
+    """What the sections have more than those of the same program without a network."""
+    elf = build_program(
+        compiled.target,
+        [_main()],
+        [],
+        _defines(compiled, "empty", repeats=1),
+        optimize=optimize,
+        timeout_s=_TIMEOUT_S,
+        workdir=workdir,
+    )
+    empty = section_sizes(compiled.target, elf)
+    return {kind: size - empty[kind] for kind, size in whole.items()}
+
+
+def measure_on_host(compiled: Compiled, project: Path, workdir: Path, flags: Sequence[str], repeats: int) -> Reading:
+    """Nanoseconds on this machine, in a process of its own."""
+    boards = resource_dir("runtime_c") / "boards"
+    found: list[bytes] = []
+    for kind in ("plain", "hooked"):
+        program = workdir / kind
+        defines = _defines(compiled, kind, repeats=repeats)
+        argv: list[str | Path] = [
+            need_program(host_compiler(), ("gcc", "libc6-dev")),
+            "-std=c99",
+            *flags,
+            *(f"-D{name}" if value is None else f"-D{name}={value}" for name, value in defines.items()),
+            *(f"-I{path}" for path in (*_includes(project), boards)),
+            *_sources(project),
+            boards / "native" / "board.c",
+            boards / "common.c",
+            "-o",
+            program,
+        ]
+        check_program(argv, timeout_s=_TIMEOUT_S)
+        done = run_program([program], timeout_s=_TIMEOUT_S)
+        if done.returncode != 0:
+            raise RunFailed(f"the measuring program ended with code {done.returncode}", where=compiled.target.name)
+        found.append(done.stdout)
+    return read_console(*found)
+
+
+def read_console(plain: bytes, hooked: bytes) -> Reading:
+    """What the two programs printed."""
+    stack = 0
+    totals: list[int] = []
+    layers: list[list[Spent]] = []
+    for word, numbers in _lines(plain):
+        if word == "stack":
+            stack = numbers[0]
+        elif word == "total":
+            totals.append(_count(numbers))
+    hook = 0.0
+    for word, numbers in _lines(hooked):
+        if word == "hook":
+            hook = _count(numbers[1:]) / numbers[0]
+        elif word == "layer":
+            if numbers[0] == 0:
+                layers.append([])
+            layers[-1].append((numbers[1], _count(numbers[2:])))
+    if not totals or len(totals) != len(layers):
+        raise RunFailed(f"the measuring program ended early: {hooked[-200:]!r}")
+    return Reading(tuple(totals), tuple(map(tuple, layers)), hook, stack)
+
+
+def _lines(printed: bytes) -> list[tuple[str, list[int]]]:
+    return [(m[1].decode("ascii"), [int(n) for n in m[2].split()]) for m in _LINE.finditer(printed)]
+
+
+def _count(numbers: Sequence[int]) -> int:
+    high, low = numbers
+    return high << 32 | low
+
+
+def _main() -> Path:
+    return resource_dir("runtime_c") / "host" / "lam_profile_main.c"
+
+
+def _sources(project: Path) -> list[Path]:
+    return [*sorted((project / "src").glob("*.c")), _main()]
+
+
+def _includes(project: Path) -> list[Path]:
+    return [project / part for part in ("include", "runtime", "src")]
+
+
+def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | None]:
+    """The macros of lam_profile_main.c: the network alone (`plain`), with hooks (`hooked`), or none (`empty`)."""
+    program = compiled.program
+    name = program.name
+    floats = any(p.dtype is DType.F32 for p in program.inputs)
+    defines: dict[str, str | None] = {
+        "LAM_HOST_NAME": name,
+        "LAM_HOST_UPPER": name.upper(),
+        "LAM_HOST_HEADER": f'"{name}.h"',
+        "LAM_PROFILE_LAYERS": str(sum(len(g.calls) for g in program.groups)),
+        "LAM_PROFILE_REPEATS": str(repeats),
+        "LAM_PROFILE_MASK": "0x3f" if floats else "0xff",
+        "LAM_PROFILE_INPUT_BYTES": ",".join(str(p.operand.rows * p.operand.row_bytes) for p in program.inputs),
+    }
+    if program.streamed:
+        defines["LAM_HOST_STREAM"] = None
+    if kind == "hooked":
+        defines |= {f"{name.upper()}_PROFILE": None, "LAM_PROFILE_HOOKS": None}
+    if kind == "empty":
+        defines["LAM_PROFILE_EMPTY"] = None
+    return defines

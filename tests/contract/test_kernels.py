@@ -49,7 +49,7 @@ PROGRAMS = {
 }
 
 
-LEVELS = ("c99",)
+LEVELS = ("c99", "armv7em")
 """Instruction sets with kernels of their own."""
 
 

@@ -17,9 +17,11 @@ from codegen.lower.kernels import (
     softmax,
     unary,
 )
+from codegen.lower.kernels.dsp import DSP
 
 KERNELS: tuple[Kernel, ...] = (
     join.KNOWN,
+    *DSP,
     depthwise.DEPTHWISE,
     dense.DENSE,
     conv2d.CONV2D,

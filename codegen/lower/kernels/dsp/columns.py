@@ -1,0 +1,235 @@
+"""Convolutions and dense layers as products of columns: what one output pixel reads, widened once for all its channels.
+
+A column is a list of pieces, each a run of bytes in memory (the taps of one kernel row, or one tap where taps lie
+apart), widened to int16 in groups of four, the last one filled with zero weights.  Two pixels by two channels are
+accumulated at a time, or one pixel by four channels where there is only one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import Array, DType
+from codegen.lower.kernels.common import folded_bias, is_wide
+from codegen.lower.kernels.conv2d import conv_constants, fits, inner_columns
+from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant, filled
+from codegen.ops import Conv2D, Dense
+
+_ACTIVATIONS = (DType.S8, DType.U8)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnContext:
+    """Literals of one layer: `groups` of four values a column; `piece` bytes in each of its pieces."""
+
+    widen: str
+    y_t: str
+    c_out: int
+    groups: int
+    piece: int
+    rq: FastRequant
+
+    @property
+    def paired(self) -> int:
+        """Channels that have a partner."""
+        return self.c_out & ~1
+
+
+@dataclass(frozen=True, slots=True)
+class WindowContext(ColumnContext):
+    """A convolution with a window: `pieces` of `taps` taps each in a kernel row; columns [left, right) read no
+    padding."""
+
+    kernel_h: int
+    pieces: int
+    taps: int
+    stride: int
+    dilation: int
+    pad: int
+    c_in: int
+    w_in: int
+    w_out: int
+    left: int
+    right: int
+
+
+def accumulator_reach(node: NodeView) -> int:
+    """Largest size of the accumulator over all inputs, in the form with the zero point folded into the bias."""
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    weights, bias = conv_constants(node)
+    x = node.ins[0].dtype
+    sums = np.abs(weights.reshape(weights.shape[0], -1).astype(np.int64)).sum(axis=1)
+    reach = np.abs(folded_bias(weights, bias, op.x_zero_point)) + sums * max(abs(x.low), x.high)
+    return int(reach.max())
+
+
+def takes_bytes(node: NodeView) -> bool:
+    """Whether activations have 8 bits, weights are int8 and sums fit 32 bits (a Conv2D or a Dense)."""
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    x, w, _ = node.ins
+    narrow = x.dtype in _ACTIVATIONS and w.dtype is DType.S8
+    return narrow and fits(node) and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
+
+
+def _one_pixel(node: NodeView) -> bool:
+    return node.outs[0].elements == node.outs[0].shape[-1]
+
+
+def _is_pointwise(node: NodeView) -> bool:
+    op = node.op
+    if isinstance(op, Dense):
+        return True
+    if not isinstance(op, Conv2D) or op.groups != 1:
+        return False
+    return all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
+
+
+def _accepts_dense(node: NodeView, isa: str) -> bool:
+    return isa == "armv7em" and _is_pointwise(node) and _one_pixel(node) and takes_bytes(node)
+
+
+def _accepts_pointwise(node: NodeView, isa: str) -> bool:
+    return isa == "armv7em" and _is_pointwise(node) and takes_bytes(node)
+
+
+def _accepts_conv(node: NodeView, isa: str) -> bool:
+    op = node.op
+    return isa == "armv7em" and isinstance(op, Conv2D) and op.groups == 1 and takes_bytes(node)
+
+
+def _pieces(node: NodeView) -> tuple[int, int]:
+    """Pieces of a column, and bytes of each."""
+    op, channels = node.op, node.ins[0].shape[-1]
+    if not isinstance(op, Conv2D):
+        return 1, channels
+    if op.w.dilation == 1:
+        return op.h.size, op.w.size * channels
+    return op.h.size * op.w.size, channels
+
+
+def _groups(node: NodeView) -> int:
+    pieces, size = _pieces(node)
+    return pieces * -(-size // 4)
+
+
+def _column_context(node: NodeView) -> ColumnContext:
+    return ColumnContext(*_column_numbers(node))
+
+
+def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, FastRequant]:
+    op, x, y = node.op, node.ins[0].dtype, node.outs[0]
+    assert isinstance(op, Conv2D | Dense)
+    rq = fast_requant(op.requant, accumulator_reach(node))
+    return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], rq)
+
+
+def _window_context(node: NodeView) -> WindowContext:
+    op = node.op
+    assert isinstance(op, Conv2D)
+    x, y = node.ins[0], node.outs[0]
+    left, right = inner_columns(op.w, x.shape[2], y.shape[2])
+    together = op.w.dilation == 1
+    return WindowContext(
+        *_column_numbers(node),
+        kernel_h=op.h.size,
+        pieces=1 if together else op.w.size,
+        taps=op.w.size if together else 1,
+        stride=op.w.stride,
+        dilation=op.w.dilation,
+        pad=op.w.pad_before,
+        c_in=x.shape[3],
+        w_in=x.shape[2],
+        w_out=y.shape[2],
+        left=left,
+        right=right,
+    )
+
+
+def pack_words(weights: Array, pieces: int, together: int) -> Array:
+    """Weights [channels, taps] as words, uint32: for `together` channels in turn, their next four.
+
+    Each of the `pieces` equal parts of a row is filled with zeros to whole words; the channels to a multiple of `together`.
+    """
+    channels = -(-weights.shape[0] // together) * together
+    rows = filled(weights, channels).reshape(channels, pieces, -1)
+    size = -(-rows.shape[2] // 4) * 4
+    full = np.pad(rows, [(0, 0), (0, 0), (0, size - rows.shape[2])]).reshape(channels // together, together, -1, 4)
+    bytes_ = np.ascontiguousarray(full.transpose(0, 2, 1, 3)).astype(np.int8).view(np.uint8).astype(np.uint32)
+    words: Array = (bytes_ << (8 * np.arange(4, dtype=np.uint32))).sum(axis=3, dtype=np.uint32)
+    return words.reshape(-1)
+
+
+def _params(node: NodeView, together: int) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    weights, bias = conv_constants(node)
+    channels = -(-weights.shape[0] // together) * together
+    folded = folded_bias(weights, bias, op.x_zero_point).astype(np.int32)
+    return (
+        Field("weights", pack_words(weights.reshape(weights.shape[0], -1), _pieces(node)[0], together)),
+        Field("bias", filled(folded, channels)),
+        Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
+        *fast_fields(op.requant, accumulator_reach(node), channels),
+    )
+
+
+def _scratch(node: NodeView, pixels: int) -> int:
+    return 8 * pixels * _groups(node)
+
+
+def _window_scratch(node: NodeView) -> int:
+    """Two columns, and the bytes of one piece that reaches over an edge."""
+    op = node.op
+    assert isinstance(op, Conv2D)
+    context = _window_context(node)
+    edges = context.left > 0 or context.right < context.w_out
+    return _scratch(node, 2) + (context.piece if edges else 0)
+
+
+def _explain(node: NodeView) -> str:
+    pieces, size = _pieces(node)
+    waste = 4 * _groups(node) - pieces * size
+    filled_up = f", {waste} of {4 * _groups(node)} values of a column are filling" if waste else ""
+    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{filled_up}"
+
+
+def _explain_dense(node: NodeView) -> str:
+    return "1 pixel x 4 channels, SMLAD on inputs widened once"
+
+
+DENSE = Kernel(
+    "dsp_dense",
+    "dsp_dense.c.j2",
+    "pixels",
+    _accepts_dense,
+    _column_context,
+    lambda node: _params(node, 4),
+    lambda node: _scratch(node, 1),
+    _explain_dense,
+)
+POINTWISE = Kernel(
+    "dsp_pointwise",
+    "dsp_pointwise.c.j2",
+    "pixels",
+    _accepts_pointwise,
+    _column_context,
+    lambda node: _params(node, 2),
+    lambda node: _scratch(node, 2),
+    _explain,
+)
+CONV2D = Kernel(
+    "dsp_conv2d",
+    "dsp_conv2d.c.j2",
+    "row",
+    _accepts_conv,
+    _window_context,
+    lambda node: _params(node, 2),
+    _window_scratch,
+    _explain,
+)

@@ -1,0 +1,92 @@
+"""Depthwise convolution, 3x3 without dilation: rows of four channels are taken apart into pairs of neighbouring columns.
+
+A pair serves two taps of one output, and the next pair the third: per row and two outputs, four multiplications and one
+load.  Weights are [C, 9].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.lower.kernels.common import folded_bias
+from codegen.lower.kernels.conv2d import conv_constants
+from codegen.lower.kernels.dsp.columns import accumulator_reach, takes_bytes
+from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.ops import Conv2D
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseContext:
+    """Literals: output columns come in steps of `stride` (1 or 2); `pairs` of columns a row, of which [left, right) lie inside."""
+
+    widen: str
+    y_t: str
+    channels: int
+    w_in: int
+    w_out: int
+    stride: int
+    pad: int
+    pairs: int
+    left: int
+    right: int
+    rq: FastRequant
+
+
+def _accepts(node: NodeView, isa: str) -> bool:
+    op = node.op
+    if isa != "armv7em" or not isinstance(op, Conv2D) or not takes_bytes(node):
+        return False
+    depthwise = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
+    square = all(w.size == 3 and w.dilation == 1 for w in (op.h, op.w))
+    return depthwise and square and op.w.stride in (1, 2)
+
+
+def _context(node: NodeView) -> DepthwiseContext:
+    op = node.op
+    assert isinstance(op, Conv2D)
+    x, y = node.ins[0], node.outs[0]
+    stride, pad, w_in, w_out = op.w.stride, op.w.pad_before, x.shape[2], y.shape[2]
+    pairs = (w_out if stride == 2 else -(-w_out // 2)) + 1
+    left = min(pairs, -(-pad // 2))
+    return DepthwiseContext(
+        widen=x.dtype.value,
+        y_t=y.dtype.ctype,
+        channels=x.shape[3],
+        w_in=w_in,
+        w_out=w_out,
+        stride=stride,
+        pad=pad,
+        pairs=pairs,
+        left=left,
+        right=max(left, min(pairs, (w_in + pad) // 2)),
+        rq=fast_requant(op.requant, accumulator_reach(node)),
+    )
+
+
+def _params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Conv2D)
+    weights, bias = conv_constants(node)
+    return (
+        Field("bias", folded_bias(weights, bias, op.x_zero_point).astype(np.int32)),
+        Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
+        *fast_fields(op.requant, accumulator_reach(node), weights.shape[0]),
+        Field("weights", weights.reshape(-1)),
+    )
+
+
+def _scratch(node: NodeView) -> int:
+    return 4 * 12 * _context(node).pairs
+
+
+def _explain(node: NodeView) -> str:
+    return "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
+
+
+DEPTHWISE = Kernel(
+    "dsp_depthwise3", "dsp_depthwise3.c.j2", "row", _accepts, _context, _params, _scratch, _explain
+)

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Two products at a time, as the DSP extension of Armv7E-M has them (Cortex-M4, M7, M33), each beside a portable twin.
+ *
+ * A word is a uint32_t of four bytes, the first in its lowest 8 bits; a pair is a uint32_t of two int16_t, the first in
+ * its lower half.  A column holds what one output pixel reads, in groups of four values: the pair of the first and
+ * third, then the pair of the second and fourth, which is how SXTB16 takes a word apart.  Two pixels lie side by side:
+ * pair, pair of pixel A, pair, pair of pixel B.
+ *
+ * Sums are int32_t and wrap nowhere: the compiler has proved the bound of every partial sum.
+ */
+#ifndef LAM_ARMV7EM_H
+#define LAM_ARMV7EM_H
+
+#include "lam_base.h"
+
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && defined(__ARM_ARCH) && (__ARM_ARCH >= 7)
+#define LAM_ARMV7EM 1
+#else
+#define LAM_ARMV7EM 0
+#endif
+
+/* The lower and the upper half of a pair. */
+static inline int32_t lam_low(uint32_t pair)
+{
+    return (int16_t)(uint16_t)(pair & 0xFFFFu);
+}
+
+static inline int32_t lam_high(uint32_t pair)
+{
+    return (int16_t)(uint16_t)(pair >> 16);
+}
+
+/* The pair of two int16_t. */
+static inline uint32_t lam_pair(int32_t low, int32_t high)
+{
+    return ((uint32_t)low & 0xFFFFu) | ((uint32_t)high << 16);
+}
+
+/* Bytes 0 and 2 of a word as a pair; lam_odd: bytes 1 and 3. */
+static inline uint32_t lam_even_s8(uint32_t word)
+{
+#if LAM_ARMV7EM
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1" : "=r"(pair) : "r"(word));
+    return pair;
+#else
+    return lam_pair((int8_t)(uint8_t)(word & 0xFFu), (int8_t)(uint8_t)((word >> 16) & 0xFFu));
+#endif
+}
+
+static inline uint32_t lam_odd_s8(uint32_t word)
+{
+#if LAM_ARMV7EM
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word));
+    return pair;
+#else
+    return lam_even_s8(word >> 8);
+#endif
+}
+
+static inline uint32_t lam_even_u8(uint32_t word)
+{
+    return word & 0x00FF00FFu;
+}
+
+static inline uint32_t lam_odd_u8(uint32_t word)
+{
+    return (word >> 8) & 0x00FF00FFu;
+}
+
+/* The lower halves of a and b as a pair; lam_highs: the upper ones; lam_low_high: the lower of a, the upper of b. */
+static inline uint32_t lam_lows(uint32_t a, uint32_t b)
+{
+#if LAM_ARMV7EM
+    uint32_t pair;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+#else
+    return (a & 0xFFFFu) | (b << 16);
+#endif
+}
+
+static inline uint32_t lam_highs(uint32_t a, uint32_t b)
+{
+#if LAM_ARMV7EM
+    uint32_t pair;
+    __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(pair) : "r"(b), "r"(a));
+    return pair;
+#else
+    return (b & 0xFFFF0000u) | (a >> 16);
+#endif
+}
+
+static inline uint32_t lam_low_high(uint32_t a, uint32_t b)
+{
+#if LAM_ARMV7EM
+    uint32_t pair;
+    __asm__("pkhbt %0, %1, %2" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+#else
+    return (a & 0xFFFFu) | (b & 0xFFFF0000u);
+#endif
+}
+
+/* acc + low(a) * low(b) + high(a) * high(b). */
+static inline int32_t lam_both(uint32_t a, uint32_t b, int32_t acc)
+{
+#if LAM_ARMV7EM
+    int32_t sum;
+    __asm__("smlad %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(acc));
+    return sum;
+#else
+    return acc + lam_low(a) * lam_low(b) + lam_high(a) * lam_high(b);
+#endif
+}
+
+/* Four bytes as a word; `from` need not be aligned. */
+static inline uint32_t lam_word(const void *from)
+{
+#if LAM_ARMV7EM
+    uint32_t word;
+    memcpy(&word, from, sizeof word);
+    return word;
+#else
+    const uint8_t *byte = (const uint8_t *)from;
+    return (uint32_t)byte[0] | ((uint32_t)byte[1] << 8) | ((uint32_t)byte[2] << 16) | ((uint32_t)byte[3] << 24);
+#endif
+}
+
+/* The last 1 to 3 bytes of a run as a word, zeros above. */
+static inline uint32_t lam_last_word(const void *from, int32_t bytes)
+{
+    const uint8_t *byte = (const uint8_t *)from;
+    uint32_t word = byte[0];
+    word |= (bytes > 1) ? (uint32_t)byte[1] << 8 : 0u;
+    word |= (bytes > 2) ? (uint32_t)byte[2] << 16 : 0u;
+    return word;
+}
+
+/* `bytes` (1 to 4) bytes as a word, zeros above. */
+static inline uint32_t lam_some_word(const void *from, int32_t bytes)
+{
+    return (bytes == 4) ? lam_word(from) : lam_last_word(from, bytes);
+}
+
+/* Widen `bytes` int8_t (uint8_t) into a column whose groups lie `step` pairs apart; returns the place behind them. */
+static inline uint32_t *lam_widen_s8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
+{
+    const uint8_t *byte = (const uint8_t *)from;
+    for (const uint8_t *const end = byte + (bytes & ~3); byte != end; byte += 4, to += step) {
+        const uint32_t word = lam_word(byte);
+        to[0] = lam_even_s8(word);
+        to[1] = lam_odd_s8(word);
+    }
+    if ((bytes & 3) != 0) {
+        const uint32_t word = lam_last_word(byte, bytes & 3);
+        to[0] = lam_even_s8(word);
+        to[1] = lam_odd_s8(word);
+        to += step;
+    }
+    return to;
+}
+
+static inline uint32_t *lam_widen_u8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
+{
+    const uint8_t *byte = (const uint8_t *)from;
+    for (const uint8_t *const end = byte + (bytes & ~3); byte != end; byte += 4, to += step) {
+        const uint32_t word = lam_word(byte);
+        to[0] = lam_even_u8(word);
+        to[1] = lam_odd_u8(word);
+    }
+    if ((bytes & 3) != 0) {
+        const uint32_t word = lam_last_word(byte, bytes & 3);
+        to[0] = lam_even_u8(word);
+        to[1] = lam_odd_u8(word);
+        to += step;
+    }
+    return to;
+}
+
+/* `groups` groups of two pixels (side by side in the column x) times two channels (words of the first and the second in
+ * turn in w), added to acc: [0] channel 0 pixel A, [1] channel 0 pixel B, [2] and [3] channel 1.  14 instructions a group
+ * of 16 products. */
+#if LAM_ARMV7EM
+#define LAM_2X2 \
+    "ldrd %[w0], %[w1], [%[w]], #8\n\t" \
+    "ldmia %[x]!, {r2, r3, r4, r5}\n\t" \
+    "sxtb16 %[t], %[w0]\n\t" \
+    "sxtb16 %[w0], %[w0], ror #8\n\t" \
+    "smlad %[a00], %[t], r2, %[a00]\n\t" \
+    "smlad %[a01], %[t], r4, %[a01]\n\t" \
+    "sxtb16 %[t], %[w1]\n\t" \
+    "smlad %[a00], %[w0], r3, %[a00]\n\t" \
+    "smlad %[a01], %[w0], r5, %[a01]\n\t" \
+    "sxtb16 %[w1], %[w1], ror #8\n\t" \
+    "smlad %[a10], %[t], r2, %[a10]\n\t" \
+    "smlad %[a11], %[t], r4, %[a11]\n\t" \
+    "smlad %[a10], %[w1], r3, %[a10]\n\t" \
+    "smlad %[a11], %[w1], r5, %[a11]\n\t"
+#define LAM_2X2_ASM(steps) \
+    do { \
+        uint32_t w0, w1, t; \
+        __asm__ volatile(steps \
+                         : [a00] "+r"(acc[0]), [a01] "+r"(acc[1]), [a10] "+r"(acc[2]), [a11] "+r"(acc[3]), [x] "+r"(x), \
+                           [w] "+r"(w), [w0] "=&r"(w0), [w1] "=&r"(w1), [t] "=&r"(t) \
+                         : \
+                         : "r2", "r3", "r4", "r5", "memory"); \
+    } while (0)
+#endif
+
+static inline const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
+{
+#if LAM_ARMV7EM
+    for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
+        LAM_2X2_ASM(LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2);
+    }
+    if ((groups & 4) != 0) {
+        LAM_2X2_ASM(LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2);
+    }
+    if ((groups & 2) != 0) {
+        LAM_2X2_ASM(LAM_2X2 LAM_2X2);
+    }
+    if ((groups & 1) != 0) {
+        LAM_2X2_ASM(LAM_2X2);
+    }
+#else
+    for (int32_t i = 0; i < groups; i++, x += 4, w += 2) {
+        for (int32_t j = 0; j < 4; j++) {
+            const uint32_t *const pixel = x + 2 * (j & 1);
+            acc[j] = lam_both(lam_even_s8(w[j >> 1]), pixel[0], acc[j]);
+            acc[j] = lam_both(lam_odd_s8(w[j >> 1]), pixel[1], acc[j]);
+        }
+    }
+#endif
+    return w;
+}
+
+/* The same for pixel A alone, in acc[0] and acc[1] (channel 0 and 1): 10 instructions a group of 8 products. */
+#if LAM_ARMV7EM
+#define LAM_1X2 \
+    "ldrd %[w0], %[w1], [%[w]], #8\n\t" \
+    "ldrd %[x0], %[x1], [%[x]], #16\n\t" \
+    "sxtb16 %[t], %[w0]\n\t" \
+    "sxtb16 %[w0], %[w0], ror #8\n\t" \
+    "smlad %[a0], %[t], %[x0], %[a0]\n\t" \
+    "sxtb16 %[t], %[w1]\n\t" \
+    "smlad %[a0], %[w0], %[x1], %[a0]\n\t" \
+    "sxtb16 %[w1], %[w1], ror #8\n\t" \
+    "smlad %[a1], %[t], %[x0], %[a1]\n\t" \
+    "smlad %[a1], %[w1], %[x1], %[a1]\n\t"
+#define LAM_1X2_ASM(steps) \
+    do { \
+        uint32_t w0, w1, x0, x1, t; \
+        __asm__ volatile(steps \
+                         : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [x] "+r"(x), [w] "+r"(w), [w0] "=&r"(w0), \
+                           [w1] "=&r"(w1), [x0] "=&r"(x0), [x1] "=&r"(x1), [t] "=&r"(t) \
+                         : \
+                         : "memory"); \
+    } while (0)
+#endif
+
+static inline const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
+{
+#if LAM_ARMV7EM
+    for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
+        LAM_1X2_ASM(LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2);
+    }
+    if ((groups & 4) != 0) {
+        LAM_1X2_ASM(LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2);
+    }
+    if ((groups & 2) != 0) {
+        LAM_1X2_ASM(LAM_1X2 LAM_1X2);
+    }
+    if ((groups & 1) != 0) {
+        LAM_1X2_ASM(LAM_1X2);
+    }
+#else
+    for (int32_t i = 0; i < groups; i++, x += 4, w += 2) {
+        for (int32_t j = 0; j < 2; j++) {
+            acc[j] = lam_both(lam_even_s8(w[j]), x[0], acc[j]);
+            acc[j] = lam_both(lam_odd_s8(w[j]), x[1], acc[j]);
+        }
+    }
+#endif
+    return w;
+}
+
+/* One pixel, whose groups lie 2 pairs apart, times four channels (a word of each in turn): 18 instructions a group of 16. */
+#if LAM_ARMV7EM
+#define LAM_1X4 \
+    "ldrd %[x0], %[x1], [%[x]], #8\n\t" \
+    "ldmia %[w]!, {r2, r3, r4, r5}\n\t" \
+    "sxtb16 %[t], r2\n\t" \
+    "sxtb16 r2, r2, ror #8\n\t" \
+    "smlad %[a0], %[t], %[x0], %[a0]\n\t" \
+    "sxtb16 %[t], r3\n\t" \
+    "smlad %[a0], r2, %[x1], %[a0]\n\t" \
+    "sxtb16 r3, r3, ror #8\n\t" \
+    "smlad %[a1], %[t], %[x0], %[a1]\n\t" \
+    "sxtb16 %[t], r4\n\t" \
+    "smlad %[a1], r3, %[x1], %[a1]\n\t" \
+    "sxtb16 r4, r4, ror #8\n\t" \
+    "smlad %[a2], %[t], %[x0], %[a2]\n\t" \
+    "sxtb16 %[t], r5\n\t" \
+    "smlad %[a2], r4, %[x1], %[a2]\n\t" \
+    "sxtb16 r5, r5, ror #8\n\t" \
+    "smlad %[a3], %[t], %[x0], %[a3]\n\t" \
+    "smlad %[a3], r5, %[x1], %[a3]\n\t"
+#define LAM_1X4_ASM(steps) \
+    do { \
+        uint32_t x0, x1, t; \
+        __asm__ volatile(steps \
+                         : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]), [a3] "+r"(acc[3]), [x] "+r"(x), \
+                           [w] "+r"(w), [x0] "=&r"(x0), [x1] "=&r"(x1), [t] "=&r"(t) \
+                         : \
+                         : "r2", "r3", "r4", "r5", "memory"); \
+    } while (0)
+#endif
+
+static inline const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
+{
+#if LAM_ARMV7EM
+    for (const uint32_t *const end = w + 4 * (groups & ~3); w != end;) {
+        LAM_1X4_ASM(LAM_1X4 LAM_1X4 LAM_1X4 LAM_1X4);
+    }
+    if ((groups & 2) != 0) {
+        LAM_1X4_ASM(LAM_1X4 LAM_1X4);
+    }
+    if ((groups & 1) != 0) {
+        LAM_1X4_ASM(LAM_1X4);
+    }
+#else
+    for (int32_t i = 0; i < groups; i++, x += 2, w += 4) {
+        for (int32_t j = 0; j < 4; j++) {
+            acc[j] = lam_both(lam_even_s8(w[j]), x[0], acc[j]);
+            acc[j] = lam_both(lam_odd_s8(w[j]), x[1], acc[j]);
+        }
+    }
+#endif
+    return w;
+}
+
+#endif /* LAM_ARMV7EM_H */

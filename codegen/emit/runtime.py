@@ -8,7 +8,7 @@ from functools import cache
 
 from codegen.resources import resource_dir
 
-_DEFINED = re.compile(r"^static inline [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
 _INCLUDED = re.compile(r'^#include "(lam_\w+\.h)"', re.MULTILINE)
 
 

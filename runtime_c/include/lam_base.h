@@ -99,6 +99,13 @@ typedef enum lam_status {
 #define LAM_AT(type, p) ((type *)(void *)(p))
 #define LAM_VIEW(type, p) ((const type *)(const void *)(p))
 
+/* LAM_INLINE: a function that is worth its copies, unless the program is built for size. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define LAM_INLINE static inline __attribute__((always_inline))
+#else
+#define LAM_INLINE static inline
+#endif
+
 LAM_STATIC_ASSERT(sizeof(int) >= 4, int_has_32_bits);
 
 #endif /* LAM_BASE_H */

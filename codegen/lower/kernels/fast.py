@@ -46,8 +46,12 @@ def fast_requant(requant: Requant | None, reach: int) -> FastRequant:
     plain = requant_context(requant)
     if requant is None:
         return FastRequant("", False, "", plain)
-    saturate = _BOUNDS.get((requant.low, requant.high), "")
-    return FastRequant(_form(requant, reach), requant.per_channel, saturate, plain)
+    return FastRequant(_form(requant, reach), requant.per_channel, saturation(requant.low, requant.high), plain)
+
+
+def saturation(low: int, high: int) -> str:
+    """The type whose bounds these are: s8, u8, u7; empty for other bounds."""
+    return _BOUNDS.get((low, high), "")
 
 
 def _form(requant: Requant, reach: int) -> str:

@@ -21,6 +21,19 @@
 #define LAM_ARMV7EM 0
 #endif
 
+/* Whole blocks in assembly take 13 registers: not without optimisation, nor where LAM_NO_BLOCKS says that a register is
+ * taken (a frame pointer, -ffixed-r9).  Built for size, each is one function. */
+#if LAM_ARMV7EM && defined(__OPTIMIZE__) && !defined(LAM_NO_BLOCKS)
+#define LAM_BLOCKS 1
+#else
+#define LAM_BLOCKS 0
+#endif
+#if LAM_BLOCKS && defined(__OPTIMIZE_SIZE__)
+#define LAM_BLOCK static __attribute__((noinline, unused))
+#else
+#define LAM_BLOCK LAM_INLINE
+#endif
+
 /* The lower and the upper half of a pair. */
 static inline int32_t lam_low(uint32_t pair)
 {
@@ -146,45 +159,172 @@ static inline uint32_t lam_some_word(const void *from, int32_t bytes)
     return (bytes == 4) ? lam_word(from) : lam_last_word(from, bytes);
 }
 
+/* A word as the two pairs of a column's group. */
+static inline void lam_put_s8(uint32_t *to, uint32_t word)
+{
+    to[0] = lam_even_s8(word);
+    to[1] = lam_odd_s8(word);
+}
+
+static inline void lam_put_u8(uint32_t *to, uint32_t word)
+{
+    to[0] = lam_even_u8(word);
+    to[1] = lam_odd_u8(word);
+}
+
 /* Widen `bytes` int8_t (uint8_t) into a column whose groups lie `step` pairs apart; returns the place behind them. */
-static inline uint32_t *lam_widen_s8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
+LAM_INLINE uint32_t *lam_widen_s8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
 {
     const uint8_t *byte = (const uint8_t *)from;
-    for (const uint8_t *const end = byte + (bytes & ~3); byte != end; byte += 4, to += step) {
-        const uint32_t word = lam_word(byte);
-        to[0] = lam_even_s8(word);
-        to[1] = lam_odd_s8(word);
+    for (const uint8_t *const end = byte + (bytes & ~15); byte != end; byte += 16, to += 4 * step) {
+        lam_put_s8(to, lam_word(byte));
+        lam_put_s8(to + step, lam_word(byte + 4));
+        lam_put_s8(to + 2 * step, lam_word(byte + 8));
+        lam_put_s8(to + 3 * step, lam_word(byte + 12));
+    }
+    if ((bytes & 8) != 0) {
+        lam_put_s8(to, lam_word(byte));
+        lam_put_s8(to + step, lam_word(byte + 4));
+        byte += 8;
+        to += 2 * step;
+    }
+    if ((bytes & 4) != 0) {
+        lam_put_s8(to, lam_word(byte));
+        byte += 4;
+        to += step;
     }
     if ((bytes & 3) != 0) {
-        const uint32_t word = lam_last_word(byte, bytes & 3);
-        to[0] = lam_even_s8(word);
-        to[1] = lam_odd_s8(word);
+        lam_put_s8(to, lam_last_word(byte, bytes & 3));
         to += step;
     }
     return to;
 }
 
-static inline uint32_t *lam_widen_u8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
+LAM_INLINE uint32_t *lam_widen_u8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
 {
     const uint8_t *byte = (const uint8_t *)from;
-    for (const uint8_t *const end = byte + (bytes & ~3); byte != end; byte += 4, to += step) {
-        const uint32_t word = lam_word(byte);
-        to[0] = lam_even_u8(word);
-        to[1] = lam_odd_u8(word);
+    for (const uint8_t *const end = byte + (bytes & ~15); byte != end; byte += 16, to += 4 * step) {
+        lam_put_u8(to, lam_word(byte));
+        lam_put_u8(to + step, lam_word(byte + 4));
+        lam_put_u8(to + 2 * step, lam_word(byte + 8));
+        lam_put_u8(to + 3 * step, lam_word(byte + 12));
+    }
+    if ((bytes & 8) != 0) {
+        lam_put_u8(to, lam_word(byte));
+        lam_put_u8(to + step, lam_word(byte + 4));
+        byte += 8;
+        to += 2 * step;
+    }
+    if ((bytes & 4) != 0) {
+        lam_put_u8(to, lam_word(byte));
+        byte += 4;
+        to += step;
     }
     if ((bytes & 3) != 0) {
-        const uint32_t word = lam_last_word(byte, bytes & 3);
-        to[0] = lam_even_u8(word);
-        to[1] = lam_odd_u8(word);
+        lam_put_u8(to, lam_last_word(byte, bytes & 3));
         to += step;
     }
     return to;
 }
+
+/* Four neighbouring pixels of four channels, a word each, taken apart: for channel m the pairs of the first two and of the
+ * last two pixels go to to[m * plane] and to[m * plane + 1]. */
+LAM_INLINE void lam_split_s8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    const uint32_t a02 = lam_even_s8(a), b02 = lam_even_s8(b), c02 = lam_even_s8(c), d02 = lam_even_s8(d);
+    const uint32_t a13 = lam_odd_s8(a), b13 = lam_odd_s8(b), c13 = lam_odd_s8(c), d13 = lam_odd_s8(d);
+    to[0] = lam_lows(a02, b02);
+    to[1] = lam_lows(c02, d02);
+    to[plane] = lam_lows(a13, b13);
+    to[plane + 1] = lam_lows(c13, d13);
+    to[2 * plane] = lam_highs(a02, b02);
+    to[2 * plane + 1] = lam_highs(c02, d02);
+    to[3 * plane] = lam_highs(a13, b13);
+    to[3 * plane + 1] = lam_highs(c13, d13);
+}
+
+LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    const uint32_t a02 = lam_even_u8(a), b02 = lam_even_u8(b), c02 = lam_even_u8(c), d02 = lam_even_u8(d);
+    const uint32_t a13 = lam_odd_u8(a), b13 = lam_odd_u8(b), c13 = lam_odd_u8(c), d13 = lam_odd_u8(d);
+    to[0] = lam_lows(a02, b02);
+    to[1] = lam_lows(c02, d02);
+    to[plane] = lam_lows(a13, b13);
+    to[plane + 1] = lam_lows(c13, d13);
+    to[2 * plane] = lam_highs(a02, b02);
+    to[2 * plane + 1] = lam_highs(c02, d02);
+    to[3 * plane] = lam_highs(a13, b13);
+    to[3 * plane + 1] = lam_highs(c13, d13);
+}
+
+/* One channel of a 3x3 window at two neighbouring columns: x points at the pair of the first two columns in the upper row,
+ * the rows lie `row` words apart (a literal, at most 127); w are the taps of the rows as (first, second) and (second,
+ * third).  `a` is the sum of the left output and holds the bias of both before, `b` becomes that of the right one.
+ * LAM_DOT_3X3_ONE: the left one alone. */
+#if LAM_BLOCKS
+#define LAM_DOT_3X3(a, b, x, row, w) \
+    do { \
+        uint32_t p, q; \
+        __asm__("ldrd %[p], %[q], [%[x_]]\n\t" \
+                "smlatb %[b_], %[p], %[w0], %[a_]\n\t" \
+                "smlad %[a_], %[p], %[w0], %[a_]\n\t" \
+                "smlad %[b_], %[q], %[w1], %[b_]\n\t" \
+                "smlabt %[a_], %[q], %[w1], %[a_]\n\t" \
+                "ldrd %[p], %[q], [%[x_], %[one]]\n\t" \
+                "smlatb %[b_], %[p], %[w2], %[b_]\n\t" \
+                "smlad %[a_], %[p], %[w2], %[a_]\n\t" \
+                "smlad %[b_], %[q], %[w3], %[b_]\n\t" \
+                "smlabt %[a_], %[q], %[w3], %[a_]\n\t" \
+                "ldrd %[p], %[q], [%[x_], %[two]]\n\t" \
+                "smlatb %[b_], %[p], %[w4], %[b_]\n\t" \
+                "smlad %[a_], %[p], %[w4], %[a_]\n\t" \
+                "smlad %[b_], %[q], %[w5], %[b_]\n\t" \
+                "smlabt %[a_], %[q], %[w5], %[a_]\n\t" \
+                : [a_] "+r"(a), [b_] "=&r"(b), [p] "=&r"(p), [q] "=&r"(q) \
+                : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"((w)[0]), [w1] "r"((w)[1]), \
+                  [w2] "r"((w)[2]), [w3] "r"((w)[3]), [w4] "r"((w)[4]), [w5] "r"((w)[5]) \
+                : "memory"); \
+    } while (0)
+#define LAM_DOT_3X3_ONE(a, x, row, w) \
+    do { \
+        uint32_t p, q; \
+        __asm__("ldrd %[p], %[q], [%[x_]]\n\t" \
+                "smlad %[a_], %[p], %[w0], %[a_]\n\t" \
+                "smlabt %[a_], %[q], %[w1], %[a_]\n\t" \
+                "ldrd %[p], %[q], [%[x_], %[one]]\n\t" \
+                "smlad %[a_], %[p], %[w2], %[a_]\n\t" \
+                "smlabt %[a_], %[q], %[w3], %[a_]\n\t" \
+                "ldrd %[p], %[q], [%[x_], %[two]]\n\t" \
+                "smlad %[a_], %[p], %[w4], %[a_]\n\t" \
+                "smlabt %[a_], %[q], %[w5], %[a_]\n\t" \
+                : [a_] "+r"(a), [p] "=&r"(p), [q] "=&r"(q) \
+                : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"((w)[0]), [w1] "r"((w)[1]), \
+                  [w2] "r"((w)[2]), [w3] "r"((w)[3]), [w4] "r"((w)[4]), [w5] "r"((w)[5]) \
+                : "memory"); \
+    } while (0)
+#else
+#define LAM_DOT_3X3(a, b, x, row, w) \
+    do { \
+        (b) = (a); \
+        LAM_DOT_3X3_ONE(a, x, row, w); \
+        for (int32_t i_ = 0; i_ < 3; i_++) { \
+            (b) += lam_high((x)[i_ * (row)]) * lam_low((w)[2 * i_]); \
+            (b) = lam_both((x)[i_ * (row) + 1], (w)[2 * i_ + 1], b); \
+        } \
+    } while (0)
+#define LAM_DOT_3X3_ONE(a, x, row, w) \
+    do { \
+        for (int32_t j_ = 0; j_ < 3; j_++) { \
+            (a) = lam_both((x)[j_ * (row)], (w)[2 * j_], a); \
+            (a) += lam_low((x)[j_ * (row) + 1]) * lam_high((w)[2 * j_ + 1]); \
+        } \
+    } while (0)
+#endif
 
 /* `groups` groups of two pixels (side by side in the column x) times two channels (words of the first and the second in
  * turn in w), added to acc: [0] channel 0 pixel A, [1] channel 0 pixel B, [2] and [3] channel 1.  14 instructions a group
  * of 16 products. */
-#if LAM_ARMV7EM
+#if LAM_BLOCKS
 #define LAM_2X2 \
     "ldrd %[w0], %[w1], [%[w]], #8\n\t" \
     "ldmia %[x]!, {r2, r3, r4, r5}\n\t" \
@@ -211,9 +351,9 @@ static inline uint32_t *lam_widen_u8(uint32_t *to, const void *from, int32_t byt
     } while (0)
 #endif
 
-static inline const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
-#if LAM_ARMV7EM
+#if LAM_BLOCKS
     for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
         LAM_2X2_ASM(LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2);
     }
@@ -239,7 +379,7 @@ static inline const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, con
 }
 
 /* The same for pixel A alone, in acc[0] and acc[1] (channel 0 and 1): 10 instructions a group of 8 products. */
-#if LAM_ARMV7EM
+#if LAM_BLOCKS
 #define LAM_1X2 \
     "ldrd %[w0], %[w1], [%[w]], #8\n\t" \
     "ldrd %[x0], %[x1], [%[x]], #16\n\t" \
@@ -262,9 +402,9 @@ static inline const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, con
     } while (0)
 #endif
 
-static inline const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
-#if LAM_ARMV7EM
+#if LAM_BLOCKS
     for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
         LAM_1X2_ASM(LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2);
     }
@@ -289,7 +429,7 @@ static inline const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, con
 }
 
 /* One pixel, whose groups lie 2 pairs apart, times four channels (a word of each in turn): 18 instructions a group of 16. */
-#if LAM_ARMV7EM
+#if LAM_BLOCKS
 #define LAM_1X4 \
     "ldrd %[x0], %[x1], [%[x]], #8\n\t" \
     "ldmia %[w]!, {r2, r3, r4, r5}\n\t" \
@@ -320,9 +460,9 @@ static inline const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, con
     } while (0)
 #endif
 
-static inline const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
-#if LAM_ARMV7EM
+#if LAM_BLOCKS
     for (const uint32_t *const end = w + 4 * (groups & ~3); w != end;) {
         LAM_1X4_ASM(LAM_1X4 LAM_1X4 LAM_1X4 LAM_1X4);
     }

@@ -14,23 +14,30 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
+from codegen.ir.shape import row_pixels
 from codegen.lower.kernels.common import folded_bias, is_wide
 from codegen.lower.kernels.conv2d import conv_constants, fits, inner_columns
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.ops import Conv2D, Dense
 
 _ACTIVATIONS = (DType.S8, DType.U8)
+_LARGE_COLUMNS = 1536
+"""Bytes of two columns from which on they are made one kernel row at a time, which costs about one product in ten."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnContext:
-    """Literals of one layer: `groups` of four values a column; `piece` bytes in each of its pieces."""
+    """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
+
+    `odd`: there may be a last pixel without a partner.
+    """
 
     widen: str
     y_t: str
     c_out: int
     groups: int
     piece: int
+    odd: bool
     rq: FastRequant
 
     @property
@@ -41,8 +48,10 @@ class ColumnContext:
 
 @dataclass(frozen=True, slots=True)
 class WindowContext(ColumnContext):
-    """A convolution with a window: `pieces` of `taps` taps each in a kernel row; columns [left, right) read no
-    padding."""
+    """A convolution with a window: `pieces` of `taps` taps in a kernel row; columns [left, right) read no padding.
+
+    `by_row`: columns hold one kernel row at a time, and sums of all channels wait in scratch for the next one.
+    """
 
     kernel_h: int
     pieces: int
@@ -55,6 +64,12 @@ class WindowContext(ColumnContext):
     w_out: int
     left: int
     right: int
+    by_row: bool
+
+    @property
+    def dots(self) -> int:
+        """Groups that one product takes."""
+        return self.groups // self.kernel_h if self.by_row else self.groups
 
 
 def accumulator_reach(node: NodeView) -> int:
@@ -122,11 +137,12 @@ def _column_context(node: NodeView) -> ColumnContext:
     return ColumnContext(*_column_numbers(node))
 
 
-def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, FastRequant]:
+def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, bool, FastRequant]:
     op, x, y = node.op, node.ins[0].dtype, node.outs[0]
     assert isinstance(op, Conv2D | Dense)
     rq = fast_requant(op.requant, accumulator_reach(node))
-    return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], rq)
+    odd = row_pixels(y.shape) % 2 == 1
+    return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], odd, rq)
 
 
 def _window_context(node: NodeView) -> WindowContext:
@@ -148,13 +164,28 @@ def _window_context(node: NodeView) -> WindowContext:
         w_out=y.shape[2],
         left=left,
         right=right,
+        by_row=_by_row(node),
     )
 
 
-def pack_words(weights: Array, pieces: int, together: int) -> Array:
+def _by_row(node: NodeView) -> bool:
+    """Whether whole columns would take more memory than is good, and less is enough."""
+    op = node.op
+    assert isinstance(op, Conv2D)
+    whole = _scratch(node, 2)
+    return whole > _LARGE_COLUMNS and whole // op.h.size + _sums_bytes(node) < whole
+
+
+def _sums_bytes(node: NodeView) -> int:
+    channels = node.outs[0].shape[-1]
+    return 2 * 4 * (channels + channels % 2)
+
+
+def pack_words(weights: Array, pieces: int, together: int, passes: int = 1) -> Array:
     """Weights [channels, taps] as words, uint32: for `together` channels in turn, their next four.
 
-    Each of the `pieces` equal parts of a row is filled with zeros to whole words; the channels to a multiple of `together`.
+    Each of the `pieces` equal parts of a row is filled with zeros to whole words, the channels to a multiple of
+    `together`.  The taps are gone through in `passes` equal parts, each for all channels.
     """
     channels = -(-weights.shape[0] // together) * together
     rows = filled(weights, channels).reshape(channels, pieces, -1)
@@ -162,7 +193,8 @@ def pack_words(weights: Array, pieces: int, together: int) -> Array:
     full = np.pad(rows, [(0, 0), (0, 0), (0, size - rows.shape[2])]).reshape(channels // together, together, -1, 4)
     bytes_ = np.ascontiguousarray(full.transpose(0, 2, 1, 3)).astype(np.int8).view(np.uint8).astype(np.uint32)
     words: Array = (bytes_ << (8 * np.arange(4, dtype=np.uint32))).sum(axis=3, dtype=np.uint32)
-    return words.reshape(-1)
+    by_pass = words.reshape(channels // together, passes, -1).swapaxes(0, 1)
+    return by_pass.reshape(-1)
 
 
 def _params(node: NodeView, together: int) -> tuple[Field, ...]:
@@ -170,9 +202,11 @@ def _params(node: NodeView, together: int) -> tuple[Field, ...]:
     assert isinstance(op, Conv2D | Dense)
     weights, bias = conv_constants(node)
     channels = -(-weights.shape[0] // together) * together
+    passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
+    rows = weights.reshape(weights.shape[0], -1)
     folded = folded_bias(weights, bias, op.x_zero_point).astype(np.int32)
     return (
-        Field("weights", pack_words(weights.reshape(weights.shape[0], -1), _pieces(node)[0], together)),
+        Field("weights", pack_words(rows, _pieces(node)[0], together, passes)),
         Field("bias", filled(folded, channels)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
         *fast_fields(op.requant, accumulator_reach(node), channels),
@@ -189,7 +223,8 @@ def _window_scratch(node: NodeView) -> int:
     assert isinstance(op, Conv2D)
     context = _window_context(node)
     edges = context.left > 0 or context.right < context.w_out
-    return _scratch(node, 2) + (context.piece if edges else 0)
+    columns = 8 * 2 * context.dots + (_sums_bytes(node) if context.by_row else 0)
+    return columns + (context.piece if edges else 0)
 
 
 def _explain(node: NodeView) -> str:

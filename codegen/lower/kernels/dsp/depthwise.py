@@ -1,4 +1,4 @@
-"""Depthwise convolution, 3x3 without dilation: rows of four channels are taken apart into pairs of neighbouring columns.
+"""Depthwise convolution, 3x3 without dilation: rows of four channels are taken apart into pairs of columns.
 
 A pair serves two taps of one output, and the next pair the third: per row and two outputs, four multiplications and one
 load.  Weights are [C, 9].
@@ -18,10 +18,13 @@ from codegen.lower.kernels.dsp.columns import accumulator_reach, takes_bytes
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.ops import Conv2D
 
+_MOST_PAIRS = 126
+"""What the offset of a load reaches over: the third row lies twice as many words behind the first."""
+
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseContext:
-    """Literals: output columns come in steps of `stride` (1 or 2); `pairs` of columns a row, of which [left, right) lie inside."""
+    """Literals: `stride` is 1 or 2; rows are taken apart in `quads` of columns, of which [left, right) lie inside."""
 
     widen: str
     y_t: str
@@ -30,10 +33,15 @@ class DepthwiseContext:
     w_out: int
     stride: int
     pad: int
-    pairs: int
+    quads: int
     left: int
     right: int
     rq: FastRequant
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Quads that reach outside the row."""
+        return (*range(self.left), *range(self.right, self.quads))
 
 
 def _accepts(node: NodeView, isa: str) -> bool:
@@ -42,7 +50,7 @@ def _accepts(node: NodeView, isa: str) -> bool:
         return False
     depthwise = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
     square = all(w.size == 3 and w.dilation == 1 for w in (op.h, op.w))
-    return depthwise and square and op.w.stride in (1, 2)
+    return depthwise and square and op.w.stride in (1, 2) and 2 * _quads(node) <= _MOST_PAIRS
 
 
 def _context(node: NodeView) -> DepthwiseContext:
@@ -50,8 +58,8 @@ def _context(node: NodeView) -> DepthwiseContext:
     assert isinstance(op, Conv2D)
     x, y = node.ins[0], node.outs[0]
     stride, pad, w_in, w_out = op.w.stride, op.w.pad_before, x.shape[2], y.shape[2]
-    pairs = (w_out if stride == 2 else -(-w_out // 2)) + 1
-    left = min(pairs, -(-pad // 2))
+    quads = _quads(node)
+    left = min(quads, -(-pad // 4))
     return DepthwiseContext(
         widen=x.dtype.value,
         y_t=y.dtype.ctype,
@@ -60,11 +68,20 @@ def _context(node: NodeView) -> DepthwiseContext:
         w_out=w_out,
         stride=stride,
         pad=pad,
-        pairs=pairs,
+        quads=quads,
         left=left,
-        right=max(left, min(pairs, (w_in + pad) // 2)),
+        right=max(left, min(quads, (w_in + pad) // 4)),
         rq=fast_requant(op.requant, accumulator_reach(node)),
     )
+
+
+def _quads(node: NodeView) -> int:
+    """Pairs of columns that a row needs, in twos."""
+    op = node.op
+    assert isinstance(op, Conv2D)
+    w_out = node.outs[0].shape[2]
+    pairs = (w_out if op.w.stride == 2 else -(-w_out // 2)) + 1
+    return -(-pairs // 2)
 
 
 def _params(node: NodeView) -> tuple[Field, ...]:
@@ -80,7 +97,7 @@ def _params(node: NodeView) -> tuple[Field, ...]:
 
 
 def _scratch(node: NodeView) -> int:
-    return 4 * 12 * _context(node).pairs
+    return 4 * 3 * 4 * 2 * _quads(node)
 
 
 def _explain(node: NodeView) -> str:

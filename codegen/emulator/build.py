@@ -44,7 +44,7 @@ def build_program(
     boards = resource_dir("runtime_c") / "boards"
     workdir.mkdir(parents=True, exist_ok=True)
     elf = workdir.resolve() / "program.elf"
-    script: list[str | Path] = ["-T", boards / board.linker_script] if board.linker_script else []
+    script: list[str | Path] = ["-L", boards, "-T", boards / board.linker_script] if board.linker_script else []
     argv: list[str | Path] = [
         need_program(toolchain.cc, toolchain.debian_packages),
         *toolchain.cflags,

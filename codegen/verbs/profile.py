@@ -74,7 +74,7 @@ def profile(
 
 
 def _counted(compiled: Compiled, reading: Reading, sections: dict[str, int], flags: Sequence[str]) -> Profile:
-    """Instructions; what the layers leave of the total is the schedule's, never below 0 (hooks may cost a tail call)."""
+    """Instructions; what the layers leave of the total is the schedule's, never below 0 (hooks may end a tail call)."""
     total = reading.totals[0]
     spent = [round(count - calls * reading.hook) for calls, count in reading.layers[0][1:]]
     layers = [

@@ -25,8 +25,8 @@ void lam_board_exit(int code) __attribute__((noreturn));
 
 /* Instructions executed since reset, modulo 2^32, so that the difference of two calls is a count.
  *
- * Means something only when the emulator counts instructions (`counting` in the target's file).  On mps2 call it at
- * least once in 2.6e9 instructions, for its timer wraps.  0 where the board has no counter.
+ * Means something only when the emulator counts instructions (`counting` in the target's file).  0 where the board has
+ * no counter.
  */
 uint32_t lam_board_instructions(void);
 

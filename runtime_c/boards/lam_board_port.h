@@ -15,6 +15,11 @@ void lam_board_hex(const char *label, uint32_t v);
 extern uint32_t lam_stack_limit[];
 extern uint32_t lam_stack_top[];
 
+/* On Cortex-M: where the linker script has constants and variables, and what closes all memory but the program's. */
+extern uint32_t lam_const_base[];
+extern uint32_t lam_ram_base[];
+void lam_protect_memory(void);
+
 int main(void);
 
 #endif

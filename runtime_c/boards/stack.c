@@ -10,7 +10,7 @@ static uint32_t *painted_from;
 
 void lam_board_stack_paint(void)
 {
-    painted_from = __builtin_frame_address(0);
+    painted_from = __builtin_dwarf_cfa(); /* the stack as it was when the caller called */
     volatile uint32_t *end = painted_from - OWN_FRAME / sizeof(uint32_t);
     for (volatile uint32_t *p = lam_stack_limit; p < end; p++) {
         *p = PATTERN;

@@ -170,6 +170,20 @@ class BoardMissing(CompileError):
     hint = "choose a target with a [board] table, such as cortex-m4, or verify on the host"
 
 
+class CyclesUnknown(CompileError):
+    """Cycles are to be estimated for a target whose file says nothing about them."""
+
+    code = "LAM-EMULATOR-002"
+    hint = "leave out --cycles, or give the target's file a [cycles] table and its toolchain an objdump"
+
+
+class PluginFailed(CompileError):
+    """The emulator does not run with the plugin that counts what is executed, or the counts contradict its timer."""
+
+    code = "LAM-EMULATOR-003"
+    hint = "leave out --cycles; it needs a QEMU built with plugins, as Debian's is"
+
+
 class ScaleTooLarge(CompileError):
     """A requantization multiplies by more than its multiplier and shift can express."""
 

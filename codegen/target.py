@@ -79,6 +79,35 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
+class Cycles:
+    """About how many cycles an instruction takes, by kind; `source` says where the numbers stand.
+
+    `load_next` is for a load or store right behind another one, `multiple` for one of several registers, to which each
+    register adds one; `taken` for a branch that jumps, `branch` for one that does not.  `vector_next` is for a vector
+    instruction right behind another one of the same unit.  The sum is taken times `percent` / 100.
+    """
+
+    source: str
+    other: int
+    load: int
+    load_next: int
+    store: int
+    multiple: int
+    multiply: int
+    multiply_add: int
+    multiply_long: int
+    divide: int
+    branch: int
+    taken: int
+    loop: int
+    float_multiply_add: int
+    float_divide: int
+    vector: int
+    vector_next: int
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
 class Dma:
     """How a chip with local memory moves and computes, for the model of time; `source` says where the numbers stand.
 
@@ -111,6 +140,7 @@ class Target:
     toolchain: Toolchain | None
     board: Board | None
     dma: Dma | None
+    cycles: Cycles | None
     unsupported: tuple[str, ...]
     rules: Mapping[str, Mapping[str, RuleValue]] = field(hash=False)
 
@@ -191,6 +221,7 @@ def _target(table: _Table) -> Target:
         toolchain=_toolchain(table.table("toolchain", Toolchain)),
         board=_board(table.table("board", Board)),
         dma=_dma(table.table("dma", Dma)),
+        cycles=_cycles(table.table("cycles", Cycles)),
         unsupported=table.texts("unsupported", default=()),
         rules=rules.rules() if (rules := table.table("rules", None)) else {},
     )
@@ -249,6 +280,13 @@ def _board(table: _Table | None) -> Board | None:
         ram_bytes=table.number("ram_bytes"),
         debian_packages=table.texts("debian_packages", default=()),
     )
+
+
+def _cycles(table: _Table | None) -> Cycles | None:
+    if table is None:
+        return None
+    numbers = {f.name: table.number(f.name, default=1) for f in fields(Cycles) if f.name not in ("source", "percent")}
+    return Cycles(source=table.text("source"), percent=table.number("percent", default=100), **numbers)
 
 
 def _dma(table: _Table | None) -> Dma | None:

@@ -26,6 +26,7 @@ from codegen.report.profile import profile_text
 @requant_option
 @plan_options
 @click.option("--level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
+@click.option("--cycles", is_flag=True, help="Estimate cycles too, by the target's table and what was executed.")
 @click.option("--repeats", type=int, default=15, show_default=True, help="Inferences on the host; the median counts.")
 @json_option
 @common

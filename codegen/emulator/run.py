@@ -58,10 +58,15 @@ def build_and_run(
     return RunResult(done.returncode, done.stdout, sections, done.stderr)
 
 
-def run_elf(target: Target, elf: Path, *, timeout_s: float, count: bool = False) -> Completed:
-    """A program that was built before ran on the target's board; its console is `stdout`."""
+def run_elf(
+    target: Target, elf: Path, *, timeout_s: float, count: bool = False, options: Sequence[str] = ()
+) -> Completed:
+    """A program that was built before ran on the target's board; its console is `stdout`.
+
+    `options` are further arguments of the emulator.
+    """
     _, board = board_of(target)
     program, *arguments = (word.replace("{elf}", str(elf.resolve())) for word in board.emulator)
     counting = board.counting if count else ()
     emulator = need_program(program, board.debian_packages)
-    return run_program([emulator, *counting, *arguments], timeout_s=timeout_s, output_limit=CONSOLE_LIMIT)
+    return run_program([emulator, *counting, *options, *arguments], timeout_s=timeout_s, output_limit=CONSOLE_LIMIT)

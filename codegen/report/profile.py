@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from codegen.report.table import text_pairs, text_table
 
@@ -17,6 +18,7 @@ class ProfiledLayer:
     macs: int
     calls: int
     instructions: int | None
+    cycles: int | None
     microseconds: float | None
 
 
@@ -26,9 +28,10 @@ class Profile:
 
     `instructions` (on chips) or `microseconds` (on the host) is the whole inference, without any hook.  `schedule_...`
     is what no layer's kernel takes: the walk over rows, the pointers to them, the calls.  `hook` is what reading the
-    timer once took, in the same unit; it has been taken off each layer.  `text_bytes`, `rodata_bytes` (weights
-    included) and `ram_bytes` (arena, state) are what the network adds to a linked image, `stack_bytes` its deepest
-    stack; None where the target has no such image.
+    timer once took, in instructions or nanoseconds; it has been taken off each layer.  `text_bytes`, `rodata_bytes`
+    (weights included) and `ram_bytes` (arena, state) are what the network adds to a linked image, `stack_bytes` its
+    deepest stack; None where the target has no such image.  `cycles` are estimates by the table that `cycles_source`
+    names, None when they were not asked for; `mix` is then the share of each kind of instruction.
     """
 
     model: str
@@ -37,68 +40,78 @@ class Profile:
     optimize: str
     flags: str
     macs: int
-    instructions: int | None
-    microseconds: float | None
-    schedule_instructions: int | None
-    schedule_microseconds: float | None
     hook: float
     layers: tuple[ProfiledLayer, ...]
-    text_bytes: int | None
-    rodata_bytes: int | None
     weights_bytes: int
-    ram_bytes: int | None
     arena_bytes: int
-    stack_bytes: int | None
+    instructions: int | None = None
+    schedule_instructions: int | None = None
+    microseconds: float | None = None
+    schedule_microseconds: float | None = None
+    text_bytes: int | None = None
+    rodata_bytes: int | None = None
+    ram_bytes: int | None = None
+    stack_bytes: int | None = None
+    cycles: int | None = None
+    cycles_source: str | None = None
+    mix: Mapping[str, float] = field(default_factory=dict)
 
 
 def profile_text(profile: Profile) -> str:
     """The table of layers, the totals and the memory."""
-    return f"{_layers(profile)}\n\n{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"
+    table = _timed(profile) if profile.instructions is None else _counted(profile)
+    return f"{table}\n\n{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"
 
 
-def _layers(profile: Profile) -> str:
-    counted = profile.instructions is not None
-    rows = [_row(x, _amount(x.instructions, x.microseconds), profile) for x in profile.layers]
-    rest = _amount(profile.schedule_instructions, profile.schedule_microseconds)
-    whole = _amount(profile.instructions, profile.microseconds)
-    rows.append(("(schedule)", "", "", None, None, *_shares(rest, 0, whole)))
-    rows.append(
-        ("(all)", "", "", profile.macs, sum(x.calls for x in profile.layers), *_shares(whole, profile.macs, whole))
-    )
-    unit = "instructions" if counted else "us"
-    each = "per MAC" if counted else "ns per MAC"
-    return text_table(["layer", "operator", "kernel", "MACs", "calls", unit, each, "%"], rows)
+def _counted(p: Profile) -> str:
+    whole = p.instructions or 0
+    rows: list[list[object]] = []
+    for x in p.layers:
+        rows.append(
+            [*_label(x), x.instructions, _each(x.instructions, x.macs), _percent(x.instructions, whole), x.cycles]
+        )
+    rest = p.schedule_instructions
+    taken = None if p.cycles is None else p.cycles - sum(x.cycles or 0 for x in p.layers)
+    rows.append(["(schedule)", "", "", None, None, rest, None, _percent(rest, whole), taken])
+    rows.append(["(all)", "", "", p.macs, None, whole, _each(whole, p.macs), _percent(whole, whole), p.cycles])
+    headers = ["layer", "operator", "kernel", "MACs", "calls", "instructions", "per MAC", "%", "about cycles"]
+    shown = len(headers) - (p.cycles is None)
+    return text_table(headers[:shown], [row[:shown] for row in rows])
 
 
-def _row(layer: ProfiledLayer, amount: float, profile: Profile) -> tuple[object, ...]:
-    whole = _amount(profile.instructions, profile.microseconds)
-    return (layer.name, layer.operator, layer.kernel, layer.macs, layer.calls, *_shares(amount, layer.macs, whole))
+def _timed(p: Profile) -> str:
+    whole = p.microseconds or 0.0
+    rows: list[list[object]] = []
+    for x in p.layers:
+        time = x.microseconds or 0.0
+        rows.append([*_label(x), _Fixed(time, 1), _each(time * 1000, x.macs), _percent(time, whole)])
+    rest = p.schedule_microseconds or 0.0
+    rows.append(["(schedule)", "", "", None, None, _Fixed(rest, 1), None, _percent(rest, whole)])
+    rows.append(["(all)", "", "", p.macs, None, _Fixed(whole, 1), _each(whole * 1000, p.macs), _percent(whole, whole)])
+    return text_table(["layer", "operator", "kernel", "MACs", "calls", "us", "ns per MAC", "%"], rows)
 
 
-def _amount(instructions: int | None, microseconds: float | None) -> float:
-    return instructions if instructions is not None else microseconds or 0.0
+def _label(layer: ProfiledLayer) -> tuple[object, ...]:
+    return layer.name, layer.operator, layer.kernel, layer.macs, layer.calls
 
 
-def _shares(amount: float, macs: int, whole: float) -> tuple[object, object, object]:
-    """The amount, its part for each MAC (nanoseconds when it is a time), and its share of the whole in percent."""
-    counted = isinstance(amount, int)
-    each = amount / macs * (1 if counted else 1000) if macs else None
-    return (
-        amount if counted else _Fixed(amount, 1),
-        None if each is None else _Fixed(each, 2),
-        _Fixed(100 * amount / whole if whole else 0.0, 1),
-    )
+def _each(amount: float | None, macs: int) -> _Fixed | None:
+    return None if amount is None or not macs else _Fixed(amount / macs, 2)
+
+
+def _percent(amount: float | None, whole: float) -> _Fixed | None:
+    return None if amount is None or not whole else _Fixed(100 * amount / whole, 1)
 
 
 class _Fixed(float):
     """A number with a fixed count of decimals in a table."""
 
+    decimals: int
+
     def __new__(cls, value: float, decimals: int) -> _Fixed:
         made = super().__new__(cls, value)
         made.decimals = decimals
         return made
-
-    decimals: int
 
     def __format__(self, spec: str) -> str:
         return f"{float(self):.{self.decimals}f}"
@@ -107,12 +120,16 @@ class _Fixed(float):
 def _totals(p: Profile) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.optimize), ("compiler", p.flags)]
     if p.instructions is not None:
-        pairs.append(("instructions", p.instructions))
+        pairs.append(("instructions", f"{p.instructions} (reading the timer, {p.hook:.4g} each time, is taken off)"))
+    if p.cycles is not None and p.instructions:
+        pairs.append(
+            ("cycles", f"about {p.cycles}, {p.cycles / p.instructions:.2f} per instruction [{p.cycles_source}]")
+        )
+        pairs.append(("mix", ", ".join(f"{kind} {share:.1%}" for kind, share in p.mix.items() if share >= 0.001)))
     if p.microseconds is not None:
-        pairs.append(("microseconds", f"{p.microseconds:.1f}"))
-    pairs.append(("timer", f"{p.hook:.4g} per reading, taken off"))
+        pairs.append(("time", f"{p.microseconds:.1f} us (reading the clock, {p.hook:.0f} ns each time, is taken off)"))
     pairs.append(("arena", f"{p.arena_bytes} B"))
     sizes = [("text", p.text_bytes), ("rodata", p.rodata_bytes), ("RAM", p.ram_bytes), ("stack", p.stack_bytes)]
-    notes = {"rodata": f", weights {p.weights_bytes} B"}
+    notes = {"rodata": f", of which weights {p.weights_bytes} B"}
     pairs += [(name, f"{size} B{notes.get(name, '')}") for name, size in sizes if size is not None]
     return pairs

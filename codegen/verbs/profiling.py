@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.emulator import build_and_run, build_program, section_sizes
+from codegen.emulator import Mix, build_and_run, build_program, executed_mix, section_sizes
 from codegen.errors import RunFailed
 from codegen.host import host_compiler
+from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
 from codegen.process import check_program, need_program, run_program
@@ -73,6 +74,26 @@ def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, optimize
     )
     empty = section_sizes(compiled.target, elf)
     return {kind: size - empty[kind] for kind, size in whole.items()}
+
+
+def mix_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> list[Mix]:
+    """Which kinds of instructions ran, for no layer and for each."""
+    elf = build_program(
+        compiled.target,
+        _sources(project),
+        _includes(project),
+        _defines(compiled, "marked", repeats=1),
+        optimize=optimize,
+        timeout_s=_TIMEOUT_S,
+        workdir=workdir,
+    )
+    layers = len(layer_calls(compiled))
+    return executed_mix(compiled.target, elf, layers, compiler=host_compiler(), workdir=workdir, timeout_s=_TIMEOUT_S)
+
+
+def layer_calls(compiled: Compiled) -> list[Call]:
+    """The calls that the schedule numbers, in its order."""
+    return [call for group in compiled.program.groups for call in group.calls]
 
 
 def measure_on_host(compiled: Compiled, project: Path, workdir: Path, flags: Sequence[str], repeats: int) -> Reading:
@@ -147,7 +168,7 @@ def _includes(project: Path) -> list[Path]:
 
 
 def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | None]:
-    """The macros of lam_profile_main.c: the network alone (`plain`), with hooks (`hooked`), or none (`empty`)."""
+    """The macros of lam_profile_main.c: one of `plain`, `hooked`, `marked`, and `empty` for no network."""
     program = compiled.program
     name = program.name
     floats = any(p.dtype is DType.F32 for p in program.inputs)
@@ -155,7 +176,7 @@ def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | 
         "LAM_HOST_NAME": name,
         "LAM_HOST_UPPER": name.upper(),
         "LAM_HOST_HEADER": f'"{name}.h"',
-        "LAM_PROFILE_LAYERS": str(sum(len(g.calls) for g in program.groups)),
+        "LAM_PROFILE_LAYERS": str(len(layer_calls(compiled))),
         "LAM_PROFILE_REPEATS": str(repeats),
         "LAM_PROFILE_MASK": "0x3f" if floats else "0xff",
         "LAM_PROFILE_INPUT_BYTES": ",".join(str(p.operand.rows * p.operand.row_bytes) for p in program.inputs),
@@ -164,6 +185,8 @@ def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | 
         defines["LAM_HOST_STREAM"] = None
     if kind == "hooked":
         defines |= {f"{name.upper()}_PROFILE": None, "LAM_PROFILE_HOOKS": None}
+    if kind == "marked":
+        defines |= {f"{name.upper()}_PROFILE": None, "LAM_PROFILE_MARKS": None}
     if kind == "empty":
         defines["LAM_PROFILE_EMPTY"] = None
     return defines

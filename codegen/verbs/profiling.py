@@ -141,9 +141,16 @@ def read_console(plain: bytes, hooked: bytes) -> Reading:
             if numbers[0] == 0:
                 layers.append([])
             layers[-1].append((numbers[1], _count(numbers[2:])))
-    if not totals or len(totals) != len(layers):
+    if not totals or len(totals) != len(layers) or not hook:
         raise RunFailed(f"the measuring program ended early: {hooked[-200:]!r}")
+    totals = [_unwrapped(total, parts, hook) for total, parts in zip(totals, layers, strict=True)]
     return Reading(tuple(totals), tuple(map(tuple, layers)), hook, stack)
+
+
+def _unwrapped(total: int, parts: Sequence[Spent], hook: float) -> int:
+    """A total whose 32 bits came round, with the rounds that the sum of its parts tells; parts are short."""
+    expected = sum(count - calls * hook for calls, count in parts)
+    return total + (max(0, round((expected - total) / 2**32)) << 32)
 
 
 def _lines(printed: bytes) -> list[tuple[str, list[int]]]:

@@ -135,6 +135,22 @@ EVAL = [
     ("eval TINY --data BAD/good.npz --arena-limit 10", "LAM-SCHEDULE-303"),
     ("eval TINY", "LAM-CLI-001"),
 ]
+PROFILE = [
+    *((f"profile {model} -t cortex-m4", code) for model, code in MODELS),
+    *((f"profile TINY -t {target}", code) for target, code in TARGETS),
+    ("profile TINY -t BAD/chip_small.toml", "LAM-SCHEDULE-301"),
+    ("profile TINY -t generic", "LAM-EMULATOR-001"),
+    ("profile TINY -t gap8-like", "LAM-EMULATOR-001"),
+    ("profile TINY --cycles", "LAM-EMULATOR-002"),
+    ("profile TINY -t ppc32 --cycles", "LAM-EMULATOR-002"),
+    ("profile TINY -t cortex-m0plus --requant float", "LAM-TARGET-006"),
+    ("profile TINY --level -O9", "LAM-IMPORT-030"),
+    ("profile TINY --level -O2;reboot", "LAM-IMPORT-030"),
+    ("profile TINY --repeats 0", "LAM-API-012"),
+    ("profile TINY --repeats many", "LAM-CLI-001"),
+    ("profile TINY -t cortex-m4 --arena-limit 10", "LAM-SCHEDULE-303"),
+    ("profile", "LAM-CLI-001"),
+]
 TARGETS_COMMAND = [
     *((f"targets {target}", code) for target, code in TARGETS),
     ("targets BAD/folder", "LAM-TARGET-001"),
@@ -154,7 +170,7 @@ DEMO = [
     ("demo -o BAD/folder --json", "LAM-EMIT-002"),
 ]
 GROUP = [("", None), ("compil TINY", "LAM-CLI-001"), ("--fast", "LAM-CLI-001")]
-CASES = [*COMPILE, *VERIFY, *RUN, *COMPARE, *INSPECT, *EVAL, *TARGETS_COMMAND, *DEMO, *GROUP[1:]]
+CASES = [*COMPILE, *VERIFY, *RUN, *COMPARE, *INSPECT, *EVAL, *PROFILE, *TARGETS_COMMAND, *DEMO, *GROUP[1:]]
 
 
 @pytest.fixture(autouse=True)
@@ -187,7 +203,7 @@ def test_a_mistake_gets_one_id_and_leaves_nothing(
     assert files_in(tmp_path) == {}
 
 
-@pytest.mark.parametrize("command", [COMPILE, VERIFY, RUN, COMPARE, INSPECT, EVAL, TARGETS_COMMAND, DEMO])
+@pytest.mark.parametrize("command", [COMPILE, VERIFY, RUN, COMPARE, INSPECT, EVAL, PROFILE, TARGETS_COMMAND, DEMO])
 def test_ten_mistakes_are_tried_on_every_command(command: list[tuple[str, str]]) -> None:
     assert len(command) >= 10
 

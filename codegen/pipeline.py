@@ -156,8 +156,9 @@ def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, optio
             needs,
             params_needs(graph, kernels),
             Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle),
-            local_bytes=target.lmem_bytes,
+            local_bytes=target.lmem_bytes // target.dma.cores,
             arena_align=target.arena_align,
+            cores=target.dma.cores,
         )
 
     def plan(how: Optimize, limit: int | None) -> Plan:

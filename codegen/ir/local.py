@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Act = Literal["run", "load", "store", "params", "wait", "fill", "trace"]
+Act = Literal["run", "again", "load", "store", "params", "wait", "fill", "trace"]
 Padding = tuple[str, int]
 """What a row of padding holds: element type, value."""
 
@@ -107,12 +107,13 @@ class Command:
     """One entry of the list.
 
     run      call `index` makes rows [row, row + count)
+    again    the same, where another core makes these rows too, and accounts for them
     load     rows of stream `index` come from global memory; the transfer has ticket place `slot`
     store    rows of stream `index` go to global memory, likewise
     params   parameters `index` come, likewise
     wait     for the transfer in `slot`
     fill     padding row `index` is written
-    trace    tensor of stream `index` is complete in global memory
+    trace    rows [row, row + count) of the tensor of stream `index` are in global memory
     """
 
     act: Act
@@ -135,7 +136,10 @@ class LocalBlock:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Times in cycles by the target's numbers, and bytes moved; `bound` is input, output and parameters once each."""
+    """Times in cycles by the target's numbers, and bytes moved; `bound` is input, output and parameters once each.
+
+    With several cores, of each stage the time of the core that takes longest, and the bytes of all cores.
+    """
 
     cycles: int
     compute_cycles: int
@@ -149,9 +153,28 @@ class Estimate:
         return 1.0 - (self.cycles - self.compute_cycles) / self.dma_cycles if self.dma_cycles else 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class StageSlices:
+    """What cores do in one stage: by core, the output rows [first, stop) of the group's last node.
+
+    `recomputed_macs` are multiply-accumulates of rows that another core of the stage makes too, of `macs` in all.
+    """
+
+    nodes: tuple[int, ...]
+    rows: tuple[tuple[int, int], ...]
+    macs: int
+    recomputed_macs: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalPlan:
-    """Everything decided about local memory.  `steps` are the places in `commands` at which time steps begin."""
+    """Everything decided about local memory.
+
+    `bytes` are those of each core's memory.  `commands` are those of core 0, then of core 1, and so on; `steps` are
+    the places in them at which time steps begin, and `bounds` has, by core, the places at which stages begin and where
+    the last one ends.  Within a stage cores are independent; one core has a single stage, as nothing waits for it.
+    `slices` say how groups are shared out.
+    """
 
     bytes: int
     align: int
@@ -161,6 +184,23 @@ class LocalPlan:
     fills: tuple[Fill, ...]
     commands: tuple[Command, ...]
     steps: tuple[int, ...]
+    bounds: tuple[tuple[int, ...], ...]
     slots: int
     blocks: tuple[LocalBlock, ...]
+    slices: tuple[StageSlices, ...]
     estimate: Estimate
+
+    @property
+    def cores(self) -> int:
+        """How many there are."""
+        return len(self.bounds)
+
+    @property
+    def stages(self) -> int:
+        """Stages between barriers."""
+        return len(self.bounds[0]) - 1
+
+    @property
+    def recomputed_macs(self) -> int:
+        """Multiply-accumulates that are made more than once."""
+        return sum(stage.recomputed_macs for stage in self.slices)

@@ -205,7 +205,8 @@ class LocalParams:
 class LocalProgram:
     """The scratchpad regime: calls on local memory, and the list of commands that runs and feeds them.
 
-    `global_offsets` are the places of the streams' tensors in the arena.
+    `global_offsets` are the places of the streams' tensors in the arena.  `bytes` are those of each core's memory, in
+    which calls have the same places; `bounds` divides the commands by core and stage, as in LocalPlan.
     """
 
     bytes: int
@@ -217,7 +218,13 @@ class LocalProgram:
     fills: tuple[Fill, ...]
     commands: tuple[Command, ...]
     steps: tuple[int, ...]
+    bounds: tuple[tuple[int, ...], ...]
     slots: int
+
+    @property
+    def cores(self) -> int:
+        """How many there are."""
+        return len(self.bounds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

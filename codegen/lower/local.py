@@ -106,7 +106,7 @@ class _LocalLowering:
             assert params is not None
             assert params.bytes == load.bytes
             loads.append(LocalParams(graph.nodes[load.node].name, load.start, params, load.offset))
-        commands = tuple(replace(c, index=made[c.index]) if c.act == "run" else c for c in self.local.commands)
+        commands = tuple(replace(c, index=made[c.index]) if c.act in ("run", "again") else c for c in self.local.commands)
         return LocalProgram(
             bytes=self.local.bytes,
             align=self.local.align,
@@ -117,11 +117,15 @@ class _LocalLowering:
             fills=self.local.fills,
             commands=commands,
             steps=self.local.steps,
+            bounds=self.local.bounds,
             slots=self.local.slots,
         )
 
     def groups(self, made: list[int]) -> tuple[GroupProgram, ...]:
-        """One call per node, for the account of layers; parameters of tiles counted together."""
+        """One call per node, for the account of layers; parameters of tiles counted together.
+
+        A node of which no row is needed has none.
+        """
         by_node: dict[int, Call] = {}
         for layer, number in zip(self.local.layers, made, strict=True):
             call = self.calls[number]
@@ -131,7 +135,7 @@ class _LocalLowering:
                 assert size is not None
                 call = replace(call, node=self.view(layer.node, 0, 0), params=replace(size, bytes=before + size.bytes))
             by_node[layer.node] = call
-        return tuple(GroupProgram(tuple(by_node[i] for i in group.nodes)) for group in self.plan.groups)
+        return tuple(GroupProgram(tuple(by_node[i] for i in group.nodes if i in by_node)) for group in self.plan.groups)
 
 
 def _padding(layer: LocalLayer, rule: RowRule, operand: Operand) -> int:

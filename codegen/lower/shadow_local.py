@@ -4,6 +4,9 @@ Every byte of local and of global memory carries the tag (tensor, byte of it) of
 transfer is checked as the contract of lam_dma.h has it: its source must hold the right rows from start to wait, nobody
 may touch its destination between, and its bytes are there only after the wait.  Each kernel call checks every row that
 it reads, its padding row and its parameters, all in local memory.
+
+With several cores, each with a local memory of its own, the run takes them in turn, stage by stage; and no core may touch
+in global memory what another one writes in the same stage, so that every other order gives the same.
 """
 
 from __future__ import annotations
@@ -34,10 +37,17 @@ def shadow_local(program: Program) -> ShadowReport:
     run = _LocalShadow(program, program.local)
     for port in program.inputs:
         run.give(port.operand)
-    for command in program.local.commands:
-        run.command(command)
-    if run.flying:
-        raise IrError(f"{len(run.flying)} transfers are never waited for")
+    for stage in range(len(program.local.bounds[0]) - 1):
+        run.begin_stage()
+        for core, bounds in enumerate(program.local.bounds):
+            run.use(core)
+            for command in program.local.commands[bounds[stage] : bounds[stage + 1]]:
+                run.command(command)
+    left = sum(len(memory.flying) for memory in run.cores)
+    if left:
+        raise IrError(f"{left} transfers are never waited for")
+    for tensor in program.tensors:
+        run.check_made(tensor.value)
     for port in program.outputs:
         place = port.operand
         expected = run.memory(place.memory) + np.arange(place.rows * place.row_bytes)
@@ -45,7 +55,8 @@ def shadow_local(program: Program) -> ShadowReport:
         if not np.array_equal(found, expected):
             raise IrError(f"the network's output {place.value} is not whole in global memory")
     work = {name: Work(*counts) for name, counts in run.work.items()}
-    return ShadowReport(run.rows, work, int(run.touched.sum()))
+    rows = {t.value: len(run.made.get(t.value, ())) for t in program.tensors}
+    return ShadowReport(rows, work, sum(int(memory.touched.sum()) for memory in run.cores))
 
 
 @dataclass(slots=True)
@@ -59,23 +70,96 @@ class _Flight:
     tags: Array
 
 
+class _Core:
+    """A core's local memory, what is on its way there or from there, and the parameters that came."""
+
+    def __init__(self, size: int) -> None:
+        self.lmem = np.full(size, _GARBAGE, np.int64)
+        self.touched = np.zeros(size, np.bool_)
+        self.flying: dict[int, _Flight] = {}
+
+
 @dataclass(slots=True)
 class _LocalShadow:
+    """Of each byte of global memory in one stage, `writer` is the core that writes it (-1: none), and `readers` has a
+    bit for each core that reads it.
+    """
+
     program: Program
     local: LocalProgram
     arena: Array = field(init=False)
-    lmem: Array = field(init=False)
-    touched: Array = field(init=False)
+    writer: Array = field(init=False)
+    readers: Array = field(init=False)
+    cores: list[_Core] = field(init=False)
+    core: int = 0
     memories: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
+    made: dict[str, set[int]] = field(default_factory=dict)
     work: dict[str, list[int]] = field(default_factory=dict)
-    flying: dict[int, _Flight] = field(default_factory=dict)
     loads: dict[int, LocalParams] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.arena = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
-        self.lmem = np.full(self.local.bytes, _GARBAGE, np.int64)
-        self.touched = np.zeros(self.local.bytes, np.bool_)
+        self.writer = np.full(self.program.arena_bytes, -1, np.int64)
+        self.readers = np.zeros(self.program.arena_bytes, np.int64)
+        self.cores = [_Core(self.local.bytes) for _ in self.local.bounds]
+
+    @property
+    def lmem(self) -> Array:
+        """Local memory of the core that runs."""
+        return self.cores[self.core].lmem
+
+    @property
+    def touched(self) -> Array:
+        """Its bytes that were ever written."""
+        return self.cores[self.core].touched
+
+    @property
+    def flying(self) -> dict[int, _Flight]:
+        """Its transfers."""
+        return self.cores[self.core].flying
+
+    def use(self, core: int) -> None:
+        """Go on with another core."""
+        self.core = core
+
+    def begin_stage(self) -> None:
+        """A barrier: nothing may be on its way to global memory, and what is on its way from there goes on."""
+        self.writer[:], self.readers[:] = -1, 0
+        for core, memory in enumerate(self.cores):
+            self.use(core)
+            for flight in memory.flying.values():
+                if flight.from_local:
+                    raise IrError(f"{flight.title}: still on its way when its stage ends")
+                self.note_read(flight)
+
+    def note_read(self, flight: _Flight) -> None:
+        """This core reads global memory in this stage."""
+        others = self.writer[flight.source]
+        if ((others >= 0) & (others != self.core)).any():
+            raise IrError(f"{flight.title}: reads what another core writes in the same stage")
+        self.readers[flight.source] |= 1 << self.core
+
+    def note_write(self, flight: _Flight) -> None:
+        """This core writes global memory in this stage."""
+        others = self.writer[flight.target]
+        if ((others >= 0) & (others != self.core)).any():
+            raise IrError(f"{flight.title}: another core writes there in the same stage")
+        if (self.readers[flight.target] & ~(1 << self.core)).any():
+            raise IrError(f"{flight.title}: another core reads there in the same stage")
+        self.writer[flight.target] = self.core
+
+    def note_row(self, call: Call, value: str, row: int, *, again: bool) -> None:
+        """A row, or a tile's part of it, is made: first on the core that accounts for it, after that on others."""
+        made = self.made.setdefault(value, set())
+        if not call.partial and (row in made) != again:
+            raise IrError(f"row {row} of {value} is accounted for {'never' if again else 'twice'}")
+        made.add(row)
+
+    def check_made(self, value: str) -> None:
+        """Rows are made from the first one on, without gaps."""
+        made = self.made.get(value, set())
+        if made != set(range(len(made))):
+            raise IrError(f"rows of {value} are missing")
 
     def memory(self, name: str) -> int:
         """First tag of a tensor or of anything else that is told apart."""
@@ -98,10 +182,10 @@ class _LocalShadow:
             fill = self.local.fills[c.index]
             tag = self.memory(f"\0padding {fill.padding}")
             self.write(slice(fill.offset, fill.offset + fill.bytes), tag, "a padding row")
-        elif c.act == "run":
+        elif c.act in ("run", "again"):
             call = self.local.calls[c.index]
             for row in range(c.row, c.row + c.count):
-                self.call(call, row)
+                self.call(call, row, again=c.act == "again")
 
     def start_params(self, load: LocalParams, slot: int) -> None:
         """Begin to move parameters."""
@@ -140,8 +224,11 @@ class _LocalShadow:
         if (memory[flight.target] == _FLYING).any():
             raise IrError(f"{flight.title}: two transfers write the same bytes")
         memory[flight.target] = _FLYING
-        if not flight.from_local:
+        if flight.from_local:
+            self.note_write(flight)
+        else:
             self.touched[flight.target] = True
+            self.note_read(flight)
         self.flying[slot] = flight
 
     def land(self, slot: int) -> None:
@@ -168,7 +255,7 @@ class _LocalShadow:
         self.lmem[place] = tags
         self.touched[place] = True
 
-    def call(self, call: Call, row: int) -> None:
+    def call(self, call: Call, row: int, *, again: bool) -> None:
         """One kernel call: scratch, reads, writes, reads again."""
         kind, name = call.fn.kernel.run, f"{call.node.name} at row {row}"
         self.scratch(call, row)
@@ -178,10 +265,10 @@ class _LocalShadow:
             if kind == "whole" or (kind == "accumulate" and row == call.steps - 1):
                 for at in range(out.rows):
                     self.write_row(call, out, at, name)
-                self.rows[out.value] = out.rows
+                    self.note_row(call, out.value, at, again=again)
             elif kind != "accumulate":
                 self.write_row(call, out, row, name)
-                self.rows[out.value] = max(self.rows.get(out.value, 0), row + 1)
+                self.note_row(call, out.value, row, again=again)
         self.check_reads(call, row, name)
 
     def count(self, call: Call, row: int) -> None:

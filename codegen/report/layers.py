@@ -39,11 +39,12 @@ class LayerRecord:
 
 def layer_records(plan: Plan, program: Program) -> list[LayerRecord]:
     """The layers in the order they run."""
-    found: list[LayerRecord] = []
-    for index, (group, lowered) in enumerate(zip(plan.groups, program.groups, strict=True)):
-        for node_index, call in zip(group.nodes, lowered.calls, strict=True):
-            found.append(_record(plan, node_index, index, call))
-    return found
+    node_index = {node.name: index for index, node in enumerate(plan.graph.nodes)}
+    return [
+        _record(plan, node_index[call.node.name], index, call)
+        for index, lowered in enumerate(program.groups)
+        for call in lowered.calls
+    ]
 
 
 def _record(plan: Plan, node_index: int, group: int, call: Call) -> LayerRecord:

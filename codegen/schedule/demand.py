@@ -26,7 +26,8 @@ class Edge:
 
     `last[r]` rows of the tensor must exist before step r; `low[r]` is the lowest row that step r or a later one
     reads, and `low[steps]` the number of rows.  `in_place`: step r reads its row before it writes its own.  `window`
-    is the ring that this reader alone asks for.
+    is the ring that this reader alone asks for.  `lowest[r]` is the lowest row that step r itself reads; where it reads
+    none, that is the number of rows, and `last[r]` is 0.
     """
 
     value: str
@@ -34,11 +35,14 @@ class Edge:
     low: tuple[int, ...]
     in_place: bool
     window: int
+    lowest: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRows:
-    """A node as the demand process sees it.  A `barrier` reads or writes whole tensors and stands alone."""
+    """A node as the demand process sees it: it makes steps `start` to `steps` - 1, which is all of them unless it is cut
+    for several cores.  A `barrier` reads or writes whole tensors and stands alone.
+    """
 
     index: int
     steps: int
@@ -46,6 +50,7 @@ class NodeRows:
     outputs: tuple[str, ...]
     accumulates: bool
     barrier: bool
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,9 @@ class Rows:
 
 def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> Edge:
     if rule.whole:
-        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place, rows)
+        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place, rows, (0,) * steps)
     if rule.accumulate:
-        return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False, 1)
+        return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False, 1, tuple(range(steps)))
     r = np.arange(steps)
     first = np.array(rule.table) if rule.table is not None else (r * rule.mul) // rule.div - rule.pad
     taps = first[:, None] + np.arange(rule.taps) * rule.dilation
@@ -118,7 +123,7 @@ def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> E
     lowest = np.where(inside, taps, rows).min(axis=1)
     low = np.minimum.accumulate(np.append(lowest, rows)[::-1])[::-1]
     window = int((np.maximum.accumulate(last) - low[:-1]).max(initial=1))
-    return Edge(value, tuple(last.tolist()), tuple(low.tolist()), in_place, window)
+    return Edge(value, tuple(last.tolist()), tuple(low.tolist()), in_place, window, tuple(lowest.tolist()))
 
 
 class Process:

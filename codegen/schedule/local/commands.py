@@ -7,31 +7,58 @@ rows are computed, each layer's after a wait for its parameters where they came 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from codegen.ir.local import Act, Command, Engine, Fill, LocalLayer, Padding, ParamsLoad, Stream
 from codegen.schedule.local.shape import Facts
 from codegen.schedule.local.timeline import Move, Place, Run, Timeline
 
+_T = TypeVar("_T")
+
+
+class Table(Generic[_T]):
+    """Things with numbers, each under a key."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.numbers: dict[Hashable, int] = {}
+        self.items: list[_T] = []
+
+    def number(self, key: Hashable, make: Callable[[], _T]) -> int:
+        """The number of what the key stands for; it is made when it has none."""
+        if key not in self.numbers:
+            self.numbers[key] = len(self.items)
+            self.items.append(make())
+        return self.numbers[key]
+
+
+@dataclass(slots=True)
+class Tables:
+    """What commands number, for all cores."""
+
+    layers: Table[LocalLayer] = field(default_factory=Table)
+    streams: Table[Stream] = field(default_factory=Table)
+    params: Table[ParamsLoad] = field(default_factory=Table)
+    fills: Table[Fill] = field(default_factory=Table)
+
 
 @dataclass(slots=True)
 class Listing:
-    """Commands, and the tables that they number.
+    """The commands of one core.
 
     Args:
-        line: the timeline.
+        line: its timeline.
         offsets: where each block of local memory is.
+        tables: what the commands number.
     """
 
     line: Timeline
     offsets: Mapping[Place, int]
+    tables: Tables
     commands: list[Command] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
-    layers: dict[tuple[int, int, int], LocalLayer] = field(default_factory=dict)
-    streams: dict[tuple[Place, int], Stream] = field(default_factory=dict)
-    params: list[ParamsLoad] = field(default_factory=list)
-    fills: list[Fill] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
 
     def build(self) -> None:
@@ -50,7 +77,8 @@ class Listing:
                 self._fills(self.line.first.index(step))
             for run in self.line.runs[step] if step < self.line.steps else ():
                 self._wait(move for move in later if move.place[1][1] == str(run.node))
-                self.commands.append(Command("run", self._layer(run), run.row, run.count))
+                act: Act = "again" if run.again else "run"
+                self.commands.append(Command(act, self._layer(run), run.row, run.count))
             self._wait(later)
 
     def _moves(self, step: int, starts: Sequence[Move], waits: Sequence[Move]) -> None:
@@ -79,7 +107,7 @@ class Listing:
     def _rows(self, move: Move, slot: int) -> list[Command]:
         """Commands for the rows of a move: one, or two where they wrap; then the second has a slot of its own."""
         index = self._stream(move)
-        ring = list(self.streams.values())[index].ring
+        ring = self.tables.streams.items[index].ring
         head = min(move.rows, ring - move.row % ring)
         act: Act = "load" if move.kind == "load" else "store"
         found = [Command(act, index, move.row, head, slot)]
@@ -95,35 +123,35 @@ class Listing:
                     self.commands.append(Command("wait", slot=self.slots.pop(key)))
 
     def _fills(self, group: int) -> None:
-        for padding, size in self.line.shapes[group].pads.items():
-            self.commands.append(Command("fill", len(self.fills)))
-            self.fills.append(Fill(padding, self.offsets[group, _pad_key(padding)], size))
+        shape = self.line.stages[group].part(self.line.core)
+        for padding, size in shape.pads.items() if shape else ():
+            fill = Fill(padding, self.offsets[group, _pad_key(padding)], size)
+            self.commands.append(Command("fill", self.tables.fills.number((group, fill), lambda fill=fill: fill)))
 
     def _traces(self, step: int) -> None:
         """Report tensors that left in tiles, when their last store has been waited for."""
-        for g, shape in enumerate(self.line.shapes):
-            if shape.passes > 1 and self.line.first[g + 1] == step:
-                (value,) = shape.flow.outputs
-                key = ((g, ("out", value, 0)), 0)
-                self.commands.append(Command("trace", list(self.streams).index(key)))
+        for g, stage in enumerate(self.line.stages):
+            shape = stage.part(self.line.core)
+            if shape and shape.passes > 1 and self.line.first[g + 1] == step:
+                ((value, (first, stop)),) = shape.flow.own.items()
+                index = self.tables.streams.numbers[(g, ("out", value, 0)), 0]
+                self.commands.append(Command("trace", index, first, stop - first))
 
     def _params(self, move: Move) -> int:
         group, key = move.place
-        tile = self.line.shapes[group].cut.tile
+        shape = self.line.stages[group].model
+        tile = shape.cut.tile
         start = move.tile * tile
-        stop = min(start + tile, self.line.shapes[group].channels) if tile else 0
-        self.params.append(ParamsLoad(int(key[1]), start, stop, self.offsets[move.place], move.bytes))
-        return len(self.params) - 1
+        stop = min(start + tile, shape.channels) if tile else 0
+        load = ParamsLoad(int(key[1]), start, stop, self.offsets[move.place], move.bytes)
+        return self.tables.params.number((group, load), lambda: load)
 
     def _stream(self, move: Move) -> int:
-        key = (move.place, move.tile)
-        if key not in self.streams:
-            self.streams[key] = self._new_stream(move)
-        return list(self.streams).index(key)
+        return self.tables.streams.number((move.place, move.tile), lambda: self._new_stream(move))
 
     def _new_stream(self, move: Move) -> Stream:
         group, (role, value, _) = move.place
-        shape, rows = self.line.shapes[group], self.line.facts.rows
+        shape, rows = self.line.stages[group].model, self.line.facts.rows
         whole, height = rows.row_bytes[value], rows.height[value]
         offset = self.offsets[move.place]
         if role == "in":
@@ -141,17 +169,14 @@ class Listing:
         )
 
     def _layer(self, run: Run) -> int:
-        key = (run.group, run.node, run.tile)
-        if key not in self.layers:
-            self.layers[key] = self._new_layer(run)
-        return list(self.layers).index(key)
+        return self.tables.layers.number((run.group, run.node, run.tile), lambda: self._new_layer(run))
 
     def _new_layer(self, run: Run) -> LocalLayer:
-        shape, g = self.line.shapes[run.group], run.group
+        shape, g = self.line.stages[run.group].model, run.group
         node = self.line.facts.graph.nodes[run.node]
         rows: dict[str, tuple[int, int]] = {}
         for name in (*node.inputs, *node.outputs):
-            for role, rings in (("out", shape.out_rings), ("ring", shape.flow.rings), ("in", shape.in_rings)):
+            for role, rings in (("out", shape.out_rings), ("ring", shape.rings), ("in", shape.in_rings)):
                 if name in rings:
                     parity = run.tile % 2 if role == "out" else 0
                     rows.setdefault(name, (self.offsets[g, (role, name, parity)], rings[name]))
@@ -178,22 +203,23 @@ def _pad_key(padding: Padding) -> tuple[str, str, int]:
 
 @dataclass(slots=True)
 class Clock:
-    """A core and a DMA that takes its transfers one after another, in cycles."""
+    """A core and a DMA that takes its transfers one after another, in cycles.
+
+    `compute` and `busy` count from the last barrier.
+    """
 
     engine: Engine
     now: float = 0.0
     compute: float = 0.0
     dma: float = 0.0
     busy: float = 0.0
-    moved: int = 0
     ready: dict[int, float] = field(default_factory=dict)
 
-    def start(self, slot: int, size: int) -> None:
-        """A transfer begins when the DMA is free."""
-        cost = self.engine.latency_cycles + size / self.engine.bytes_per_cycle
+    def start(self, slot: int, size: int, cores: int) -> None:
+        """A transfer begins when the DMA is free; `cores` share its rate."""
+        cost = self.engine.latency_cycles + size * cores / self.engine.bytes_per_cycle
         self.dma = max(self.dma, self.now) + cost
         self.busy += cost
-        self.moved += size
         self.ready[slot] = self.dma
 
     def wait(self, slot: int) -> None:
@@ -206,19 +232,49 @@ class Clock:
         self.compute += cycles
 
 
-def clock(facts: Facts, listing: Listing) -> Clock:
-    """The whole list on the clock."""
-    watch = Clock(facts.engine)
-    streams, layers = list(listing.streams.values()), list(listing.layers.values())
-    for command in listing.commands:
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Cycles of all stages, of each the core that takes longest, and bytes that all cores move."""
+
+    cycles: float
+    compute: float
+    dma: float
+    moved: int
+
+
+def clock(facts: Facts, lists: Sequence[Listing]) -> Times:
+    """All lists on clocks that meet at the end of every stage."""
+    watches = [Clock(facts.engine) for _ in lists]
+    compute = dma = 0.0
+    moved = 0
+    line = lists[0].line
+    for g, stage in enumerate(line.stages):
+        for listing, watch in zip(lists, watches, strict=True):
+            last = g == len(line.stages) - 1
+            stop = len(listing.commands) if last else listing.steps[line.first[g + 1]]
+            commands = listing.commands[listing.steps[line.first[g]] : stop]
+            moved += sum(_spend(facts, listing.tables, watch, command, len(stage.parts)) for command in commands)
+        compute += max(watch.compute for watch in watches)
+        dma += max(watch.busy for watch in watches)
+        end = max(watch.now for watch in watches)
+        for watch in watches:
+            watch.now, watch.compute, watch.busy = end, 0.0, 0.0
+    return Times(watches[0].now, compute, dma, moved)
+
+
+def _spend(facts: Facts, tables: Tables, watch: Clock, command: Command, cores: int) -> int:
+    """One command on a clock; bytes moved."""
+    size = 0
+    if command.act in ("load", "store", "params"):
         if command.act == "params":
-            watch.start(command.slot, listing.params[command.index].bytes)
-        elif command.act in ("load", "store"):
-            watch.start(command.slot, command.count * streams[command.index].row_bytes)
-        elif command.act == "wait":
-            watch.wait(command.slot)
-        elif command.act == "run":
-            layer = layers[command.index]
-            share = (layer.stop - layer.start) / facts.params[layer.node].channels if layer.stop else 1.0
-            watch.run(command.count * facts.event_cycles(layer.node) * share)
-    return watch
+            size = tables.params.items[command.index].bytes
+        else:
+            size = command.count * tables.streams.items[command.index].row_bytes
+        watch.start(command.slot, size, cores)
+    elif command.act == "wait":
+        watch.wait(command.slot)
+    elif command.act in ("run", "again"):
+        layer = tables.layers.items[command.index]
+        share = (layer.stop - layer.start) / facts.params[layer.node].channels if layer.stop else 1.0
+        watch.run(command.count * facts.event_cycles(layer.node) * share)
+    return size

@@ -1,22 +1,28 @@
 """Which neighbours of the order share local memory: the prefix dynamic program of least time.
 
 A candidate is a connected interval of the order whose blocks fit local memory at some cut.  Scores add up over groups,
-so two labels per prefix are enough: with the tensor at its border moved out to global memory, and with it kept.
+so two labels per prefix are enough: with the tensor at its border moved out to global memory, and with it kept.  On
+several cores a candidate is cut into slices, and nothing is kept, for the next group's slices need rows of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from codegen.errors import LocalMemoryTooSmall
 from codegen.ir.graph import Graph
-from codegen.schedule.local.flow import GroupFlow, record
-from codegen.schedule.local.shape import Cut, Facts, Shape, shapes
+from codegen.schedule.local.flow import GroupFlow, record, record_slices
+from codegen.schedule.local.shape import Cut, Facts
+from codegen.schedule.local.slices import cut, duplicated
+from codegen.schedule.local.stage import Stage, stages
 
 LONGEST = 24
 """Nodes in one group at most."""
+
+Ways = tuple[tuple[GroupFlow, ...], ...]
+"""A group's flows in each number of slices that is worth a look; none for a view, which runs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,7 @@ class _Label:
     score: float
     start: int
     kept: bool
-    shape: Shape | None
+    stage: Stage | None
 
 
 class LocalGroups:
@@ -33,11 +39,12 @@ class LocalGroups:
     Args:
         facts: what is known of the nodes.
         roots: the value that owns each value's memory (views share).
+        cores: how many may share a group.
     """
 
-    def __init__(self, facts: Facts, roots: Mapping[str, str]) -> None:
+    def __init__(self, facts: Facts, roots: Mapping[str, str], cores: int = 1) -> None:
         """Collect who reads what last."""
-        self.facts, self.roots = facts, roots
+        self.facts, self.roots, self.cores = facts, roots, cores
         self.last: dict[str, int] = {}
         for step, node in enumerate(facts.graph.nodes):
             for name in (*node.inputs, *node.outputs):
@@ -51,7 +58,7 @@ class LocalGroups:
         """The network."""
         return self.facts.graph
 
-    def choose(self, limit: int) -> tuple[Shape, ...]:
+    def choose(self, limit: int) -> tuple[Stage, ...]:
         """The groups of least time whose blocks fit `limit` bytes.
 
         Raises:
@@ -63,9 +70,9 @@ class LocalGroups:
             if (start, False) not in best and (start, True) not in best:
                 self._refuse(start, limit)
                 continue
-            for stop, flow in self._candidates(start, limit):
-                for kept_in, kept_out in product((False, True), repeat=2):
-                    label = self._label(best, (start, kept_in), (stop, kept_out), flow, limit)
+            for stop, ways in self._candidates(start, limit):
+                for kept_in, kept_out in product((False, True) if self.cores == 1 else (False,), repeat=2):
+                    label = self._label(best, (start, kept_in), (stop, kept_out), ways, limit)
                     there = best.get((stop, kept_out))
                     if label is not None and (there is None or label.score < there.score):
                         best[stop, kept_out] = label
@@ -81,7 +88,7 @@ class LocalGroups:
         best: Mapping[tuple[int, bool], _Label],
         begin: tuple[int, bool],
         end: tuple[int, bool],
-        flow: GroupFlow | None,
+        ways: Ways,
         limit: int,
     ) -> _Label | None:
         """The best way to add one group to a prefix; the flags say whether the tensor at the border is kept."""
@@ -89,15 +96,15 @@ class LocalGroups:
         kept_in, kept_out = (self._kept(*at) for at in (begin, end))
         if before is None or kept_in is None or kept_out is None:
             return None
-        if flow is None:
+        if not ways:
             return None if begin[1] or end[1] else _Label(before.score, begin[0], False, None)
-        if begin[1] and (kept_in not in flow.inputs or self.last[kept_in] >= end[0]):
+        if begin[1] and (kept_in not in ways[0][0].inputs or self.last[kept_in] >= end[0]):
             return None
-        fitting = list(shapes(self.facts, flow, limit, kept_in, kept_out))
+        fitting = [stage for flows in ways for stage in stages(self.facts, flows, limit, kept_in, kept_out)]
         if not fitting:
             return None
-        shape = min(fitting, key=lambda s: (s.score, s.memory))
-        return _Label(before.score + shape.score, begin[0], begin[1], shape)
+        stage = min(fitting, key=lambda s: (s.score, s.memory))
+        return _Label(before.score + stage.score, begin[0], begin[1], stage)
 
     def _kept(self, stop: int, kept: bool) -> str | None:
         """The tensor that may stay in local memory across a border: the one that the last node before it made."""
@@ -109,13 +116,13 @@ class LocalGroups:
         renamed = any(root == outputs[0] != name for name, root in self.roots.items())
         return None if renamed else outputs[0]
 
-    def _trail(self, best: Mapping[tuple[int, bool], _Label]) -> tuple[Shape, ...]:
-        found: list[Shape] = []
+    def _trail(self, best: Mapping[tuple[int, bool], _Label]) -> tuple[Stage, ...]:
+        found: list[Stage] = []
         at = (len(self.graph.nodes), False)
         while at[0] > 0:
             label = best[at]
-            if label.shape is not None:
-                found.append(label.shape)
+            if label.stage is not None:
+                found.append(label.stage)
             at = (label.start, label.kept)
         return tuple(reversed(found))
 
@@ -126,16 +133,16 @@ class LocalGroups:
             return
         node = self.graph.nodes[start]
         tightest = [Cut(1, tile, again, ahead=False) for tile in (0, 1) for again in (False, True)]
-        flow = self._flow(start, stop)
-        least = min(Shape(self.facts, flow, cut).memory for cut in tightest if self._can(start, cut))
+        cuts = [cut for cut in tightest if self._can(start, cut)]
+        least = min(Stage(self.facts, flows, cut).memory for flows in self._ways(start, stop) for cut in cuts)
         if least > limit:
             raise LocalMemoryTooSmall(f"needs {least} B of local memory at least, there are {limit} B", where=node.name)
 
-    def _candidates(self, start: int, limit: int) -> Iterator[tuple[int, GroupFlow | None]]:
-        """Groups that begin at `start`; a view runs nothing."""
+    def _candidates(self, start: int, limit: int) -> Iterator[tuple[int, Ways]]:
+        """Groups that begin at `start`."""
         facts = self.facts
         if start not in facts.needs:
-            yield start + 1, None
+            yield start + 1, ()
             return
         first = facts.rows.nodes[start]
         params = 0
@@ -146,15 +153,25 @@ class LocalGroups:
             needs = facts.params[newest]
             params += needs.bytes(needs.channels)
             if stop == start + 1 or (params <= limit and self._connected(start, stop)):
-                yield stop, self._flow(start, stop)
+                yield stop, self._ways(start, stop)
             if params > limit or first.barrier or facts.rows.nodes[newest].accumulates:
                 return
 
-    def _flow(self, start: int, stop: int) -> GroupFlow:
-        members = range(start, stop)
+    def _ways(self, start: int, stop: int) -> Ways:
+        """The group on one core, and in slices of which none has mostly rows that others have too."""
+        return tuple(self._slicings(start, stop))
+
+    def _slicings(self, start: int, stop: int) -> Iterator[tuple[GroupFlow, ...]]:
+        rows, members = self.facts.rows, range(start, stop)
         targets = [i for i in members if self._leaves(i, stop)] or [stop - 1]
         whole = len(members) == 1 and self.facts.needs[start].whole
-        return record(self.facts.rows, members, targets, whole=whole)
+        yield (record(rows, members, targets, whole=whole),)
+        if whole or any(rows.nodes[i].accumulates for i in members):
+            return
+        for count in _counts(min(self.cores, max(rows.nodes[t].steps for t in targets))):
+            slices = cut(rows, members, targets, count)
+            if not duplicated(rows, slices):
+                yield record_slices(rows, members, targets, slices)
 
     def _can(self, node: int, cut: Cut) -> bool:
         return not cut.tile or self.facts.params[node].channels > 1
@@ -173,3 +190,8 @@ class LocalGroups:
                 return False
             seen |= touched
         return True
+
+
+def _counts(most: int) -> Sequence[int]:
+    """Numbers of slices to try: the most there can be, and halves of it."""
+    return sorted({most >> n for n in range(most.bit_length()) if most >> n > 1})

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from codegen.errors import LocalMemoryTooSmall
 from codegen.ir.graph import Graph
-from codegen.ir.local import Engine, Estimate, LocalBlock, LocalPlan, Padding, ParamsNeeds
+from codegen.ir.local import Engine, Estimate, LocalBlock, LocalPlan, Padding, ParamsNeeds, StageSlices
 from codegen.ir.plan import Group, NodeNeeds, Plan, Storage
 from codegen.schedule.arena import Block, Packing, pack, round_up
 from codegen.schedule.demand import Rows
-from codegen.schedule.local.commands import Listing, clock
+from codegen.schedule.local.commands import Listing, Tables, clock
 from codegen.schedule.local.groups import LocalGroups
 from codegen.schedule.local.shape import ALIGN, Facts
+from codegen.schedule.local.stage import Stage
 from codegen.schedule.local.timeline import Place, Timeline, prefetch
 from codegen.schedule.planner import view_roots
 
@@ -28,8 +30,9 @@ def schedule_local(
     *,
     local_bytes: int,
     arena_align: int,
+    cores: int = 1,
 ) -> Plan:
-    """Groups, steps and addresses for a chip whose kernels touch only `local_bytes` of local memory.
+    """Groups, steps and addresses for a chip whose kernels touch only local memory, `local_bytes` of each core.
 
     Raises:
         LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer does not fit it, even in tiles.
@@ -38,23 +41,22 @@ def schedule_local(
     roots = view_roots(graph, views)
     rows = Rows(graph, frozenset(i for i in range(len(graph.nodes)) if i in views or needs[i].whole))
     facts = Facts(graph, needs, params, {i: _pads(graph, rows, i) for i in needs}, rows, engine)
-    line, packing = _line(facts, roots, local_bytes)
-    places = {place: packing.offsets[_name(place)] for place in line.spans()}
-    listing = Listing(line, places)
-    listing.build()
-    arena = _arena(line, roots)
-    nodes = [shape.flow.members for shape in line.shapes]
+    lines, packing = _lines(facts, roots, local_bytes, cores)
+    spans = _spans(lines)
+    places = {place: packing.offsets[_name(place)] for place in spans}
+    lists = _listed(lines, places)
+    arena = _arena(lines, roots)
     return Plan(
         graph=graph,
-        groups=tuple(Group(tuple(members), 1) for members in nodes),
-        storage=_storage(line, roots, arena.offsets, places),
+        groups=tuple(Group(stage.model.flow.nodes, 1) for stage in lines[0].stages),
+        storage=_storage(lines[0], roots, arena.offsets, places),
         scratch={},
         scratch_bytes={i: n.scratch_bytes for i, n in needs.items() if n.scratch_bytes},
         views=views,
         arena_bytes=arena.bytes,
         arena_align=arena_align,
         lower_bound_bytes=arena.bound,
-        local=_local(line, listing, packing, places),
+        local=_local(lists, packing, places, spans),
     )
 
 
@@ -74,19 +76,28 @@ def _pads(graph: Graph, rows: Rows, index: int) -> dict[Padding, int]:
     return found
 
 
-def _line(facts: Facts, roots: Mapping[str, str], local_bytes: int) -> tuple[Timeline, Packing]:
-    """The fullest timeline whose blocks find addresses within local memory."""
-    groups = LocalGroups(facts, roots)
+def _lines(facts: Facts, roots: Mapping[str, str], local_bytes: int, cores: int) -> tuple[list[Timeline], Packing]:
+    """The fullest timelines whose blocks find addresses within local memory, one for each core."""
+    groups = LocalGroups(facts, roots, cores)
+    local_bytes -= local_bytes % ALIGN
     for share in TRIES:
-        shapes = groups.choose(int(local_bytes * share))
+        stages = groups.choose(int(local_bytes * share))
         for ahead in (1.0, 0.95, 0.9, 0.8, 0.0):
-            line = Timeline(facts, roots, shapes)
-            if ahead:
+            lines = [Timeline(facts, roots, stages, core, cores) for core in range(cores)]
+            for line in lines if ahead else ():
                 prefetch(line, int(local_bytes * share * ahead))
-            packing = pack(_blocks(line), {}, ALIGN)
+            packing = pack(_blocks(lines), {}, ALIGN)
             if packing.bytes <= local_bytes:
-                return line, packing
+                return lines, packing
     raise LocalMemoryTooSmall(f"no addresses found within {local_bytes} B", where=facts.graph.name)
+
+
+def _listed(lines: Sequence[Timeline], places: Mapping[Place, int]) -> list[Listing]:
+    tables = Tables()
+    lists = [Listing(line, places, tables) for line in lines]
+    for listing in lists:
+        listing.build()
+    return lists
 
 
 def _name(place: Place) -> str:
@@ -94,21 +105,37 @@ def _name(place: Place) -> str:
     return f"{group} {role} {what} {number}"
 
 
-def _blocks(line: Timeline) -> list[Block]:
-    sizes = {place: line.shapes[place[0]].blocks[place[1]] for place in line.spans()}
-    return [Block(_name(place), sizes[place], *span) for place, span in line.spans().items()]
+def _spans(lines: Sequence[Timeline]) -> dict[Place, tuple[int, int]]:
+    """First and last step of every block, on any core: blocks have the same place on all."""
+    found: dict[Place, tuple[int, int]] = {}
+    for line in lines:
+        for place, (first, last) in line.spans().items():
+            before = found.get(place, (first, last))
+            found[place] = (min(first, before[0]), max(last, before[1]))
+    return found
 
 
-def _arena(line: Timeline, roots: Mapping[str, str]) -> Packing:
-    """Addresses in global memory of the tensors that pass between groups, by the steps in which they are moved."""
-    graph, steps = line.facts.graph, line.steps
+def _blocks(lines: Sequence[Timeline]) -> list[Block]:
+    stages = lines[0].stages
+    return [Block(_name(p), stages[p[0]].blocks[p[1]], *span) for p, span in _spans(lines).items()]
+
+
+def _arena(lines: Sequence[Timeline], roots: Mapping[str, str]) -> Packing:
+    """Addresses in global memory of the tensors that pass between groups, by the steps in which they are moved.
+
+    Cores are not in step with each other, so that where there are several a tensor is there for whole stages.
+    """
+    graph, steps = lines[0].facts.graph, lines[0].steps
     spans: dict[str, list[int]] = {roots[face.value]: [-1, -1] for face in graph.inputs}
-    for move in line.moves:
-        if move.root:
-            at = [move.start] if move.kind == "store" else []
-            span = spans.setdefault(move.root, [move.start, move.start])
-            span[0] = min([span[0], *at])
-            span[1] = max(span[1], move.wait + 1)
+    for line in lines:
+        for move in line.moves:
+            if move.root:
+                start, stop = move.start, move.wait + 1
+                if len(lines) > 1:
+                    start, stop = line.first[move.place[0]], max(stop, line.first[move.place[0] + 1] - 1)
+                span = spans.setdefault(move.root, [start, start])
+                span[0] = min(span[0], start) if move.kind == "store" else span[0]
+                span[1] = max(span[1], stop)
     for name in graph.output_values:
         spans[roots[name]][1] = steps + 2
     size = {root: max(graph.type(v).bytes for v, r in roots.items() if r == root) for root in spans}
@@ -123,42 +150,70 @@ def _storage(
     for name, root in roots.items():
         if root in arena:
             found[name] = Storage(arena[root], rows.height[name], rows.height[name], rows.row_bytes[name])
-    for g, shape in enumerate(line.shapes):
-        for name, ring in shape.flow.rings.items():
+    for g, stage in enumerate(line.stages):
+        for name, ring in stage.model.rings.items():
             offset = places[g, ("ring", name, 0)]
             found[name] = Storage(offset, rows.height[name], ring, rows.row_bytes[name], "lmem")
-        for name in shape.kept:
+        for name in stage.model.kept:
             key = ("kept", name, 0)
             offset, height = places[line.owner(g, key), key], rows.height[name]
             found[name] = Storage(offset, height, height, rows.row_bytes[name], "lmem")
+    for name in roots:
+        # of this one no row is needed
+        found.setdefault(name, Storage(0, rows.height[name], 1, rows.row_bytes[name], "lmem"))
     return found
 
 
-def _local(line: Timeline, listing: Listing, packing: Packing, places: Mapping[Place, int]) -> LocalPlan:
-    spans = line.spans()
+def _local(
+    lists: Sequence[Listing],
+    packing: Packing,
+    places: Mapping[Place, int],
+    spans: Mapping[Place, tuple[int, int]],
+) -> LocalPlan:
+    line, tables = lists[0].line, lists[0].tables
     blocks = [
-        LocalBlock(_name(place), offset, line.shapes[place[0]].blocks[place[1]], *spans[place])
+        LocalBlock(_name(place), offset, line.stages[place[0]].blocks[place[1]], *spans[place])
         for place, offset in places.items()
     ]
-    streams = tuple(listing.streams.values())
+    starts = [0, *accumulate(len(listing.commands) for listing in lists)]
+    commands = [command for listing in lists for command in listing.commands]
     return LocalPlan(
         bytes=round_up(packing.bytes, ALIGN),
         align=ALIGN,
-        layers=tuple(listing.layers.values()),
-        streams=streams,
-        params=tuple(listing.params),
-        fills=tuple(listing.fills),
-        commands=tuple(listing.commands),
-        steps=tuple(listing.steps),
-        slots=1 + max((c.slot for c in listing.commands), default=0),
+        layers=tuple(tables.layers.items),
+        streams=tuple(tables.streams.items),
+        params=tuple(tables.params.items),
+        fills=tuple(tables.fills.items),
+        commands=tuple(commands),
+        steps=tuple(start + at for start, listing in zip(starts, lists, strict=False) for at in listing.steps),
+        bounds=tuple(_bounds(listing, start, len(lists)) for start, listing in zip(starts, lists, strict=False)),
+        slots=1 + max((c.slot for c in commands), default=0),
         blocks=tuple(sorted(blocks, key=lambda b: (b.start, b.offset))),
-        estimate=_estimate(line, listing),
+        slices=tuple(_slices(line.facts, stage) for stage in line.stages),
+        estimate=_estimate(line.facts, lists),
     )
 
 
-def _estimate(line: Timeline, listing: Listing) -> Estimate:
-    facts, watch = line.facts, clock(line.facts, listing)
-    graph = facts.graph
+def _bounds(listing: Listing, start: int, cores: int) -> tuple[int, ...]:
+    """Where the stages of a core begin in the commands of all, and where the last one ends."""
+    first = [listing.steps[at] for at in listing.line.first[:-1]] if cores > 1 else [0]
+    return tuple(start + at for at in (*first, len(listing.commands)))
+
+
+def _slices(facts: Facts, stage: Stage) -> StageSlices:
+    """How a group is shared out, and what is made more than once."""
+    macs = again = 0.0
+    for part in stage.parts:
+        flow = part.flow
+        each = [facts.needs[i].macs / (1 if facts.needs[i].whole else facts.rows.nodes[i].steps) for i in flow.members]
+        macs += sum(each[k] for k, _ in flow.events)
+        again += sum(each[k] for k, step in flow.events if flow.again(k, step))
+    last = list(stage.model.flow.own)[-1]
+    return StageSlices(stage.model.flow.nodes, tuple(p.flow.own[last] for p in stage.parts), round(macs), round(again))
+
+
+def _estimate(facts: Facts, lists: Sequence[Listing]) -> Estimate:
+    times, graph = clock(facts, lists), facts.graph
     faces = {face.value for face in (*graph.inputs, *graph.outputs)}
     bound = sum(graph.type(v).bytes for v in faces) + sum(n.bytes(n.channels) for n in facts.params.values())
-    return Estimate(round(watch.now), round(watch.compute), round(watch.busy), watch.moved, bound)
+    return Estimate(round(times.cycles), round(times.compute), round(times.dma), times.moved, bound)

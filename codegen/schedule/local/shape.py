@@ -54,6 +54,11 @@ class Facts:
         work = needs.macs + needs.out_elements * ELEMENT_MACS
         return work / steps / self.engine.macs_per_cycle + CALL_CYCLES
 
+    def shared_by(self, cores: int) -> Facts:
+        """The same where so many cores move at one time, each at its share of the rate."""
+        engine = replace(self.engine, bytes_per_cycle=self.engine.bytes_per_cycle / cores)
+        return self if cores == 1 else replace(self, engine=engine)
+
     def dma_cycles(self, transfers: float, moved: float) -> float:
         """Cycles of so many transfers of so many bytes in all."""
         return transfers * self.engine.latency_cycles + moved / self.engine.bytes_per_cycle
@@ -77,16 +82,17 @@ class Cut:
 
 
 class Shape:
-    """A group's flow at one cut."""
+    """A group's flow, or that of one core's slice of it, at one cut."""
 
-    def __init__(self, facts: Facts, flow: GroupFlow, cut: Cut) -> None:
-        """Derive the rings; the rest is computed when asked for."""
-        self.facts, self.flow, self.cut = facts, flow, cut
+    def __init__(self, facts: Facts, flow: GroupFlow, cut: Cut, cores: int = 1) -> None:
+        """Derive the rings; the rest is computed when asked for.  `cores` is how many share the group."""
+        self.facts, self.flow, self.cut, self.cores = facts, flow, cut, cores
         count = len(flow.cuts)
         self.ends = np.append(np.arange(cut.pulls - 1, count - 1, cut.pulls), count - 1)
         self.starts = np.append([0], self.ends[:-1] + 1)
         self.in_rings = {v: self._in_ring(v) for v in flow.inputs if v != cut.kept_in}
         self.out_rings = {v: self._out_ring(v) for v in flow.outputs if v != cut.kept_out}
+        self.rings = dict(flow.rings)
 
     @property
     def channels(self) -> int:
@@ -117,22 +123,33 @@ class Shape:
         if self.cut.again:
             height = self.facts.rows.height[value]
             return np.concatenate([one + height * i for i in range(self.passes)])
-        later = np.full(len(one) * (self.passes - 1), one[-1] if needs else 0, np.int64)
-        return np.concatenate([one if needs else one * 0, later])
+        later = np.full(len(one) * (self.passes - 1), one[-1] if needs else one[0], np.int64)
+        return np.concatenate([one if needs else one * 0 + one[0], later])
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether rows that come again do so before the pass before has ended: rows then count on from pass to pass.
+
+        A slice's do not, for its rows are not a multiple of a ring that all cores have.
+        """
+        return self.cores == 1
 
     def _in_ring(self, value: str) -> int:
+        again = self.passes > 1 and self.cut.again
         need, low = self.need(value), self.low(value)
+        if again and not self.runs_on:
+            need, low = need[: len(self.ends)], low[: len(self.ends)]
         height = self.facts.rows.height[value]
         soon = np.append(need[1:], need[-1]) if self.cut.ahead else need
         ring = max(1, min(height, int((soon - low).max())))
-        if self.passes > 1 and self.cut.again:
+        if again and self.runs_on:
             return next(d for d in range(ring, height + 1) if height % d == 0)
         return ring
 
     def _out_ring(self, value: str) -> int:
         making = self.flow.outputs[value]
         made = making.made[self.ends]
-        leaving = np.append([0, 0] if self.cut.ahead else [0], made)[: len(made)]
+        leaving = np.append([making.first] * (2 if self.cut.ahead else 1), made)[: len(made)]
         ring = int((made - np.minimum(leaving, making.low[self.starts])).max())
         return max(1, min(self.facts.rows.height[value], ring))
 
@@ -153,7 +170,7 @@ class Shape:
             found |= {("out", value, p): ring * self.out_row_bytes(value) for p in both}
         for value in self.kept:
             found["kept", value, 0] = facts.rows.height[value] * facts.rows.row_bytes[value]
-        for value, ring in self.flow.rings.items():
+        for value, ring in self.rings.items():
             found["ring", value, 0] = ring * facts.rows.row_bytes[value]
         for i in members:
             size = facts.params[i].bytes(self.cut.tile or facts.params[i].channels)
@@ -218,10 +235,12 @@ class Shape:
         """Cycles of the transfers into and out of each step of one pass."""
         into, out = np.zeros(steps), np.zeros(steps)
         for value in self.in_rings:
-            rows = np.diff(np.append([0], self.flow.inputs[value].need[self.ends]))
+            low = self.flow.inputs[value].low[self.starts][:1]
+            rows = np.maximum(np.diff(np.append(low, self.flow.inputs[value].need[self.ends])), 0)
             into += self._cycles(rows, self.facts.rows.row_bytes[value])
         for value in self.out_rings:
-            rows = np.diff(np.append([0], self.flow.outputs[value].made[self.ends]))
+            first, stop = self.flow.own[value]
+            rows = np.diff(np.append([first], self.flow.outputs[value].made[self.ends].clip(first, stop)))
             out += self._cycles(rows, self.out_row_bytes(value))
         return into, out
 
@@ -229,38 +248,3 @@ class Shape:
         engine = self.facts.engine
         found: Array = (rows > 0) * engine.latency_cycles + rows * row_bytes / engine.bytes_per_cycle
         return found
-
-
-def shapes(facts: Facts, flow: GroupFlow, limit: int, kept_in: str = "", kept_out: str = "") -> Iterator[Shape]:
-    """The cuts of a group that fit the limit, but for those that another one surely beats."""
-    count = len(flow.cuts)
-    sizes = sorted({min(count, flow.targets << n) for n in range(count.bit_length() + 1)})
-    tiles = [0]
-    if len(flow.members) == 1 and facts.params[flow.members[0]].channels > 1 and not kept_out:
-        tiles += _tiles(facts, flow)
-    for tile in tiles:
-        for size in sizes:
-            yield from _fitting(facts, flow, limit, Cut(size, tile, kept_in=kept_in, kept_out=kept_out))
-
-
-def _fitting(facts: Facts, flow: GroupFlow, limit: int, cut: Cut) -> Iterator[Shape]:
-    """The cut, or where it does not fit those that take less room."""
-    again = [False, True] if cut.tile and not cut.kept_in else [False]
-    found = 0
-    for repeat in again:
-        for ahead in (True, False):
-            shape = Shape(facts, flow, replace(cut, again=repeat, ahead=ahead))
-            if shape.memory <= limit:
-                found += 1
-                yield shape
-                break
-        if found:
-            return
-
-
-def _tiles(facts: Facts, flow: GroupFlow) -> Iterator[int]:
-    """Channels per tile to try: from half of them down to one in 256."""
-    channels = facts.params[flow.members[0]].channels
-    yield from sorted(
-        {-(-channels // n) for n in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256) if n <= channels}
-    )

@@ -42,7 +42,7 @@ from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
 from codegen.schedule import Optimize, order_nodes, schedule
 from codegen.schedule.fits import check_fits
-from codegen.schedule.local import schedule_local
+from codegen.schedule.local import schedule_cores
 from codegen.target import Target, load_target
 
 
@@ -151,12 +151,12 @@ def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, optio
     """Order, groups and addresses; where no limit is given and the chip's RAM would be exceeded, that is the limit."""
     needs = kernel_needs(graph, kernels)
     if target.dma is not None:
-        return schedule_local(
+        return schedule_cores(
             graph,
             needs,
             params_needs(graph, kernels),
             Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle),
-            local_bytes=target.lmem_bytes // target.dma.cores,
+            local_bytes=target.lmem_bytes,
             arena_align=target.arena_align,
             cores=target.dma.cores,
         )

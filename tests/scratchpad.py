@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from codegen.ir.graph import Graph
-from codegen.pipeline import Compiled, Options, compile_graph, read_model
+from codegen.ir.local import Engine
+from codegen.ir.plan import Plan
+from codegen.ir.program import Kernel
+from codegen.lower import kernel_needs, params_needs, select_kernels
+from codegen.passes import optimize
+from codegen.pipeline import Compiled, Options, compile_graph, finish, read_model
 from codegen.resources import resource_dir
+from codegen.schedule.local import schedule_local
 from codegen.target import Target, load_target
 from tests.graphs import Sketch
 
@@ -34,12 +41,30 @@ def target_file(folder: Path, local_bytes: int, cores: int = 1) -> str:
 
 
 def compile_local(model: Path | Graph, local_bytes: int, weights: str = "c", cores: int = 1) -> Compiled:
-    """A model file or a graph, compiled for so much local memory, all cores together."""
+    """A model file or a graph, compiled for so much local memory, all cores together, and for just so many cores."""
     options = Options(target="gap8-like", weights=weights)
-    if isinstance(model, Graph):
-        return compile_graph(model, scratchpad(local_bytes, cores), options)
     target = scratchpad(local_bytes, cores)
-    return compile_graph(read_model(model, options, target), target, options)
+    imported = model if isinstance(model, Graph) else read_model(model, options, target)
+    if cores == 1:
+        return compile_graph(imported, target, options)
+    graph = optimize(imported)
+    kernels = select_kernels(graph, target.isa)
+    return finish(imported, plan_on_cores(graph, kernels, target), kernels, target, options)
+
+
+def plan_on_cores(graph: Graph, kernels: Mapping[int, Kernel], target: Target) -> Plan:
+    """The plan that uses all cores, also where fewer would be faster."""
+    dma = target.dma
+    assert dma is not None
+    return schedule_local(
+        graph,
+        kernel_needs(graph, kernels),
+        params_needs(graph, kernels),
+        Engine(dma.bytes_per_cycle, dma.latency_cycles, dma.macs_per_cycle),
+        local_bytes=target.lmem_bytes // dma.cores,
+        arena_align=target.arena_align,
+        cores=dma.cores,
+    )
 
 
 def branches() -> Graph:

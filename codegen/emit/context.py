@@ -245,7 +245,8 @@ class _Builder:
         self.program = program
         self.blob = blob
         self.name = program.name
-        self.work = "lmem" if program.local else "arena"
+        lmem = "lmem" if program.local and program.local.cores > 1 else "net->lmem"
+        self.work = lmem if program.local else "net->arena"
         self.functions = {id(fn): self._function(fn) for fn in program.functions}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
         self.params = {id(p): i for i, p in enumerate(program.params)}
@@ -274,8 +275,8 @@ class _Builder:
             inputs=tuple(inputs),
             pointers=max(slot, 1),
             outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
-            params=self.source(call.params) if call.params_offset < 0 else f"net->lmem + {call.params_offset}",
-            scratch="NULL" if call.scratch_offset is None else f"net->{self.work} + {call.scratch_offset}",
+            params=self.source(call.params) if call.params_offset < 0 else f"{self.work} + {call.params_offset}",
+            scratch="NULL" if call.scratch_offset is None else f"{self.work} + {call.scratch_offset}",
             n="0" if alone and not call.pixels_per_call else pixels,
             rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
@@ -317,7 +318,7 @@ class _Builder:
 
     def _padding(self, item: RowInput) -> str:
         if item.padding_offset >= 0:
-            return f"net->lmem + {item.padding_offset}"
+            return f"{self.work} + {item.padding_offset}"
         fill = item.rule.fill
         return "NULL" if fill is None else self.padding.get((item.operand.dtype, fill), "NULL")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -41,29 +42,31 @@ class FillLine:
 
 @dataclass(frozen=True, slots=True)
 class TraceLine:
-    """A tensor that is reported from global memory: the stream that names it, its number and rows."""
+    """A tensor that is reported from global memory: the stream that names it, its number, place and bytes of a row."""
 
     stream: int
     tensor: int
     offset: int
-    rows: int
     row_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class StepLines:
-    """The commands of one time step, spelled."""
+    """The commands of one time step of one core, spelled."""
 
-    index: int
+    title: str
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalView:
-    """What templates/local.c.j2 sees."""
+    """What templates/local.c.j2 sees.  `bounds` spells, by core, where stages begin and the last one ends."""
 
     bytes: int
     align: int
+    cores: int
+    stages: int
+    bounds: tuple[str, ...]
     slots: int
     calls: int
     commands: int
@@ -76,24 +79,41 @@ class LocalView:
 
 def local_view(local: LocalProgram, sources: tuple[str, ...], tensors: dict[str, int]) -> LocalView:
     """The record.  `sources` spells where each load of parameters comes from; `tensors` numbers them for the trace."""
-    bounds = [*local.steps, len(local.commands)]
     return LocalView(
         bytes=local.bytes,
         align=local.align,
+        cores=local.cores,
+        stages=local.stages,
+        bounds=tuple(f"{{ {', '.join(map(str, core))} }}," for core in local.bounds),
         slots=local.slots,
         calls=len(local.calls),
         commands=len(local.commands),
-        steps=tuple(
-            StepLines(i, tuple(_spell(c) for c in local.commands[a:b])) for i, (a, b) in enumerate(pairwise(bounds))
-        ),
+        steps=tuple(_steps(local)),
         streams=tuple(_stream(s, o) for s, o in zip(local.streams, local.global_offsets, strict=True)),
         params=tuple(ParamsLine(s, p.params.bytes, p.offset) for s, p in zip(sources, local.params, strict=True)),
         fills=tuple(
             FillLine(i, DType(f.padding[0]).ctype, f.padding[1], f.bytes // DType(f.padding[0]).bytes, f.offset)
             for i, f in enumerate(local.fills)
         ),
-        traces=tuple(_trace(local, c.index, tensors) for c in local.commands if c.act == "trace"),
+        traces=tuple(_trace(local, i, tensors) for i in sorted({c.index for c in local.commands if c.act == "trace"})),
     )
+
+
+def _steps(local: LocalProgram) -> Iterator[StepLines]:
+    """The time steps of every core, one core after the other; on several, those in which a core does something."""
+    each = len(local.steps) // local.cores
+    for i, (a, b) in enumerate(pairwise([*local.steps, len(local.commands)])):
+        core, step = divmod(i, each)
+        lines = tuple(_spell(c) for c in local.commands[a:b])
+        if local.cores == 1:
+            yield StepLines(f"time step {step}", lines)
+        elif lines:
+            yield StepLines(f"core {core}, stage {_stage(local, core, a)}, time step {step}", lines)
+
+
+def _stage(local: LocalProgram, core: int, at: int) -> int:
+    """The stage of the command at a place."""
+    return sum(begin <= at for begin in local.bounds[core][1:])
 
 
 def _spell(command: Command) -> str:
@@ -118,4 +138,4 @@ def _stream(stream: Stream, base: int) -> StreamLine:
 def _trace(local: LocalProgram, index: int, tensors: dict[str, int]) -> TraceLine:
     stream = local.streams[index]
     row_bytes = stream.pieces * stream.global_step
-    return TraceLine(index, tensors[stream.value], local.global_offsets[index], stream.rows, row_bytes)
+    return TraceLine(index, tensors[stream.value], local.global_offsets[index], row_bytes)

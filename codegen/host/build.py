@@ -46,11 +46,13 @@ def build_library(
     shim = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
     library = out / f"lib{name}.so"
     sources = [*sorted((project / "src").glob("*.c")), shim]
+    threads: list[str] = []
     if manifest.get("lmem_bytes"):
         sources.append(shim.with_name("lam_dma_deferred.c"))
+        threads = ["-pthread", "-DLAM_DMA_THREADS"] if manifest["cores"] > 1 else []
     includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
     defines = shim_defines(manifest, trace=trace)
-    argv = [cc, *WARNINGS, *flags, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
+    argv = [cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
     check_program([str(a) for a in argv], timeout_s=_TIMEOUT_S)
     return library
 
@@ -63,6 +65,7 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
         found.append("-DLAM_HOST_BLOB")
     if manifest.get("lmem_bytes"):
         found.append("-DLAM_HOST_LMEM")
+        found += ["-DLAM_HOST_CORES"] if manifest["cores"] > 1 else []
     if manifest["streamed"]:
         found.append("-DLAM_HOST_STREAM")
     if trace:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, overload
@@ -30,10 +32,11 @@ from codegen.ir.shape import row_count
 
 _CDEF = """
 size_t lam_host_net_bytes(void);
-void lam_host_local(uint8_t *lmem, size_t lmem_bytes);
+void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
+int lam_host_run_core(void *net, int32_t stage, int32_t core);
 void lam_host_reset(void *net);
 void *lam_host_next_row(void *net);
 int lam_host_push_row(void *net, const void *row);
@@ -57,6 +60,7 @@ class Network:
         trace: collect every tensor's rows from the start (`trace` builds again without it).
         compiler: C compiler; $CC or cc when None.
         flags: its optimisation flags.
+        threads: run each core's part on a thread of its own, where the target has several; else they take turns.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class Network:
         trace: bool = False,
         compiler: str | None = None,
         flags: Sequence[str] = ("-O2",),
+        threads: bool = False,
     ) -> None:
         """Build, load and initialise."""
         self.project = project
@@ -73,6 +78,7 @@ class Network:
         self.inputs = tuple(PortSpec.read(r) for r in self.manifest["inputs"])
         self.outputs = tuple(PortSpec.read(r) for r in self.manifest["outputs"])
         self._compiler, self._flags = compiler, flags
+        self._threads = threads and self.manifest["cores"] > 1
         self._tracer: Network | None = None
         self._ffi = cffi.FFI()
         self._ffi.cdef(_CDEF + (_CDEF_TRACE if trace else ""))
@@ -85,7 +91,8 @@ class Network:
             undo.callback(self._ffi.dlclose, self._lib)
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             self._arena, self._guarded = _odd_aligned(self.manifest["arena_bytes"], self.manifest["arena_align"])
-            self._local = _odd_aligned(self.manifest["lmem_bytes"] or 0, self.manifest["lmem_align"] or 1)
+            lmem = (self.manifest["lmem_bytes"] or 0, self.manifest["lmem_align"] or 1)
+            self._local = [_odd_aligned(*lmem) for _ in range(self.manifest["cores"])]
             self._weights = self._load_weights(project)
             self._sinks = Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
             self._init()
@@ -105,8 +112,8 @@ class Network:
         weights = ffi.NULL if self._weights is None else ffi.from_buffer("uint8_t[]", self._weights)
         size = 0 if self._weights is None else self._weights.size
         arena = ffi.from_buffer("uint8_t[]", self._arena)
-        lmem = self._local[0]
-        self._lib.lam_host_local(ffi.from_buffer("uint8_t[]", lmem), lmem.size)
+        for core, (lmem, _) in enumerate(self._local):
+            self._lib.lam_host_local(core, ffi.from_buffer("uint8_t[]", lmem), lmem.size)
         status = self._lib.lam_host_init(self._net, arena, self._arena.size, weights, size)
         if status != 0:
             raise RunFailed(f"init returned status {status}", where=self.manifest["name"])
@@ -146,7 +153,9 @@ class Network:
         """
         if self._sinks is None:
             if self._tracer is None:
-                self._tracer = Network(self.project, trace=True, compiler=self._compiler, flags=self._flags)
+                self._tracer = Network(
+                    self.project, trace=True, compiler=self._compiler, flags=self._flags, threads=self._threads
+                )
             return self._tracer.trace(sample)
         outputs, tensors = self.trace_raw(self._feeds(sample))
         found: dict[str, Array] = {}
@@ -234,9 +243,24 @@ class Network:
         for index, port in enumerate(self.inputs):
             data = np.ascontiguousarray(feeds[port.value])
             self._ffi.memmove(self._lib.lam_host_input(self._net, index), data.tobytes(), data.nbytes)
-        status = self._lib.lam_host_run(self._net)
+        status = self._run_in_threads() if self._threads else self._lib.lam_host_run(self._net)
         if status != 0:
             raise RunFailed(f"run returned status {status}", where=self.manifest["name"])
+
+    def _run_in_threads(self) -> int:
+        """One thread for each core, all of which end a stage before any begins the next; cffi lets them run freely."""
+        stages, cores = self.manifest["stages"], self.manifest["cores"]
+        barrier = threading.Barrier(cores)
+
+        def run(core: int) -> int:
+            status = 0
+            for stage in range(stages):
+                status = status or self._lib.lam_host_run_core(self._net, stage, core)
+                barrier.wait()
+            return status
+
+        with ThreadPoolExecutor(cores) as pool:
+            return max(pool.map(run, range(cores)))
 
     def _feeds(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
         """The network's tensors for one sample."""
@@ -253,7 +277,7 @@ class Network:
         return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
 
     def _check_canaries(self) -> None:
-        for part, guarded in ((self._arena, self._guarded), self._local):
+        for part, guarded in ((self._arena, self._guarded), *self._local):
             start = part.ctypes.data - guarded.ctypes.data
             around = (guarded[:start], guarded[start + part.size :])
             if any((side != _CANARY).any() for side in around):

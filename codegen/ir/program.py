@@ -226,6 +226,11 @@ class LocalProgram:
         """How many there are."""
         return len(self.bounds)
 
+    @property
+    def stages(self) -> int:
+        """Stages between barriers."""
+        return len(self.bounds[0]) - 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:

@@ -37,7 +37,7 @@ def shadow_local(program: Program) -> ShadowReport:
     run = _LocalShadow(program, program.local)
     for port in program.inputs:
         run.give(port.operand)
-    for stage in range(len(program.local.bounds[0]) - 1):
+    for stage in range(program.local.stages):
         run.begin_stage()
         for core, bounds in enumerate(program.local.bounds):
             run.use(core)

@@ -8,6 +8,8 @@
  *     [-DLAM_HOST_BLOB]        the weights are lam_check_weights
  *     [-DLAM_HOST_STREAM]      the input is pushed row by row
  *     [-DLAM_HOST_LMEM]        kernels work in local memory
+ *     [-DLAM_HOST_CORES]       of several cores, which take turns
+ *     [-DLAM_CHECK_THREADS]    each core is a thread (POSIX; give no KWS_TRACE and 0 tensors)
  *     [-DLAM_CHECK_DUMP=3]     also prints all bytes of tensor 3
  *
  * and a file that defines the samples (templates/check_data.c.j2):
@@ -41,13 +43,23 @@ extern const uint32_t lam_check_weights_bytes;
 #endif
 
 static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
-#ifdef LAM_HOST_LMEM
+#ifdef LAM_HOST_CORES
+static uint8_t lmem[BIG(_CORES)][BIG(_LMEM_SIZE)] BIG(_LMEM_ALIGNED);
+#define LOCAL , lmem
+#elif defined(LAM_HOST_LMEM)
 static uint8_t lmem[BIG(_LMEM_SIZE)] BIG(_LMEM_ALIGNED);
 #define LOCAL , lmem
 #else
 #define LOCAL
 #endif
-static uint32_t crcs[LAM_CHECK_TENSORS];
+static uint32_t crcs[LAM_CHECK_TENSORS + 1];
+
+#ifdef LAM_CHECK_THREADS
+#include "lam_host_threads.h"
+#define RUN run_threads
+#else
+#define RUN NET(_run)
+#endif
 
 static void print_text(const char *text)
 {
@@ -117,7 +129,7 @@ static int run_input(NET(_t) *net, const uint8_t **data)
         memcpy(NET(_input)(net, i), *data, lam_check_input_bytes[i]);
         *data += lam_check_input_bytes[i];
     }
-    return NET(_run)(net) == LAM_OK ? 0 : 1;
+    return RUN(net) == LAM_OK ? 0 : 1;
 }
 #endif
 

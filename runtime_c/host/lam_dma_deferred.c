@@ -4,6 +4,8 @@
  * A DMA as bad as the contract of lam_dma.h allows, for tests: nothing is copied before its wait, so a missing wait means missing
  * bytes.  From start to wait the destination holds poison.  When the source changed meanwhile, or the destination was
  * written to, the destination keeps poison, for a real DMA might have read or written at any moment between.
+ *
+ * With LAM_DMA_THREADS, threads may use it side by side (POSIX).
  */
 #include "lam_dma.h"
 
@@ -36,6 +38,45 @@ typedef struct {
 static transfer transfers[TRANSFERS];
 static int32_t lam_dma_faults_seen;
 
+/* Only the table is shared: each transfer's bytes are those of the thread that started it. */
+#if defined(LAM_DMA_THREADS)
+#include <pthread.h>
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock(void)
+{
+    (void)pthread_mutex_lock(&table);
+}
+
+static void unlock(void)
+{
+    (void)pthread_mutex_unlock(&table);
+}
+#else
+static void lock(void)
+{
+}
+
+static void unlock(void)
+{
+}
+#endif
+
+static void note_fault(void)
+{
+    lock();
+    lam_dma_faults_seen++;
+    unlock();
+}
+
+static void give_back(int32_t ticket)
+{
+    lock();
+    free(transfers[ticket].seen);
+    transfers[ticket].seen = NULL;
+    unlock();
+}
+
 static void poison(const lam_dma_copy *copy)
 {
     uint8_t *to = (uint8_t *)copy->to;
@@ -61,6 +102,7 @@ int32_t lam_dma_start(const lam_dma_copy *copy)
 {
     int32_t ticket = 0;
     const uint8_t *from = (const uint8_t *)copy->from;
+    lock();
     while (ticket < TRANSFERS && transfers[ticket].seen != NULL) {
         ticket++;
     }
@@ -72,6 +114,7 @@ int32_t lam_dma_start(const lam_dma_copy *copy)
     if (transfers[ticket].seen == NULL) {
         abort();
     }
+    unlock();
     for (uint32_t i = 0; i < copy->count; i++, from += copy->from_step) {
         memcpy(transfers[ticket].seen + (size_t)i * copy->bytes, from, copy->bytes);
     }
@@ -85,7 +128,7 @@ void lam_dma_wait(int32_t ticket)
     const uint8_t *from;
     int same = 1;
     if (t == NULL || t->seen == NULL) {
-        lam_dma_faults_seen++;
+        note_fault();
         return;
     }
     from = (const uint8_t *)t->copy.from;
@@ -96,10 +139,9 @@ void lam_dma_wait(int32_t ticket)
         lam_dma_copy_now(&t->copy);
     } else {
         poison(&t->copy);
-        lam_dma_faults_seen++;
+        note_fault();
     }
-    free(t->seen);
-    t->seen = NULL;
+    give_back(ticket);
 }
 
 int32_t lam_dma_faults(void)
@@ -111,9 +153,8 @@ void lam_dma_forget(void)
 {
     for (int32_t i = 0; i < TRANSFERS; i++) {
         if (transfers[i].seen != NULL) {
-            free(transfers[i].seen);
-            transfers[i].seen = NULL;
-            lam_dma_faults_seen++;
+            give_back(i);
+            note_fault();
         }
     }
 }

@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_LMEM] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_LMEM [-DLAM_HOST_CORES]] [-DKWS_TRACE -DLAM_HOST_TRACE]
  */
 #include LAM_HOST_HEADER
 
@@ -13,10 +13,11 @@
 #define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
 
 size_t lam_host_net_bytes(void);
-void lam_host_local(uint8_t *lmem, size_t lmem_bytes);
+void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
+int lam_host_run_core(void *net, int32_t stage, int32_t core);
 void lam_host_reset(void *net);
 void *lam_host_next_row(void *net);
 int lam_host_push_row(void *net, const void *row);
@@ -27,13 +28,14 @@ size_t lam_host_net_bytes(void)
     return sizeof(NET(_t));
 }
 
-static uint8_t *local_memory;
+#define MOST_CORES 64
+static uint8_t *local_memory[MOST_CORES];
 static size_t local_bytes;
 
-/* Names the local memory of the networks that are initialised from now on. */
-void lam_host_local(uint8_t *lmem, size_t lmem_bytes)
+/* Names a core's local memory of the networks that are initialised from now on. */
+void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes)
 {
-    local_memory = lmem;
+    local_memory[core] = lmem;
     local_bytes = lmem_bytes;
 }
 
@@ -43,7 +45,11 @@ int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *
     memory.arena = arena;
     memory.arena_size = arena_bytes;
 #ifdef LAM_HOST_LMEM
-    memory.lmem = local_memory;
+#ifdef LAM_HOST_CORES
+    memcpy(memory.lmem, local_memory, sizeof(memory.lmem));
+#else
+    memory.lmem = local_memory[0];
+#endif
     memory.lmem_size = local_bytes;
 #endif
 #ifdef LAM_HOST_BLOB
@@ -55,6 +61,18 @@ int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *
     LAM_UNUSED(weights_bytes);
 #endif
     return (int)NET(_init)((NET(_t) *)net, &memory);
+}
+
+int lam_host_run_core(void *net, int32_t stage, int32_t core)
+{
+#ifdef LAM_HOST_CORES
+    return (int)NET(_run_core)((NET(_t) *)net, stage, core);
+#else
+    LAM_UNUSED(net);
+    LAM_UNUSED(stage);
+    LAM_UNUSED(core);
+    return (int)LAM_ERROR_NOT_READY;
+#endif
 }
 
 #ifdef LAM_HOST_STREAM

@@ -17,6 +17,7 @@ import numpy as np
 from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import run_graph
 from codegen.host.build import WARNINGS, host_compiler, shim_defines
+from codegen.ir.local import LocalPlan
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
 from codegen.lower import select_kernels
@@ -28,13 +29,14 @@ from tests.random_networks.cases import Planned, target_of
 
 _SHIM = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
 _DMA = _SHIM.with_name("lam_dma_deferred.c")
-_NAMES = ("net_bytes", "local", "init", "input", "run", "reset", "next_row", "push_row", "output", "trace_into", "sink")
+_NAMES = ("net_bytes", "local", "init", "input", "run", "run_core", "reset", "next_row", "push_row", "output", "trace_into", "sink")
 _CDEF = """
 size_t {p}_net_bytes(void);
-void {p}_local(uint8_t *lmem, size_t lmem_bytes);
+void {p}_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
 int {p}_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *{p}_input(void *net, int32_t index);
 int {p}_run(void *net);
+int {p}_run_core(void *net, int32_t stage, int32_t core);
 void {p}_reset(void *net);
 int {p}_push_row(void *net, const void *row);
 const void *{p}_output(void *net, int32_t index);
@@ -131,6 +133,7 @@ def _write(found: Planned, folder: Path) -> Path:
     local = found.program.local
     streamed = found.program.streamed
     manifest = {"name": name, "weights_file": None, "streamed": streamed, "lmem_bytes": local.bytes if local else 0}
+    manifest["cores"] = local.cores if local else 1
     lines = [f"#define {d[2:].replace('=', ' ', 1)}" for d in shim_defines(manifest, trace=True)]
     lines += [f"#define lam_host_{part} {name}_host_{part}" for part in _NAMES]
     schedule = home / "src" / f"{name}.c"
@@ -169,13 +172,15 @@ class _Instance:
         program = found.program
         self.net = ffi.new("uint64_t[]", -(-self._call("net_bytes")() // 8))
         self.arena = _Region(program.arena_bytes, program.arena_align)
-        self.local = _Region(program.local.bytes, program.local.align) if program.local else _Region(0, 1)
+        local = program.local
+        self.locals = [_Region(local.bytes, local.align) for _ in range(local.cores)] if local else []
         self.traced = [np.zeros(_bytes(t), np.uint8) for t in program.tensors]
         self.seen = [np.zeros(row_count(t.shape), np.uint8) for t in program.tensors]
         pairs = zip(self.traced, self.seen, strict=True)
         self.keep = [tuple(ffi.from_buffer("uint8_t[]", a) for a in pair) for pair in pairs]
         self.sinks = ffi.new(f"{program.name}_host_sink[]", [{"data": d, "seen": s} for d, s in self.keep])
         self.row_bytes = ffi.new("uint32_t[]", [t.row_bytes for t in program.tensors])
+        self.runs = 0
 
     def _call(self, name: str) -> Any:
         return getattr(self.lib, f"{self.found.program.name}_host_{name}")
@@ -184,12 +189,14 @@ class _Instance:
         """Outputs, from an arena that held `fill` everywhere."""
         program, ffi = self.found.program, self.ffi
         self.arena.bytes[:] = fill
-        self.local.bytes[:] = fill
+        for region in self.locals:
+            region.bytes[:] = fill
         for array in (*self.traced, *self.seen):
             array[:] = 0
         self._call("trace_into")(self.sinks, self.row_bytes)
-        arena, local = (ffi.from_buffer("uint8_t[]", region.bytes) for region in (self.arena, self.local))
-        self._call("local")(local, self.local.bytes.size)
+        arena = ffi.from_buffer("uint8_t[]", self.arena.bytes)
+        for core, region in enumerate(self.locals):
+            self._call("local")(core, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
         status = [self._call("init")(self.net, arena, self.arena.bytes.size, ffi.NULL, 0)]
         if program.streamed:
             (x,) = (np.ascontiguousarray(a) for a in feeds.values())
@@ -200,13 +207,23 @@ class _Instance:
             for index, port in enumerate(program.inputs):
                 data = np.ascontiguousarray(feeds[port.operand.value])
                 ffi.memmove(self._call("input")(self.net, index), data.tobytes(), data.nbytes)
-            status.append(self._call("run")(self.net))
+            status.append(self._inference())
         assert not any(status), f"status {status}"
         found = []
         for index, port in enumerate(program.outputs):
             data = ffi.buffer(self._call("output")(self.net, index), port.operand.rows * port.operand.row_bytes)
             found.append(np.frombuffer(bytes(data), port.dtype.numpy).reshape(port.shape))
         return found
+
+
+    def _inference(self) -> int:
+        """Cores in turn; every other time the last one first, for their order within a stage must not matter."""
+        local = self.found.program.local
+        self.runs += 1
+        if local is None or local.cores == 1 or self.runs % 2:
+            return int(self._call("run")(self.net))
+        turns = [(stage, core) for stage in range(local.stages) for core in reversed(range(local.cores))]
+        return max(self._call("run_core")(self.net, *turn) for turn in turns)
 
 
 def _bytes(tensor: Any) -> int:
@@ -224,7 +241,7 @@ def _check(found: Planned, net: _Instance) -> str:
         what = what or _outputs(found, outputs, run_graph(found.case.drawn, feeds))
         if what:
             return what
-        for region in (net.arena, net.local):
+        for region in (net.arena, *net.locals):
             region.note(fill)
             if not region.intact:
                 return "bytes outside the memory were written"
@@ -254,17 +271,21 @@ def _outputs(found: Planned, outputs: Sequence[Array], golden: Mapping[str, Arra
 def _peak(found: Planned, net: _Instance) -> str:
     """The printed size is the real one: the last byte is used, and C touches nothing that the shadow run does not."""
     plan = found.plan
-    regions = [(net.arena, plan.arena_align, plan.scratch)]
+    arena, scratch = net.arena.touched, plan.scratch
+    regions = [(arena, plan.arena_align, scratch)]
     if plan.local is not None:
-        scratch = {layer.node: layer.scratch_offset for layer in plan.local.layers}
-        regions = [(net.arena, plan.arena_align, {}), (net.local, plan.local.align, scratch)]
-    for region, align, scratch in regions:
-        top = int(np.flatnonzero(region.touched)[-1]) + 1
+        local = np.any([region.touched for region in net.locals], axis=0)
+        regions = [(arena, plan.arena_align, {}), (local, plan.local.align, _local_scratch(plan.local))]
+    for touched, align, scratch in regions:
+        top = int(np.flatnonzero(touched)[-1]) + 1
         end = max((offset + plan.scratch_bytes.get(i, 0) for i, offset in scratch.items()), default=0)
-        if region.touched.size - top >= align and end <= top:
-            return f"the memory has {region.touched.size} B, of which only {top} are used"
-    proved = net.local if plan.local else net.arena
-    touched = int(proved.touched.sum())
-    if touched > found.shadow.touched_bytes:
-        return f"C touched {touched} B, the shadow run {found.shadow.touched_bytes}"
+        if touched.size - top >= align and end <= top:
+            return f"the memory has {touched.size} B, of which only {top} are used"
+    bytes_touched = sum(int(region.touched.sum()) for region in (net.locals or [net.arena]))
+    if bytes_touched > found.shadow.touched_bytes:
+        return f"C touched {bytes_touched} B, the shadow run {found.shadow.touched_bytes}"
     return ""
+
+
+def _local_scratch(local: LocalPlan) -> dict[int, int]:
+    return {layer.node: layer.scratch_offset for layer in local.layers}

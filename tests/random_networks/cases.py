@@ -16,20 +16,23 @@ from codegen.target import Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling
 from tests.random_networks.motifs import classifier, several
-from tests.scratchpad import scratchpad
+from tests.scratchpad import plan_on_cores, scratchpad
 
 MOST_NODES = 24
 SCRATCHPAD = 0.25
 """Share of networks for chips with local memory."""
+CORES = 0.5
+"""Share of those for chips with several cores."""
 PLENTY = 1 << 21
-"""Bytes of local memory in which every random network fits."""
+"""Bytes of each core's local memory in which every random network fits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """A network and how it is to be compiled.  `graph` is what is scheduled: as drawn, or after the passes.
 
-    `eager`: by the scheduler of eager.py.  `local_bytes`: the chip's local memory, 0 for a chip without.
+    `eager`: by the scheduler of eager.py.  `local_bytes`: the local memory of each of the chip's `cores`, 0 for a chip
+    without.
     """
 
     seed: int
@@ -38,6 +41,7 @@ class Case:
     options: Options
     eager: bool = False
     local_bytes: int = 0
+    cores: int = 1
 
     @property
     def text(self) -> str:
@@ -46,6 +50,7 @@ class Case:
         how = f"limit {o.arena_limit}" if o.arena_limit is not None else o.optimize
         more = f"{', streamed' if o.stream_input else ''}{', eager' if self.eager else ''}"
         how = f"{self.local_bytes} B of local memory" if self.local_bytes else how
+        how = f"{self.cores} cores with {how}" if self.cores > 1 else how
         return f"seed {self.seed}: {len(self.graph.nodes)} nodes, {how}{more}"
 
 
@@ -100,7 +105,8 @@ def draw_case(seed: int) -> Case:
     graph = optimize(drawn) if d.chance(0.5) else drawn
     options = Options(optimize=d.pick(("memory",) * 5 + ("balanced", "speed")))
     if d.chance(SCRATCHPAD):
-        return _in_local_memory(Case(seed, drawn, graph, options), d)
+        cores = d.pick((2, 3, 4, 8)) if d.chance(CORES) else 1
+        return _in_local_memory(Case(seed, drawn, graph, options, cores=cores), d)
     if len(graph.inputs) == 1 and d.chance(0.35):
         options = replace(options, stream_input=True)
     case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
@@ -126,8 +132,6 @@ def _in_local_memory(case: Case, d: Drawing) -> Case:
     plan = plan_of(replace(case, local_bytes=PLENTY))
     local = plan.local
     assert local is not None
-    if {layer.node for layer in local.layers} != {i for group in plan.groups for i in group.nodes}:
-        return case  # a layer none of whose rows anybody needs: such plans cannot be lowered for local memory yet
     size = local.bytes * d.int(25, 100) // 100
     while True:
         smaller = replace(case, local_bytes=size)
@@ -141,14 +145,17 @@ def _in_local_memory(case: Case, d: Drawing) -> Case:
 
 def target_of(case: Case) -> Target:
     """The chip that the case is for."""
-    return scratchpad(case.local_bytes) if case.local_bytes else load_target("host")
+    return scratchpad(case.local_bytes * case.cores, case.cores) if case.local_bytes else load_target("host")
 
 
 def plan_of(case: Case) -> Plan:
     """The scheduler's plan."""
     target = target_of(case)
+    kernels = select_kernels(case.graph, target.isa)
     with scheduling(eager=case.eager):
-        return make_plan(case.graph, select_kernels(case.graph, target.isa), target, case.options)
+        if case.cores > 1:
+            return plan_on_cores(case.graph, kernels, target)
+        return make_plan(case.graph, kernels, target, case.options)
 
 
 def planned(case: Case) -> Planned:

@@ -64,6 +64,10 @@ def features(found: Planned) -> set[str]:
         "a streamed input": bool(plan.streamed),
         "a limit": case.options.arena_limit is not None,
         "local memory": plan.local is not None,
+        "several cores": plan.local is not None and plan.local.cores > 1,
+        "a group in slices": plan.local is not None and any(len(s.rows) > 1 for s in plan.local.slices),
+        "rows made by two cores": plan.local is not None and plan.local.recomputed_macs > 0,
+        "a layer of which no row is needed": any(n == 0 for n in found.shadow.rows.values()),
         "rows that nobody needs": any(found.shadow.rows.get(n, p.rows) < p.rows for n, p in plan.storage.items()),
     }
     return {name for name, holds in have.items() if holds}

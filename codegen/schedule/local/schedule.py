@@ -22,6 +22,48 @@ TRIES = (1.0, 0.96, 0.92, 0.88, 0.8, 0.7, 0.6)
 """Shares of local memory that blocks may fill, tried in turn until they also find addresses."""
 
 
+def schedule_cores(
+    graph: Graph,
+    needs: Mapping[int, NodeNeeds],
+    params: Mapping[int, ParamsNeeds],
+    engine: Engine,
+    *,
+    local_bytes: int,
+    arena_align: int,
+    cores: int,
+) -> Plan:
+    """The fastest plan on all cores, on half of them, and so on: `local_bytes` are shared by those that are used.
+
+    Fewer cores have more local memory each, and load parameters fewer times.  The search ends where fewer are slower.
+
+    Raises:
+        LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer does not fit all of it, even in tiles.
+    """
+    best: Plan | None = None
+    refusal: LocalMemoryTooSmall | None = None
+    for count in [cores >> n for n in range(cores.bit_length())]:
+        each = local_bytes // count
+        try:
+            plan = schedule_local(
+                graph, needs, params, engine, local_bytes=each, arena_align=arena_align, cores=count
+            )
+        except LocalMemoryTooSmall as error:
+            refusal = error
+            continue
+        if best is not None and _cycles(plan) >= _cycles(best):
+            break
+        best = plan
+    if best is None:
+        assert refusal is not None
+        raise refusal
+    return best
+
+
+def _cycles(plan: Plan) -> int:
+    assert plan.local is not None
+    return plan.local.estimate.cycles
+
+
 def schedule_local(
     graph: Graph,
     needs: Mapping[int, NodeNeeds],

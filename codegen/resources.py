@@ -16,7 +16,6 @@ def resource_dir(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
-
 VERSION = "0.1.0"
 ABI = 1
 """Number that generated sources and runtime headers agree on; a mismatch stops the C compiler."""

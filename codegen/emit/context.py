@@ -344,7 +344,6 @@ class _Builder:
         return OutputView(tensor, out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
 
 
-
 def _title(call: Call) -> str:
     node = call.node
     types = " ".join(f"{t.dtype.value}{list(t.shape)}" for i, t in enumerate(node.ins) if i in node.dynamic)

@@ -106,7 +106,9 @@ class _LocalLowering:
             assert params is not None
             assert params.bytes == load.bytes
             loads.append(LocalParams(graph.nodes[load.node].name, load.start, params, load.offset))
-        commands = tuple(replace(c, index=made[c.index]) if c.act in ("run", "again") else c for c in self.local.commands)
+        commands = tuple(
+            replace(c, index=made[c.index]) if c.act in ("run", "again") else c for c in self.local.commands
+        )
         return LocalProgram(
             bytes=self.local.bytes,
             align=self.local.align,

@@ -128,6 +128,4 @@ def _float_requant(x_scale: float, w_scales: Sequence[float], y: Quant, bounds: 
         scale = (product / np.float32(y.scale)).astype(np.float32)
     if not np.isfinite(scale).all():
         raise ScaleTooLarge("scale too large: it exceeds the range of float32")
-    return Requant(
-        mode="float", zero_point=y.zero_point, low=bounds[0], high=bounds[1], scale=tuple(scale.tolist())
-    )
+    return Requant(mode="float", zero_point=y.zero_point, low=bounds[0], high=bounds[1], scale=tuple(scale.tolist()))

@@ -18,9 +18,7 @@ from codegen.errors import ExtraMissing, ImageUnreadable, SampleDoesNotFit
 from codegen.ir.quant import Array
 
 COLORS = ("rgb", "bgr", "gray")
-_LAYOUT_HINT = (
-    'say how its axes become the model\'s: layout = "NHWC->NCHW", for example, in [preprocess] of --config'
-)
+_LAYOUT_HINT = 'say how its axes become the model\'s: layout = "NHWC->NCHW", for example, in [preprocess] of --config'
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from codegen.ir.graph import Graph
 from codegen.ir.local import LocalPlan
 
 
-def local_record(graph: Graph, local: LocalPlan) -> dict[str, Any]:
-    """Keys that scripts may rely on.
-
-    `slices` has, for each group, the output rows of its last layer that each core makes, and what is made twice.
-    """
+def local_record(local: LocalPlan) -> dict[str, Any]:
+    """Keys that scripts may rely on."""
     acts = [command.act for command in local.commands]
     return {
         "steps": len(local.steps),
@@ -23,14 +19,5 @@ def local_record(graph: Graph, local: LocalPlan) -> dict[str, Any]:
         "tickets": local.slots,
         **asdict(local.estimate),
         "hidden_share": round(local.estimate.hidden, 4),
-        "slices": [
-            {
-                "nodes": [graph.nodes[i].name for i in stage.nodes],
-                "rows": stage.rows,
-                "macs": stage.macs,
-                "recomputed_macs": stage.recomputed_macs,
-            }
-            for stage in local.slices
-        ],
         "map": [asdict(block) for block in local.blocks],
     }

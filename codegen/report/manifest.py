@@ -62,7 +62,7 @@ def build_manifest(
         "groups": len(plan.groups),
         "stack_bytes": None,
         "streamed": bool(plan.streamed),
-        "local": local_record(plan.graph, plan.local) if plan.local else None,
+        "local": local_record(plan.local) if plan.local else None,
         "planning": dict(planning),
         "inputs": [_port(p) for p in program.inputs],
         "outputs": [_port(p) for p in program.outputs],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from codegen.ir.plan import FrontPoint, Plan
@@ -55,6 +55,20 @@ class GroupRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SlicesRecord:
+    """How several cores share a group: by core, the rows [first, stop) of the last layer's output.
+
+    `macs` counts all that is computed, `recomputed_macs` what another core of the group computes too.
+    """
+
+    group: int
+    title: str
+    rows: tuple[tuple[int, int], ...]
+    macs: int
+    recomputed_macs: int
+
+
+@dataclass(frozen=True, slots=True)
 class TensorRecord:
     """What holds `bytes` of the arena from `offset`, from group `first_group` to `last_group`, both included.
 
@@ -93,7 +107,8 @@ class PlanRecord:
     """A memory plan.  Time counts groups; sizes are bytes; traffic is of one inference.
 
     `lower_bound_bytes` is what no placement of these groups can beat, `gap_bytes` what the arena has above it.
-    `streamed` names the input whose rows are pushed one by one, or is empty.  `front` has every plan that no other one
+    `streamed` names the input whose rows are pushed one by one, or is empty.  `slices` has the groups that are run on
+    several cores, and those beside them; it is empty where there is one core.  `front` has every plan that no other one
     beats in both memory (live bytes before placement) and time (units of the cost model).
     """
 
@@ -109,6 +124,7 @@ class PlanRecord:
     peak: PeakRecord
     groups: tuple[GroupRecord, ...]
     tensors: tuple[TensorRecord, ...]
+    slices: tuple[SlicesRecord, ...]
     front: tuple[FrontPoint, ...]
 
     @property
@@ -140,8 +156,15 @@ def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecor
         ),
         groups=groups,
         tensors=tuple(TensorRecord(r.name, r.layer, r.kind, r.offset, r.bytes, r.first, r.last) for r in held),
+        slices=tuple(_slices(plan)),
         front=plan.front,
     )
+
+
+def _slices(plan: Plan) -> Iterator[SlicesRecord]:
+    if plan.local is not None and plan.local.cores > 1:
+        for index, stage in enumerate(plan.local.slices):
+            yield SlicesRecord(index, group_title(plan, index), stage.rows, stage.macs, stage.recomputed_macs)
 
 
 def _group(

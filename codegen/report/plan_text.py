@@ -7,8 +7,8 @@ from codegen.report.table import text_pairs, text_table
 
 
 def plan_text(plan: PlanRecord) -> str:
-    """Sizes and traffic, the groups, the rings, what shares memory, bytes over time, the peak, and the other plans."""
-    parts = [f"memory plan\n{text_pairs(_totals(plan))}", _groups(plan), _rings(plan), _shared(plan)]
+    """Sizes and traffic, groups, slices, rings, what shares memory, bytes over time, the peak, and the other plans."""
+    parts = [f"memory plan\n{text_pairs(_totals(plan))}", _groups(plan), _slices(plan), _rings(plan), _shared(plan)]
     parts += [_tensors(plan), _peak(plan), _front(plan)]
     return "\n\n".join(part for part in parts if part)
 
@@ -33,7 +33,16 @@ def _totals(plan: PlanRecord) -> list[tuple[str, object]]:
         ("kernel calls", plan.kernel_calls),
         ("weights read", f"{plan.weights_read_bytes} B, {again:.1f} times their {plan.weights_bytes} B"),
         ("activations", f"{plan.read_bytes} B read, {plan.written_bytes} B written"),
+        *_cores(plan),
     ]
+
+
+def _cores(plan: PlanRecord) -> list[tuple[str, object]]:
+    if not plan.slices:
+        return []
+    again, macs = (sum(getattr(s, name) for s in plan.slices) for name in ("recomputed_macs", "macs"))
+    share = 100 * again / max(1, macs - again)
+    return [("cores", max(len(s.rows) for s in plan.slices)), ("recomputed MACs", f"{again}, {share:.1f} % more")]
 
 
 def _groups(plan: PlanRecord) -> str:
@@ -45,6 +54,23 @@ def _groups(plan: PlanRecord) -> str:
 def _group_row(g: GroupRecord) -> tuple[object, ...]:
     sizes = (g.live_bytes, g.kernel_calls, g.weights_bytes, g.weights_read_bytes, g.read_bytes, g.written_bytes)
     return (g.index, len(g.nodes), g.title, *sizes)
+
+
+def _slices(plan: PlanRecord) -> str:
+    rows = [
+        (
+            s.group,
+            s.title,
+            len(s.rows),
+            " ".join(f"{first}-{stop - 1}" if stop > first else "-" for first, stop in s.rows),
+            s.macs,
+            s.recomputed_macs,
+            f"{100 * s.recomputed_macs / max(1, s.macs - s.recomputed_macs):.1f} %",
+        )
+        for s in plan.slices
+    ]
+    headers = ["group", "", "cores", "output rows of each core", "MACs", "made twice", ""]
+    return f"slices\n{text_table(headers, rows)}" if rows else ""
 
 
 def _rings(plan: PlanRecord) -> str:

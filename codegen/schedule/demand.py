@@ -27,7 +27,7 @@ class Edge:
     `last[r]` rows of the tensor must exist before step r; `low[r]` is the lowest row that step r or a later one
     reads, and `low[steps]` the number of rows.  `in_place`: step r reads its row before it writes its own.  `window`
     is the ring that this reader alone asks for.  `lowest[r]` is the lowest row that step r itself reads; where it reads
-    none, that is the number of rows, and `last[r]` is 0.
+    none, that is the number of rows.
     """
 
     value: str
@@ -119,7 +119,7 @@ def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> E
     first = np.array(rule.table) if rule.table is not None else (r * rule.mul) // rule.div - rule.pad
     taps = first[:, None] + np.arange(rule.taps) * rule.dilation
     inside = (taps >= 0) & (taps < rows)
-    last = np.where(inside, taps + 1, 0).max(axis=1)
+    last = np.clip(taps[:, -1] + 1, 0, rows)  # as the generated code asks; a dilated window may read less
     lowest = np.where(inside, taps, rows).min(axis=1)
     low = np.minimum.accumulate(np.append(lowest, rows)[::-1])[::-1]
     window = int((np.maximum.accumulate(last) - low[:-1]).max(initial=1))

@@ -33,6 +33,7 @@
 #define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
 #define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
 #define BIG(suffix) LAM_HOST_JOIN(LAM_HOST_UPPER, suffix)
+#define APPLY(name, arguments) name arguments
 
 extern const int32_t lam_check_samples, lam_check_inputs, lam_check_outputs;
 extern const uint32_t lam_check_input_bytes[], lam_check_output_bytes[];
@@ -158,9 +159,9 @@ int main(void)
 {
     NET(_t) net;
 #ifdef LAM_HOST_BLOB
-    const NET(_memory) memory = BIG(_MEMORY)(arena LOCAL, lam_check_weights, lam_check_weights_bytes);
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena LOCAL, lam_check_weights, lam_check_weights_bytes));
 #else
-    const NET(_memory) memory = BIG(_MEMORY)(arena LOCAL);
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena LOCAL));
 #endif
     const uint8_t *data = lam_check_data;
     if (NET(_init)(&net, &memory) != LAM_OK) {

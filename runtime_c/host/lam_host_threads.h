@@ -9,6 +9,10 @@
 
 #include <pthread.h>
 
+#ifndef LAM_BARRIER_WAIT
+#define LAM_BARRIER_WAIT(barrier) pthread_barrier_wait(barrier)
+#endif
+
 typedef struct {
     NET(_t) *net;
     int32_t core;
@@ -22,7 +26,7 @@ static void *run_one_core(void *argument)
     for (int32_t stage = 0; stage < BIG(_STAGES); stage++) {
         const lam_status status = NET(_run_core)(one->net, stage, one->core);
         one->status = status == LAM_OK ? one->status : status;
-        (void)pthread_barrier_wait(one->barrier);
+        (void)LAM_BARRIER_WAIT(one->barrier);
     }
     return NULL;
 }

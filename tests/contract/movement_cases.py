@@ -64,8 +64,10 @@ def concat_cases() -> Iterator[Raw]:
     yield "constant", concat(3, 3), (t(S8, 1, 2, 3, 4), ints(S8, 1, 2, 3, 2), t(S8, 1, 2, 3, 1))
     yield "constant_pixels", concat(2, 2, tables=(table, None)), (ints(S8, 1, 2, 2, 4), t(S8, 1, 2, 3, 4))
     yield "constant_rows", concat(1, 2), (ints(S8, 1, 2, 3, 4), t(S8, 1, 1, 3, 4))
-    yield "constant_between", concat(1, 3, tables=(None, table, None)), (
-        t(S8, 1, 2, 3, 4), ints(U8, 1, 3, 3, 4), t(S8, 1, 1, 3, 4)
+    yield (
+        "constant_between",
+        concat(1, 3, tables=(None, table, None)),
+        (t(S8, 1, 2, 3, 4), ints(U8, 1, 3, 3, 4), t(S8, 1, 1, 3, 4)),
     )
     yield "batches", concat(1, 2), (t(S8, 2, 2, 3, 4), t(S8, 2, 1, 3, 4))
     yield "constant_batches", concat(1, 2, tables=(None, table)), (t(S8, 2, 2, 3, 4), ints(S8, 2, 1, 3, 4))

@@ -110,8 +110,15 @@ def make_project(graph: Graph, folder: Path, isa: str) -> Path:
         known = run_graph(graph, {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)})
         vectors.append(Vector(seed, selftest_crc([known[o.value] for o in graph.outputs])))
     manifest = build_manifest(
-        plan, program, load_target("host"), version="0", model_hash="", requant="single", weights="c",
-        planning={}, shadow=shadow_run(program),
+        plan,
+        program,
+        load_target("host"),
+        version="0",
+        model_hash="",
+        requant="single",
+        weights="c",
+        planning={},
+        shadow=shadow_run(program),
     )
     options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, isa, "little")
     write_project(folder / "project", project_files(program, options, vectors, manifest))

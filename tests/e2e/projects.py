@@ -119,7 +119,6 @@ NETWORKS: Mapping[str, Callable[[Options], Compiled]] = {
 takes and gives floats, channels first."""
 
 
-
 @cache
 def compiled(network: str, requant: str | None = None, weights: str = "c", target: str = "host") -> Compiled:
     """A network of NETWORKS, compiled once."""

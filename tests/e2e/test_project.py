@@ -200,9 +200,7 @@ def test_cppcheck_has_nothing_to_say(network: str, weights: str, tmp_path: Path)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("requant", ["single", "float"])
 @pytest.mark.parametrize("network", NETWORKS)
-def test_every_stack_frame_is_small_and_of_a_known_size(
-    network: str, requant: str, level: str, tmp_path: Path
-) -> None:
+def test_every_stack_frame_is_small_and_of_a_known_size(network: str, requant: str, level: str, tmp_path: Path) -> None:
     require_tool("gcc")
     made = project(tmp_path, network, requant=requant)
     for source in made.sources:

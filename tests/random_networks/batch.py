@@ -29,7 +29,20 @@ from tests.random_networks.cases import Planned, target_of
 
 _SHIM = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
 _DMA = _SHIM.with_name("lam_dma_deferred.c")
-_NAMES = ("net_bytes", "local", "init", "input", "run", "run_core", "reset", "next_row", "push_row", "output", "trace_into", "sink")
+_NAMES = (
+    "net_bytes",
+    "local",
+    "init",
+    "input",
+    "run",
+    "run_core",
+    "reset",
+    "next_row",
+    "push_row",
+    "output",
+    "trace_into",
+    "sink",
+)
 _CDEF = """
 size_t {p}_net_bytes(void);
 void {p}_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
@@ -68,9 +81,7 @@ class Batch:
         jobs: compilers at a time.
     """
 
-    def __init__(
-        self, found: Sequence[Planned], folder: Path, flags: Sequence[str] = ("-O1",), jobs: int = 1
-    ) -> None:
+    def __init__(self, found: Sequence[Planned], folder: Path, flags: Sequence[str] = ("-O1",), jobs: int = 1) -> None:
         self.found = found
         cc = host_compiler()
         units = [_write(planned, folder) for planned in found]
@@ -214,7 +225,6 @@ class _Instance:
             data = ffi.buffer(self._call("output")(self.net, index), port.operand.rows * port.operand.row_bytes)
             found.append(np.frombuffer(bytes(data), port.dtype.numpy).reshape(port.shape))
         return found
-
 
     def _inference(self) -> int:
         """Cores in turn; every other time the last one first, for their order within a stage must not matter."""

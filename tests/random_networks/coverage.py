@@ -106,4 +106,3 @@ def _shares(plan: Plan, g: int) -> bool:
 
 def _overlap(a: Storage, b: Storage) -> bool:
     return a.offset < b.offset + b.bytes and b.offset < a.offset + a.bytes
-

@@ -90,9 +90,7 @@ class Drawing(Sketch):
     def is_byte(self, name: str) -> bool:
         return self.kind(name).dtype in BYTES
 
-    def input(
-        self, shape: Sequence[int], dtype: DType = DType.S8, quant: Quant | None = None, name: str = "x"
-    ) -> str:
+    def input(self, shape: Sequence[int], dtype: DType = DType.S8, quant: Quant | None = None, name: str = "x") -> str:
         scale = float(np.float32(self.rng.uniform(0.01, 0.1)))
         quant = quant or Quant(scale, self.int(dtype.low // 2, dtype.high // 2))
         super().input(shape, dtype, quant, name)

@@ -98,9 +98,7 @@ def _joins(outer: Loop, inner: Loop) -> bool:
     return outer.dst == inner.dst * inner.size and outer.src == inner.src * inner.size
 
 
-def move(
-    x: str, x_t: str, loops: Sequence[Loop], *, src: int = 0, dst: int = 0, lut: str = "", when: str = ""
-) -> Move:
+def move(x: str, x_t: str, loops: Sequence[Loop], *, src: int = 0, dst: int = 0, lut: str = "", when: str = "") -> Move:
     """A box copied, in as few loops as it takes."""
     fewest, run = nest(loops)
     return Move(x, x_t, src, dst, fewest, run, lut, when)

@@ -124,8 +124,8 @@ class Listing:
 
     def _fills(self, group: int) -> None:
         shape = self.line.stages[group].part(self.line.core)
-        for padding, size in shape.pads.items() if shape else ():
-            fill = Fill(padding, self.offsets[group, _pad_key(padding)], size)
+        for padding in shape.fills if shape else ():
+            fill = Fill(padding, self.offsets[group, _pad_key(padding)], shape.pads[padding])
             self.commands.append(Command("fill", self.tables.fills.number((group, fill), lambda fill=fill: fill)))
 
     def _traces(self, step: int) -> None:

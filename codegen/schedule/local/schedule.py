@@ -44,9 +44,7 @@ def schedule_cores(
     for count in [cores >> n for n in range(cores.bit_length())]:
         each = local_bytes // count
         try:
-            plan = schedule_local(
-                graph, needs, params, engine, local_bytes=each, arena_align=arena_align, cores=count
-            )
+            plan = schedule_local(graph, needs, params, engine, local_bytes=each, arena_align=arena_align, cores=count)
         except LocalMemoryTooSmall as error:
             refusal = error
             continue
@@ -82,7 +80,9 @@ def schedule_local(
     views = frozenset(i for i in range(len(graph.nodes)) if i not in needs)
     roots = view_roots(graph, views)
     rows = Rows(graph, frozenset(i for i in range(len(graph.nodes)) if i in views or needs[i].whole))
-    facts = Facts(graph, needs, params, {i: _pads(graph, rows, i) for i in needs}, rows, engine)
+    pads = {i: _pads(graph, rows, i) for i in needs}
+    padded = {i: _padded(graph, rows, i) if pads[i] else frozenset[int]() for i in needs}
+    facts = Facts(graph, needs, params, pads, padded, rows, engine)
     lines, packing = _lines(facts, roots, local_bytes, cores)
     spans = _spans(lines)
     places = {place: packing.offsets[_name(place)] for place in spans}
@@ -116,6 +116,20 @@ def _pads(graph: Graph, rows: Rows, index: int) -> dict[Padding, int]:
             padding = (view.ins[i].dtype.value, rule.fill)
             found[padding] = max(found.get(padding, 0), rows.row_bytes[name])
     return found
+
+
+def _padded(graph: Graph, rows: Rows, index: int) -> frozenset[int]:
+    """Steps of a node that read a padding row."""
+    node = graph.nodes[index]
+    view = graph.view(node)
+    found: set[int] = set()
+    for i in view.dynamic:
+        rule, height = view.op.rows(i, view.ins, view.outs), rows.height[node.inputs[i]]
+        if rule.fill is not None:
+            reach = (rule.taps - 1) * rule.dilation
+            firsts = ((step, rule.first(step)) for step in range(rows.nodes[index].steps))
+            found |= {step for step, first in firsts if first < 0 or first + reach >= height}
+    return frozenset(found)
 
 
 def _lines(facts: Facts, roots: Mapping[str, str], local_bytes: int, cores: int) -> tuple[list[Timeline], Packing]:

@@ -38,12 +38,16 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """What is known of every node before anything is decided."""
+    """What is known of every node before anything is decided.
+
+    `pads` are the padding rows that a node reads, with their bytes, `padded` the steps that read any.
+    """
 
     graph: Graph
     needs: Mapping[int, NodeNeeds]
     params: Mapping[int, ParamsNeeds]
     pads: Mapping[int, Mapping[Padding, int]]
+    padded: Mapping[int, frozenset[int]]
     rows: Rows
     engine: Engine
 
@@ -190,6 +194,13 @@ class Shape:
             for padding, size in self.facts.pads[i].items():
                 found[padding] = max(found.get(padding, 0), size)
         return found
+
+    @property
+    def fills(self) -> tuple[Padding, ...]:
+        """Padding rows that its own rows need; those of a slice in the middle need none."""
+        facts, members = self.facts, self.flow.members
+        reading = {members[k] for k, step in self.flow.events if step in facts.padded[members[k]]}
+        return tuple(p for p in self.pads if any(p in facts.pads[i] for i in reading))
 
     @cached_property
     def memory(self) -> int:

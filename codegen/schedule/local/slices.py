@@ -59,18 +59,17 @@ def cut(rows: Rows, members: Sequence[int], targets: Sequence[int], count: int) 
 
 
 def duplicated(rows: Rows, slices: Sequence[Slice]) -> bool:
-    """Whether of some slice's input more than half is input of the slices before it too, in bytes."""
+    """Whether more than half of the input that slices read is read by another slice before, in bytes."""
     made = {v for node in slices[0].nodes for v in node.outputs}
     seen: dict[str, list[Range]] = {}
+    total = twice = 0
     for part in slices:
-        read = _reads(part.nodes, made)
-        size = sum((b - a) * rows.row_bytes[v] for v, (a, b) in read.items())
-        twice = sum(max((_common(span, s) for s in seen.get(v, ())), default=0) * rows.row_bytes[v] for v, span in read.items())
-        if 2 * twice > size:
-            return True
-        for v, span in read.items():
-            seen.setdefault(v, []).append(span)
-    return False
+        for value, span in _reads(part.nodes, made).items():
+            row_bytes, others = rows.row_bytes[value], seen.setdefault(value, [])
+            total += (span[1] - span[0]) * row_bytes
+            twice += max((_common(span, other) for other in others), default=0) * row_bytes
+            others.append(span)
+    return 2 * twice > total
 
 
 def _share(total: int, index: int, count: int) -> Range:

@@ -175,7 +175,9 @@ class Timeline:
         """The first step in which all that a load reads is in global memory and has been waited for."""
         if self.cores == 1:
             return max((store.wait for store in self.feeding(load)), default=0)
-        made = [g for g, stage in enumerate(self.stages) if any(self.roots[v] == load.root for v in stage.model.out_rings)]
+        made = [
+            g for g, stage in enumerate(self.stages) if any(self.roots[v] == load.root for v in stage.model.out_rings)
+        ]
         return max((self.first[g + 1] for g in made), default=0)
 
     @property
@@ -246,7 +248,8 @@ def _idle(line: Timeline) -> list[float]:
     """Cycles in each step in which no transfer runs."""
     facts = line.facts
     found = [
-        sum(facts.event_cycles(r.node) * r.count / line.stages[r.group].model.passes for r in runs) for runs in line.runs
+        sum(facts.event_cycles(r.node) * r.count / line.stages[r.group].model.passes for r in runs)
+        for runs in line.runs
     ]
     for move in line.moves:
         steps = range(move.start, min(move.wait, line.steps)) or range(move.start, min(move.start + 1, line.steps))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, overload
@@ -26,6 +24,7 @@ from codegen.errors import (
 )
 from codegen.golden.interface import PortSpec, in_model_layout, network_feeds
 from codegen.host.build import build_library
+from codegen.host.cores import run_cores
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
@@ -248,19 +247,7 @@ class Network:
             raise RunFailed(f"run returned status {status}", where=self.manifest["name"])
 
     def _run_in_threads(self) -> int:
-        """One thread for each core, all of which end a stage before any begins the next; cffi lets them run freely."""
-        stages, cores = self.manifest["stages"], self.manifest["cores"]
-        barrier = threading.Barrier(cores)
-
-        def run(core: int) -> int:
-            status = 0
-            for stage in range(stages):
-                status = status or self._lib.lam_host_run_core(self._net, stage, core)
-                barrier.wait()
-            return status
-
-        with ThreadPoolExecutor(cores) as pool:
-            return max(pool.map(run, range(cores)))
+        return run_cores(self._lib.lam_host_run_core, self._net, self.manifest["stages"], self.manifest["cores"])
 
     def _feeds(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
         """The network's tensors for one sample."""

@@ -5,8 +5,8 @@ transfer is checked as the contract of lam_dma.h has it: its source must hold th
 may touch its destination between, and its bytes are there only after the wait.  Each kernel call checks every row that
 it reads, its padding row and its parameters, all in local memory.
 
-With several cores, each with a local memory of its own, the run takes them in turn, stage by stage; and no core may touch
-in global memory what another one writes in the same stage, so that every other order gives the same.
+With several cores, each with a local memory of its own, the run takes them in turn, stage by stage, and `Access` holds
+that every other order within a stage gives the same.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.ir.verify import IrError
 from codegen.lower.shadow import ShadowReport, Work, rows_read
+from codegen.lower.shadow_cores import Access
 
 _GARBAGE = -1
 _FLYING = -2
@@ -81,15 +82,10 @@ class _Core:
 
 @dataclass(slots=True)
 class _LocalShadow:
-    """Of each byte of global memory in one stage, `writer` is the core that writes it (-1: none), and `readers` has a
-    bit for each core that reads it.
-    """
-
     program: Program
     local: LocalProgram
     arena: Array = field(init=False)
-    writer: Array = field(init=False)
-    readers: Array = field(init=False)
+    access: Access = field(init=False)
     cores: list[_Core] = field(init=False)
     core: int = 0
     memories: dict[str, int] = field(default_factory=dict)
@@ -99,8 +95,7 @@ class _LocalShadow:
 
     def __post_init__(self) -> None:
         self.arena = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
-        self.writer = np.full(self.program.arena_bytes, -1, np.int64)
-        self.readers = np.zeros(self.program.arena_bytes, np.int64)
+        self.access = Access(self.program.arena_bytes)
         self.cores = [_Core(self.local.bytes) for _ in self.local.bounds]
 
     @property
@@ -124,29 +119,13 @@ class _LocalShadow:
 
     def begin_stage(self) -> None:
         """A barrier: nothing may be on its way to global memory, and what is on its way from there goes on."""
-        self.writer[:], self.readers[:] = -1, 0
+        self.access.begin_stage()
         for core, memory in enumerate(self.cores):
             self.use(core)
             for flight in memory.flying.values():
                 if flight.from_local:
                     raise IrError(f"{flight.title}: still on its way when its stage ends")
-                self.note_read(flight)
-
-    def note_read(self, flight: _Flight) -> None:
-        """This core reads global memory in this stage."""
-        others = self.writer[flight.source]
-        if ((others >= 0) & (others != self.core)).any():
-            raise IrError(f"{flight.title}: reads what another core writes in the same stage")
-        self.readers[flight.source] |= 1 << self.core
-
-    def note_write(self, flight: _Flight) -> None:
-        """This core writes global memory in this stage."""
-        others = self.writer[flight.target]
-        if ((others >= 0) & (others != self.core)).any():
-            raise IrError(f"{flight.title}: another core writes there in the same stage")
-        if (self.readers[flight.target] & ~(1 << self.core)).any():
-            raise IrError(f"{flight.title}: another core reads there in the same stage")
-        self.writer[flight.target] = self.core
+                self.access.read(flight.source, self.core, flight.title)
 
     def note_row(self, call: Call, value: str, row: int, *, again: bool) -> None:
         """A row, or a tile's part of it, is made: first on the core that accounts for it, after that on others."""
@@ -225,10 +204,10 @@ class _LocalShadow:
             raise IrError(f"{flight.title}: two transfers write the same bytes")
         memory[flight.target] = _FLYING
         if flight.from_local:
-            self.note_write(flight)
+            self.access.write(flight.target, self.core, flight.title)
         else:
             self.touched[flight.target] = True
-            self.note_read(flight)
+            self.access.read(flight.source, self.core, flight.title)
         self.flying[slot] = flight
 
     def land(self, slot: int) -> None:

@@ -40,8 +40,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class NodeRows:
-    """A node as the demand process sees it: it makes steps `start` to `steps` - 1, which is all of them unless it is cut
-    for several cores.  A `barrier` reads or writes whole tensors and stands alone.
+    """A node as the demand process sees it.
+
+    It makes steps `start` to `steps` - 1, which is all of them unless it is cut for several cores.  A `barrier` reads
+    or writes whole tensors and stands alone.
     """
 
     index: int

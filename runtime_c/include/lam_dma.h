@@ -5,7 +5,8 @@
  * lam_dma_wait for its chip; with LAM_DMA_SYNC defined they are plain copies made at once, on any chip.
  *
  * A network starts a transfer, computes on other bytes, and waits for it before it touches the destination, or writes to the
- * source, again.  Transfers may be made in any order and side by side.  Each one is waited for once.
+ * source, again.  Transfers may be made in any order and side by side.  Each one is waited for once, by the core that started it.
+ * A network for several cores calls the hooks from each of them, perhaps at one time: they guard what they share.
  */
 #ifndef LAM_DMA_H
 #define LAM_DMA_H

@@ -1,4 +1,4 @@
-"""A dilated window that ends in the padding: the generated code asks for more rows than it reads, and rings hold them."""
+"""A dilated window that ends in the padding: the generated code asks for more rows than it reads; rings hold them."""
 
 from __future__ import annotations
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
 from codegen.ir.local import Act, Command, Engine, Fill, LocalLayer, Padding, ParamsLoad, Stream
-from codegen.schedule.local.shape import Facts
+from codegen.schedule.local.shape import Facts, Shape
 from codegen.schedule.local.timeline import Move, Place, Run, Timeline
 
 _T = TypeVar("_T")
@@ -124,9 +125,11 @@ class Listing:
 
     def _fills(self, group: int) -> None:
         shape = self.line.stages[group].part(self.line.core)
-        for padding in shape.fills if shape else ():
-            fill = Fill(padding, self.offsets[group, _pad_key(padding)], shape.pads[padding])
-            self.commands.append(Command("fill", self.tables.fills.number((group, fill), lambda fill=fill: fill)))
+        for fill in self._padding(group, shape) if shape else ():
+            self.commands.append(Command("fill", self.tables.fills.number((group, fill), partial(_same, fill))))
+
+    def _padding(self, group: int, shape: Shape) -> list[Fill]:
+        return [Fill(p, self.offsets[group, _pad_key(p)], shape.pads[p]) for p in shape.fills]
 
     def _traces(self, step: int) -> None:
         """Report tensors that left in tiles, when their last store has been waited for."""
@@ -195,6 +198,10 @@ class Listing:
             scratch_offset=self.offsets.get(scratch, -1) if needs.scratch_bytes else -1,
             pads={p: self.offsets[g, _pad_key(p)] for p in self.line.facts.pads[run.node]},
         )
+
+
+def _same(fill: Fill) -> Fill:
+    return fill
 
 
 def _pad_key(padding: Padding) -> tuple[str, str, int]:

@@ -47,8 +47,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows [row, row + count) of a member of a group (its tile), in one step; `again` where another core makes them too,
-    and accounts for them.
+    """Rows [row, row + count) of a member of a group (its tile), in one step.
+
+    `again`: another core makes them too, and accounts for them.
     """
 
     group: int

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from codegen.ir.graph import Graph
-from codegen.ops import Concat, Gather, Slice
 from codegen.ir.quant import DType
+from codegen.ops import Concat, Gather, Slice
 from codegen.schedule.demand import Rows
 from codegen.schedule.local.slices import cut, duplicated
 from tests.graphs import HALF, Sketch, conv_chain, residual

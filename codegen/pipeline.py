@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,9 +40,9 @@ from codegen.lower import (
 from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
-from codegen.schedule import Optimize, order_nodes, schedule
+from codegen.schedule import Optimize, Scheduler, order_nodes
 from codegen.schedule.fits import check_fits
-from codegen.schedule.local import schedule_cores
+from codegen.schedule.local import schedule_local
 from codegen.target import Target, load_target
 
 
@@ -124,61 +124,56 @@ def compile_graph(imported: Graph, target: Target, options: Options, model_hash:
 
 
 def plan_in_best_order(graph: Graph, target: Target, options: Options) -> tuple[Plan, dict[int, Kernel]]:
-    """Kernels and plan; the model's own order of operators and the best one found compete."""
+    """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask."""
     kernels = select_kernels(graph, target.isa)
     other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
-    if other is graph:
-        return make_plan(graph, kernels, target, options), kernels
-    found: list[tuple[Plan, dict[int, Kernel]]] = []
-    refusals: list[ArenaLimitUnreachable | LocalMemoryTooSmall] = []
-    for order in (graph, other):
-        kernels = select_kernels(order, target.isa)
-        try:
-            found.append((make_plan(order, kernels, target, options), kernels))
-        except (ArenaLimitUnreachable, LocalMemoryTooSmall) as error:
-            refusals.append(error)
-    if not found:
-        raise refusals[-1]
-    return min(found, key=lambda f: _cost(f[0]))
-
-
-def _cost(plan: Plan) -> int:
-    """What the better of two orders has less of: bytes of the arena, or, with local memory, cycles."""
-    return plan.local.estimate.cycles if plan.local else plan.arena_bytes
+    orders = [(graph, kernels)]
+    if other is not graph:
+        orders.append((other, select_kernels(other, target.isa)))
+    plan = _plan_local(orders, target) if target.dma is not None else _plan_arena(orders, target, options)
+    return plan, next(kernels for order, kernels in orders if order is plan.graph)
 
 
 def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
-    """Order, groups and addresses; where no limit is given and the chip's RAM would be exceeded, that is the limit."""
-    needs = kernel_needs(graph, kernels)
-    if target.dma is not None:
-        return schedule_cores(
-            graph,
-            needs,
-            params_needs(graph, kernels),
-            Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle),
-            local_bytes=target.lmem_bytes,
-            arena_align=target.arena_align,
-            cores=target.dma.cores,
-        )
+    """Groups and addresses for the graph in the order of its nodes."""
+    orders = [(graph, kernels)]
+    return _plan_local(orders, target) if target.dma is not None else _plan_arena(orders, target, options)
 
-    def plan(how: Optimize, limit: int | None) -> Plan:
-        return schedule(
-            graph,
-            needs,
-            arena_align=target.arena_align,
-            optimize=how,
-            arena_limit=limit,
-            stream_input=options.stream_input,
-        )
 
-    first = plan(options.optimize, options.arena_limit)
+def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
+    """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it."""
+    known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
+    scheduler = Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
+    first = scheduler.plan(options.optimize, options.arena_limit)
     ram = target.ram_bytes
     if options.arena_limit is not None or ram is None or first.arena_bytes <= ram:
         return first
     try:
-        return plan(options.optimize, ram)
+        return scheduler.plan(options.optimize, ram)
     except ArenaLimitUnreachable:
-        return plan("memory", None)
+        return scheduler.plan("memory")
+
+
+def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target) -> Plan:
+    """The plan of fewest cycles for a chip whose kernels touch only its local memory."""
+    assert target.dma is not None
+    engine = Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle)
+    found: list[tuple[int, int, Plan]] = []
+    refusals: list[LocalMemoryTooSmall] = []
+    for k, (graph, kernels) in enumerate(orders):
+        needs, params = kernel_needs(graph, kernels), params_needs(graph, kernels)
+        try:
+            plan = schedule_local(
+                graph, needs, params, engine, local_bytes=target.lmem_bytes, arena_align=target.arena_align
+            )
+        except LocalMemoryTooSmall as error:
+            refusals.append(error)
+        else:
+            assert plan.local is not None
+            found.append((plan.local.estimate.cycles, k, plan))
+    if not found:
+        raise refusals[-1]
+    return min(found)[2]
 
 
 def lower_plan(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:

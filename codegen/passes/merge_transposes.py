@@ -39,7 +39,10 @@ def _merge(draft: Draft, node: Node) -> bool:
         perm = permute(before.op.perm, node.op.perm)
         if not (draft.graph.sole_user(x) or moves_nothing(draft.graph.type(before.inputs[0]).shape, perm)):
             return False
-        draft.rewrite(node, Transpose(perm), before.inputs)
+        if perm == tuple(range(len(perm))) and draft.can_replace(y, before.inputs[0]):
+            draft.replace_value(y, before.inputs[0])
+        else:
+            draft.rewrite(node, Transpose(perm), before.inputs)
     elif isinstance(node.op, Reshape) and isinstance(before.op, Reshape):
         draft.rewrite(node, node.op, before.inputs)
     else:

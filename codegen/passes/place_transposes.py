@@ -11,28 +11,59 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codegen.ir.graph import Graph
+from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
 from codegen.ir.quant import TensorType
 from codegen.ops import Reshape, Transpose
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
-from codegen.passes.layout_choice import LayoutChoice, extended
-from codegen.passes.layouts import operands
-from codegen.passes.permutation import Perm, inverse, permute, then
+from codegen.passes.layout_choice import LayoutChoice, extended, operand_names
+from codegen.passes.layouts import in_layout, operands
+from codegen.passes.permutation import Perm, inverse, moves_nothing, permute, then
 
 
 @graph_pass()
 def place_transposes(graph: Graph) -> Graph:
     """Run operators in another layout where that takes bytes of Transposes away, or moves them towards the outputs.
 
-    Leaves pairs of Transposes that cancel for `merge_transposes`.
+    Leaves pairs of Transposes that cancel for `merge_transposes`.  Of two Transposes with one operator between, the
+    first moves next to the second, wherever that is in one go: the choices below move all by one operator at a time.
     """
+    for perm, flipped in _between(graph).items():
+        return _flip(graph, perm, flipped)
     for choice in _choices(graph):
         flipped = choice.best()
         if flipped:
             return _flip(graph, choice.perm, flipped)
     return graph
+
+
+def _between(graph: Graph) -> Mapping[Perm, Mapping[str, Op]]:
+    """Operators that alone read a Transpose and are read by one alone, by the layout in which they do without it.
+
+    Every other one of a chain: the Transpose that another one moves to stays.
+    """
+    found: dict[Perm, dict[str, Op]] = {}
+    stays: set[str] = set()
+    for node in graph.nodes:
+        computed = [name for name in operand_names(node) if not graph.values[name].is_const]
+        before = graph.producers.get(computed[0]) if len(computed) == 1 else None
+        after = graph.sole_user(node.outputs[0])
+        if before is None or after is None or graph.sole_user(computed[0]) is None or before.name in stays:
+            continue
+        if isinstance(before.op, Transpose) and isinstance(after.op, Transpose):
+            perm = inverse(before.op.perm)
+            op = in_layout(node.op, perm) if len(graph.type(node.outputs[0]).shape) == len(perm) else None
+            if op is not None and all(_moves(graph, transpose) for transpose in (before, after)):
+                found.setdefault(perm, {})[node.name] = op
+                stays.add(after.name)
+    return found
+
+
+def _moves(graph: Graph, node: Node) -> bool:
+    """Whether a Transpose costs anything."""
+    assert isinstance(node.op, Transpose)
+    return not moves_nothing(graph.type(node.inputs[0]).shape, node.op.perm)
 
 
 def _choices(graph: Graph) -> Iterator[LayoutChoice]:

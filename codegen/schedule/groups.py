@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
@@ -138,10 +139,11 @@ class Grouping:
             if newest not in self.needs or self.rows.nodes[newest].barrier or patience == 0:
                 return
             if self._may_gain(start, stop) and not self._must_stream(start, stop) and self._connected(start, stop):
-                candidate = self._candidate(start, stop)
-                useful = candidate.memory < self.useless
+                least, most = self._least(start, stop), self._most(start, stop)
+                candidate = self._candidate(start, stop) if least < most else None
+                useful = (candidate.memory if candidate else least) < self.useless
                 patience = PATIENCE if useful else patience - 1
-                if useful:
+                if candidate and candidate.memory < most:
                     yield candidate
             if self.rows.nodes[newest].accumulates:
                 return
@@ -149,6 +151,26 @@ class Grouping:
     def _may_gain(self, start: int, stop: int) -> bool:
         """Whether some member alone needs more than every plan does."""
         return any(i not in self.alone or self.alone[i].memory > self.floor for i in range(start, stop))
+
+    def _most(self, start: int, stop: int) -> int:
+        """Bytes that the group must stay below: its nodes one by one need no more, and are faster."""
+        lonely = [self.alone[i].memory for i in range(start, stop) if i in self.alone]
+        return max(lonely) if len(lonely) == stop - start else self.useless
+
+    def _least(self, start: int, stop: int) -> int:
+        """Bytes that the group needs at least, told without its demand process, which most groups are spared.
+
+        A ring has the rows that each of its readers alone asks for; a pair that shares saves the smaller one at most.
+        """
+        inner, outputs = self._inside(start, stop)
+        windows: dict[str, int] = {}
+        for edge in (e for i in range(start, stop) for e in self.rows.nodes[i].edges):
+            windows[edge.value] = max(windows.get(edge.value, 0), edge.window)
+        rings = sum(windows.get(v, 0) * self.rows.row_bytes[v] for v in inner)
+        dying = sorted((self.size[r] for r in {self.roots[n] for n in self._dying(start, stop)}), reverse=True)
+        born = sorted((self.size[r] for r in outputs), reverse=True)
+        saved = sum(min(pair) for pair in zip(dying, born, strict=False))
+        return self._passing(start, outputs) - saved + rings + self._scratch(range(start, stop))
 
     def _must_stream(self, start: int, stop: int) -> bool:
         """Whether the streamed input forbids this group: a reader is left outside, or wants it whole or renamed."""
@@ -186,7 +208,7 @@ class Grouping:
         streamed = self.streamed if start == 0 else ""
         flow = self._flow(members, targets, streamed, frozenset(dying) - {streamed})
         shared, saved = self._share(flow, outputs)
-        memory = self._passing(start, stop, outputs) - saved
+        memory = self._passing(start, outputs) - saved
         memory += sum(flow.rings.get(v, 0) * self.rows.row_bytes[v] for v in (*inner, streamed) if v)
         memory += self._scratch(members)
         return Candidate(start, stop, flow, shared, memory, self._time(members))
@@ -228,11 +250,21 @@ class Grouping:
         read = dict.fromkeys(n for i in range(start, stop) for n in self.graph.nodes[i].inputs if n in self.roots)
         return [n for n in read if self.born[self.roots[n]] < start and self.last[self.roots[n]] < stop]
 
-    def _passing(self, start: int, stop: int, outputs: set[str]) -> int:
+    def _passing(self, start: int, outputs: set[str]) -> int:
         """Bytes of whole tensors alive while the group runs: passing by, read, and left behind."""
-        streamed = self.roots[self.streamed] if self.streamed and start == 0 else ""
-        alive = [r for r, b in self.born.items() if b < start and self.last.get(r, -1) >= start and r != streamed]
-        return sum(self.size[r] for r in alive) + sum(self.size[r] for r in outputs)
+        return self._before[start] + sum(self.size[r] for r in outputs)
+
+    @cached_property
+    def _before(self) -> Sequence[int]:
+        """By node, the bytes of whole tensors that are there before it runs and still needed; not a streamed input."""
+        change = [0] * (len(self.graph.nodes) + 2)
+        for root, born in self.born.items():
+            first = 1 if self.streamed and root == self.roots[self.streamed] else born + 1
+            last = self.last.get(root, -1)
+            if first <= last:
+                change[first] += self.size[root]
+                change[last + 1] -= self.size[root]
+        return list(accumulate(change))
 
     def _share(self, flow: Flow, outputs: set[str]) -> tuple[tuple[tuple[str, str, int], ...], int]:
         """Pairs (input, output, distance) that share memory, each tensor in one pair at most, and the bytes saved."""

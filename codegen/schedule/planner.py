@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, Group, Plan, Storage
-from codegen.schedule.arena import Block, Packing, pack
+from codegen.schedule.arena import TRIES, Block, Packing, pack
 from codegen.schedule.groups import Candidate, Grouping, Label
 
 TENSOR_ALIGN = 4
@@ -20,16 +20,38 @@ BALANCED = 1.15
 class Placed:
     """One label with its real addresses."""
 
+    grouping: Grouping
     label: Label
     groups: tuple[Candidate, ...]
     packing: Packing
 
 
-def place(grouping: Grouping, label: Label) -> Placed:
-    """Pack all memory of one label: each group is one step of time."""
-    groups = label.groups()
-    blocks, shares = _blocks(grouping, groups)
-    return Placed(label, groups, pack(blocks, shares, _align(blocks)))
+class Placer:
+    """Addresses for the labels of one order; what was searched once is not searched again."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        """Nothing is placed yet."""
+        self.grouping = grouping
+        self._known: dict[int, tuple[Placed, int]] = {}
+
+    def place(self, label: Label, *, enough: int = 0, tries: int = TRIES) -> Placed:
+        """Pack all memory of one label: each group is one step of time.
+
+        Args:
+            label: one of the grouping's.
+            enough: an arena in bytes that is good enough, with which the search ends.
+            tries: how long to search.
+        """
+        best, tried = self._known.get(id(label), (None, -1))
+        if best is not None and (tried >= tries or best.packing.bytes <= max(enough, best.packing.bound)):
+            return best
+        groups = label.groups()
+        blocks, shares = _blocks(self.grouping, groups)
+        packing = pack(blocks, shares, _align(blocks), enough=enough, tries=tries)
+        if best is None or packing.bytes < best.packing.bytes:
+            best = Placed(self.grouping, label, groups, packing)
+        self._known[id(label)] = (best, tries if packing.bytes > enough else tried)
+        return best
 
 
 def _align(blocks: Sequence[Block]) -> int:
@@ -61,8 +83,9 @@ def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list
     return found + [Block(f"\0kept{i}", grouping.needs[i].scratch_bytes, step, step) for i in kept]
 
 
-def to_plan(grouping: Grouping, placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
+def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
     """The Plan of a placed label."""
+    grouping = placed.grouping
     offsets = placed.packing.offsets
     groups = [c for c in placed.groups if c.start in grouping.needs]
     scratch: dict[int, int] = {}

@@ -3,17 +3,139 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from codegen.errors import StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
+from codegen.schedule.arena import TRIES
 from codegen.schedule.fits import limit_unreachable
 from codegen.schedule.groups import Grouping, Label
-from codegen.schedule.planner import BALANCED, Placed, place, to_plan, view_roots
+from codegen.schedule.planner import BALANCED, Placed, Placer, to_plan, view_roots
 
 Optimize = Literal["memory", "balanced", "speed"]
 OPTIMIZE: tuple[Optimize, ...] = get_args(Optimize)
+
+GLANCE = 500
+"""Tries of the packer by which plans are compared at first."""
+FINALISTS = 6
+"""Plans whose addresses are searched thoroughly when the smallest one is wanted."""
+HOPELESS = 1.15
+"""A plan that a glance leaves this many times above a limit is not searched thoroughly."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Offer:
+    """One way to run the network, in one of the orders."""
+
+    placer: Placer
+    label: Label
+
+    def place(self, enough: int = 0, tries: int = TRIES) -> Placed:
+        return self.placer.place(self.label, enough=enough, tries=tries)
+
+
+class Scheduler:
+    """All plans of a network, in one order of its operators or in several that compete."""
+
+    def __init__(
+        self, orders: Sequence[tuple[Graph, Mapping[int, NodeNeeds]]], *, arena_align: int, stream_input: bool = False
+    ) -> None:
+        """Find the ways to run each order; addresses are found when a plan is asked for.
+
+        Args:
+            orders: the network with its nodes in an order, and what each node's kernel needs, by node index; nodes
+                without an entry are views.  Where two orders are equally good, the first one wins.
+            arena_align: alignment of the arena.
+            stream_input: rows of the input come one by one.
+
+        Raises:
+            StreamImpossible: LAM-SCHEDULE-304, the input cannot be taken row by row.
+        """
+        self.arena_align = arena_align
+        graph = orders[0][0]
+        streamed = _streamed_input(graph) if stream_input else ""
+        placers = [Placer(_grouping(order, needs, streamed)) for order, needs in orders]
+        offers = [_Offer(placer, label) for placer in placers for label in placer.grouping.front]
+        if not offers:
+            raise StreamImpossible("the input is read as a whole, or again after the first group", where=streamed)
+        self.offers = sorted(offers, key=lambda o: (o.label.peak, o.label.time))
+
+    def plan(self, optimize: Optimize, arena_limit: int | None = None) -> Plan:
+        """The plan that the options ask for.
+
+        Args:
+            optimize: which plan to take where no limit decides: the smallest, the fastest, or the fastest near it.
+            arena_limit: bytes the arena may have; then the fastest plan within it.
+
+        Raises:
+            ArenaLimitUnreachable: LAM-SCHEDULE-303, no plan is that small.
+        """
+        chosen = self._choose(optimize, arena_limit)
+        return to_plan(chosen, tuple(self._front(chosen)), self.arena_align)
+
+    def _choose(self, optimize: Optimize, limit: int | None) -> Placed:
+        if limit is not None:
+            return self._within(limit)
+        if optimize == "speed":
+            return next(self._fastest_first()).place()
+        smallest = self._smallest()
+        if optimize == "memory":
+            return smallest
+        return self._fitting(int(smallest.packing.bytes * BALANCED)) or smallest
+
+    def _within(self, limit: int) -> Placed:
+        found = self._fitting(limit)
+        if found is not None:
+            return found
+        smallest = self._smallest()
+        if smallest.packing.bytes <= limit:
+            return smallest
+        raise limit_unreachable(to_plan(smallest, (), 1), limit)
+
+    def _fastest_first(self) -> Iterator[_Offer]:
+        return iter(sorted(self.offers, key=lambda o: (o.label.time, o.label.peak)))
+
+    def _fitting(self, limit: int) -> Placed | None:
+        """The fastest plan within the limit, its arena then as small as can be."""
+        for offer in self._fastest_first():
+            if offer.label.peak > limit:
+                continue
+            placed = offer.place(limit, GLANCE)
+            if limit < placed.packing.bytes <= limit * HOPELESS:
+                placed = offer.place(limit)
+            if placed.packing.bytes <= limit:
+                return offer.place()
+        return None
+
+    def _smallest(self) -> Placed:
+        """The smallest real arena, and of equal ones the fastest plan.
+
+        Plans are looked at by rising peak until none can beat the best; the best ones are then searched thoroughly.
+        """
+        seen: list[tuple[int, float, int]] = []
+        for k, offer in enumerate(self.offers):
+            if seen and offer.label.peak > min(seen)[0]:
+                break
+            seen.append((offer.place(tries=GLANCE).packing.bytes, offer.label.time, k))
+        best: Placed | None = None
+        for _, _, k in sorted(seen)[:FINALISTS]:
+            if best is None or self.offers[k].label.peak <= best.packing.bytes:
+                placed = self.offers[k].place()
+                best = placed if best is None else min(best, placed, key=lambda p: (p.packing.bytes, p.label.time))
+        assert best is not None
+        return best
+
+    def _front(self, chosen: Placed) -> Iterator[FrontPoint]:
+        """The plans that no other one beats in both memory and time, and the chosen one."""
+        fastest = float("inf")
+        for offer in self.offers:
+            label = offer.label
+            if label.time < fastest or label is chosen.label:
+                groups = sum(c.start in offer.placer.grouping.needs for c in label.groups())
+                yield FrontPoint(label.peak, round(label.time, 1), groups, label is chosen.label)
+            fastest = min(fastest, label.time)
 
 
 def schedule(
@@ -25,82 +147,17 @@ def schedule(
     arena_limit: int | None = None,
     stream_input: bool = False,
 ) -> Plan:
-    """Groups and addresses for a graph.
+    """Groups and addresses for a graph in the order of its nodes; see Scheduler for what is given and raised."""
+    scheduler = Scheduler([(graph, needs)], arena_align=arena_align, stream_input=stream_input)
+    return scheduler.plan(optimize, arena_limit)
 
-    Args:
-        graph: the network.
-        needs: what each node's kernel needs, by node index; nodes without an entry are views.
-        arena_align: alignment of the arena.
-        optimize: which plan to take where no limit decides: the smallest, the fastest, or the fastest near it.
-        arena_limit: bytes the arena may have; then the fastest plan within it.
-        stream_input: rows of the input come one by one.
 
-    Raises:
-        ArenaLimitUnreachable: LAM-SCHEDULE-303, no plan is that small.
-        StreamImpossible: LAM-SCHEDULE-304, the input cannot be taken row by row.
-    """
-    streamed = _streamed_input(graph) if stream_input else ""
+def _grouping(graph: Graph, needs: Mapping[int, NodeNeeds], streamed: str) -> Grouping:
     views = frozenset(i for i in range(len(graph.nodes)) if i not in needs)
-    grouping = Grouping(graph, needs, view_roots(graph, views), streamed)
-    labels = grouping.front
-    if not labels:
-        raise StreamImpossible("the input is read as a whole, or again after the first group", where=streamed)
-    chosen = _choose(grouping, labels, optimize, arena_limit)
-    front = [FrontPoint(x.peak, round(x.time, 1), _groups(grouping, x), x is chosen.label) for x in labels]
-    return to_plan(grouping, chosen, front, arena_align)
-
-
-def _groups(grouping: Grouping, label: Label) -> int:
-    """Groups with code; views are none."""
-    return sum(c.start in grouping.needs for c in label.groups())
+    return Grouping(graph, needs, view_roots(graph, views), streamed)
 
 
 def _streamed_input(graph: Graph) -> str:
     if len(graph.inputs) != 1:
         raise StreamImpossible(f"the network has {len(graph.inputs)} inputs; one can be streamed", where=graph.name)
     return graph.inputs[0].value
-
-
-def _choose(grouping: Grouping, labels: Sequence[Label], optimize: Optimize, limit: int | None) -> Placed:
-    """The placed plan that the options ask for; labels come least memory first."""
-    if limit is not None:
-        return _within(grouping, labels, limit)
-    if optimize == "speed":
-        return place(grouping, labels[-1])
-    smallest = _smallest(grouping, labels)
-    if optimize == "memory":
-        return smallest
-    fast = _fitting(grouping, labels, int(smallest.packing.bytes * BALANCED))
-    return next(fast, smallest)
-
-
-def _within(grouping: Grouping, labels: Sequence[Label], limit: int) -> Placed:
-    found = next(_fitting(grouping, labels, limit), None)
-    if found is not None:
-        return found
-    smallest = _smallest(grouping, labels)
-    if smallest.packing.bytes <= limit:
-        return smallest
-    raise limit_unreachable(to_plan(grouping, smallest, (), 1), limit)
-
-
-def _fitting(grouping: Grouping, labels: Sequence[Label], limit: int) -> Iterator[Placed]:
-    """Plans within the limit, fastest first."""
-    for label in reversed(labels):
-        if label.peak <= limit:
-            placed = place(grouping, label)
-            if placed.packing.bytes <= limit:
-                yield placed
-
-
-def _smallest(grouping: Grouping, labels: Sequence[Label]) -> Placed:
-    """The smallest real arena: labels are tried by rising peak until none can beat the best."""
-    best: Placed | None = None
-    for label in labels:
-        if best is not None and label.peak >= best.packing.bytes:
-            break
-        placed = place(grouping, label)
-        if best is None or placed.packing.bytes < best.packing.bytes:
-            best = placed
-    assert best is not None
-    return best

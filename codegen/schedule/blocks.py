@@ -1,0 +1,88 @@
+"""Blocks of memory with lifetimes, and which of them must lie apart: what every way of packing them starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes that are needed from step `start` to step `stop`, both included."""
+
+    name: str
+    bytes: int
+    start: int
+    stop: int
+
+
+Shares = Mapping[tuple[str, str], int]
+"""(out, dying) -> the distance in bytes that the start of `out` must keep below the start of `dying`."""
+
+Neighbour = tuple[int, int, int]
+"""(block, distance to keep when it lies above, distance to keep when it lies below), from start to start, in bytes."""
+
+
+def round_up(value: int, align: int) -> int:
+    """The smallest multiple of `align` that is not below `value`."""
+    return -(-value // align) * align
+
+
+@dataclass(slots=True)
+class Crowd:
+    """Blocks by number, and of each the neighbours it meets in time with the distances to them.
+
+    All distances are multiples of `align`, so that offsets which add them up are too.
+    """
+
+    blocks: Sequence[Block]
+    shares: Shares
+    align: int
+    sizes: list[int] = field(init=False)
+    near: list[list[Neighbour]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the neighbours, by one walk over time."""
+        self.sizes = [b.bytes for b in self.blocks]
+        whole = [round_up(size, self.align) for size in self.sizes]
+        pairs = self._pairs()
+        self.near = [[] for _ in self.blocks]
+        alive: list[int] = []
+        for i in sorted(range(len(self.blocks)), key=lambda k: self.blocks[k].start):
+            alive = [j for j in alive if self.blocks[j].stop >= self.blocks[i].start]
+            for j in alive:
+                up, down = pairs.get((i, j), whole[i]), pairs.get((j, i), whole[j])
+                self.near[i].append((j, up, down))
+                self.near[j].append((i, down, up))
+            alive.append(i)
+
+    def _pairs(self) -> dict[tuple[int, int], int]:
+        """(out, dying) by number -> distance, for the pairs that are among the blocks."""
+        number = {b.name: i for i, b in enumerate(self.blocks)}
+        return {
+            (number[out], number[dying]): round_up(min(distance, self.blocks[number[out]].bytes), self.align)
+            for (out, dying), distance in self.shares.items()
+            if out in number and dying in number
+        }
+
+    def live_bytes(self) -> int:
+        """Largest sum of bytes live at one step, a pair that shares counted as one block of both: a lower bound."""
+        begin = {b.start for b in self.blocks}
+        change = dict.fromkeys(begin, 0)
+        for block in self.blocks:
+            self._add(change, block.start, block.stop, block.bytes)
+        for (out, dying), distance in self._pairs().items():
+            a, b = self.blocks[out], self.blocks[dying]
+            start, stop = max(a.start, b.start), min(a.stop, b.stop)
+            if start <= stop:
+                self._add(change, start, stop, max(distance + b.bytes, a.bytes) - a.bytes - b.bytes)
+        most = total = 0
+        for step in sorted(change):
+            total += change[step]
+            most = max(most, total if step in begin else 0)
+        return most
+
+    @staticmethod
+    def _add(change: dict[int, int], start: int, stop: int, amount: int) -> None:
+        change[start] = change.get(start, 0) + amount
+        change[stop + 1] = change.get(stop + 1, 0) - amount

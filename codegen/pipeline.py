@@ -42,7 +42,7 @@ from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
 from codegen.schedule import Optimize, Scheduler, order_nodes
 from codegen.schedule.fits import check_fits
-from codegen.schedule.local import schedule_local
+from codegen.schedule.local import schedule_cores
 from codegen.target import Target, load_target
 
 
@@ -163,8 +163,14 @@ def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
     for k, (graph, kernels) in enumerate(orders):
         needs, params = kernel_needs(graph, kernels), params_needs(graph, kernels)
         try:
-            plan = schedule_local(
-                graph, needs, params, engine, local_bytes=target.lmem_bytes, arena_align=target.arena_align
+            plan = schedule_cores(
+                graph,
+                needs,
+                params,
+                engine,
+                local_bytes=target.lmem_bytes,
+                arena_align=target.arena_align,
+                cores=target.dma.cores,
             )
         except LocalMemoryTooSmall as error:
             refusals.append(error)

@@ -428,6 +428,56 @@ LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const u
     return w;
 }
 
+/* Three pixels, whose groups lie side by side in the column, times one channel of a pair (every other word from w on):
+ * 10 instructions a group of 12 products. */
+#if LAM_BLOCKS
+#define LAM_3X1 \
+    "ldr %[w0], [%[w]], #8\n\t" \
+    "ldmia %[x]!, {r2, r3, r4, r5, r6, r8}\n\t" \
+    "sxtb16 %[t], %[w0]\n\t" \
+    "sxtb16 %[w0], %[w0], ror #8\n\t" \
+    "smlad %[a0], %[t], r2, %[a0]\n\t" \
+    "smlad %[a1], %[t], r4, %[a1]\n\t" \
+    "smlad %[a2], %[t], r6, %[a2]\n\t" \
+    "smlad %[a0], %[w0], r3, %[a0]\n\t" \
+    "smlad %[a1], %[w0], r5, %[a1]\n\t" \
+    "smlad %[a2], %[w0], r8, %[a2]\n\t"
+#define LAM_3X1_ASM(steps) \
+    do { \
+        uint32_t w0, t; \
+        __asm__ volatile(steps \
+                         : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]), [x] "+r"(x), [w] "+r"(w), \
+                           [w0] "=&r"(w0), [t] "=&r"(t) \
+                         : \
+                         : "r2", "r3", "r4", "r5", "r6", "r8", "memory"); \
+    } while (0)
+#endif
+
+LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w, int32_t groups)
+{
+#if LAM_BLOCKS
+    for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
+        LAM_3X1_ASM(LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1);
+    }
+    if ((groups & 4) != 0) {
+        LAM_3X1_ASM(LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1);
+    }
+    if ((groups & 2) != 0) {
+        LAM_3X1_ASM(LAM_3X1 LAM_3X1);
+    }
+    if ((groups & 1) != 0) {
+        LAM_3X1_ASM(LAM_3X1);
+    }
+#else
+    for (int32_t i = 0; i < groups; i++, x += 6, w += 2) {
+        for (int32_t j = 0; j < 3; j++) {
+            acc[j] = lam_both(lam_even_s8(w[0]), x[2 * j], acc[j]);
+            acc[j] = lam_both(lam_odd_s8(w[0]), x[2 * j + 1], acc[j]);
+        }
+    }
+#endif
+}
+
 /* One pixel, whose groups lie 2 pairs apart, times four channels (a word of each in turn): 18 instructions a group of 16. */
 #if LAM_BLOCKS
 #define LAM_1X4 \

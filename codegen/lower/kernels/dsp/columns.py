@@ -29,7 +29,7 @@ _LARGE_COLUMNS = 1536
 class ColumnContext:
     """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
 
-    `odd`: there may be a last pixel without a partner.
+    `last`: pixels of the last turn where two at a time do not make a row: 3, or 1; else 0.
     """
 
     widen: str
@@ -37,7 +37,7 @@ class ColumnContext:
     c_out: int
     groups: int
     piece: int
-    odd: bool
+    last: int
     rq: FastRequant
 
     @property
@@ -137,12 +137,16 @@ def _column_context(node: NodeView) -> ColumnContext:
     return ColumnContext(*_column_numbers(node))
 
 
-def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, bool, FastRequant]:
+def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, int, FastRequant]:
     op, x, y = node.op, node.ins[0].dtype, node.outs[0]
     assert isinstance(op, Conv2D | Dense)
     rq = fast_requant(op.requant, accumulator_reach(node))
-    odd = row_pixels(y.shape) % 2 == 1
-    return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], odd, rq)
+    return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
+
+
+def _last(node: NodeView) -> int:
+    width = row_pixels(node.outs[0].shape)
+    return 0 if width % 2 == 0 else 1 if width == 1 or _by_row(node) else 3
 
 
 def _window_context(node: NodeView) -> WindowContext:
@@ -171,7 +175,8 @@ def _window_context(node: NodeView) -> WindowContext:
 def _by_row(node: NodeView) -> bool:
     """Whether whole columns would take more memory than is good, and less is enough."""
     op = node.op
-    assert isinstance(op, Conv2D)
+    if not isinstance(op, Conv2D):
+        return False
     whole = _scratch(node, 2)
     return whole > _LARGE_COLUMNS and whole // op.h.size + _sums_bytes(node) < whole
 
@@ -223,7 +228,7 @@ def _window_scratch(node: NodeView) -> int:
     assert isinstance(op, Conv2D)
     context = _window_context(node)
     edges = context.left > 0 or context.right < context.w_out
-    columns = 8 * 2 * context.dots + (_sums_bytes(node) if context.by_row else 0)
+    columns = 8 * max(2, context.last) * context.dots + (_sums_bytes(node) if context.by_row else 0)
     return columns + (context.piece if edges else 0)
 
 
@@ -231,7 +236,8 @@ def _explain(node: NodeView) -> str:
     pieces, size = _pieces(node)
     waste = 4 * _groups(node) - pieces * size
     filled_up = f", {waste} of {4 * _groups(node)} values of a column are filling" if waste else ""
-    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{filled_up}"
+    by_row = ", a kernel row at a time" if _by_row(node) else ""
+    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{by_row}{filled_up}"
 
 
 def _explain_dense(node: NodeView) -> str:
@@ -255,7 +261,7 @@ POINTWISE = Kernel(
     _accepts_pointwise,
     _column_context,
     lambda node: _params(node, 2),
-    lambda node: _scratch(node, 2),
+    lambda node: _scratch(node, max(2, _last(node))),
     _explain,
 )
 CONV2D = Kernel(

@@ -19,7 +19,7 @@ from codegen.errors import (
     RequantUnsupported,
     TypeNotOnTarget,
 )
-from codegen.frontends.onnx import import_onnx
+from codegen.frontends import import_model, own_mode
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.local import Engine
@@ -48,7 +48,11 @@ from codegen.target import Target, load_target
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a compilation may be told.  `requant` None means the target's default; `name` None the file's name."""
+    """What a compilation may be told.
+
+    `requant` None means the arithmetic of the model's own format, or else the target's default; `name` None the file's
+    name.
+    """
 
     target: str = "host"
     requant: str | None = None
@@ -79,15 +83,16 @@ class Compiled:
 
 def read_model(model: Path, options: Options, target: Target) -> Graph:
     """The model as imported, before any pass: what the golden model runs."""
-    graph = import_onnx(
-        model,
-        mode=choose_mode(options, target),
-        io_type="model" if options.io_type == "model" else "quantized",
-        io_layout="model" if options.io_layout == "model" else "nhwc",
-    )
+    mode = choose_mode(settled(options, model), target)
+    graph = import_model(model, mode=mode, io_type=options.io_type, io_layout=options.io_layout)
     graph = replace(graph, name=network_name(options.name or model.stem))
     verify_graph(graph)
     return graph
+
+
+def settled(options: Options, model: Path) -> Options:
+    """The options, with the arithmetic of the model's own format where none is asked for."""
+    return options if options.requant else replace(options, requant=own_mode(model))
 
 
 def choose_mode(options: Options, target: Target) -> Mode:
@@ -240,6 +245,7 @@ def _said(options: Options, target: Target) -> str:
 def compile_file(model: Path, options: Options) -> Compiled:
     """Model file to files."""
     target = load_target(options.target)
+    options = settled(options, model)
     imported = read_model(model, options, target)
     return compile_graph(imported, target, options, hashlib.sha256(model.read_bytes()).digest())
 

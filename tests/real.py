@@ -36,50 +36,51 @@ def real_inputs(name: str, count: int) -> list[Array]:
     return [np.ascontiguousarray(x, np.float32) for x in make(count)]
 
 
-def _data(name: str) -> dict[str, Array]:
+def load_data(name: str) -> dict[str, Array]:
+    """The arrays of a data file."""
     with np.load(shared_dir() / "data" / f"{name}.npz") as file:
         return {key: file[key] for key in file.files}
 
 
-def _spread(available: int, count: int) -> list[int]:
+def spread(available: int, count: int) -> list[int]:
     """Indices of `count` items out of those available."""
     return sorted({int(i) for i in np.linspace(0, available - 1, min(count, available))})
 
 
 def _kws(count: int) -> list[Array]:
-    x = _data("kws01")["x"]
-    real = [(x[i].astype(np.float32) - np.float32(83)) * np.float32(0.5847029089927673) for i in _spread(len(x), count)]
+    x = load_data("kws01")["x"]
+    real = [(x[i].astype(np.float32) - np.float32(83)) * np.float32(0.5847029089927673) for i in spread(len(x), count)]
     return [r.transpose(2, 0, 1)[None] for r in real]
 
 
 def _resnet8(count: int) -> list[Array]:
-    x = _data("cifar10_test600")["x"]
-    return [x[i].transpose(2, 0, 1)[None] for i in _spread(len(x), count)]
+    x = load_data("cifar10_test600")["x"]
+    return [x[i].transpose(2, 0, 1)[None] for i in spread(len(x), count)]
 
 
 def _vww(count: int) -> list[Array]:
-    x = _data("coco_person96")["x"]
-    return [x[i].transpose(2, 0, 1)[None] / np.float32(255) for i in _spread(len(x), count)]
+    x = load_data("coco_person96")["x"]
+    return [x[i].transpose(2, 0, 1)[None] / np.float32(255) for i in spread(len(x), count)]
 
 
 def _ad(count: int) -> list[Array]:
     """Random: there are no recordings.  They lie on the grid of the TFLite model that they were drawn for."""
-    x = _data("reference_outputs")["ad_int8.input"]
-    return [(x[i : i + 1].astype(np.float32) - np.float32(89)) * np.float32(0.39101523) for i in _spread(len(x), count)]
+    x = load_data("reference_outputs")["ad_int8.input"]
+    return [(x[i : i + 1].astype(np.float32) - np.float32(89)) * np.float32(0.39101523) for i in spread(len(x), count)]
 
 
 def _mnist(count: int) -> list[Array]:
-    x = _data("mnist_test1000")["x"]
-    return [x[i][None, None] for i in _spread(len(x), count)]
+    x = load_data("mnist_test1000")["x"]
+    return [x[i][None, None] for i in spread(len(x), count)]
 
 
 def _photos(count: int) -> list[Array]:
     """Photos as u8[H, W, 3] RGB, of any size."""
     from PIL import Image
 
-    data = _data("coco_detect48")
+    data = load_data("coco_detect48")
     jpeg, offset = data["jpeg"], data["offset"]
-    files = [jpeg[offset[i] : offset[i + 1]].tobytes() for i in _spread(len(offset) - 1, count)]
+    files = [jpeg[offset[i] : offset[i + 1]].tobytes() for i in spread(len(offset) - 1, count)]
     return [np.asarray(Image.open(io.BytesIO(f)).convert("RGB")) for f in files]
 
 

@@ -59,7 +59,9 @@ target_option = click.option(
     "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
 )
 requant_option = click.option(
-    "--requant", type=click.Choice(["single", "double", "float"]), help="Rounding of results; the target's default."
+    "--requant",
+    type=click.Choice(["single", "double", "float"]),
+    help="Rounding of results; TFLite's own (double) for its models, else the target's default.",
 )
 
 

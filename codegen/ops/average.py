@@ -3,15 +3,19 @@
 acc is an exact sum of (x - zx), `divisor` a whole number (taps, or the sum of integer weights).
 
     single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up
-    double   the same factor by TFLite's MultiplyByQuantizedMultiplier
+    double   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy by
+             two roundings; with k = min(floor(log2(divisor)), 32, 31 + e) the multiplier becomes M * 2^k / divisor,
+             truncated, and the exponent e - k
     float    y = zy + rint(clamp(((float32(acc) * sx) / float32(divisor)) / sy)): one float32 product and two float32
              divisions, in that order, each rounded; half to even.  Nearest to ONNX Runtime's float kernel between
              DequantizeLinear and QuantizeLinear, and equal to it where its float32 sum is exact.
+
+Source of the last: tensorflow/lite/kernels/internal/reference/reduce.h, QuantizedMeanOrSum.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,12 +34,19 @@ class Averaging:
     low: int
     high: int
     mode: Mode
+    as_mean: bool = False
 
 
 def average_requant(how: Averaging, divisor: int) -> Requant:
     """The Requant of modes single and double for one divisor."""
+    bounds = (how.low, how.high)
+    if how.mode == "double" and how.as_mean:
+        step = requant_by_factor("double", np.asarray(how.x_quant.scale / how.y_quant.scale), how.y_quant, bounds)
+        (multiplier,), (exponent,) = step.multiplier, step.shift
+        bits = min(divisor.bit_length() - 1, 32, 31 + exponent)
+        return replace(step, multiplier=((multiplier << bits) // divisor,), shift=(exponent - bits,))
     factor = np.float64(how.x_quant.scale) / (np.float64(how.y_quant.scale) * divisor)
-    return requant_by_factor(how.mode, np.asarray(factor), how.y_quant, (how.low, how.high))
+    return requant_by_factor(how.mode, np.asarray(factor), how.y_quant, bounds)
 
 
 def averaged(how: Averaging, acc: Array, divisor: int) -> Array:

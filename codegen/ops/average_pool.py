@@ -8,7 +8,7 @@ x: s8 or u8[N, H, W, C] -> y: s8 or u8, [N, H', W', C] or [N, 1, 1, C].
 
 In mode `double`, when input and output have the same scale and zero point, TFLite's AVERAGE_POOL_2D applies to both:
 q = sum of x, plus count / 2 when positive, else minus it; y = clamp(q / count truncated) - halves away from zero, with
-zx in the sum.  There padded taps with `include_pad` hold zx.
+zx in the sum.  There padded taps with `include_pad` hold zx.  A global pool `as_mean` is requantized instead.
 Sources: onnx/docs/Operators.md; TFLite reference/integer_ops/pooling.h.
 """
 
@@ -85,7 +85,7 @@ class AveragePool2D:
 
 @dataclass(frozen=True, slots=True)
 class GlobalAveragePool:
-    """Mean over all rows and columns."""
+    """Mean over all rows and columns; in mode `double` perhaps `as_mean`, TFLite's own MEAN."""
 
     x_quant: Quant
     y_quant: Quant
@@ -93,6 +93,7 @@ class GlobalAveragePool:
     low: int
     high: int
     mode: Mode
+    as_mean: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-426"),
@@ -113,8 +114,8 @@ class GlobalAveragePool:
         """The output, to the bit."""
         _, h, w, _ = ins[0].shape
         acc = (ins[0].astype(np.int32) - self.x_quant.zero_point).sum(axis=(1, 2), keepdims=True)
-        how = Averaging(self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
-        return (mean(how, acc, h * w),)
+        how = Averaging(self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode, self.as_mean)
+        return (averaged(how, acc, h * w) if self.as_mean else mean(how, acc, h * w),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """All rows, one after another."""

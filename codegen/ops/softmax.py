@@ -1,18 +1,31 @@
 """Softmax over the last axis, in integers.
 
-x: s8 or u8[..., C] -> y: s8 or u8[..., C].  Every mode uses one definition:
+x: s8 or u8[..., C] -> y: s8, u8 or s16[..., C], of beta * x.  Two definitions:
+
+Lamina's own, in every mode but where TFLite's applies
 
     d    = max of the row - q                                         0 .. 255
-    T[d] = rint(exp(-d * sx) * 2^30), float64, half to even           uint32, 256 entries, T[0] = 2^30
+    T[d] = rint(exp(-d * beta * sx) * 2^30), float64, half to even    uint32, 256 entries, T[0] = 2^30
     S    = sum over the row of T[d]                                   uint64, 2^30 <= S < 2^62
     r    = (K + S // 2) // S                                          one 64-bit division per row, r <= 2^32
     y    = clamp(zy + ((T[d] * r + 2^(s-1)) >> s))                    one 64-bit product per element, below 2^63
 
     1 / sy = m * 2^e (frexp);  K = m * 2^62 exactly, s = 62 - e;  for sy > 2 all is below one half: K = 0, s = 1.
 
-Powers are within 2^-31, the reciprocal within 2^(29 - s) steps of the output (2^-24 for sy = 1/256).  With sy = 1/256
-and zy = -128 this is TFLite's output format; TFLite's fixed-point exponential is not reproduced, also not in `double`.
-Source: onnx/docs/Operators.md, Softmax; the integer form is Lamina's own.
+Powers are within 2^-31, the reciprocal within 2^(29 - s) steps of the output (2^-24 for sy = 1/256).
+
+TFLite's fixed-point form, in mode `double` where the output has TFLite's own meaning: sy = 1/256 and the type's lowest
+value as zero point, or s16 of scale 1/32768
+
+    M, e = multiplier of min(beta * sx * 2^26, 2^31 - 1)              two roundings, e >= 0
+    T[d] = exp(-MultiplyByQuantizedMultiplier(d, M, e)), 5 integer bits in, none out (ops/fixed_functions.py);
+           0 where d * 2^e >= 31 * 2^26
+    S    = sum over the row of T[d] / 2^12, rounded                   int32, 12 integer bits
+    r    = reciprocal of S shifted left by its h leading zeros        no integer bits
+    y    = lowest + (high half of 2 * r * T[d]) / 2^(43 - h - bits), both rounded; clamped to the type
+
+Source: onnx/docs/Operators.md, Softmax, the first form being Lamina's own; tensorflow/lite/kernels/internal/reference/
+softmax.h and quantization_util.cc for the second.
 """
 
 from __future__ import annotations
@@ -24,28 +37,48 @@ from typing import ClassVar
 
 import numpy as np
 
+from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.fixed_functions import exp_on_negative
+from codegen.ops.fixed_functions import reciprocal as fixed_reciprocal
 from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
 
 TABLE_BITS = 30
 RECIPROCAL_BITS = 62
+_DIFF_BITS = 5
+SUM_BITS = 12
+_MOST_CHANNELS = (1 << SUM_BITS) - 1
+"""Of TFLite's form: more equal numbers would overflow its sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
-    """exp(x) / sum exp(x) over the last axis."""
+    """exp(beta x) / sum exp(beta x) over the last axis."""
 
     x_quant: Quant
     y_quant: Quant
     y_dtype: DType
     mode: Mode
+    beta: float = 1.0
 
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-432", 0, "the input", EIGHT_BIT),
         limit("LAM-OPS-433", "the output's scale must be at least 2^-20", lambda op, ins: op.y_quant.scale >= 2.0**-20),
+        limit(
+            "LAM-OPS-449",
+            f"an output in TFLite's form must have at most {_MOST_CHANNELS} channels",
+            lambda op, ins: not op.is_tflite or ins[0].shape[-1] <= _MOST_CHANNELS,
+        ),
     )
+
+    @property
+    def is_tflite(self) -> bool:
+        """Whether TFLite's fixed-point form is the definition."""
+        quant, dtype = self.y_quant, self.y_dtype
+        own = quant == (Quant(2.0**-15, 0) if dtype is DType.S16 else Quant(2.0**-8, dtype.low))
+        return self.mode == "double" and own
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
@@ -56,7 +89,10 @@ class Softmax:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         x = ins[0].astype(np.int64)
-        powers = np.array(exp_table(self.x_quant), np.uint64)[x.max(axis=-1, keepdims=True) - x]
+        below = x.max(axis=-1, keepdims=True) - x
+        if self.is_tflite:
+            return (self._fixed(below),)
+        powers = np.array(exp_table(self.x_quant, self.beta), np.uint64)[below]
         total = powers.sum(axis=-1, keepdims=True)
         numerator, shift = reciprocal(self.y_quant)
         factor = (np.uint64(numerator) + total // np.uint64(2)) // total
@@ -64,15 +100,42 @@ class Softmax:
         y = steps.astype(np.int64) + self.y_quant.zero_point
         return (np.clip(y, self.y_dtype.low, self.y_dtype.high).astype(self.y_dtype.numpy),)
 
+    def _fixed(self, below: Array) -> Array:
+        """TFLite's form, of how far each number lies below the largest of its row."""
+        powers = np.array(fixed_exp_table(self.x_quant, self.beta), np.int64)[below]
+        total = fixedpoint.rounding_divide_by_pot(powers, SUM_BITS).sum(axis=-1, keepdims=True)
+        zeros = 31 - np.frexp(total.astype(np.float64))[1] + 1
+        factor = fixed_reciprocal((total << zeros) - (1 << 31))
+        shift = SUM_BITS + 31 - 8 * self.y_dtype.bytes - zeros
+        product = fixedpoint.saturating_rounding_doubling_high_mul(factor, powers)
+        steps = (product + (np.int64(1) << (shift - 1))) >> shift
+        lowest, highest = self.y_dtype.low, self.y_dtype.high
+        return np.asarray(np.minimum(steps + lowest, highest).astype(self.y_dtype.numpy))
+
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
 
 
-def exp_table(x: Quant) -> tuple[int, ...]:
+def exp_table(x: Quant, beta: float = 1.0) -> tuple[int, ...]:
     """T: the 256 powers in units of 2^-30."""
-    powers = np.rint(np.exp(-x.scale * np.arange(256)) * 2.0**TABLE_BITS)
+    powers = np.rint(np.exp(-x.scale * beta * np.arange(256)) * 2.0**TABLE_BITS)
     return tuple(powers.astype(np.int64).tolist())
+
+
+def fixed_exp_table(x: Quant, beta: float) -> tuple[int, ...]:
+    """T of TFLite's form: the 256 powers without integer bits."""
+    unit = 1 << (31 - _DIFF_BITS)
+    factor = min(float(np.float32(beta)) * x.scale * unit, 2.0**31 - 1)
+    if factor >= 2.0**30:  # no number but the largest is near enough, and TFLite's shift would overflow
+        return (fixedpoint.INT32_MAX, *(0,) * 255)
+    multiplier, exponent = fixedpoint.quantize_multiplier_double(factor)
+    most = (((1 << _DIFF_BITS) - 1) * unit) >> max(int(exponent), 0)
+    below = np.minimum(np.arange(256), most)
+    bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
+    scaled = fixedpoint.requantize_double(-below, multiplier, exponent, 0, *bounds)
+    powers = np.where(np.arange(256) <= most, exp_on_negative(scaled, _DIFF_BITS), 0)
+    return tuple(powers.tolist())
 
 
 def reciprocal(y: Quant) -> tuple[int, int]:

@@ -27,7 +27,16 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.lower import select_kernels
 from codegen.passes import optimize as optimize_graph
-from codegen.pipeline import Options, check_target, choose_mode, lower_plan, plan_in_best_order, prove, read_model
+from codegen.pipeline import (
+    Options,
+    check_target,
+    choose_mode,
+    lower_plan,
+    plan_in_best_order,
+    prove,
+    read_model,
+    settled,
+)
 from codegen.report.layers import describe_rows
 from codegen.report.plan import plan_record
 from codegen.schedule import Optimize, check_fits
@@ -82,6 +91,7 @@ def inspect(
     )
     check_options(options)
     chip = load_target(target)
+    options = settled(options, Path(model))
     mode = choose_mode(options, chip)
     try:
         imported = read_model(Path(model), options, chip)

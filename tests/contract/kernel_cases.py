@@ -166,6 +166,7 @@ def mean_cases(mode: Mode) -> Iterator[Raw]:
             (t(S8, 1, 5, 3, 17),),
         )
     yield "unsigned", mean(window(3, 1, 2, 2, 0), window(2, 3, 2, 1, 2), y=U8), (t(U8, 1, 7, 8, 4),)
+    yield "global_mean", GlobalAveragePool(q(0.05, -7), q(0.05, -7), S8, -128, 127, mode, True), (t(S8, 1, 5, 3, 9),)
     yield "global_unsigned", GlobalAveragePool(q(0.05, 130), q(0.05, 130), U8, 0, 255, mode), (t(U8, 1, 1, 9, 1),)
 
 
@@ -268,6 +269,12 @@ def element_cases() -> Iterator[Raw]:
 def softmax_cases() -> Iterator[Raw]:
     classic = q(1 / 256, -128)
     yield "classic", Softmax(q(0.06, 3), classic, S8, "single"), (t(S8, 1, 2, 3, 10),)
+    yield "beta", Softmax(q(0.06, 3), classic, S8, "single", 0.3), (t(S8, 1, 2, 3, 10),)
+    yield "fixed", Softmax(q(0.17, 3), classic, S8, "double"), (t(S8, 1, 2, 3, 10),)
+    yield "fixed_u8", Softmax(q(0.6, 3), q(1 / 256, 0), U8, "double", 0.5), (t(U8, 2, 300),)
+    yield "fixed_s16", Softmax(q(0.02, 3), q(2.0**-15, 0), S16, "double", 2.0), (t(S8, 3, 33),)
+    yield "fixed_steep", Softmax(q(99.0, 3), classic, S8, "double"), (t(S8, 3, 5),)
+    yield "fixed_many", Softmax(q(1e-4, 3), classic, S8, "double"), (t(S8, 2, 4095),)
     yield "flat", Softmax(q(1e-9, 3), classic, S8, "double"), (t(S8, 3, 7),)
     yield "steep", Softmax(q(9.0, 3), q(1 / 255, 0), U8, "float"), (t(U8, 33),)
     yield "fine", Softmax(q(0.01, 3), q(2.0**-20, -5), S8, "single"), (t(S8, 4, 300),)

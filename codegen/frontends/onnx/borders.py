@@ -18,13 +18,14 @@ from codegen.errors import (
     ShapeDynamic,
     TypeUnsupported,
 )
+from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
+from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.linear import write_accumulator
 from codegen.frontends.onnx.nodes import text_of
 from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, State
 from codegen.frontends.onnx.tables import settled
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK, type_name
-from codegen.frontends.onnx.windows import TO_NCHW, TO_NHWC
+from codegen.frontends.onnx.tensors import type_name
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import Dequantize, Reshape, Transpose

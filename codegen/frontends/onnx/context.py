@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen import fixedpoint
 from codegen.errors import FormUnsupported, InputMissing, ParameterDynamic, ResultNotQuantized, ShapeMismatch
-from codegen.frontends.onnx.builder import Builder
+from codegen.frontends.builder import Builder
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import (
     Accum,

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ModelTooLarge, ShapeMismatch
+from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.conv import output_scales, quantized_weights, refuse_empty, with_bias, with_kernel
 from codegen.frontends.onnx.linear import pending
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import IntConst, Linear, Real, State
 from codegen.frontends.onnx.tables import exact
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS
 from codegen.frontends.onnx.windows import spatial_route, spatial_sizes
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant

@@ -13,8 +13,8 @@ import numpy as np
 from onnx.reference import ReferenceEvaluator
 
 from codegen.errors import FoldFailed, ModelTooLarge
+from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.quant import Array
 
 MAX_FOLDED = 2**26

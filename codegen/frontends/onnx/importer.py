@@ -22,9 +22,9 @@ from codegen.errors import (
     OptionBad,
     SubgraphUnsupported,
 )
+from codegen.frontends.finish import finish
 from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, write_output
 from codegen.frontends.onnx.context import Context, array_of
-from codegen.frontends.onnx.finish import finish
 from codegen.frontends.onnx.fold import FOLDABLE, MAX_FOLDED, MOVES_ELEMENTS, fold
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.onnx.nodes import OnnxNode, text_of

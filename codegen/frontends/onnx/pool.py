@@ -11,20 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context, real_bounds, story
 from codegen.frontends.onnx.move import move
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import exact, is_increasing
-from codegen.frontends.onnx.windows import (
-    TO_NCHW,
-    TO_NHWC,
-    read_kernel,
-    read_windows,
-    spatial_route,
-    spatial_sizes,
-    with_ceiling,
-)
+from codegen.frontends.onnx.windows import read_kernel, read_windows, spatial_route, spatial_sizes, with_ceiling
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window

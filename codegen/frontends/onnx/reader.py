@@ -19,17 +19,15 @@ from onnx.shape_inference import InferenceError
 from codegen.errors import (
     CompileError,
     FunctionBad,
-    ModelMissing,
-    ModelTooLarge,
     ModelUnreadable,
     OpsetUnsupported,
 )
+from codegen.frontends.files import MAX_FILE_BYTES, read_file
 from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, OnnxNode, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
 
-MAX_FILE_BYTES = 512 * 2**20
 RAISED_OPSET = 13
 
 _QUANTIZED_OPS = frozenset(
@@ -76,15 +74,7 @@ def read_model(path: Path) -> Model:
 
 
 def _parse(path: Path) -> Any:
-    if not path.is_file():
-        raise ModelMissing("no such file" if not path.exists() else "not a file", where=str(path))
-    try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise ModelTooLarge(f"the file has {size} bytes, at most {MAX_FILE_BYTES} are read", where=str(path))
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelMissing(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    data = read_file(path, MAX_FILE_BYTES)
     check_structure(data, str(path))
     try:
         return onnx.ModelProto.FromString(data)

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from codegen.errors import FormUnsupported, ModelTooLarge, ShapeMismatch
+from codegen.frontends.builder import MAX_ELEMENTS
+from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.move import move
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.pool import averaging
 from codegen.frontends.onnx.states import Request, Route, State
 from codegen.frontends.onnx.tables import exact
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS
-from codegen.frontends.onnx.windows import TO_NCHW, TO_NHWC
 from codegen.ir.op import Op
 from codegen.ir.quant import Array
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, Transpose

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.move import move
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Const, Route, State
-from codegen.frontends.onnx.windows import TO_NCHW, TO_NHWC
 from codegen.ir.op import Op
 from codegen.ops import Broadcast, DepthToSpace, Reshape, SpaceToDepth, Transpose
 

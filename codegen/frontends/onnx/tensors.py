@@ -21,11 +21,10 @@ from codegen.errors import (
     TensorBad,
     TypeUnsupported,
 )
+from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.ir.quant import Array
 
-MAX_ELEMENTS = 2**25
-MAX_RANK = 8
 _LONGEST_PATH = 1024
 
 _TYPED_FIELD = {

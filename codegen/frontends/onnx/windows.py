@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from codegen.errors import AttributeBad, FormUnsupported, ModelTooLarge, ShapeMismatch
+from codegen.frontends.builder import MAX_ELEMENTS
+from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Route
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS
 from codegen.ir.op import Op
 from codegen.ir.shape import Window
 from codegen.ops import Reshape, Transpose
 
-TO_NHWC = (0, 2, 3, 1)
-TO_NCHW = (0, 3, 1, 2)
 _AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 _LIMIT = 2**20
 

@@ -34,6 +34,7 @@ KERNELS: tuple[Kernel, ...] = (
     pool.GLOBAL_MEAN,
     resize.BILINEAR,
     softmax.SOFTMAX,
+    softmax.SOFTMAX_FIXED,
     unary.LUT,
     unary.CLAMP,
     unary.QUANTIZE,

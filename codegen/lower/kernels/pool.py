@@ -118,7 +118,12 @@ def _max_context(node: NodeView) -> MaxPoolContext:
 
 
 def _how(op: AveragePool2D | GlobalAveragePool) -> Averaging:
-    return Averaging(op.x_quant, op.y_quant, op.y_dtype, op.low, op.high, op.mode)
+    as_mean = isinstance(op, GlobalAveragePool) and op.as_mean
+    return Averaging(op.x_quant, op.y_quant, op.y_dtype, op.low, op.high, op.mode, as_mean)
+
+
+def _divides(op: AveragePool2D | GlobalAveragePool) -> bool:
+    return isinstance(op, AveragePool2D) or not op.as_mean
 
 
 def _counts(node: NodeView) -> list[int]:
@@ -137,7 +142,7 @@ def _mean_context(node: NodeView) -> AveragePoolContext:
     x, y = node.ins[0], node.outs[0]
     counts = _counts(node)
     return AveragePoolContext(
-        mode=mean_mode(_how(op), pool=True),
+        mode=mean_mode(_how(op), pool=_divides(op)),
         w_in=x.shape[2],
         w_out=y.shape[2],
         channels=x.shape[3],
@@ -157,19 +162,19 @@ def _global_context(node: NodeView) -> GlobalContext:
     op = node.op
     assert isinstance(op, GlobalAveragePool)
     _, h, w, c = node.ins[0].shape
-    return GlobalContext(mean_mode(_how(op), pool=True), h, w, c)
+    return GlobalContext(mean_mode(_how(op), pool=_divides(op)), h, w, c)
 
 
 def _mean_params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, AveragePool2D | GlobalAveragePool)
-    return mean_fields(_how(op), mean_mode(_how(op), pool=True), _counts(node))
+    return mean_fields(_how(op), mean_mode(_how(op), pool=_divides(op)), _counts(node))
 
 
 def _fits(node: NodeView) -> bool:
     op = node.op
     assert isinstance(op, AveragePool2D | GlobalAveragePool)
-    return only_dynamic(node) and mean_fits(_how(op), mean_mode(_how(op), pool=True), _counts(node))
+    return only_dynamic(node) and mean_fits(_how(op), mean_mode(_how(op), pool=_divides(op)), _counts(node))
 
 
 def _accepts_max(node: NodeView, isa: str) -> bool:

@@ -10,7 +10,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import channels, only_dynamic
 from codegen.ops import Softmax
-from codegen.ops.softmax import exp_table, reciprocal
+from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,23 @@ class SoftmaxContext:
     channels: int
 
 
+@dataclass(frozen=True, slots=True)
+class FixedContext:
+    """Literals of TFLite's form: elements per pixel, shifts, and the output type's bounds."""
+
+    channels: int
+    sum_shift: int
+    shift: int
+    lowest: int
+    highest: int
+
+
 def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Softmax) and only_dynamic(node)
+    return isinstance(node.op, Softmax) and not node.op.is_tflite and only_dynamic(node)
+
+
+def _accepts_fixed(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, Softmax) and node.op.is_tflite and only_dynamic(node)
 
 
 def _context(node: NodeView) -> SoftmaxContext:
@@ -33,10 +48,25 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     assert isinstance(op, Softmax)
     numerator, shift = reciprocal(op.y_quant)
     return (
-        Field("power", np.array(exp_table(op.x_quant), np.uint32)),
+        Field("power", np.array(exp_table(op.x_quant, op.beta), np.uint32)),
         Field("reciprocal", np.array([numerator >> 32, numerator & 0xFFFFFFFF], np.uint32)),
         Field("step", np.array([op.y_quant.zero_point, op.y_dtype.high, shift], np.int32)),
     )
 
 
+def _fixed_context(node: NodeView) -> FixedContext:
+    op = node.op
+    assert isinstance(op, Softmax)
+    dtype = op.y_dtype
+    shift = SUM_BITS + 31 - 8 * dtype.bytes
+    return FixedContext(channels(node.ins[0].shape), SUM_BITS, shift, dtype.low, dtype.high)
+
+
+def _fixed_params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Softmax)
+    return (Field("power", np.array(fixed_exp_table(op.x_quant, op.beta), np.int32)),)
+
+
 SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", _accepts, _context, _params)
+SOFTMAX_FIXED = Kernel("softmax_fixed", "softmax_fixed.c.j2", "pixels", _accepts_fixed, _fixed_context, _fixed_params)

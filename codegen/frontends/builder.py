@@ -1,27 +1,44 @@
 """Grows the Graph: values, nodes and unique names, with every type from the operator's own `infer`.
 
-Decides: names, and the largest tensors and the most work that are accepted.  Knows nothing of ONNX but names.
+Decides: names, and the largest tensors and the most work that are accepted.  Knows no format of models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from codegen.errors import ModelTooLarge, ShapeMismatch
-from codegen.frontends.onnx.states import Trail
-from codegen.frontends.onnx.tensors import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.graph import Node, Value
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops import AveragePool2D, MaxPool2D, check_limits
 
+MAX_ELEMENTS = 2**25
+MAX_RANK = 8
+"""Of one tensor."""
+
 MAX_NODES = 4096
 MAX_TOTAL_ELEMENTS = 2**28
 MAX_STEPS = 2**35
 """Operators, elements of all tensors, multiplications and comparisons: the compiler runs a network a few times."""
+
+
+class Origin(Protocol):
+    """A node of the model, as names and errors need it."""
+
+    @property
+    def name(self) -> str:
+        """Its name, unique in the model."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """How errors name it."""
+        ...
 
 
 class Builder:
@@ -51,7 +68,14 @@ class Builder:
         return self._add(Value(self._value_names.take(name), kind, data=data))
 
     def apply(
-        self, op: Op, inputs: Sequence[str], name: str, *, source: str = "", trail: Trail = (), note: str = ""
+        self,
+        op: Op,
+        inputs: Sequence[str],
+        name: str,
+        *,
+        source: str = "",
+        trail: Sequence[Origin] = (),
+        note: str = "",
     ) -> str:
         """The value that `op` writes, called `name` (or a variation of it)."""
         types = [self.type(i) for i in inputs]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.frontends.onnx.builder import Builder
-from codegen.frontends.onnx.windows import TO_NCHW
+from codegen.frontends.builder import Builder
+from codegen.frontends.layout import TO_NCHW
 from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import (

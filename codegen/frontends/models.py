@@ -1,0 +1,30 @@
+"""Which reader a model's file wants, and which arithmetic is the format's own.
+
+Decides: that TFLite models are computed as TFLite computes them unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codegen.frontends.onnx import import_onnx
+from codegen.frontends.tflite import import_tflite, is_tflite
+from codegen.ir.graph import Graph
+from codegen.ir.quant import Mode
+
+
+def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str) -> Graph:
+    """The integer Graph of a model's file; arguments and errors as of `import_onnx` and `import_tflite`."""
+    if is_tflite(path):
+        return import_tflite(path, mode=mode, io_type=io_type)
+    return import_onnx(
+        path,
+        mode=mode,
+        io_type="model" if io_type == "model" else "quantized",
+        io_layout="model" if io_layout == "model" else "nhwc",
+    )
+
+
+def own_mode(path: Path) -> Mode | None:
+    """The requantization mode that the file's format implies; None leaves it to the target."""
+    return "double" if is_tflite(path) else None

@@ -1,0 +1,226 @@
+"""What an importer sees: the tensors of its operator, and the graph being built.
+
+Decides: which element types the network computes with, what a legal scale and zero point is, and that every result
+has the shape and type that the file gives it.  A TFLite tensor is an integer tensor with its own scale already, so
+that each operator is written as soon as it is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.errors import (
+    FormUnsupported,
+    InputMissing,
+    ParameterDynamic,
+    QuantAxisBad,
+    ResultNotQuantized,
+    ScaleBad,
+    ShapeMismatch,
+    TypeUnsupported,
+    ZeroPointBad,
+)
+from codegen.frontends.builder import Builder
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.reader import Subgraph, Tensor
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
+from codegen.ops import Reshape
+
+ImportFn = Callable[["Context", TfliteNode], None]
+"""Reads one operator: writes its outputs with `Context.write`."""
+
+DTYPES = {str(d.numpy): d for d in DType}
+_QUANTIZED = (DType.S8, DType.U8, DType.S16)
+
+
+class Context:
+    """The values of all tensors so far, the graph so far, and what the user should know."""
+
+    def __init__(self, mode: Mode, graph: Subgraph) -> None:
+        self.mode: Mode = mode
+        self.graph = graph
+        self.builder = Builder()
+        self.values: dict[int, str] = {}
+        self.notes: list[str] = []
+
+    # Reading inputs
+
+    def has(self, node: TfliteNode, index: int) -> bool:
+        """Whether an optional input is given."""
+        return index < len(node.inputs) and node.inputs[index] >= 0
+
+    def tensor(self, node: TfliteNode, index: int) -> Tensor:
+        """The record of a required input."""
+        if not self.has(node, index):
+            raise InputMissing(f"input {index} is required", where=node.where)
+        return self.graph.tensors[node.inputs[index]]
+
+    def result(self, node: TfliteNode, index: int = 0) -> Tensor:
+        """The record of an output."""
+        if index >= len(node.outputs) or node.outputs[index] < 0:
+            raise InputMissing(f"output {index} is required", where=node.where)
+        return self.graph.tensors[node.outputs[index]]
+
+    def constant(self, node: TfliteNode, index: int) -> Array:
+        """Numbers of an input that must be known now."""
+        tensor = self.tensor(node, index)
+        if tensor.data is None:
+            raise ParameterDynamic(f"input '{tensor.name}' is not a constant", where=node.where)
+        return tensor.data
+
+    def int_list(self, node: TfliteNode, index: int) -> tuple[int, ...]:
+        """A constant list of integers."""
+        array = self.constant(node, index)
+        if array.dtype.kind not in "iu" or array.ndim > 1:
+            raise ShapeMismatch(f"input '{self.tensor(node, index).name}' is not a list of integers", where=node.where)
+        return tuple(int(i) for i in array.reshape(-1))
+
+    def value(self, node: TfliteNode, index: int) -> str:
+        """The graph's value for an input; a constant becomes one when it is first read."""
+        self.tensor(node, index)
+        return self.value_of(node.inputs[index], node.where)
+
+    def value_of(self, place: int, where: str) -> str:
+        """The graph's value for a tensor."""
+        if place not in self.values:
+            tensor = self.graph.tensors[place]
+            assert tensor.data is not None, "the walk has checked that something writes it"
+            dtype_of(tensor, where)
+            self.values[place] = self.builder.const(tensor.name, tensor.data, self._meaning(tensor))
+        return self.values[place]
+
+    def type(self, node: TfliteNode, index: int) -> TensorType:
+        """Shape, element type and, where it has one, meaning of an input."""
+        return self.builder.type(self.value(node, index))
+
+    def quantized(self, node: TfliteNode, index: int) -> tuple[Quant, DType]:
+        """Meaning and type of an input that must be quantized."""
+        return read_quant(self.tensor(node, index), node.where)
+
+    def quantized_result(self, node: TfliteNode, index: int = 0) -> tuple[Quant, DType]:
+        """Meaning and type of an output that must be quantized."""
+        return read_quant(self.result(node, index), node.where)
+
+    def _meaning(self, tensor: Tensor) -> Quant | None:
+        return tensor_quant(tensor) if tensor.scale.size == 1 else None
+
+    # Writing nodes
+
+    def apply(self, node: TfliteNode, op: Op, inputs: Sequence[str], *, name: str = "", note: str = "") -> str:
+        """An operator whose result is no tensor of the model."""
+        label = name or f"{node.output_name}:{type(op).__name__.lower()}"
+        return self.builder.apply(op, inputs, label, note=note)
+
+    def constant_value(self, node: TfliteNode, what: str, array: Array) -> str:
+        """Numbers the importer made, as a value."""
+        return self.builder.const(f"{node.output_name}:{what}", array)
+
+    def write(
+        self,
+        node: TfliteNode,
+        op: Op,
+        inputs: Sequence[str],
+        index: int = 0,
+        *,
+        post: Sequence[Op] = (),
+        note: str = "",
+    ) -> None:
+        """An operator, and others behind it, that make an output; LAM-IMPORT-014 when they do not fit its record."""
+        tensor = self.result(node, index)
+        told = note or f"{node.op_type} -> {type(op).__name__}"
+        ops = (op, *post)
+        value, operands = "", tuple(inputs)
+        for place, one in enumerate(ops):
+            last = place == len(ops) - 1
+            value = self.builder.apply(
+                one,
+                operands,
+                tensor.name if last else f"{tensor.name}:{type(one).__name__.lower()}",
+                source=tensor.name if last else "",
+                trail=(node,) if place == 0 else (),
+                note=told if place == 0 else "for the shape",
+            )
+            operands = (value,)
+        self.bind(node, value, index)
+
+    def bind(self, node: TfliteNode, value: str, index: int = 0) -> None:
+        """Say that a value is an output, when it fits the output's record."""
+        tensor, kind = self.result(node, index), self.builder.type(value)
+        if kind.shape != tensor.shape or kind.dtype is not dtype_of(tensor, node.where):
+            found = f"{tensor.kind}{list(tensor.shape)} in the file, computed is {kind.dtype.value}{list(kind.shape)}"
+            raise ShapeMismatch(found, where=node.where, hint="convert the model again")
+        self.values[tensor.index] = value
+
+    def reshaped(self, node: TfliteNode, value: str, shape: Sequence[int], what: str = "reshape") -> str:
+        """The value in another shape, itself when it has it already."""
+        if self.builder.type(value).shape == tuple(shape):
+            return value
+        return self.builder.apply(Reshape(tuple(shape)), (value,), f"{node.output_name}:{what}", note="for the shape")
+
+    def note(self, text: str) -> None:
+        """Tell the user, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def dtype_of(tensor: Tensor, where: str) -> DType:
+    """The element type of a tensor that the network computes or reads; LAM-IMPORT-019 for one it has not."""
+    if tensor.kind not in DTYPES:
+        raise TypeUnsupported(f"{tensor.where} has type {tensor.kind}", where=where)
+    return DTYPES[tensor.kind]
+
+
+def read_scales(tensor: Tensor, where: str) -> Array:
+    """Scales, float32, each a positive normal number.
+
+    Raises:
+        ResultNotQuantized: LAM-IMPORT-020, there are none.
+        ScaleBad: LAM-IMPORT-010.
+    """
+    if not tensor.scale.size:
+        hint = "quantize the whole model: full-integer post-training quantization"
+        raise ResultNotQuantized(f"{tensor.where} ({tensor.kind}) has no scale", where=where, hint=hint)
+    good = np.isfinite(tensor.scale) & (tensor.scale >= np.finfo(np.float32).tiny)
+    if not good.all():
+        raise ScaleBad(f"scale of {tensor.where} is {tensor.scale[~good].flat[0]}", where=where)
+    return tensor.scale
+
+
+def read_quant(tensor: Tensor, where: str) -> tuple[Quant, DType]:
+    """Meaning and element type of a tensor with one scale.
+
+    Raises:
+        TypeUnsupported: LAM-IMPORT-019; FormUnsupported: LAM-IMPORT-022 for float tensors.
+        ScaleBad, ZeroPointBad, QuantAxisBad, ResultNotQuantized: LAM-IMPORT-010, -011, -012, -020.
+    """
+    dtype = dtype_of(tensor, where)
+    if dtype is DType.F32:
+        hint = "quantize the whole model: full-integer post-training quantization"
+        raise FormUnsupported(f"{tensor.where} is float where integers are expected", where=where, hint=hint)
+    scales = read_scales(tensor, where)
+    if scales.size != 1:
+        raise QuantAxisBad(f"{scales.size} scales for {tensor.where}, which the network computes", where=where)
+    if tensor.zero_point.size != 1:
+        raise ZeroPointBad(f"{tensor.zero_point.size} zero points for one scale of {tensor.where}", where=where)
+    quant = Quant(float(scales[0]), int(tensor.zero_point[0]))
+    if not dtype.low <= quant.zero_point <= dtype.high or (dtype is DType.S16 and quant.zero_point):
+        allowed = "0" if dtype is DType.S16 else f"{dtype.low} .. {dtype.high}"
+        found = f"zero point of {tensor.where} is {quant.zero_point}, allowed is {allowed}"
+        raise ZeroPointBad(found, where=where)
+    return quant, dtype
+
+
+def tensor_quant(tensor: Tensor) -> Quant | None:
+    """Meaning of an integer tensor, None for one without; checked."""
+    if DTYPES.get(tensor.kind) not in _QUANTIZED or not tensor.scale.size:
+        return None
+    return read_quant(tensor, tensor.where)[0]
+
+
+def with_quant(kind: TensorType, quant: Quant | None) -> TensorType:
+    """The type with another meaning."""
+    return replace(kind, quant=quant)

@@ -1,0 +1,167 @@
+"""The walk over a TFLite model's operators, and all its problems at once.
+
+Decides: that every problem of a model is reported together.  An operator that is refused poisons its results, and
+operators behind it are passed over silently.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codegen.errors import (
+    CompileError,
+    GraphCyclic,
+    InputMissing,
+    ModelNotQuantized,
+    ModelRejected,
+    OperatorUnknown,
+    OptionBad,
+    OutputConstant,
+)
+from codegen.frontends.finish import finish
+from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
+from codegen.frontends.tflite.importers import IMPORTERS
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.reader import Model, Tensor, read_model
+from codegen.ir.graph import Graph, Interface
+from codegen.ir.quant import MODES, DType, Mode, TensorType
+from codegen.ops import Dequantize, Reshape
+
+
+def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Graph:
+    """The integer Graph of a quantized TFLite model; tensors keep the model's own order of axes.
+
+    Args:
+        path: the model's file.
+        mode: the arithmetic of every requantization; `double` is TFLite's own.
+        io_type: "quantized" drops QUANTIZE and DEQUANTIZE at the borders; "model" keeps them.
+
+    Raises:
+        ModelRejected: LAM-IMPORT-001, with every problem of the model.
+        CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
+    """
+    if mode not in MODES or io_type not in ("quantized", "model"):
+        raise OptionBad(f"mode {mode}, io_type {io_type}")
+    return _Walk(read_model(path), mode, io_type == "quantized").graph(str(path))
+
+
+class _Walk:
+    """One pass over a model, gathering problems."""
+
+    def __init__(self, model: Model, mode: Mode, drop: bool) -> None:
+        self._model = model
+        self._graph = model.subgraphs[0]
+        self._drop = drop
+        self._problems: list[CompileError] = []
+        self._poison: set[int] = set()
+        self._ctx = Context(mode, self._graph)
+
+    def graph(self, where: str) -> Graph:
+        """The graph, or every problem."""
+        self._refuse_float(where)
+        inputs = self._inputs()
+        for node in self._graph.nodes:
+            self._import(node)
+        outputs = self._outputs(inputs)
+        if self._problems:
+            raise ModelRejected(self._problems, where=where)
+        return finish(self._ctx.builder, self._model.name, inputs, outputs, self._ctx.notes, self._drop)
+
+    def _refuse_float(self, where: str) -> None:
+        """LAM-IMPORT-008 for a model in which nothing is quantized."""
+        kinds = {t.kind for t in self._graph.tensors if t.scale.size}
+        if not kinds & {"int8", "uint8", "int16"}:
+            hint = "convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8)"
+            found = "a float model: none of its tensors has a scale"
+            raise ModelRejected([ModelNotQuantized(found, where=where, hint=hint)])
+
+    def _inputs(self) -> list[Interface]:
+        inputs: list[Interface] = []
+        for place in self._graph.inputs:
+            tensor = self._graph.tensors[place]
+            try:
+                inputs.append(self._input(tensor))
+            except CompileError as error:
+                self._refuse(error, tensor.where)
+                self._poison.add(place)
+        return inputs
+
+    def _input(self, tensor: Tensor) -> Interface:
+        if tensor.problem is not None:
+            raise tensor.problem
+        if tensor.index in self._ctx.values:
+            raise InputMissing("given twice as an input", where=tensor.where)
+        dtype = dtype_of(tensor, tensor.where)
+        kind = TensorType(tensor.shape, dtype, tensor_quant(tensor))
+        value = self._ctx.builder.input(tensor.name, kind, source=tensor.name)
+        self._ctx.values[tensor.index] = value
+        return Interface(value, tensor.name, tensor.shape, str(dtype.numpy))
+
+    def _import(self, node: TfliteNode) -> None:
+        try:
+            importer = IMPORTERS.get(node.op_type)
+            if importer is None:
+                hint = "docs/operators.md lists the operators that are read"
+                raise OperatorUnknown(f"operator {node.op_type} is not supported", where=node.where, hint=hint)
+            if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
+                self._poison.update(node.outputs)
+                return
+            written = [o for o in node.outputs if o in self._ctx.values]
+            if written:
+                name = self._graph.tensors[written[0]].name
+                raise GraphCyclic(f"'{name}' is written twice", where=node.where)
+            importer(self._ctx, node)
+        except CompileError as error:
+            self._refuse(error, node.where)
+            self._poison.update(node.outputs)
+
+    def _is_poisoned(self, node: TfliteNode, place: int) -> bool:
+        """Whether an input cannot be read; raises when that is this operator's own problem."""
+        tensor = self._graph.tensors[place]
+        if place in self._poison:
+            return True
+        if tensor.problem is not None:
+            raise tensor.problem
+        if tensor.data is None and place not in self._ctx.values and not tensor.is_variable:
+            raise InputMissing(f"nothing has written its input '{tensor.name}'", where=node.where)
+        return False
+
+    def _outputs(self, inputs: list[Interface]) -> list[Interface]:
+        outputs: list[Interface] = []
+        taken = {i.value for i in inputs}
+        names = {i.name for i in inputs}
+        for place in self._graph.outputs:
+            tensor = self._graph.tensors[place]
+            try:
+                if place not in self._poison:
+                    outputs.append(self._output(tensor, taken, names))
+                    taken.add(outputs[-1].value)
+                    names.add(outputs[-1].name)
+            except CompileError as error:
+                self._refuse(error, tensor.where)
+        return outputs
+
+    def _output(self, tensor: Tensor, taken: set[str], names: set[str]) -> Interface:
+        if tensor.problem is not None:
+            raise tensor.problem
+        if tensor.index not in self._ctx.values:
+            if tensor.data is not None:
+                raise OutputConstant("its value is known now", where=tensor.where)
+            raise InputMissing("nothing writes this output of the network", where=tensor.where)
+        value = self._ctx.values[tensor.index]
+        builder = self._ctx.builder
+        if builder.values[value].is_const:
+            raise OutputConstant("its value is known now", where=tensor.where)
+        maker = next((n for n in builder.nodes if value in n.outputs), None)
+        if self._drop and maker is not None and isinstance(maker.op, Dequantize):
+            value = maker.inputs[0]
+        if value in taken:
+            value = builder.apply(Reshape(tensor.shape), (value,), f"{tensor.name}:copy", note="given out twice")
+        name = tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
+        return Interface(value, name, tensor.shape, str(DType(dtype_of(tensor, tensor.where)).numpy))
+
+    def _refuse(self, error: CompileError, where: str) -> None:
+        """Gather a problem; errors of the operators themselves learn which node they are about."""
+        if not error.where.startswith(("node", "tensor", "operator")):
+            error.where = where
+        self._problems.append(error)

@@ -1,0 +1,189 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED.
+
+Decides: how the model's weights become [outputs, rows, columns, depth] with their zero point subtracted, and how wide
+accumulators are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, InputMissing, QuantAxisBad, ShapeMismatch, TypeUnsupported, ZeroPointBad
+from codegen.frontends.tflite.context import Context, read_scales
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.reader import Tensor
+from codegen.frontends.tflite.scales import activation_range, channel_requant, product_requant
+from codegen.frontends.tflite.windows import feature_map, read_window
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, DType, Quant, Requant
+from codegen.ir.shape import Window
+from codegen.ops import Conv2D, Dense
+from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
+
+_WIDE_BOUND = 1 << 47
+_WEIGHT_KINDS = ("int8", "uint8", "int4")
+MakeOp = Callable[[Requant, DType, Quant], Op]
+
+
+def conv_2d(ctx: Context, node: TfliteNode) -> None:
+    """CONV_2D, with groups where the weights have fewer channels than the input."""
+    options = node.options_of("Conv2DOptions")
+    shape = feature_map(node, ctx.tensor(node, 0).shape)
+    weights = _weights(ctx, node, 4)
+    outputs, _, _, depth = weights.shape
+    if shape[3] % depth or outputs % (shape[3] // depth):
+        raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
+    h, w = _windows(node, options, shape, weights.shape[1:3])
+    scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
+    _convolution(ctx, node, weights, scales, (h, w), shape[3] // depth, node.activation(options))
+
+
+def depthwise_conv_2d(ctx: Context, node: TfliteNode) -> None:
+    """DEPTHWISE_CONV_2D: output channel c * multiplier + m reads input channel c."""
+    options = node.options_of("DepthwiseConv2DOptions")
+    shape = feature_map(node, ctx.tensor(node, 0).shape)
+    weights = _weights(ctx, node, 4)
+    outputs = weights.shape[3]
+    if weights.shape[0] != 1 or outputs % shape[3]:
+        raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
+    h, w = _windows(node, options, shape, weights.shape[1:3])
+    scales = _channel_scales(node, ctx.tensor(node, 1), 3, outputs)
+    _convolution(ctx, node, weights.transpose(3, 1, 2, 0), scales, (h, w), shape[3], node.activation(options))
+
+
+def fully_connected(ctx: Context, node: TfliteNode) -> None:
+    """FULLY_CONNECTED: the input as rows of as many numbers as the weights have."""
+    options = node.options_of("FullyConnectedOptions")
+    if options.WeightsFormat():
+        raise FormUnsupported("shuffled weights", where=node.where, hint="convert the model without shuffling")
+    kind, weights = ctx.type(node, 0), _weights(ctx, node, 2)
+    outputs, depth = weights.shape
+    if kind.elements % depth:
+        raise ShapeMismatch(f"{kind.elements} inputs for weights of shape {list(weights.shape)}", where=node.where)
+    keeps = bool(options.KeepNumDims())
+    lead = kind.shape[:-1] if keeps else (kind.elements // depth,)
+    if keeps and kind.shape[-1:] != (depth,):
+        raise ShapeMismatch(f"input {list(kind.shape)}, weights of shape {list(weights.shape)}", where=node.where)
+    x, _ = ctx.quantized(node, 0)
+    y, dtype = ctx.quantized_result(node)
+    scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
+    bias = _bias(ctx, node, outputs)
+    wide = _is_wide(ctx, node, weights, bias, x.zero_point)
+    bounds = activation_range(node.activation(options), y, dtype)
+    if scales.size == 1:
+        requant = product_requant(ctx.mode, x.scale, float(scales[0]), y, dtype, bounds, wide=wide)
+    else:
+        requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
+    value = ctx.reshaped(node, ctx.value(node, 0), (*lead, depth))
+    extras = _constants(ctx, node, weights, bias)
+    ctx.write(node, Dense(x.zero_point, requant, dtype, y), (value, *extras), note=_spoken(node, "Dense", requant))
+
+
+def _convolution(
+    ctx: Context, node: TfliteNode, weights: Array, scales: Array, windows: tuple[Window, Window], groups: int, act: int
+) -> None:
+    """The operator, from weights [outputs, rows, columns, depth]."""
+    x, x_dtype = ctx.quantized(node, 0)
+    y, dtype = ctx.quantized_result(node)
+    bias = _bias(ctx, node, len(weights))
+    wide = _is_wide(ctx, node, weights, bias, x.zero_point)
+    bounds = activation_range(act, y, dtype)
+    if x_dtype is DType.U8:  # the kernels for uint8 take the product of the scales in float32
+        requant = product_requant(ctx.mode, x.scale, float(scales[0]), y, dtype, bounds, wide=wide)
+    else:
+        requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
+    op = Conv2D(*windows, groups, x.zero_point, requant, dtype, y)
+    extras = _constants(ctx, node, weights, bias)
+    ctx.write(node, op, (ctx.value(node, 0), *extras), note=_spoken(node, "Conv2D", requant))
+
+
+def _spoken(node: TfliteNode, op: str, requant: Requant) -> str:
+    channels = "per-channel" if requant.per_channel else "per-tensor"
+    return f"{node.op_type} -> {op}, {channels}, requant {requant.mode}"
+
+
+def _windows(node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[Window, Window]:
+    padding = int(options.Padding())
+    h, w = (
+        read_window(
+            node,
+            padding,
+            kernel[i],
+            node.take(options, f"Stride{axis}"),
+            node.take(options, f"Dilation{axis}Factor"),
+            shape[1 + i],
+        )
+        for i, axis in enumerate("HW")
+    )
+    return h, w
+
+
+def _weights(ctx: Context, node: TfliteNode, rank: int) -> Array:
+    """Constant weights, int64, their zero point subtracted."""
+    tensor = ctx.tensor(node, 1)
+    data = ctx.constant(node, 1)
+    x = ctx.tensor(node, 0)
+    if x.kind == "float32" and tensor.kind in _WEIGHT_KINDS:
+        hint = "convert it with full-integer quantization, inputs and outputs of the layers too"
+        raise FormUnsupported("a hybrid layer: float activations, quantized weights", where=node.where, hint=hint)
+    if tensor.kind not in _WEIGHT_KINDS:
+        raise TypeUnsupported(f"weights of type {tensor.kind}", where=node.where)
+    if (tensor.kind == "uint8") != (x.kind == "uint8"):
+        raise TypeUnsupported(f"{x.kind} activations with {tensor.kind} weights", where=node.where)
+    if data.ndim != rank:
+        raise ShapeMismatch(f"weights of shape {list(data.shape)}", where=node.where)
+    zero = tensor.zero_point
+    if zero.size and ((zero != zero[0]).any() or not (0 <= zero[0] <= 255 if tensor.kind == "uint8" else zero[0] == 0)):
+        raise ZeroPointBad(f"zero point of weights '{tensor.name}' is {zero[zero != 0][0]}", where=node.where)
+    return data.astype(np.int64) - (int(zero[0]) if zero.size else 0)
+
+
+def _channel_scales(node: TfliteNode, tensor: Tensor, axis: int, outputs: int) -> Array:
+    """One scale, or one per output channel, which lie along `axis` of the weights."""
+    scales = read_scales(tensor, node.where)
+    if scales.size == 1:
+        return scales
+    if tensor.axis != axis or scales.size != outputs:
+        found = f"{scales.size} scales along axis {tensor.axis} of weights {list(tensor.shape)}"
+        raise QuantAxisBad(found, where=node.where)
+    return scales
+
+
+def _bias(ctx: Context, node: TfliteNode, outputs: int) -> Array:
+    """Integer biases at the scale of the products; zeros when there are none."""
+    if not ctx.has(node, 2):
+        return np.zeros(outputs, np.int64)
+    data = ctx.constant(node, 2)
+    if data.dtype.kind != "i" or data.dtype.itemsize < 4:
+        raise TypeUnsupported(f"a bias of type {data.dtype}", where=node.where)
+    if data.size != outputs:
+        raise ShapeMismatch(f"a bias of shape {list(data.shape)} for {outputs} outputs", where=node.where)
+    return data.reshape(-1).astype(np.int64)
+
+
+def _is_wide(ctx: Context, node: TfliteNode, weights: Array, bias: Array, zero_point: int) -> bool:
+    """Whether sums are kept in 64 bits: TFLite does for 16-bit activations, and 32 bits could overflow otherwise."""
+    x = ctx.type(node, 0).dtype
+    if not len(weights) or not weights.size:
+        raise InputMissing("weights without elements", where=node.where)
+    bound = accumulator_bound(weights, bias, x.low, x.high, zero_point)
+    wide = bound >= INT32_LIMIT or (x is DType.S16 and ctx.mode == "double")
+    if wide and (bound >= _WIDE_BOUND or ctx.mode == "float"):
+        hint = "use --requant double or single"
+        raise FormUnsupported(f"sums of up to {bound} do not fit the accumulator", where=node.where, hint=hint)
+    return wide
+
+
+def _constants(ctx: Context, node: TfliteNode, weights: Array, bias: Array) -> tuple[str, str]:
+    small = int(weights.min()) >= -128 and int(weights.max()) <= 127
+    stored = ctx.constant_value(node, "weights", weights.astype(np.int8 if small else np.int16))
+    return stored, ctx.constant_value(node, "bias", _narrow(node, bias))
+
+
+def _narrow(node: TfliteNode, bias: Array) -> Array:
+    if int(bias.min()) < -INT32_LIMIT or int(bias.max()) >= INT32_LIMIT:
+        raise FormUnsupported("a bias of more than 32 bits", where=node.where)
+    return bias.astype(np.int32)

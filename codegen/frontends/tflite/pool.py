@@ -1,0 +1,82 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
+
+from __future__ import annotations
+
+import math
+
+from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.frontends.tflite.context import Context
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.scales import activation_range
+from codegen.frontends.tflite.windows import feature_map, read_window
+from codegen.ir.shape import Window
+from codegen.ops import AveragePool2D, Clamp, GlobalAveragePool, MaxPool2D, Reshape, Transpose
+
+
+def average_pool_2d(ctx: Context, node: TfliteNode) -> None:
+    """AVERAGE_POOL_2D: the numbers are averaged as they are, whatever the scales say."""
+    h, w, activation = _pool(ctx, node)
+    x, dtype = ctx.quantized(node, 0)
+    y, _ = ctx.quantized_result(node)
+    low, high = activation_range(activation, y, dtype)
+    op = AveragePool2D(h, w, False, x, x, dtype, low, high, ctx.mode)
+    _, height, width, _ = ctx.tensor(node, 0).shape
+    if (h, w) == (Window(height, h.stride), Window(width, w.stride)):
+        ctx.write(node, GlobalAveragePool(x, x, dtype, low, high, ctx.mode), (ctx.value(node, 0),))
+    else:
+        ctx.write(node, op, (ctx.value(node, 0),))
+
+
+def max_pool_2d(ctx: Context, node: TfliteNode) -> None:
+    """MAX_POOL_2D, and a clamp where an activation is fused."""
+    h, w, activation = _pool(ctx, node)
+    y, dtype = ctx.quantized_result(node)
+    low, high = activation_range(activation, y, dtype)
+    post = () if (low, high) == (dtype.low, dtype.high) else (Clamp(low, high),)
+    ctx.write(node, MaxPool2D(h, w), (ctx.value(node, 0),), post=post)
+
+
+def mean(ctx: Context, node: TfliteNode) -> None:
+    """MEAN over any axes: they become the rows of a map, the others its channels."""
+    kind = ctx.type(node, 0)
+    x, _ = ctx.quantized(node, 0)
+    y, dtype = ctx.quantized_result(node)
+    axes = reduced_axes(ctx, node, len(kind.shape))
+    value = _by_rows(ctx, node, axes)
+    op = GlobalAveragePool(x, y, dtype, dtype.low, dtype.high, ctx.mode, as_mean=True)
+    ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))
+
+
+def reduced_axes(ctx: Context, node: TfliteNode, rank: int) -> tuple[int, ...]:
+    """The axes that an operator reduces, sorted, each once."""
+    axes = ctx.int_list(node, 1)
+    if not axes or any(not -rank <= a < rank for a in axes):
+        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {rank} axes", where=node.where)
+    return tuple(sorted({a % rank for a in axes}))
+
+
+def _by_rows(ctx: Context, node: TfliteNode, axes: tuple[int, ...]) -> str:
+    """The input as a map [1, H, W, C] whose rows and columns are the reduced axes."""
+    value, shape = ctx.value(node, 0), ctx.type(node, 0).shape
+    kept = tuple(a for a in range(len(shape)) if a not in axes)
+    if len(shape) == 4 and axes == (1, 2) and shape[0] == 1:
+        return value
+    order = (*axes, *kept)
+    moved = [a for a in order if shape[a] > 1]
+    if moved != sorted(moved):
+        value = ctx.apply(node, Transpose(order), (value,), note="for the layout")
+    rows, channels = math.prod(shape[a] for a in axes), math.prod(shape[a] for a in kept)
+    return ctx.reshaped(node, value, (1, rows, 1, channels))
+
+
+def _pool(ctx: Context, node: TfliteNode) -> tuple[Window, Window, int]:
+    options = node.options_of("Pool2DOptions")
+    shape = feature_map(node, ctx.tensor(node, 0).shape)
+    h, w = (
+        read_window(node, int(options.Padding()), node.take(options, size), node.take(options, stride), 1, shape[axis])
+        for axis, size, stride in ((1, "FilterHeight", "StrideH"), (2, "FilterWidth", "StrideW"))
+    )
+    x, y = ctx.quantized(node, 0), ctx.quantized_result(node)
+    if x[1] is not y[1]:
+        raise FormUnsupported(f"a pool from {x[1].value} to {y[1].value}", where=node.where)
+    return h, w, node.activation(options)

@@ -1,0 +1,52 @@
+"""TFLite's own steps from scales to integers: multipliers of products, bounds of fused activations.
+
+Decides: in which order and precision scales are multiplied; it matters in the last bit of a multiplier.
+Source: tensorflow/lite/kernels/kernel_util.cc (GetQuantizedConvolutionMultipler, PopulateConvolutionQuantizationParams,
+CalculateActivationRangeQuantized).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tflite
+
+from codegen.fixedpoint import round_half_away
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant
+from codegen.ops.requantize import make_requant, requant_by_factor
+
+_KIND = tflite.ActivationFunctionType
+_BOUNDS = {_KIND.NONE: (None, None), _KIND.RELU: (0.0, None), _KIND.RELU_N1_TO_1: (-1.0, 1.0), _KIND.RELU6: (0.0, 6.0)}
+
+
+def activation_range(activation: int, y: Quant, dtype: DType) -> tuple[int, int]:
+    """The clamp of a fused activation: zy + round(bound / sy), a float32 quotient, halves away from zero."""
+    low, high = _BOUNDS[activation]
+    return (
+        dtype.low if low is None else max(dtype.low, _quantized(low, y)),
+        dtype.high if high is None else min(dtype.high, _quantized(high, y)),
+    )
+
+
+def channel_requant(
+    mode: Mode, x_scale: float, w_scales: Array, y: Quant, dtype: DType, bounds: tuple[int, int], *, wide: bool = False
+) -> Requant:
+    """Of a convolution: float64(sx) * float64(sw) / float64(sy), one factor per channel or one for all."""
+    scales = w_scales[:1] if (w_scales == w_scales[0]).all() else w_scales
+    return make_requant(mode, x_scale, scales.tolist(), y, dtype, *bounds, wide=wide)
+
+
+def product_requant(
+    mode: Mode, x_scale: float, w_scale: float, y: Quant, dtype: DType, bounds: tuple[int, int], *, wide: bool = False
+) -> Requant:
+    """Of a matrix product with one scale: float64(float32(sx * sw)) / float64(sy)."""
+    if mode == "float":
+        return make_requant(mode, x_scale, [w_scale], y, dtype, *bounds)
+    with np.errstate(over="ignore", under="ignore"):
+        product = np.float64(np.float32(x_scale) * np.float32(w_scale))
+    return requant_by_factor(mode, np.asarray(product / np.float64(y.scale)), y, bounds, wide=wide)
+
+
+def _quantized(value: float, y: Quant) -> int:
+    with np.errstate(over="ignore"):
+        quotient = np.float32(value) / np.float32(y.scale)
+    return y.zero_point + int(np.clip(round_half_away(float(quotient)), -(2.0**31), 2.0**31))

@@ -1,0 +1,99 @@
+"""exp, 1 / (1 + x), logistic and tanh on 32-bit fixed-point numbers, as gemmlowp computes them: TFLite, `double`.
+
+A number of k integer bits is raw / 2^(31 - k).  Products are `saturating_rounding_doubling_high_mul` (the bits add up);
+a change to fewer bits is a saturating left shift, to more bits a rounding right shift, halves away from zero.
+
+    exp(-x)       the quarter of x by a polynomial around -1/8, each further bit of x by a factor
+    1 / (1 + x)   Newton-Raphson, three steps from 48/17 - 32/17 d, d = (1 + x) / 2
+
+Source: gemmlowp/fixedpoint/fixedpoint.h.  Twin of `reciprocal`: lam_fixed_reciprocal in runtime_c/include/lam_fixed.h.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from codegen.fixedpoint import (
+    INT32_MAX,
+    INT32_MIN,
+    rounding_divide_by_pot,
+    saturate,
+    saturating_rounding_doubling_high_mul,
+)
+
+Raw = npt.NDArray[np.int64]
+
+_EXP_EIGHTH = 1895147668
+_THIRD = 715827883
+_EXP_FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
+"""exp(-2^i) for i = -2 .. 4, without integer bits."""
+_48_OVER_17 = 1515870810
+_MINUS_32_OVER_17 = -1010580540
+_ONE_2 = 1 << 29
+"""1 with two integer bits."""
+
+
+def _product(a: Raw | int, b: Raw | int) -> Raw:
+    return saturating_rounding_doubling_high_mul(np.asarray(a, np.int64), np.asarray(b, np.int64))
+
+
+def _left(x: Raw, bits: int) -> Raw:
+    """X * 2^bits, saturated to 32 bits."""
+    return saturate(x << bits, INT32_MIN, INT32_MAX)
+
+
+def exp_on_negative(a: Raw, integer_bits: int) -> Raw:
+    """exp(a) without integer bits for a <= 0 of `integer_bits`; exp(0) is 2^31 - 1.
+
+    Args:
+        a: raw numbers -2^31 .. 0.
+        integer_bits: 4 or 5.
+    """
+    fractional = 31 - integer_bits
+    quarter = 1 << (fractional - 2)
+    low = (a & (quarter - 1)) - quarter
+    result = _exp_of_quarter(_left(low, integer_bits))
+    rest = low - a
+    for exponent, factor in zip(range(-2, 5), _EXP_FACTORS, strict=True):
+        if integer_bits > exponent:
+            result = np.where(rest & (1 << (fractional + exponent)), _product(result, factor), result)
+    return np.where(a == 0, INT32_MAX, result)
+
+
+def _exp_of_quarter(a: Raw) -> Raw:
+    """exp(a) for -1/4 <= a < 0, no integer bits."""
+    x = a + (1 << 28)
+    x2 = _product(x, x)
+    x3, x4 = _product(x2, x), _product(x2, x2)
+    sums = _product(rounding_divide_by_pot(x4, 2) + x3, _THIRD) + x2
+    tail = rounding_divide_by_pot(sums, 1)
+    return _EXP_EIGHTH + _product(_EXP_EIGHTH, x + tail)
+
+
+def _newton(a: Raw) -> Raw:
+    """2 / (1 + a) with two integer bits, for 0 <= a <= 1 without integer bits."""
+    half = (a + INT32_MAX + 1) >> 1  # a + (2^31 - 1) is not negative: halves up
+    x = _48_OVER_17 + _product(half, _MINUS_32_OVER_17)
+    for _ in range(3):
+        x = x + _left(_product(x, _ONE_2 - _product(half, x)), 2)
+    return np.asarray(x)
+
+
+def reciprocal(a: Raw) -> Raw:
+    """1 / (1 + a) for 0 <= a <= 1, no integer bits on either side."""
+    return _left(_newton(a), 1)
+
+
+def logistic(a: Raw, integer_bits: int = 4) -> Raw:
+    """1 / (1 + exp(-a)) without integer bits, for a of `integer_bits`."""
+    positive = reciprocal(exp_on_negative(-np.abs(a), integer_bits))
+    return np.where(a == 0, 1 << 30, np.where(a > 0, positive, INT32_MAX - positive))
+
+
+def tanh(a: Raw, integer_bits: int = 4) -> Raw:
+    """Tanh(a) without integer bits, for a of `integer_bits`."""
+    power = exp_on_negative(-np.abs(a), integer_bits + 1)
+    # (1 - p) / (1 + p) = 2 / (1 + p) - 1
+    size = _left(_newton(power) - _ONE_2, 2)
+    return np.where(a == 0, 0, np.sign(a) * size)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * 32-bit fixed-point arithmetic as gemmlowp and TFLite have it.  Bit-exact twin of codegen/ops/fixed_functions.py and of
+ * mode `double` in codegen/ops/softmax.py.
+ *
+ * A number of k integer bits is raw / 2^(31 - k).  No state, no libc, no undefined behaviour within the ranges stated.
+ */
+#ifndef LAM_FIXED_H
+#define LAM_FIXED_H
+
+#include "lam_base.h"
+#include "lam_requant.h"
+
+/* Leading zero bits of x; 32 for 0. */
+static inline int32_t lam_leading_zeros(uint32_t x)
+{
+    int32_t count = 0;
+
+    if (x == 0u) {
+        return 32;
+    }
+    while ((x & 0x80000000u) == 0u) {
+        x <<= 1;
+        count++;
+    }
+    return count;
+}
+
+/* 1 / (1 + a) for 0 <= a < 2^31, no integer bits on either side: three steps of Newton and Raphson.
+ *
+ * Every sum stays within 32 bits: 0.5 <= d <= 1, 1 <= x <= 48/17 - 16/17, both of them near 1 / d at the end. */
+static inline int32_t lam_fixed_reciprocal(int32_t a)
+{
+    const int32_t half = (int32_t)(((int64_t)a + 0x80000000LL) >> 1);
+    int32_t x = 1515870810 + lam_rounding_doubling_high_mul(half, -1010580540);
+    int32_t i;
+
+    for (i = 0; i < 3; i++) {
+        const int32_t rest = ((int32_t)1 << 29) - lam_rounding_doubling_high_mul(half, x);
+        x += lam_clamp_i64((int64_t)lam_rounding_doubling_high_mul(x, rest) * 4, INT32_MIN, INT32_MAX);
+    }
+    return lam_clamp_i64((int64_t)x * 2, INT32_MIN, INT32_MAX);
+}
+
+/* x / 2^exponent rounded to nearest, for x >= 0 and exponent 1 .. 62. */
+static inline int32_t lam_fixed_halved(int32_t x, int32_t exponent)
+{
+    return (int32_t)(((int64_t)x + ((int64_t)1 << (exponent - 1))) >> exponent);
+}
+
+#endif /* LAM_FIXED_H */

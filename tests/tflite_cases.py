@@ -1,0 +1,320 @@
+"""Random models of one TFLite operator each: odd shapes, broadcasts, zero points at the ends of their type.
+
+Each maker draws one model; `draw(name, seed)` is always the same model.  tests/e2e/test_tflite_operators.py compares what
+interpreters make of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.quant import Array
+from tests.tflite_models import Model
+
+Rng = np.random.Generator
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, and inputs for it."""
+
+    data: bytes
+    inputs: tuple[tuple[Array, ...], ...]
+
+
+class Draw(Model):
+    """A model under construction with the source of its numbers; `kind` is the type of its activations."""
+
+    def __init__(self, rng: Rng, kind: str) -> None:
+        super().__init__()
+        self.rng = rng
+        self.kind = kind
+
+    def size(self, low: int = 1, high: int = 7) -> int:
+        return int(self.rng.integers(low, high + 1))
+
+    def shape(self, rank: int | None = None, high: int = 6) -> tuple[int, ...]:
+        """[1, ...] with sizes up to `high`."""
+        rank = int(self.rng.integers(1, 5)) if rank is None else rank
+        return (1, *(self.size(1, high) for _ in range(rank - 1)))
+
+    def pick(self, *items: object) -> object:
+        return items[int(self.rng.integers(len(items)))]
+
+    def flag(self) -> bool:
+        return bool(self.rng.integers(2))
+
+    def zero(self) -> int:
+        """A zero point, often at an end of the type."""
+        low, high = LIMITS[self.kind]
+        if self.kind == "int16":
+            return 0
+        return int(self.pick(low, high, 0, int(self.rng.integers(low, high + 1))))  # type: ignore[call-overload]
+
+    def scale(self, low: float = 0.003, high: float = 0.3) -> float:
+        span = np.exp(self.rng.uniform(np.log(low), np.log(high)))
+        return float(np.float32(span if self.kind != "int16" else span / 200))
+
+    def ints(self, shape: tuple[int, ...], kind: str = "") -> Array:
+        low, high = LIMITS[kind or self.kind]
+        return self.rng.integers(low, high + 1, shape).astype(kind or self.kind)
+
+    def x(self, shape: tuple[int, ...], scale: float | None = None, zero: int | None = None) -> int:
+        """An input with a scale of its own."""
+        return self.input(
+            shape, self.kind, self.scale() if scale is None else scale, self.zero() if zero is None else zero
+        )
+
+    def y(self, shape: tuple[int, ...], scale: float | None = None, zero: int | None = None) -> int:
+        """An output with a scale of its own."""
+        return self.output(
+            shape, self.kind, self.scale() if scale is None else scale, self.zero() if zero is None else zero
+        )
+
+    def meaning(self, place: int) -> tuple[float, int]:
+        """Scale and zero point of a tensor."""
+        spec = self.graph.tensors[place]
+        return float(spec.scale[0]), int(spec.zero[0])
+
+    def like(self, place: int, shape: tuple[int, ...]) -> int:
+        """An output of the same meaning as a tensor."""
+        return self.y(shape, *self.meaning(place))
+
+    def case(self, samples: int = 4) -> Case:
+        """The model with random inputs, and with all lowest and all highest numbers."""
+        specs = [self.graph.tensors[i] for i in self.graph.inputs]
+        found = [tuple(_values(self.rng, s.shape, s.kind) for s in specs) for _ in range(samples)]
+        for end in (0, 1):
+            found.append(tuple(_end(s.shape, s.kind, end) for s in specs))
+        return Case(self.bytes(), tuple(found))
+
+
+def _values(rng: Rng, shape: tuple[int, ...], kind: str) -> Array:
+    if kind == "float32":
+        return (rng.standard_normal(shape) * 3).astype(np.float32)
+    low, high = LIMITS[kind]
+    return rng.integers(low, high + 1, shape).astype(kind)
+
+
+def _end(shape: tuple[int, ...], kind: str, end: int) -> Array:
+    return np.full(shape, (-9.0, 9.0)[end] if kind == "float32" else LIMITS[kind][end], kind)
+
+
+ACTIVATIONS = (0, 1, 2, 3)
+
+
+def same_or_valid(d: Draw, length: int, size: int, stride: int, padding: int) -> int:
+    """Output positions of a window."""
+    return -(-length // stride) if padding == 0 else (length - size) // stride + 1
+
+
+def weights(d: Draw, shape: tuple[int, ...], axis: int, per_channel: bool) -> tuple[int, Array]:
+    """Constant weights and their scales."""
+    count = shape[axis] if per_channel else 1
+    scales = np.exp(d.rng.uniform(np.log(0.001), np.log(0.02), count)).astype(np.float32)
+    if d.kind == "uint8":
+        return d.const(d.ints(shape), scales[:1], d.zero(), axis=axis), scales[:1]
+    data = d.ints(shape, "int8")
+    data[data == -128] = -127
+    return d.const(data, scales, 0, axis=axis), scales
+
+
+def bias(d: Draw, outputs: int, x_scale: float, scales: Array) -> int:
+    kind = "int64" if d.kind == "int16" else "int32"
+    data = d.rng.integers(-3000, 3000, outputs).astype(kind)
+    return d.const(data, np.float32(x_scale) * scales, 0)
+
+
+def conv_2d(d: Draw) -> Case:
+    h, w, c, o = d.size(), d.size(), d.size(1, 5), d.size(1, 6)
+    groups = 1 if d.flag() or d.kind == "uint8" else c
+    o = o * groups if groups > 1 else o
+    padding = int(d.rng.integers(2))
+    kh, kw = d.size(1, min(3, h)), d.size(1, min(3, w))
+    dh, dw = (d.size(1, 2) if (k - 1) * 2 < n else 1 for k, n in ((kh, h), (kw, w)))
+    sh, sw = (1 if e > 1 else d.size(1, 2) for e in (dh, dw))
+    x = d.x((1, h, w, c))
+    place, scales = weights(d, (o, kh, kw, c // groups), 0, d.flag())
+    inputs = [x, place] + ([bias(d, o, d.meaning(x)[0], scales)] if d.flag() or d.kind == "uint8" else [])
+    oh, ow = (
+        same_or_valid(d, n, (k - 1) * e + 1, s, padding) for n, k, e, s in ((h, kh, dh, sh), (w, kw, dw, sw))
+    )
+    fields = {"Padding": padding, "StrideH": sh, "StrideW": sw, "DilationHFactor": dh, "DilationWFactor": dw}
+    d.op(
+        "CONV_2D",
+        inputs,
+        [d.y((1, oh, ow, o), d.scale(0.02, 1.0))],
+        "Conv2DOptions",
+        FusedActivationFunction=d.pick(*ACTIVATIONS),
+        **fields,
+    )
+    return d.case()
+
+
+def depthwise_conv_2d(d: Draw) -> Case:
+    h, w, c, m = d.size(), d.size(), d.size(1, 5), d.size(1, 3)
+    padding = int(d.rng.integers(2))
+    kh, kw = d.size(1, min(3, h)), d.size(1, min(3, w))
+    stride = d.size(1, 2)
+    x = d.x((1, h, w, c))
+    place, scales = weights(d, (1, kh, kw, c * m), 3, d.flag())
+    oh, ow = (same_or_valid(d, n, k, stride, padding) for n, k in ((h, kh), (w, kw)))
+    d.op(
+        "DEPTHWISE_CONV_2D",
+        [x, place, bias(d, c * m, d.meaning(x)[0], scales)],
+        [d.y((1, oh, ow, c * m), d.scale(0.02, 1.0))],
+        "DepthwiseConv2DOptions",
+        Padding=padding,
+        StrideH=stride,
+        StrideW=stride,
+        DepthMultiplier=m,
+        DilationHFactor=1,
+        DilationWFactor=1,
+        FusedActivationFunction=d.pick(*ACTIVATIONS),
+    )
+    return d.case()
+
+
+def fully_connected(d: Draw) -> Case:
+    depth, outputs, batch = d.size(1, 40), d.size(1, 9), d.size(1, 3)
+    keep = d.flag()
+    x = d.x((batch, depth) if not keep else (1, batch, depth))
+    place, scales = weights(d, (outputs, depth), 0, d.kind != "int16" and d.flag())
+    inputs = [x, place] + ([bias(d, outputs, d.meaning(x)[0], scales)] if d.flag() else [])
+    d.op(
+        "FULLY_CONNECTED",
+        inputs,
+        [d.y((1, batch, outputs) if keep else (batch, outputs), d.scale(0.02, 1.0))],
+        "FullyConnectedOptions",
+        KeepNumDims=keep,
+        FusedActivationFunction=d.pick(*ACTIVATIONS),
+        version=4,
+    )
+    return d.case()
+
+
+def pool(name: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        h, w, c = d.size(), d.size(), d.size(1, 20)
+        padding = int(d.rng.integers(2))
+        kh, kw, sh, sw = d.size(1, h), d.size(1, w), d.size(1, 3), d.size(1, 3)
+        x = d.x((1, h, w, c))
+        oh, ow = (same_or_valid(d, n, k, s, padding) for n, k, s in ((h, kh, sh), (w, kw, sw)))
+        d.op(
+            name,
+            [x],
+            [d.like(x, (1, oh, ow, c))],
+            "Pool2DOptions",
+            Padding=padding,
+            StrideH=sh,
+            StrideW=sw,
+            FilterHeight=kh,
+            FilterWidth=kw,
+            FusedActivationFunction=d.pick(*ACTIVATIONS),
+        )
+        return d.case()
+
+    return make
+
+
+def broadcast_pair(d: Draw) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Two shapes, and the one they broadcast to."""
+    full = d.shape(d.size(1, 4))
+    if d.flag():
+        return full, full, full
+    a, b = (tuple(1 if d.flag() else n for n in full) for _ in range(2))
+    if d.flag():
+        b = b[d.size(0, len(b) - 1) :]
+    padded = (1,) * (len(a) - len(b)) + b
+    return a, b, tuple(max(n, m) for n, m in zip(a, padded, strict=True))
+
+
+def binary(name: str, options: str = "", fields: bool = True, same: bool = False) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        a_shape, b_shape, y_shape = broadcast_pair(d)
+        a = d.x(a_shape)
+        scale, zero = d.meaning(a) if same else (d.scale(), d.zero())
+        constant = d.flag()
+        b = d.const(d.ints(b_shape), scale, zero) if constant else d.x(b_shape, scale, zero)
+        y = d.like(a, y_shape) if same else d.y(y_shape, d.scale(0.005, 0.5))
+        operands = [a, b] if d.flag() or not constant else [b, a]
+        told = {"FusedActivationFunction": d.pick(*ACTIVATIONS)} if options and fields else {}
+        d.op(name, operands, [y], options, **told)
+        return d.case()
+
+    return make
+
+
+def softmax(d: Draw) -> Case:
+    shape = (d.size(1, 3), d.size(1, 40))
+    out = "int16" if d.kind == "int16" else str(d.pick("int8", "int8", "int16") if d.kind == "int8" else d.kind)
+    scale, zero = (1 / 32768, 0) if out == "int16" else (1 / 256, LIMITS[out][0])
+    x = d.x(shape, d.scale(0.005, 2.0) * (1 if d.kind != "int16" else 3))
+    d.op("SOFTMAX", [x], [d.output(shape, out, scale, zero)], "SoftmaxOptions", Beta=float(d.pick(1.0, 1.0, 0.5, 2.5)))  # type: ignore[arg-type]
+    return d.case()
+
+
+def reduced(d: Draw, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
+    """Axes, whether they are kept, and the result's shape."""
+    axes = tuple(int(a) for a in np.flatnonzero(d.rng.integers(0, 2, len(shape)))) or (len(shape) - 1,)
+    keep = d.flag()
+    result = tuple(1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes)
+    given = tuple(a - len(shape) if d.flag() else a for a in axes)
+    return given, keep, result
+
+
+def reduction(name: str, same: bool = False) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        shape = d.shape(d.size(2, 4))
+        axes, keep, result = reduced(d, shape)
+        x = d.x(shape)
+        y = d.like(x, result) if same or d.flag() else d.y(result)
+        d.op(name, [x, d.const(np.array(axes, np.int32))], [y], "ReducerOptions", KeepDims=keep)
+        return d.case()
+
+    return make
+
+
+def pad(name: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        shape = d.shape(d.size(1, 4))
+        pads = d.rng.integers(0, 3, (len(shape), 2)).astype(np.int32)
+        x = d.x(shape)
+        inputs = [x, d.const(pads)]
+        if name == "PADV2":
+            inputs.append(d.const(d.ints((1,)), *d.meaning(x)))
+        y = d.like(x, tuple(int(n + p.sum()) for n, p in zip(shape, pads, strict=True)))
+        d.op(name, inputs, [y], "PadOptions" if name == "PAD" else "PadV2Options")
+        return d.case()
+
+    return make
+
+
+Maker = Callable[[Draw], Case]
+S8, S16, U8 = ("int8",), ("int16",), ("uint8",)
+BOTH = (*S8, *S16)
+
+MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
+    "CONV_2D": (conv_2d, BOTH),
+    "DEPTHWISE_CONV_2D": (depthwise_conv_2d, BOTH),
+    "FULLY_CONNECTED": (fully_connected, BOTH),
+    "AVERAGE_POOL_2D": (pool("AVERAGE_POOL_2D"), BOTH),
+    "MAX_POOL_2D": (pool("MAX_POOL_2D"), BOTH),
+    "ADD": (binary("ADD", "AddOptions"), BOTH),
+    "SUB": (binary("SUB", "SubOptions"), BOTH),
+    "SOFTMAX": (softmax, BOTH),
+    "MEAN": (reduction("MEAN"), BOTH),
+    "PAD": (pad("PAD"), BOTH),
+    "PADV2": (pad("PADV2"), S8),
+}
+"""Each operator: how a model is drawn, and the types of activations that TFLite Micro takes."""
+
+
+def draw(name: str, kind: str, seed: int) -> Case:
+    """The same case for the same arguments."""
+    maker, _ = MAKERS[name]
+    return maker(Draw(np.random.default_rng([seed, *name.encode(), *kind.encode()]), kind))

@@ -36,6 +36,7 @@ test-all: $(VENV)/.test
 # 500 damaged copies of real models: an error with an id or a correct compile, each time; prints the share of each id.
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.e2e.fuzz_models --count 500 --seed 1
+	$(BIN)/python -m tests.e2e.fuzz_models --format tflite --count 500 --seed 1
 
 # Rewrites the pages of docs/ that are generated from the code.
 docs: $(VENV)/.base

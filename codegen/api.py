@@ -19,6 +19,7 @@ from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.load import load
 from codegen.verbs.profile import profile
+from codegen.verbs.reference import ReferenceCheck
 from codegen.verbs.run import run, run_file, save_arrays
 from codegen.verbs.samples import read_samples
 from codegen.verbs.targets import describe_target, targets
@@ -37,6 +38,7 @@ __all__ = [
     "Profile",
     "ProfiledLayer",
     "Project",
+    "ReferenceCheck",
     "Target",
     "TensorCheck",
     "TensorComparison",

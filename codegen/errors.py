@@ -557,7 +557,9 @@ class EngineUnknown(CompileError):
     """No engine has this name."""
 
     code = "LAM-API-001"
-    hint = "the engines are golden (the numpy model), c (the generated C on this machine) and float (ONNX Runtime)"
+    hint = (
+        "the engines are golden (the numpy model), c (the generated C), float (ONNX Runtime), litert and tflm (TFLite)"
+    )
 
 
 class ExtraMissing(CompileError):
@@ -621,10 +623,10 @@ class ToleranceBad(CompileError):
 
 
 class EngineFailed(CompileError):
-    """ONNX Runtime refuses the model, or failed while running it."""
+    """Another runtime (ONNX Runtime, LiteRT, TFLite Micro) refuses the model, or failed while running it."""
 
     code = "LAM-API-010"
-    hint = "the words are ONNX Runtime's own; check the model with onnx.checker"
+    hint = "the words are the runtime's own"
 
 
 class SeveralOutputs(CompileError):

@@ -240,6 +240,18 @@ def quantize_linear(
     return np.asarray(kept.astype(np.int64))
 
 
+def quantize_linear_away(x: Floats, scale: float, zero_point: int, low: int, high: int) -> Int64Array:
+    """As `quantize_linear` with halves away from zero: TFLite's AffineQuantize.
+
+    Source: tensorflow/lite/kernels/internal/reference/quantize.h.  Twin: lam_quantize_away_q.
+    """
+    real = np.asarray(x, dtype=np.float32)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        steps = round_half_away((real / np.float32(scale)).astype(np.float32))
+    kept = np.where(np.isnan(steps), low, np.clip(steps + zero_point, low, high))
+    return np.asarray(kept.astype(np.int64))
+
+
 def dequantize_linear(q: Ints, scale: Floats, zero_point: Ints, *, axis: int | None = None) -> Float32Array:
     """float32(q - zero_point) * float32(scale): ONNX DequantizeLinear.
 

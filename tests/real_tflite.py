@@ -34,10 +34,11 @@ def model_path(name: str) -> Path:
     return shared_dir() / "models" / MODELS[name] / f"{name}.tflite"
 
 
-def recorded(name: str, count: int | None = None) -> tuple[list[Array], list[Array]]:
-    """Inputs in the model's own type, and the outputs of TFLite Micro (of LiteRT for uint8), `count` of them or all."""
+def recorded(name: str, count: int | None = None, runtime: str = "tflm") -> tuple[list[Array], list[Array]]:
+    """Inputs in the model's own type, and a runtime's outputs (LiteRT's for uint8), `count` of them or all."""
     outputs = load_data("reference_outputs")
-    expected = outputs[f"{name}.tflm" if f"{name}.tflm" in outputs else f"{name}.litert_ref"]
+    key = f"{name}.{runtime}"
+    expected = outputs[key if key in outputs else f"{name}.litert_ref"]
     inputs = _inputs(name, outputs)
     chosen = spread(len(expected), len(expected) if count is None else count)
     return [inputs[i][None] for i in chosen], [expected[i][None] for i in chosen]

@@ -1,7 +1,7 @@
 """Random models of one TFLite operator each: odd shapes, broadcasts, zero points at the ends of their type.
 
-Each maker draws one model; `draw(name, seed)` is always the same model.  tests/e2e/test_tflite_operators.py compares what
-interpreters make of them.
+Each maker draws one model; `draw(name, kind, seed)` is always the same one.  What interpreters make of them is compared
+in tests/e2e/test_tflite_operators.py.
 """
 
 from __future__ import annotations
@@ -140,9 +140,7 @@ def conv_2d(d: Draw) -> Case:
     x = d.x((1, h, w, c))
     place, scales = weights(d, (o, kh, kw, c // groups), 0, d.flag())
     inputs = [x, place] + ([bias(d, o, d.meaning(x)[0], scales)] if d.flag() or d.kind == "uint8" else [])
-    oh, ow = (
-        same_or_valid(d, n, (k - 1) * e + 1, s, padding) for n, k, e, s in ((h, kh, dh, sh), (w, kw, dw, sw))
-    )
+    oh, ow = (same_or_valid(d, n, (k - 1) * e + 1, s, padding) for n, k, e, s in ((h, kh, dh, sh), (w, kw, dw, sw)))
     fields = {"Padding": padding, "StrideH": sh, "StrideW": sw, "DilationHFactor": dh, "DilationWFactor": dw}
     d.op(
         "CONV_2D",
@@ -252,7 +250,9 @@ def binary(name: str, options: str = "", fields: bool = True, same: bool = False
 def softmax(d: Draw) -> Case:
     shape = (d.size(1, 3), d.size(1, 40))
     out = "int16" if d.kind == "int16" else str(d.pick("int8", "int8", "int16") if d.kind == "int8" else d.kind)
-    scale, zero = (1 / 32768, 0) if out == "int16" else (1 / 256, LIMITS[out][0])
+    scale, zero = (1 / 65536, -32768) if out == "int16" else (1 / 256, LIMITS[out][0])
+    if d.kind == "int16":
+        scale, zero = 1 / 32768, 0
     x = d.x(shape, d.scale(0.005, 2.0) * (1 if d.kind != "int16" else 3))
     d.op("SOFTMAX", [x], [d.output(shape, out, scale, zero)], "SoftmaxOptions", Beta=float(d.pick(1.0, 1.0, 0.5, 2.5)))  # type: ignore[arg-type]
     return d.case()
@@ -294,6 +294,276 @@ def pad(name: str) -> Callable[[Draw], Case]:
     return make
 
 
+def unary(
+    name: str, options: str = "", same: bool = False, output: tuple[float, int] | None = None, **fields: float
+) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        shape = d.shape()
+        x = d.x(shape)
+        y = d.like(x, shape) if same or d.rng.integers(4) == 0 else d.y(shape)
+        if output is not None:
+            d.graph.tensors[y].scale[:] = output[0] if d.kind != "int16" else 2.0**-15
+            d.graph.tensors[y].zero = np.array([output[1] if d.kind != "int16" else 0], np.int64)
+        told = {key: float(d.rng.uniform(0, value)) for key, value in fields.items()}
+        d.op(name, [x], [y], options, **told)
+        return d.case()
+
+    return make
+
+
+def rsqrt(d: Draw) -> Case:
+    shape = d.shape()
+    x = d.x(shape, None, LIMITS[d.kind][0] if d.kind != "int16" else 0)
+    d.op("RSQRT", [x], [d.y(shape)])
+    case = d.case()
+    return case if d.kind != "int16" else Case(case.data, tuple(tuple(np.abs(a // 2) for a in s) for s in case.inputs))
+
+
+def quantize(d: Draw) -> Case:
+    shape = d.shape()
+    out = str(d.pick("int8", "int16", "int8"))
+    x = d.x(shape)
+    zero = 0 if out == "int16" else int(d.rng.integers(-128, 128))
+    d.op("QUANTIZE", [x], [d.output(shape, out, d.scale(), zero)])
+    return d.case()
+
+
+def quantize_real(d: Draw) -> Case:
+    shape = d.shape()
+    x = d.input(shape, "float32")
+    d.op("QUANTIZE", [x], [d.y(shape, float(d.pick(0.5, 0.25, d.scale())))])  # type: ignore[arg-type]
+    case = d.case()
+    return Case(case.data, (*case.inputs, (np.round(case.inputs[0][0] * 8) / np.float32(8),)))
+
+
+def dequantize(d: Draw) -> Case:
+    shape = d.shape()
+    x = d.x(shape)
+    d.op("DEQUANTIZE", [x], [d.output(shape, "float32")])
+    return d.case()
+
+
+def prelu(d: Draw) -> Case:
+    shape = d.shape(4)
+    x = d.x(shape)
+    slope_shape = (1, 1, shape[3]) if d.flag() else shape[1:]
+    slope = d.const(d.ints(slope_shape), d.scale(0.001, 0.02), d.zero())
+    d.op("PRELU", [x, slope], [d.y(shape)])
+    return d.case()
+
+
+def concatenation(d: Draw) -> Case:
+    shape = list(d.shape(d.size(1, 4)))
+    axis = int(d.rng.integers(len(shape)))
+    scale, zero = d.scale(), d.zero()
+    parts = []
+    total = 0
+    for _ in range(d.size(1, 4)):
+        shape[axis] = d.size(1, 4)
+        total += shape[axis]
+        constant = len(parts) > 0 and d.flag()
+        parts.append(d.const(d.ints(tuple(shape)), scale, zero) if constant else d.x(tuple(shape), scale, zero))
+    shape[axis] = total
+    y = d.y(tuple(shape), scale, zero)
+    told = axis - len(shape) if d.flag() else axis
+    d.op("CONCATENATION", parts, [y], "ConcatenationOptions", Axis=told)
+    return d.case()
+
+
+def split(d: Draw) -> Case:
+    shape = list(d.shape(d.size(1, 4)))
+    axis = int(d.rng.integers(len(shape)))
+    count = d.size(1, 3)
+    shape[axis] = count * d.size(1, 3)
+    x = d.x(tuple(shape))
+    shape[axis] //= count
+    outputs = [d.like(x, tuple(shape)) for _ in range(count)]
+    d.op("SPLIT", [d.const(np.array([axis], np.int32)), x], outputs, "SplitOptions", NumSplits=count)
+    return d.case()
+
+
+def split_v(d: Draw) -> Case:
+    shape = list(d.shape(d.size(1, 4)))
+    axis = int(d.rng.integers(len(shape)))
+    sizes = [d.size(1, 3) for _ in range(d.size(1, 3))]
+    shape[axis] = sum(sizes)
+    x = d.x(tuple(shape))
+    outputs = []
+    for n in sizes:
+        shape[axis] = n
+        outputs.append(d.like(x, tuple(shape)))
+    inputs = [x, d.const(np.array(sizes, np.int32)), d.const(np.array([axis], np.int32))]
+    d.op("SPLIT_V", inputs, outputs, "SplitVOptions", NumSplits=len(sizes))
+    return d.case()
+
+
+def slice_op(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4))
+    starts = [int(d.rng.integers(n)) for n in shape]
+    sizes = [int(d.rng.integers(1, n - s + 1)) for n, s in zip(shape, starts, strict=True)]
+    given = [-1 if d.flag() and s + z == n else z for n, s, z in zip(shape, starts, sizes, strict=True)]
+    x = d.x(shape)
+    inputs = [x, d.const(np.array(starts, np.int32)), d.const(np.array(given, np.int32))]
+    d.op("SLICE", inputs, [d.like(x, tuple(sizes))], "SliceOptions")
+    return d.case()
+
+
+def strided_slice(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4))
+    begin, end, step, result = [], [], [], []
+    masks = [0, 0, 0]
+    for axis, n in enumerate(shape):
+        s = int(d.pick(1, 1, 2, -1))  # type: ignore[call-overload]
+        first, last = sorted(int(v) for v in d.rng.integers(0, n, 2))
+        b, e = (first, last + 1) if s > 0 else (last, first - 1)
+        low, high, shrink = (bool(d.rng.integers(4) == 0) for _ in range(3))
+        picked = list(range(n))[slice(None if low else b, None if high or e < 0 else e, s)]
+        high = high or e < 0
+        if shrink and len(shape) > 1 and len(result) + len(shape) - axis > 1 and not low:
+            picked, s, masks[2] = [b], 1, masks[2] | 1 << axis
+            e = b + 1
+        else:
+            result.append(len(picked))
+        masks[0] |= low << axis
+        masks[1] |= high << axis
+        begin.append(b - n if d.flag() and s > 0 and not low else b)
+        end.append(e)
+        step.append(s)
+    x = d.x(shape)
+    inputs = [x, *(d.const(np.array(v, np.int32)) for v in (begin, end, step))]
+    d.op(
+        "STRIDED_SLICE",
+        inputs,
+        [d.like(x, tuple(result))],
+        "StridedSliceOptions",
+        BeginMask=masks[0],
+        EndMask=masks[1],
+        ShrinkAxisMask=masks[2],
+    )
+    return d.case()
+
+
+def pack(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 3))
+    axis, count = d.size(0, len(shape)), d.size(1, 3)
+    scale, zero = d.scale(), d.zero()
+    parts = [d.x(shape, scale, zero) for _ in range(count)]
+    y = d.y((*shape[:axis], count, *shape[axis:]), scale, zero)
+    d.op("PACK", parts, [y], "PackOptions", Axis=axis, ValuesCount=count)
+    return d.case()
+
+
+def unpack(d: Draw) -> Case:
+    shape = d.shape(d.size(2, 4), 4)
+    axis = d.size(0, len(shape) - 1)
+    x = d.x(shape)
+    outputs = [d.like(x, (*shape[:axis], *shape[axis + 1 :])) for _ in range(shape[axis])]
+    d.op("UNPACK", [x], outputs, "UnpackOptions", Axis=axis, Num=shape[axis])
+    return d.case()
+
+
+def gather(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4))
+    axis = d.size(0, len(shape) - 1)
+    positions = d.rng.integers(0, shape[axis], d.size(1, 5)).astype(np.int32)
+    x = d.x(shape)
+    y = d.like(x, (*shape[:axis], len(positions), *shape[axis + 1 :]))
+    d.op("GATHER", [x, d.const(positions)], [y], "GatherOptions", Axis=axis, BatchDims=0)
+    return d.case()
+
+
+def mirror_pad(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4))
+    mode = int(d.rng.integers(2))
+    pads = np.array([[int(d.rng.integers(0, n + mode)) for _ in range(2)] for n in shape], np.int32)
+    x = d.x(shape)
+    y = d.like(x, tuple(int(n + p.sum()) for n, p in zip(shape, pads, strict=True)))
+    d.op("MIRROR_PAD", [x, d.const(pads)], [y], "MirrorPadOptions", Mode=mode)
+    return d.case()
+
+
+def depth_to_space(d: Draw) -> Case:
+    block = d.size(1, 3)
+    h, w, c = d.size(1, 4), d.size(1, 4), d.size(1, 3)
+    x = d.x((1, h, w, c * block * block))
+    y = d.like(x, (1, h * block, w * block, c))
+    d.op("DEPTH_TO_SPACE", [x], [y], "DepthToSpaceOptions", BlockSize=block)
+    return d.case()
+
+
+def space_to_depth(d: Draw) -> Case:
+    block = d.size(1, 3)
+    h, w, c = d.size(1, 4), d.size(1, 4), d.size(1, 3)
+    x = d.x((1, h * block, w * block, c))
+    y = d.like(x, (1, h, w, c * block * block))
+    d.op("SPACE_TO_DEPTH", [x], [y], "SpaceToDepthOptions", BlockSize=block)
+    return d.case()
+
+
+def resize(name: str, options: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        h, w, c, rows, columns = d.size(1, 6), d.size(1, 6), d.size(1, 3), d.size(1, 11), d.size(1, 11)
+        x = d.x((1, h, w, c))
+        y = d.like(x, (1, rows, columns, c))
+        kind = d.size(0, 2)
+        size = d.const(np.array([rows, columns], np.int32))
+        d.op(name, [x, size], [y], options, AlignCorners=kind == 1, HalfPixelCenters=kind == 2)
+        return d.case()
+
+    return make
+
+
+def transpose(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4))
+    perm = d.rng.permutation(len(shape)).astype(np.int32)
+    x = d.x(shape)
+    d.op("TRANSPOSE", [x, d.const(perm)], [d.like(x, tuple(shape[p] for p in perm))], "TransposeOptions")
+    return d.case()
+
+
+def reshaped(name: str, options: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        shape = d.shape(4)
+        x = d.x(shape)
+        if name == "RESHAPE":
+            result = (shape[1] * shape[2], shape[3])
+            d.op(name, [x, d.const(np.array(result, np.int32))], [d.like(x, result)], options)
+        elif name == "SQUEEZE":
+            d.op(name, [x], [d.like(x, shape[1:])], options, SqueezeDims=[0])
+        else:
+            d.op(name, [x, d.const(np.array([1], np.int32))], [d.like(x, (1, 1, *shape[1:]))], options)
+        return d.case()
+
+    return make
+
+
+def transpose_conv(d: Draw) -> Case:
+    h, w, c, o = d.size(1, 5), d.size(1, 5), d.size(1, 4), d.size(1, 4)
+    kh, kw, sh, sw = d.size(1, 4), d.size(1, 4), d.size(1, 3), d.size(1, 3)
+    padding = int(d.rng.integers(2))
+    oh, ow = (n * s if padding == 0 else (n - 1) * s + k for n, s, k in ((h, sh, kh), (w, sw, kw)))
+    x = d.x((1, h, w, c))
+    place, scales = weights(d, (o, kh, kw, c), 0, d.flag())
+    inputs = [d.const(np.array([1, oh, ow, o], np.int32)), place, x]
+    if d.flag():
+        inputs.append(bias(d, o, d.meaning(x)[0], scales))
+    y = d.y((1, oh, ow, o), d.scale(0.02, 1.0))
+    d.op("TRANSPOSE_CONV", inputs, [y], "TransposeConvOptions", Padding=padding, StrideH=sh, StrideW=sw)
+    return d.case()
+
+
+def arg_extremum(name: str, options: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        shape = d.shape(d.size(1, 4))
+        axis = d.size(0, len(shape) - 1)
+        x = d.x(shape)
+        y = d.output((*shape[:axis], *shape[axis + 1 :]), "int32")
+        d.op(name, [x, d.const(np.array([axis], np.int32))], [y], options, OutputType=2)
+        return d.case()
+
+    return make
+
+
 Maker = Callable[[Draw], Case]
 S8, S16, U8 = ("int8",), ("int16",), ("uint8",)
 BOTH = (*S8, *S16)
@@ -308,8 +578,47 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SUB": (binary("SUB", "SubOptions"), BOTH),
     "SOFTMAX": (softmax, BOTH),
     "MEAN": (reduction("MEAN"), BOTH),
+    "SUM": (reduction("SUM"), BOTH),
+    "REDUCE_MAX": (reduction("REDUCE_MAX", same=True), S8),
+    "ARG_MAX": (arg_extremum("ARG_MAX", "ArgMaxOptions"), S8),
+    "ARG_MIN": (arg_extremum("ARG_MIN", "ArgMinOptions"), S8),
     "PAD": (pad("PAD"), BOTH),
     "PADV2": (pad("PADV2"), S8),
+    "MIRROR_PAD": (mirror_pad, S8),
+    "MUL": (binary("MUL", "MulOptions"), BOTH),
+    "SQUARED_DIFFERENCE": (binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", fields=False), BOTH),
+    "MAXIMUM": (binary("MAXIMUM", same=True), BOTH),
+    "MINIMUM": (binary("MINIMUM", same=True), BOTH),
+    "PRELU": (prelu, S8),
+    "RELU": (unary("RELU"), BOTH),
+    "RELU6": (unary("RELU6", same=True), BOTH),
+    "LEAKY_RELU": (unary("LEAKY_RELU", "LeakyReluOptions", Alpha=1.5), BOTH),
+    "HARD_SWISH": (unary("HARD_SWISH", "HardSwishOptions"), S8),
+    "ELU": (unary("ELU"), S8),
+    "LOGISTIC": (unary("LOGISTIC", output=(2.0**-8, -128)), BOTH),
+    "TANH": (unary("TANH", output=(2.0**-7, 0)), BOTH),
+    "ABS": (unary("ABS"), BOTH),
+    "RSQRT": (rsqrt, S8),
+    "QUANTIZE": (quantize, BOTH),
+    "QUANTIZE_REAL": (quantize_real, BOTH),
+    "DEQUANTIZE": (dequantize, BOTH),
+    "CONCATENATION": (concatenation, BOTH),
+    "SPLIT": (split, BOTH),
+    "SPLIT_V": (split_v, BOTH),
+    "SLICE": (slice_op, BOTH),
+    "STRIDED_SLICE": (strided_slice, BOTH),
+    "PACK": (pack, S8),
+    "UNPACK": (unpack, S8),
+    "GATHER": (gather, S8),
+    "TRANSPOSE": (transpose, BOTH),
+    "RESHAPE": (reshaped("RESHAPE", "ReshapeOptions"), BOTH),
+    "SQUEEZE": (reshaped("SQUEEZE", "SqueezeOptions"), BOTH),
+    "EXPAND_DIMS": (reshaped("EXPAND_DIMS", "ExpandDimsOptions"), BOTH),
+    "DEPTH_TO_SPACE": (depth_to_space, S8),
+    "SPACE_TO_DEPTH": (space_to_depth, S8),
+    "RESIZE_NEAREST_NEIGHBOR": (resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"), BOTH),
+    "RESIZE_BILINEAR": (resize("RESIZE_BILINEAR", "ResizeBilinearOptions"), S8),
+    "TRANSPOSE_CONV": (transpose_conv, BOTH),
 }
 """Each operator: how a model is drawn, and the types of activations that TFLite Micro takes."""
 

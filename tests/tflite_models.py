@@ -1,10 +1,10 @@
 """TFLite models written for tests: tensors, operators and options into a flatbuffer; interpreters that run them.
 
-    model = Model()
-    x = model.input((1, 4, 4, 3), "int8", 0.1, -3)
-    y = model.output((1, 4, 4, 3), "int8", 0.2, 5)
-    model.op("RELU", [x], [y])
-    model.bytes()
+model = Model()
+x = model.input((1, 4, 4, 3), "int8", 0.1, -3)
+y = model.output((1, 4, 4, 3), "int8", 0.2, 5)
+model.op("RELU", [x], [y])
+model.bytes()
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Programs that a test needs.  Where one is missing the test is skipped; under CI it fails, so that none is lost."""
+"""Programs and packages that a test needs.  A test without them is skipped; under CI it fails, so that none is lost."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 import pytest
@@ -11,7 +12,15 @@ from codegen.process import find_program
 
 def require_tool(*names: str) -> None:
     """The test goes on only when all these programs are installed."""
-    missing = [name for name in names if find_program(name) is None]
+    _require([name for name in names if find_program(name) is None])
+
+
+def require_module(*names: str) -> None:
+    """The test goes on only when all these Python packages are installed."""
+    _require([name for name in names if importlib.util.find_spec(name) is None])
+
+
+def _require(missing: list[str]) -> None:
     if not missing:
         return
     reason = f"not installed: {', '.join(missing)}"

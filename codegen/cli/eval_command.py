@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 @model_argument
 @click.option("--data", required=True, metavar="D.npz", help="Samples x and labels y.")
 @click.option("--metric", default="top1", show_default=True, help="top1 or top5.")
-@click.option("--engine", default="c", show_default=True, help="golden, c, float, or several joined by commas.")
+@click.option(
+    "--engine", default="c", show_default=True, help="golden, c, float, litert, tflm, or several joined by commas."
+)
 @click.option("--limit", type=int, metavar="N", help="The first N samples only.")
 @target_option
 @requant_option

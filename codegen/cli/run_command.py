@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     example="lamina run examples/digits/digits_qdq.onnx --engine c --input examples/digits/digits_test.npz -o y.npz",
 )
 @model_argument
-@click.option("--engine", default="golden", show_default=True, help="golden, c or float.")
+@click.option("--engine", default="golden", show_default=True, help="golden, c, float, litert or tflm.")
 @click.option("--input", "data", required=True, metavar="X.npz", help="x, or arrays by the names of the inputs.")
 @click.option("-o", "--out", required=True, metavar="Y.npz", help="Where the outputs go, by the model's names.")
 @click.option("--dump-all", is_flag=True, help="Write every tensor inside the network too.")

@@ -21,7 +21,7 @@ from codegen.cli.progress import Progress
 from codegen.report.table import shape_text
 
 if TYPE_CHECKING:
-    from codegen.api import VerifyResult
+    from codegen.api import ReferenceCheck, VerifyResult
 
 
 @click.command(
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random samples.")
 @requant_option
 @click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
+@click.option(
+    "--reference", type=click.Choice(["tflm", "litert"]), help="Compare a TFLite model's outputs with it too."
+)
 @plan_options
 @config_option
 @json_option
@@ -70,6 +73,7 @@ def _record(result: VerifyResult) -> dict[str, Any]:
         "tensors_checked": result.tensors_checked,
         "first_difference": result.first_difference,
         "tensors": result.checks,
+        "reference": result.reference,
     }
 
 
@@ -81,9 +85,19 @@ def _text(result: VerifyResult) -> str:
     ]
     if result.first_difference is not None:
         lines.append(f"first difference: {result.first_difference.text()}")
-    said = "equal to the bit" if result.equal else "NOT equal"
+    own = result.first_difference is None
+    said = "equal to the bit" if own else "NOT equal"
     lines.append(
         f"{said}: {result.tensors_checked} tensors, {result.samples} samples, target {result.target}, "
         f"requant {result.requant}"
     )
+    if result.reference is not None:
+        lines.append(_reference_text(result.reference))
     return "\n".join(lines)
+
+
+def _reference_text(check: ReferenceCheck) -> str:
+    if check.first_difference is None:
+        return f"equal to {check.runtime}: {check.bytes} bytes of outputs, {check.samples} samples"
+    differing = f"{check.differing} of {check.bytes} bytes of outputs"
+    return f"NOT equal to {check.runtime}: {differing}; first difference: {check.first_difference.text()}"

@@ -3,6 +3,7 @@
 from codegen.ir.op import Op
 from codegen.ops.accumulator import accumulator_bound, needs_int64
 from codegen.ops.add import Add
+from codegen.ops.arg_extremum import ArgExtremum
 from codegen.ops.average_pool import AveragePool2D, GlobalAveragePool
 from codegen.ops.clamp import Clamp
 from codegen.ops.concat import Concat
@@ -10,19 +11,26 @@ from codegen.ops.conv2d import Conv2D
 from codegen.ops.conv_transpose import ConvTranspose2D
 from codegen.ops.dense import Dense, MatMul
 from codegen.ops.depth_to_space import DepthToSpace, SpaceToDepth
+from codegen.ops.extremum import Extremum
 from codegen.ops.functions import FUNCTIONS
+from codegen.ops.global_sum import GlobalSum
 from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.lut import Lut
 from codegen.ops.max_pool import MaxPool2D
 from codegen.ops.mul import Mul
 from codegen.ops.pad import Pad
+from codegen.ops.prelu import PRelu
 from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest
+from codegen.ops.sigmoid16 import Sigmoid16
 from codegen.ops.slice import Gather, Slice
 from codegen.ops.softmax import Softmax
+from codegen.ops.softmax16 import Softmax16
+from codegen.ops.squared_difference import SquaredDifference
 from codegen.ops.transpose import Transpose
+from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
 
 OPS: tuple[type[Op], ...] = (
@@ -32,9 +40,14 @@ OPS: tuple[type[Op], ...] = (
     MatMul,
     Add,
     Mul,
+    Extremum,
+    SquaredDifference,
+    PRelu,
     MaxPool2D,
     AveragePool2D,
     GlobalAveragePool,
+    GlobalSum,
+    ArgExtremum,
     Lut,
     Clamp,
     Softmax,
@@ -52,12 +65,16 @@ OPS: tuple[type[Op], ...] = (
     Quantize,
     Dequantize,
     Rescale,
+    TwoSlopes,
+    Sigmoid16,
+    Softmax16,
 )
 
 __all__ = [
     "FUNCTIONS",
     "OPS",
     "Add",
+    "ArgExtremum",
     "AveragePool2D",
     "Broadcast",
     "Clamp",
@@ -67,22 +84,29 @@ __all__ = [
     "Dense",
     "DepthToSpace",
     "Dequantize",
+    "Extremum",
     "Gather",
     "GlobalAveragePool",
+    "GlobalSum",
     "Lut",
     "MatMul",
     "MaxPool2D",
     "Mul",
+    "PRelu",
     "Pad",
     "Quantize",
     "Rescale",
     "Reshape",
     "ResizeBilinear",
     "ResizeNearest",
+    "Sigmoid16",
     "Slice",
     "Softmax",
+    "Softmax16",
     "SpaceToDepth",
+    "SquaredDifference",
     "Transpose",
+    "TwoSlopes",
     "accumulator_bound",
     "activation_bounds",
     "apply_requant",

@@ -1,13 +1,13 @@
 """Add and subtract: y = a + sign * b in real numbers, broadcast as numpy does.
 
-a, b: s8 or u8 -> y: s8 or u8.  qa = a - za, qb = b - zb; the clamp is to low .. high.
+a, b: s8 or u8 -> y: s8 or u8; in mode `double` also s16 -> s16.  qa = a - za, qb = b - zb; the clamp is to low .. high.
 
     single   y = clamp(zy + ((Ma * qa + sign * Mb * qb + 2^(s-1)) >> s)) in int32, one rounding, half up.
              Ma, Mb = floor(factor * 2^s + 0.5), the factors being float64(sa) / float64(sy) and float64(sb) /
              float64(sy); the larger one has 21 bits, which fixes s in 1 .. 31.  |sum| < 510 * 2^21 + 2^30 < 2^31.
              Where s would pass 31 both factors are below 2^-11 and the sum below one half: Ma = Mb = 0, s = 1.
-    double   TFLite: both inputs are shifted left by 20 and scaled by float64(scale) / (2 * max scale) with two
-             roundings, added, and scaled by 2 * max scale / (2^20 * sy) with two roundings.
+    double   TFLite: both inputs are shifted left by l (20, and 15 for s16), scaled by float64(scale) / (2 * max scale)
+             with two roundings, added, and scaled by 2 * max scale / (2^l * sy) with two roundings.
     float    y = zy + rint(clamp((fa[a] + sign * fb[b]) / sy)): fa and fb are the float32 products q * scale; one
              float32 sum, one float32 division, half to even.  Equal to ONNX DequantizeLinear, Add, QuantizeLinear.
 
@@ -30,7 +30,6 @@ from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_m
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 
 BITS = 21
-LEFT_SHIFT = 20
 Scaling = tuple[int, int]
 """A multiplier and TFLite's exponent."""
 
@@ -49,8 +48,13 @@ class Add:
     sign: int = 1
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-410", 0, "the first input", EIGHT_BIT),
-        types_among("LAM-OPS-411", 1, "the second input", EIGHT_BIT),
+        types_among("LAM-OPS-410", 0, "the first input", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-411", 1, "the second input", (*EIGHT_BIT, DType.S16)),
+        limit(
+            "LAM-OPS-457",
+            "16-bit inputs must be added in mode double, to 16 bits",
+            lambda op, ins: _one_width(op, ins) and (op.mode == "double" or op.y_dtype is not DType.S16),
+        ),
         limit(
             "LAM-OPS-412",
             "the inputs' scales must be below 2^19 times the output's",
@@ -78,8 +82,9 @@ class Add:
         return fixedpoint.saturate(acc + self.y_quant.zero_point, self.low, self.high)
 
     def _double(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
-        scale_a, scale_b, scale_y = tflite_scalings(self.a, self.b, self.y_quant)
-        acc = scaled_input(a, self.a, scale_a) + self.sign * scaled_input(b, self.b, scale_b)
+        shift = left_shift(self.y_dtype)
+        scale_a, scale_b, scale_y = tflite_scalings(self.a, self.b, self.y_quant, shift)
+        acc = scaled_input(a, self.a, scale_a, shift) + self.sign * scaled_input(b, self.b, scale_b, shift)
         return fixedpoint.requantize_double(acc, *scale_y, self.y_quant.zero_point, self.low, self.high)
 
     def _float(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
@@ -101,18 +106,27 @@ def shared_shift(a: Quant, b: Quant, y: Quant) -> tuple[int, int, int]:
     return ma, mb, shift
 
 
-def tflite_scalings(a: Quant, b: Quant, y: Quant) -> tuple[Scaling, Scaling, Scaling]:
+def left_shift(dtype: DType) -> int:
+    """Bits that the inputs gain before they are scaled, in mode `double`."""
+    return 15 if dtype is DType.S16 else 20
+
+
+def _one_width(op: Add, ins: Types) -> bool:
+    return len({kind is DType.S16 for kind in (ins[0].dtype, ins[1].dtype, op.y_dtype)}) == 1
+
+
+def tflite_scalings(a: Quant, b: Quant, y: Quant, shift: int) -> tuple[Scaling, Scaling, Scaling]:
     """Multiplier and exponent of a, b and the output in mode `double`."""
     twice = 2.0 * max(a.scale, b.scale)
-    factors = (a.scale / twice, b.scale / twice, twice / ((1 << LEFT_SHIFT) * y.scale))
+    factors = (a.scale / twice, b.scale / twice, twice / ((1 << shift) * y.scale))
     pairs = [fixedpoint.quantize_multiplier_double(factor) for factor in factors]
     first, second, third = ((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
     return first, second, third
 
 
-def scaled_input(q: Array, x: Quant, scaling: Scaling) -> npt.NDArray[np.int64]:
-    """One input shifted left by 20 and scaled, in mode `double`."""
-    shifted = (q.astype(np.int64) - x.zero_point) << LEFT_SHIFT
+def scaled_input(q: Array, x: Quant, scaling: Scaling, shift: int) -> npt.NDArray[np.int64]:
+    """One input shifted left and scaled, in mode `double`."""
+    shifted = (q.astype(np.int64) - x.zero_point) << shift
     bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
     return fixedpoint.requantize_double(shifted, *scaling, 0, *bounds)
 

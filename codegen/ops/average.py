@@ -3,8 +3,8 @@
 acc is an exact sum of (x - zx), `divisor` a whole number (taps, or the sum of integer weights).
 
     single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up
-    double   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy by
-             two roundings; with k = min(floor(log2(divisor)), 32, 31 + e) the multiplier becomes M * 2^k / divisor,
+    double   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy
+             by two roundings; with k = min(floor(log2(divisor)), 32, 31 + e) the multiplier becomes M * 2^k / divisor,
              truncated, and the exponent e - k
     float    y = zy + rint(clamp(((float32(acc) * sx) / float32(divisor)) / sy)): one float32 product and two float32
              divisions, in that order, each rounded; half to even.  Nearest to ONNX Runtime's float kernel between
@@ -57,3 +57,12 @@ def averaged(how: Averaging, acc: Array, divisor: int) -> Array:
         real = acc.astype(np.float32) * np.float32(how.x_quant.scale) / np.float32(divisor)
     y = how.y_quant
     return fixedpoint.quantize_linear(real, y.scale, y.zero_point, how.low, how.high).astype(how.y_dtype.numpy)
+
+
+def mean(how: Averaging, acc: Array, count: int) -> Array:
+    """As `averaged`; in mode `double` between equal scales TFLite's division: halves away from zero, zx in the sum."""
+    if how.mode != "double" or how.x_quant != how.y_quant:
+        return averaged(how, acc, count)
+    total = acc.astype(np.int64) + count * how.x_quant.zero_point
+    rounded = np.sign(total) * ((np.abs(total) + count // 2) // count)
+    return np.asarray(np.clip(rounded, how.low, how.high).astype(how.y_dtype.numpy))

@@ -1,6 +1,6 @@
 """AveragePool2D and GlobalAveragePool: means over a sliding window, and over the whole map.
 
-x: s8 or u8[N, H, W, C] -> y: s8 or u8, [N, H', W', C] or [N, 1, 1, C].
+x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16, [N, H', W', C] or [N, 1, 1, C].
 
     acc   = sum of (x - zx) over the taps inside the input                             exact in int32
     count = taps inside the input; every tap of the window with `include_pad`; H * W for the global pool
@@ -25,11 +25,11 @@ from codegen.ir.op import ACCUMULATE, Limit, RowRule
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.answers import Types, never_in_place, no_macs, window_rows
-from codegen.ops.average import Averaging, averaged
+from codegen.ops.average import Averaging, averaged, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, types_among
 from codegen.ops.windows import out_shape, pad_map, taps, valid_taps
 
-_MAX_COUNT = 1 << 22
+_TYPES = (*EIGHT_BIT, DType.S16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,17 @@ class AveragePool2D:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-422"),
-        types_among("LAM-OPS-423", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-423", 0, "the input", _TYPES),
         limit(
             "LAM-OPS-424",
             "every window must touch the input",
             lambda op, ins: tap_counts(op.h, op.w, ins[0].shape, include_pad=False).min() > 0,
         ),
-        limit("LAM-OPS-425", "a window must be below 2^22 taps", lambda op, ins: op.h.size * op.w.size < _MAX_COUNT),
+        limit(
+            "LAM-OPS-425",
+            "a window must be below 2^22 taps, 2^15 of 16-bit numbers",
+            lambda op, ins: op.h.size * op.w.size < _most(ins),
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -97,11 +101,11 @@ class GlobalAveragePool:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-426"),
-        types_among("LAM-OPS-427", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-427", 0, "the input", _TYPES),
         limit(
             "LAM-OPS-428",
-            "the map must have fewer than 2^22 pixels",
-            lambda op, ins: ins[0].shape[1] * ins[0].shape[2] < _MAX_COUNT,
+            "the map must have fewer than 2^22 pixels, 2^15 of 16-bit numbers",
+            lambda op, ins: ins[0].shape[1] * ins[0].shape[2] < _most(ins),
         ),
     )
 
@@ -125,18 +129,14 @@ class GlobalAveragePool:
     in_place = never_in_place
 
 
+def _most(ins: Types) -> int:
+    """Numbers whose sum fits 32 bits, whatever they are."""
+    return 1 << (15 if ins[0].dtype is DType.S16 else 22)
+
+
 def tap_counts(h: Window, w: Window, x: Shape, include_pad: bool) -> Array:
     """What each output position [H', W'] divides by, for an input of shape x."""
     _, height, width, _ = x
     if include_pad:
         return np.full((h.out_len(height), w.out_len(width)), h.size * w.size)
     return np.asarray(valid_taps(h, height)[:, None] * valid_taps(w, width)[None, :])
-
-
-def mean(how: Averaging, acc: Array, count: int) -> Array:
-    """The outputs for sums over `count` taps."""
-    if how.mode != "double" or how.x_quant != how.y_quant:
-        return averaged(how, acc, count)
-    total = acc.astype(np.int64) + count * how.x_quant.zero_point
-    rounded = np.sign(total) * ((np.abs(total) + count // 2) // count)
-    return np.asarray(np.clip(rounded, how.low, how.high).astype(how.y_dtype.numpy))

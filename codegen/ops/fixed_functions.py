@@ -97,3 +97,33 @@ def tanh(a: Raw, integer_bits: int = 4) -> Raw:
     # (1 - p) / (1 + p) = 2 / (1 + p) - 1
     size = _left(_newton(power) - _ONE_2, 2)
     return np.where(a == 0, 0, np.sign(a) * size)
+
+
+_HALF_SQRT_2 = 1518500250
+_THREE_HALVES = (1 << 28) + (1 << 27)
+"""1.5 with three integer bits."""
+
+
+def inverse_sqrt(value: int) -> tuple[int, int]:
+    """1 / sqrt(value) as a multiplier of 31 bits and an exponent, for value >= 1; five steps of Newton and Raphson.
+
+    Source: tensorflow/lite/kernels/internal/common.h, GetInvSqrtQuantizedMultiplierExp.
+    """
+    if value <= 1:
+        return INT32_MAX, 0
+    shift = 11
+    while value >= 1 << 29:
+        value //= 4
+        shift += 1
+    pairs = (31 - value.bit_length()) // 2 - 1
+    shift -= pairs
+    raw = np.array([value << (2 * pairs)], np.int64) >> 1
+    half = rounding_divide_by_pot(raw, 1)
+    x = np.array([1 << 28], np.int64)
+    for _ in range(5):
+        cube = _left(_product(_product(x, x), x), 6)
+        x = _left(_product(_THREE_HALVES, x) - _product(half, cube), 3)
+    root = int(_product(x, _HALF_SQRT_2)[0])
+    if shift < 0:
+        return root << -shift, 0
+    return root, -shift

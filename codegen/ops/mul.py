@@ -1,8 +1,8 @@
 """Mul: the product of two tensors, broadcast as numpy does.
 
-a, b: s8 or u8 -> y: s8 or u8.
+a, b: s8, u8 or s16 -> y: s8, u8 or s16.
 
-    acc = (a - za) * (b - zb)                                        exact, |acc| <= 255^2
+    acc = (a - za) * (b - zb)                                        exact, |acc| <= 2^30
     y   = requantized acc by sa * sb / sy, one factor for the tensor (ops/requantize.py: single, double or float)
 
 Sources: TFLite reference/integer_ops/mul.h for `double`; ONNX Runtime's QLinearMul (qladd.cc) for `float`.
@@ -22,6 +22,8 @@ from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_m
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 from codegen.ops.requantize import apply_requant
 
+_TYPES = (*EIGHT_BIT, DType.S16)
+
 
 @dataclass(frozen=True, slots=True)
 class Mul:
@@ -34,8 +36,8 @@ class Mul:
     y_quant: Quant | None
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-413", 0, "the first input", EIGHT_BIT),
-        types_among("LAM-OPS-414", 1, "the second input", EIGHT_BIT),
+        types_among("LAM-OPS-413", 0, "the first input", _TYPES),
+        types_among("LAM-OPS-414", 1, "the second input", _TYPES),
         limit("LAM-OPS-415", "the scale must be one for the tensor", lambda op, ins: not op.requant.per_channel),
     )
 

@@ -1,6 +1,7 @@
 """Quantize, Dequantize and Rescale: between real numbers and integers, and from sums to activations.
 
-Quantize    f32 -> integer: y = saturate(rint(x / sy) + zy), float32, half to even; NaN becomes the lowest value
+Quantize    f32 -> integer: y = saturate(rint(x / sy) + zy), float32, half to even; NaN becomes the lowest value;
+            with `half_away` halves go away from zero, as in TFLite
 Dequantize  integer -> f32: y = float32(q - zx) * sx, one float32 product
 Rescale     s32 -> s8 or u8: y = requantized x (ops/requantize.py: single, double or float), per tensor or last axis
 
@@ -28,6 +29,7 @@ class Quantize:
 
     y_dtype: DType
     y_quant: Quant
+    half_away: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-440", 0, "the input", (DType.F32,)),
@@ -41,7 +43,8 @@ class Quantize:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         y, dtype = self.y_quant, self.y_dtype
-        return (fixedpoint.quantize_linear(ins[0], y.scale, y.zero_point, dtype.low, dtype.high).astype(dtype.numpy),)
+        quantized = fixedpoint.quantize_linear_away if self.half_away else fixedpoint.quantize_linear
+        return (quantized(ins[0], y.scale, y.zero_point, dtype.low, dtype.high).astype(dtype.numpy),)
 
     rows = same_row
     macs = no_macs

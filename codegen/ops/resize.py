@@ -8,9 +8,10 @@ ResizeBilinear  x: s8 or u8[N, H, W, C] -> y: s8 or u8[N, H', W', C].  For row t
     acc = (2^11 - u) * top + u * bottom                             exact in int32, |acc| <= 255 * 2^22
     y   = acc requantized by sx / (sy * 2^22), written out for each mode in ops/average.py
 
-The importer computes positions from ONNX's coordinate transformation and rounds weights to 2^-11, half to even; this
-is not TFLite's RESIZE_BILINEAR (weights of 2^-10), also not in mode `double`.
-Source: onnx/docs/Operators.md, Resize.
+The importers compute positions: from ONNX's coordinate transformation with weights rounded to 2^-11, half to even, or
+as TFLite's RESIZE_BILINEAR does, with weights of 2^-10.  In mode `double` between equal scales the sum is divided by
+2^22 as TFLite divides it, halves away from zero and zx in the sum.
+Source: onnx/docs/Operators.md, Resize; tensorflow/lite/kernels/internal/reference/resize_bilinear.h.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from codegen.ir.op import Limit, RowRule
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
-from codegen.ops.average import Averaging, averaged
+from codegen.ops.average import Averaging, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, require, types_among
 
 WEIGHT_ONE = 1 << 11
@@ -98,7 +99,7 @@ class ResizeBilinear:
         centred = ins[0].astype(np.int32) - self.x_quant.zero_point
         acc = _blend(_blend(centred, self.w, axis=2), self.h, axis=1)
         how = Averaging(self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
-        return (averaged(how, acc, WEIGHT_ONE**2),)
+        return (mean(how, acc, WEIGHT_ONE**2),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """Two neighbouring rows; the second one is absent below the last row, where its weight does not count."""

@@ -14,8 +14,8 @@ Lamina's own, in every mode but where TFLite's applies
 
 Powers are within 2^-31, the reciprocal within 2^(29 - s) steps of the output (2^-24 for sy = 1/256).
 
-TFLite's fixed-point form, in mode `double` where the output has TFLite's own meaning: sy = 1/256 and the type's lowest
-value as zero point, or s16 of scale 1/32768
+TFLite's fixed-point form, in mode `double` where the output has TFLite's own meaning: sy = 1/256, or 1/65536 for s16,
+and the type's lowest value as zero point
 
     M, e = multiplier of min(beta * sx * 2^26, 2^31 - 1)              two roundings, e >= 0
     T[d] = exp(-MultiplyByQuantizedMultiplier(d, M, e)), 5 integer bits in, none out (ops/fixed_functions.py);
@@ -77,7 +77,7 @@ class Softmax:
     def is_tflite(self) -> bool:
         """Whether TFLite's fixed-point form is the definition."""
         quant, dtype = self.y_quant, self.y_dtype
-        own = quant == (Quant(2.0**-15, 0) if dtype is DType.S16 else Quant(2.0**-8, dtype.low))
+        own = quant == Quant(2.0 ** (-8 * dtype.bytes), dtype.low)
         return self.mode == "double" and own
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -16,7 +16,7 @@ from codegen.errors import ConfigKeyUnknown, ConfigUnreadable, ConfigValueBad
 from codegen.preprocess.steps import COLORS, Preprocess
 
 TABLES = ("preprocess",)
-KEYS = ("layout", "dequantize", "divide", "mean", "std", "resize", "color", "jpeg")
+KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg")
 _NCHW = "NCHW"
 
 
@@ -43,7 +43,7 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
     _known(table, KEYS, file, "preprocess.")
     reader = _Reader(table, file)
     axes, model_axes = reader.layout()
-    scale, zero_point = reader.dequantize()
+    scale, zero_point = reader.meaning("dequantize")
     return Preprocess(
         axes=axes,
         model_axes=model_axes,
@@ -55,6 +55,7 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
         resize=reader.resize(),
         color=reader.color(),
         jpeg=reader.jpeg(),
+        quantize=reader.meaning("quantize"),
     )
 
 
@@ -101,18 +102,18 @@ class _Reader:
                 raise self.bad("layout", f"{value!r} is not like 'NHWC' or 'NHWC->NCHW': letters, N first, none twice")
         return data, model
 
-    def dequantize(self) -> tuple[float | None, int]:
-        """Scale and zero point of data that is stored quantized."""
-        value = self._table.get("dequantize")
+    def meaning(self, key: str) -> tuple[float | None, int]:
+        """Scale and zero point of data that is stored quantized, or of a model's integer input."""
+        value = self._table.get(key)
         if value is None:
             return None, 0
         if not isinstance(value, dict) or not {"scale"} <= set(value) <= {"scale", "zero_point"}:
-            raise self.bad("dequantize", f"{value!r} is not like {{ scale = 0.5, zero_point = 3 }}")
+            raise self.bad(key, f"{value!r} is not like {{ scale = 0.5, zero_point = 3 }}")
         scale, zero = value["scale"], value.get("zero_point", 0)
         if not _is_number(scale) or scale <= 0:
-            raise self.bad("dequantize.scale", f"{scale!r} is not a number above zero")
+            raise self.bad(f"{key}.scale", f"{scale!r} is not a number above zero")
         if not isinstance(zero, int) or isinstance(zero, bool):
-            raise self.bad("dequantize.zero_point", f"{zero!r} is not a whole number")
+            raise self.bad(f"{key}.zero_point", f"{zero!r} is not a whole number")
         return float(scale), zero
 
     def numbers(self, key: str) -> tuple[float, ...]:

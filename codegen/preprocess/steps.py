@@ -25,10 +25,11 @@ _LAYOUT_HINT = 'say how its axes become the model\'s: layout = "NHWC->NCHW", for
 class Preprocess:
     """What happens to one sample, in this order; every step is optional.
 
-    `jpeg`: decode to u8[H, W, 3] RGB.  `resize`: to (height, width), bilinear.  `color`: `bgr` swaps the channels,
-    `gray` keeps the luma of ITU-R 601.  `scale`, `zero_point`: real = scale * (x - zero_point).  Then
-    (x / divide - mean) / std, in float32, mean and std for all channels or one per channel.  `axes` to
-    `model_axes`: letters of the data's and the model's axes, N first; an axis that the data lacks has size 1.
+    `jpeg`: decode to u8[H, W, 3] RGB. `resize`: to (height, width), bilinear. `color`: `bgr` swaps the channels,
+    `gray` keeps the luma of ITU-R 601. `scale`, `zero_point`: real = scale * (x - zero_point). Then (x / divide -
+    mean) / std, in float32, mean and std for all channels or one per channel. `quantize`: scale and zero point of
+    an integer input, q = saturate(rint(x / scale) + zero_point), half to even. `axes` to `model_axes`: letters of
+    the data's and the model's axes, N first; an axis that the data lacks has size 1.
     """
 
     axes: str = ""
@@ -41,6 +42,7 @@ class Preprocess:
     resize: tuple[int, int] | None = None
     color: str = "rgb"
     jpeg: bool = False
+    quantize: tuple[float | None, int] = (None, 0)
 
     @property
     def computes(self) -> bool:
@@ -62,6 +64,8 @@ class Preprocess:
         x = _colored(x, axes, self.color)
         if self.computes:
             x = self._real(x, axes)
+        if self.quantize[0] is not None:
+            x = _quantized(x, self.quantize[0], self.quantize[1], dtype)
         if self.axes:
             x = _arranged(x, axes, self.model_axes)
         return _typed(_fitted(x, shape, exact=bool(self.axes)), dtype)
@@ -85,6 +89,16 @@ class Preprocess:
         if self.std:
             y = y / _per_channel(self.std, y, axes, "std")
         return np.asarray(y, np.float32)
+
+
+def _quantized(x: Array, scale: float, zero_point: int, dtype: str) -> Array:
+    """Real numbers as integers of the model's type."""
+    wanted = np.dtype(dtype)
+    if wanted.kind not in "iu":
+        raise SampleDoesNotFit(f"`quantize` makes integers, the model's input is {dtype}")
+    steps = np.rint(x.astype(np.float32) / np.float32(scale)).astype(np.float64) + zero_point
+    info = np.iinfo(wanted)
+    return np.asarray(np.clip(steps, info.min, info.max).astype(wanted))
 
 
 def decode_jpeg(data: bytes, index: int) -> Array:

@@ -13,6 +13,7 @@ from pathlib import Path
 from codegen import errors
 from codegen.errors import CompileError
 from codegen.frontends.onnx.importers import IMPORTERS
+from codegen.frontends.tflite.importers import IMPORTERS as TFLITE_IMPORTERS
 from codegen.ir.op import Op
 from codegen.lower.kernels import KERNELS
 from codegen.ops import OPS
@@ -26,6 +27,9 @@ _READ_INTRO = """\
 Operators of ONNX that the importer understands, quantized as QDQ (DequantizeLinear, operator, QuantizeLinear) or as
 QOperator. Constant expressions of any ONNX operator are folded. `lamina inspect MODEL --explain` says how each node of
 a model was read."""
+_TFLITE_INTRO = """\
+Operators of full-integer TFLite models: int8 and int16 activations, uint8 where TFLite has it. [tflite.md](tflite.md)
+says which bytes they give."""
 _COMPUTED_INTRO = """\
 Each has one numpy definition, which the C equals to the bit. Types: s8, u8, s16, s32 are integers, f32 is float."""
 _KERNELS_INTRO = """\
@@ -63,6 +67,8 @@ def operators_page() -> str:
         "## What is read",
         _READ_INTRO,
         *_spellings(),
+        _TFLITE_INTRO,
+        _tflite(),
         "## What is computed",
         _COMPUTED_INTRO,
         *(_operator(op) for op in OPS),
@@ -90,6 +96,10 @@ def _spellings() -> Iterable[str]:
     for domain in domains:
         names = ", ".join(f"`{name}`" for owner, name in sorted(IMPORTERS) if owner == domain)
         yield f"{'ONNX' if domain in ('', 'ai.onnx') else f'Domain `{domain}`'}: {names}"
+
+
+def _tflite() -> str:
+    return f"TFLite: {', '.join(f'`{name}`' for name in sorted(TFLITE_IMPORTERS))}"
 
 
 def _operator(op: type[Op]) -> str:

@@ -1,6 +1,7 @@
 """Engines: the ways to run a model on numpy arrays.
 
-`golden` is the specification, `c` the generated code, `float` the original model.
+`golden` is the specification, `c` the generated code, `float` the original ONNX model, `litert` and `tflm` the
+original TFLite model.
 Each takes and gives arrays in the model's own layout and type.
 """
 
@@ -22,8 +23,9 @@ from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.float_engine import FloatEngine
 from codegen.verbs.samples import Port
+from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
-ENGINES = ("golden", "c", "float")
+ENGINES = ("golden", "c", "float", *RUNTIMES)
 
 
 class Engine(Protocol):
@@ -142,6 +144,8 @@ def open_engine(name: str, model: Path, options: Options, *, dump: bool = False)
     check_engine(name)
     if name == "float":
         return FloatEngine(model)
+    if name in RUNTIMES:
+        return TfliteEngine(name, model)
     return CEngine(model, options, dump=dump) if name == "c" else GoldenEngine(model, options)
 
 

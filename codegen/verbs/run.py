@@ -16,6 +16,7 @@ from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
 from codegen.verbs.engines import Engine, open_engine
 from codegen.verbs.samples import Progress, Sample, array_sample, check_count, open_samples
+from codegen.verbs.tflite_engines import RUNTIMES
 
 
 @overload
@@ -80,7 +81,8 @@ def run(
     Args:
         model: an ONNX file.
         x: a mapping of the model's input names to arrays, or one array for the only input.
-        engine: `golden` (the numpy model), `c` (the generated C on this machine) or `float` (ONNX Runtime).
+        engine: `golden` (the numpy model), `c` (the generated C on this machine), `float` (ONNX Runtime), `litert`
+            or `tflm` (TFLite models on LiteRT and TFLite Micro).
         target: whose requantization and code are run.
         requant: as in `compile_model`.
         optimize: memory plan of the engine `c`, as in `compile_model`; so are the next two.
@@ -161,5 +163,5 @@ def _joined(arrays: list[Array]) -> Array:
 
 def _check_dump(engine: str, dump_all: bool) -> None:
     """Refuse early what would fail only after the model is loaded."""
-    if engine == "float" and dump_all:
-        raise DumpUnsupported("gives outputs only", where="engine float")
+    if engine in ("float", *RUNTIMES) and dump_all:
+        raise DumpUnsupported("gives outputs only", where=f"engine {engine}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from codegen.pipeline import Compiled, Options, compile_file
 from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
 from codegen.verbs.emulated import run_on_board
+from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples, read_npz
 
 
@@ -44,6 +45,7 @@ class VerifyResult:
     samples: int
     checks: tuple[TensorCheck, ...]
     first_difference: Difference | None
+    reference: ReferenceCheck | None = None
 
     @property
     def tensors_checked(self) -> int:
@@ -65,6 +67,7 @@ def verify(
     seed: int = 0,
     compiler: str | None = None,
     flags: Sequence[str] = ("-O2",),
+    reference: str | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> VerifyResult:
     """Compare golden and C on `samples` inputs.
@@ -86,6 +89,7 @@ def verify(
         seed: of the random inputs.
         compiler: host compiler.
         flags: its optimisation flags.
+        reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
         progress: called with the number of samples done.
     """
     options = Options(
@@ -110,7 +114,11 @@ def verify(
         else:
             with Network(project, trace=True, compiler=compiler, flags=flags) as net:
                 difference, done = _on_host(net, expected, progress)
-    return _result(compiled, difference, done)
+    result = _result(compiled, difference, done)
+    if reference is None:
+        return result
+    check = compare_with(reference, Path(model), compiled.imported, chosen[:done])
+    return replace(result, equal=result.equal and check.equal, reference=check)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,4 +49,25 @@ static inline int32_t lam_fixed_halved(int32_t x, int32_t exponent)
     return (int32_t)(((int64_t)x + ((int64_t)1 << (exponent - 1))) >> exponent);
 }
 
+/* x / 2^exponent rounded half up, for 0 <= x < 2^62 and exponent 1 .. 62; the result fits 32 bits. */
+static inline int32_t lam_fixed_halved_64(int64_t x, int32_t exponent)
+{
+    return (int32_t)((x + ((int64_t)1 << (exponent - 1))) >> exponent);
+}
+
+/* A table of 513 entries over all 16-bit numbers, linear in between.  Twin of codegen/ops/softmax16.py:_look. */
+static inline int32_t lam_table_s16(int32_t v, const int16_t *table)
+{
+    const int32_t index = 256 + (v >> 7);
+    const int32_t base = table[index];
+    return base + (((table[index + 1] - base) * (v & 0x7F) + 64) >> 7);
+}
+
+/* exp of a number below zero, from its table over -10 .. 0.  below * 2^exponent fits int32_t. */
+static inline int16_t lam_exp_s16(int32_t below, int32_t multiplier, int32_t exponent, const int16_t *table)
+{
+    const int32_t steps = lam_requant_double_q(below, multiplier, exponent, 32767, INT16_MIN, INT16_MAX);
+    return (int16_t)lam_table_s16(steps, table);
+}
+
 #endif /* LAM_FIXED_H */

@@ -12,6 +12,7 @@
 #define LAM_LINEAR_H
 
 #include "lam_base.h"
+#include "lam_requant.h"
 #include "lam_requant_float.h"
 
 /* (float)centred * scale, where centred is q - zero_point.  Twin: dequantize_linear. */
@@ -59,6 +60,29 @@ static inline int32_t lam_quantize_q(float real, float scale, int32_t zp, int32_
     sum = v + 12582912.0f;
     memcpy(&bits, &sum, sizeof bits);
     return (bits - (int32_t)0x4B400000) + zp;
+}
+
+/* As lam_quantize_q with halves away from zero.  Twin: quantize_linear_away.
+ *
+ * The quotient is cut to a whole number, which moves on where the rest is a half or more: both are exact in a float. */
+static inline int32_t lam_quantize_away_q(float real, float scale, int32_t zp, int32_t low, int32_t high)
+{
+    const float least = (float)(low - zp);
+    const float most = (float)(high - zp);
+    lam_stored_float steps;
+    float v;
+    int32_t whole;
+    float rest;
+
+    steps = real / scale;
+    v = steps;
+    v = (v > least) ? v : least;
+    v = (v > most) ? most : v;
+    whole = (int32_t)v;
+    rest = v - (float)whole;
+    whole += (rest >= 0.5f) ? 1 : 0;
+    whole -= (rest <= -0.5f) ? 1 : 0;
+    return lam_clamp_i32(whole, low - zp, high - zp) + zp;
 }
 
 /* lam_quantize_q of a + b: one float32 sum.  a and b are values of lam_dequantize. */

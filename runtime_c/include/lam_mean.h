@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Means in integers.  Bit-exact twin of codegen/ops/average_pool.py:mean().
+ * Means in integers.  Bit-exact twin of codegen/ops/average.py:mean().
  */
 #ifndef LAM_MEAN_H
 #define LAM_MEAN_H

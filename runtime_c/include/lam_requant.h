@@ -151,4 +151,11 @@ static inline int32_t lam_requant_double_q(int32_t acc, int32_t multiplier, int3
     return lam_clamp_i32(lam_requant_double(acc, multiplier, exponent), low - zp, high - zp) + zp;
 }
 
+/* lam_requant_double_q of a difference squared; the square fits int32_t. */
+static inline int32_t lam_requant_squared_q(int32_t difference, int32_t multiplier, int32_t exponent, int32_t zp,
+                                            int32_t low, int32_t high)
+{
+    return lam_requant_double_q(difference * difference, multiplier, exponent, zp, low, high);
+}
+
 #endif /* LAM_REQUANT_H */

@@ -12,6 +12,7 @@ from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import (
     Add,
+    ArgExtremum,
     AveragePool2D,
     Broadcast,
     Clamp,
@@ -21,22 +22,29 @@ from codegen.ops import (
     Dense,
     DepthToSpace,
     Dequantize,
+    Extremum,
     Gather,
     GlobalAveragePool,
+    GlobalSum,
     Lut,
     MatMul,
     MaxPool2D,
     Mul,
     Pad,
+    PRelu,
     Quantize,
     Rescale,
     Reshape,
     ResizeBilinear,
     ResizeNearest,
+    Sigmoid16,
     Slice,
     Softmax,
+    Softmax16,
     SpaceToDepth,
+    SquaredDifference,
     Transpose,
+    TwoSlopes,
     make_requant,
     requantize_table,
     unary_table,
@@ -70,7 +78,17 @@ class Case:
 
 def cases() -> tuple[Case, ...]:
     """All cases, each with an id of its own."""
-    sources = (weighted(), transposed(), elementwise(), pooling(), tables(), movement(), resizing(), borders())
+    sources = (
+        weighted(),
+        transposed(),
+        elementwise(),
+        tflite(),
+        pooling(),
+        tables(),
+        movement(),
+        resizing(),
+        borders(),
+    )
     found = [case for source in sources for case in source]
     return tuple(replace(case, id=f"{type(case.op).__name__}-{i}-{case.id}") for i, case in enumerate(found))
 
@@ -155,6 +173,29 @@ def elementwise() -> Iterator[Case]:
             yield Case(mode, Mul(A.zero_point, B.zero_point, requant, DType.S8, Y), (data(a), data(b, seed=2)), (A, B))
     yield Case("s8", Clamp(-100, 50), (data((1, 3, 4, 2)),), (A,))
     yield Case("s32", Clamp(-100, 50), (data((3, 4), DType.S32),), (None,))
+
+
+def tflite() -> Iterator[Case]:
+    """Operators that have TFLite's definition only."""
+    pairs = (((1, 4, 3, 2), (1, 4, 3, 2)), ((1, 4, 3, 2), (1, 1, 1, 2)), ((2, 1, 3, 2), (1, 4, 1, 2)))
+    for a, b in pairs:
+        yield Case("max", Extremum(True, A), (data(a), data(b, seed=1)), (A, A))
+        yield Case("min", Extremum(False, A), (data(a, DType.S16), data(b, DType.S16, 1)), (A, A))
+        square = SquaredDifference(A, B, Quant(1.0, -100), DType.S8, *BOUNDS)
+        yield Case("s8", square, (data(a), data(b, seed=2)), (A, B))
+        yield Case("s8", PRelu(A, B, Y, DType.S8), (data(a), data(b, seed=3)), (A, B))
+    wide = Quant(2.0**-11)
+    square = SquaredDifference(wide, wide, Quant(2.0**-6), DType.S16, -32768, 32767)
+    yield Case("s16", square, (data((3, 4), DType.S16), data((4,), DType.S16)), (wide, wide))
+    yield Case("arg", ArgExtremum(True), (data((1, 3, 4, 5)),), (A,))
+    yield Case("arg", ArgExtremum(False), (data((7,), DType.U8),), (A,))
+    yield Case(
+        "s8", GlobalSum(-5, make_requant("double", 0.07, [1.0], Y, DType.S8), DType.S8, Y), (data((1, 3, 4, 5)),), (A,)
+    )
+    slopes = TwoSlopes(0, (1 << 30, -3), (1 << 30, -6), False, -32768, 32767, DType.S16, wide)
+    yield Case("s16", slopes, (data((1, 3, 4, 5), DType.S16),), (wide,))
+    yield Case("s16", Softmax16(1 << 30, 1), (data((1, 3, 2, 9), DType.S16),), (wide,))
+    yield Case("s16", Sigmoid16("tanh", 3, 0), (data((1, 3, 2, 9), DType.S16),), (wide,))
 
 
 def pooling() -> Iterator[Case]:

@@ -12,21 +12,29 @@ from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorTy
 from codegen.ir.shape import Window
 from codegen.ops import (
     Add,
+    ArgExtremum,
     AveragePool2D,
     Clamp,
     Conv2D,
     ConvTranspose2D,
     Dense,
     Dequantize,
+    Extremum,
     GlobalAveragePool,
+    GlobalSum,
     Lut,
     MatMul,
     MaxPool2D,
     Mul,
+    PRelu,
     Quantize,
     Rescale,
     ResizeBilinear,
+    Sigmoid16,
     Softmax,
+    Softmax16,
+    SquaredDifference,
+    TwoSlopes,
     make_requant,
 )
 from tests.contract import cases as laws
@@ -75,7 +83,7 @@ def cases() -> Iterator[Case]:
         for source in (add_cases, mul_cases, matmul_cases, mean_cases, bilinear_cases, conv_cases, dense_cases):
             for name, op, ins in source(mode):
                 yield Case(f"{type(op).__name__}_{mode}_{name}", op, ins)
-    for plain in (max_cases, element_cases, softmax_cases, movement_cases):
+    for plain in (max_cases, element_cases, softmax_cases, tflite_cases, movement_cases):
         for name, op, ins in plain():
             yield Case(f"{type(op).__name__}_{name}", op, ins)
     for law in laws.cases():
@@ -134,6 +142,40 @@ def mul_cases(mode: Mode) -> Iterator[Raw]:
     yield "scalar", mul(S8, 255), (ints(U8, 1), full)
     yield "map", mul(), (ints(S8, 3, 5, 7), full)
     yield "itself", mul(), (t(S8, 6, 10), 0)
+
+
+def tflite_cases() -> Iterator[Raw]:
+    """Operators that have TFLite's definition only."""
+    full, wide = t(S8, 1, 3, 5, 7), t(S16, 1, 3, 5, 7)
+    a, b = q(0.03, -128), q(0.2, 127)
+    yield "max", Extremum(True, a), (full, ints(S8, 7))
+    yield "min", Extremum(False, a), (t(U8, 4, 1), t(U8, 1, 6))
+    yield "max32", Extremum(True, None), (t(S32, 4, 3), t(S32, 3))
+    yield "squared", SquaredDifference(a, b, q(0.9, -128), S8, -128, 127), (full, t(S8, 1, 1, 1, 7))
+    yield "squared16", SquaredDifference(q(3e-4), q(2e-5), q(1e-3), S16, -32768, 32767), (wide, wide)
+    yield "slope", PRelu(a, q(0.01, 127), q(0.05, -3), S8), (full, ints(S8, 7))
+    yield "slope_map", PRelu(q(0.03, 127), b, q(0.5, -3), S8), (full, ints(S8, 3, 5, 7))
+    for largest in (True, False):
+        yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
+        yield f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),)
+    yield "sum", GlobalSum(-7, requant("double", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),)
+    yield "sum16", GlobalSum(0, requant("single", 3e5, 1, S16), S16, q(1.0)), (t(S16, 1, 4, 2, 3),)
+    yield "s16_s8", TwoSlopes(0, (1 << 30, -7), (1 << 30, -7), False, -128, 127, S8, q(1.0, 5)), (wide,)
+    yield "leaky", TwoSlopes(0, (1 << 30, 1), (3 << 29, -2), False, -32768, 32767, S16, q(1.0)), (wide,)
+    yield "abs", TwoSlopes(0, (1 << 30, 0), (1 << 30, 0), True, -32768, 32767, S16, q(1.0)), (wide,)
+    yield "s8_s32", TwoSlopes(9, (1 << 30, 8), (1 << 30, 8), False, -(1 << 31), (1 << 31) - 1, S32, q(1.0)), (full,)
+    for exponent in (-3, 0, 14):
+        yield f"e{exponent + 3}", Softmax16(1518500250, exponent), (t(S16, 2, 3, 40),)
+    yield "many", Softmax16(1518500250, -14), (t(S16, 32767),)
+    for multiplier, shift in ((3, 0), (16384, 14), (32767, 31), (24000, 1)):
+        yield f"logistic{shift}", Sigmoid16("logistic", multiplier, shift), (wide,)
+        yield f"tanh{shift}", Sigmoid16("tanh", multiplier, shift), (wide,)
+    add = Add(q(0.001), q(0.0002), q(0.0009), S16, -32768, 32000, "double", -1)
+    yield "add16", add, (wide, t(S16, 1, 1, 1, 7))
+    yield "mul16", Mul(0, 0, requant("double", 2.0**30, 1, S16), S16, None), (wide, wide)
+    half = AveragePool2D(window(3, 2, 1, 1, 1), window(2, 2), False, q(0.1), q(0.1), S16, -32768, 32767, "double")
+    yield "pool16", half, (wide,)
+    yield "mean16", GlobalAveragePool(q(0.1), q(0.07), S16, -32768, 32767, "double", True), (wide,)
 
 
 def matmul_cases(mode: Mode) -> Iterator[Raw]:
@@ -252,6 +294,7 @@ def element_cases() -> Iterator[Raw]:
         yield dtype.value, Clamp(low, high), (t(dtype, 2, 3, 5),)
     for y, quant in ((S8, q(0.03125, 3)), (U8, q(0.007, 128)), (S16, q(0.0001, -30000)), (S8, q(1e-30, 0))):
         yield f"{y.value}_{quant.scale:g}", Quantize(y, quant), (t(F32, 1, 4, 4, 3),)
+        yield f"{y.value}_{quant.scale:g}_away", Quantize(y, quant, True), (t(F32, 1, 4, 4, 3),)
     for x, quant in (
         (S8, q(0.1, -7)),
         (U8, q(0.3, 200)),
@@ -272,7 +315,7 @@ def softmax_cases() -> Iterator[Raw]:
     yield "beta", Softmax(q(0.06, 3), classic, S8, "single", 0.3), (t(S8, 1, 2, 3, 10),)
     yield "fixed", Softmax(q(0.17, 3), classic, S8, "double"), (t(S8, 1, 2, 3, 10),)
     yield "fixed_u8", Softmax(q(0.6, 3), q(1 / 256, 0), U8, "double", 0.5), (t(U8, 2, 300),)
-    yield "fixed_s16", Softmax(q(0.02, 3), q(2.0**-15, 0), S16, "double", 2.0), (t(S8, 3, 33),)
+    yield "fixed_s16", Softmax(q(0.02, 3), q(2.0**-16, -32768), S16, "double", 2.0), (t(S8, 3, 33),)
     yield "fixed_steep", Softmax(q(99.0, 3), classic, S8, "double"), (t(S8, 3, 5),)
     yield "fixed_many", Softmax(q(1e-4, 3), classic, S8, "double"), (t(S8, 2, 4095),)
     yield "flat", Softmax(q(1e-9, 3), classic, S8, "double"), (t(S8, 3, 7),)

@@ -33,7 +33,9 @@ import pytest
 from codegen.cli import main as lamina
 from codegen.process import run_program
 from tests.e2e.mutations import BYTES, FIELDS
+from tests.e2e.tflite_mutations import change_numbers, places
 from tests.shared import ROOT, shared_dir
+from tests.tflite_cases import MAKERS, draw
 
 COMPILE_S = 20.0
 VERIFY_S = 120.0
@@ -48,6 +50,15 @@ _REAL = (
     "mlperf_tiny_onnx/vww_qdq.onnx",
     "onnx/espcn_x3_qdq.onnx",
     "onnx/mnist_cnn_qdq.onnx",
+)
+_REAL_TFLITE = (
+    "mlperf_tiny/kws_int8.tflite",
+    "mlperf_tiny/kws_dynrange.tflite",
+    "mlperf_tiny/resnet8_int8.tflite",
+    "mlperf_tiny/strww_int8.tflite",
+    "tflite/hello_world_f32.tflite",
+    "tflite/hello_world_int8.tflite",
+    "tflite/micro_speech_int8.tflite",
 )
 _OPTIONS = (
     (),
@@ -70,10 +81,11 @@ class Mutant:
     kind: str
     options: tuple[str, ...]
     data: bytes
+    suffix: str = ".onnx"
 
     @property
     def name(self) -> str:
-        return f"m{self.index:05}.onnx"
+        return f"m{self.index:05}{self.suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,32 @@ def mutants(count: int, seed: int, start: int = 0) -> Iterator[Mutant]:
         options = rng.choice(_OPTIONS)
         kind, data = _bytes(rng, models[path]) if index % 3 == 0 else _fields(rng, parsed[path])
         yield Mutant(index, path.stem, kind, options, data)
+
+
+def tflite_sources() -> dict[str, bytes]:
+    """TFLite models to damage: small real ones where they are there, and one of each operator."""
+    found = {f"{name}_{kind}": draw(name, kind, 3).data for name, (_, kinds) in MAKERS.items() for kind in kinds}
+    with contextlib.suppress(pytest.skip.Exception):
+        found |= {f"real_{i}": (shared_dir() / "models" / name).read_bytes() for i, name in enumerate(_REAL_TFLITE)}
+    return found
+
+
+def tflite_mutants(count: int, seed: int, start: int = 0) -> Iterator[Mutant]:
+    """As `mutants`, of TFLite models: half are real, most have odd numbers where the reader looks."""
+    models = tflite_sources()
+    real = [name for name in models if name.startswith("real_")] or list(models)
+    known: dict[str, list[tuple[int, int]]] = {}
+    for index in range(start, start + count):
+        rng = random.Random(f"tflite:{seed}:{index}")
+        name = rng.choice(real) if index % 2 else rng.choice(tuple(models))
+        options = rng.choice(_OPTIONS)
+        if index % 4 == 0:
+            kind, data = _bytes(rng, models[name])
+        else:
+            known.setdefault(name, places(models[name]))
+            kind, changed = change_numbers(rng, bytearray(models[name]), known[name])
+            data = bytes(changed)
+        yield Mutant(index, name, kind, options, data, ".tflite")
 
 
 def _bytes(rng: random.Random, data: bytes) -> tuple[str, bytes]:
@@ -263,6 +301,7 @@ def command(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.fuzz_models", description=__doc__)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--format", choices=["onnx", "tflite"], default="onnx", help="which models are damaged")
     parser.add_argument("--only", type=int, help="one mutant, by its index; its messages are printed")
     parser.add_argument("--verify-every", type=int, default=5, help="compare C and golden for one in so many; 0: none")
     parser.add_argument("--jobs", type=int, default=1)
@@ -271,7 +310,8 @@ def command(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     start, count = (0, given.count) if given.only is None else (given.only, 1)
     began = time.monotonic()
-    outcomes = run(mutants(count, given.seed, start), verify_every=given.verify_every, jobs=given.jobs, keep=given.keep)
+    drawn = (tflite_mutants if given.format == "tflite" else mutants)(count, given.seed, start)
+    outcomes = run(drawn, verify_every=given.verify_every, jobs=given.jobs, keep=given.keep)
     if given.messages or given.only is not None:
         for o in outcomes:
             print(f"#{o.mutant.index} {o.mutant.source} {o.mutant.kind}\n{o.text}", end="")

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from google.protobuf.message import DecodeError
 
-from tests.e2e.fuzz_models import faults, mutants, run, shares
+from tests.e2e.fuzz_models import faults, mutants, run, shares, tflite_mutants
 from tests.tools import require_tool
 
 
@@ -25,6 +25,26 @@ def test_damaged_models_are_refused_or_compiled() -> None:
     outcomes = run(mutants(80, seed=1))
     assert len(outcomes) == 80
     assert not faults(outcomes), f"{faults(outcomes)}\n{shares(outcomes)}"
+
+
+def test_tflite_mutants_are_the_same_each_time() -> None:
+    assert [m.data for m in tflite_mutants(20, seed=7)] == [m.data for m in tflite_mutants(20, seed=7)]
+
+
+def test_damaged_tflite_models_are_refused_or_compiled() -> None:
+    outcomes = run(tflite_mutants(80, seed=1))
+    assert len(outcomes) == 80
+    assert not faults(outcomes), f"{faults(outcomes)}\n{shares(outcomes)}"
+
+
+@pytest.mark.slow
+def test_5000_damaged_tflite_models(capsys: pytest.CaptureFixture[str]) -> None:
+    require_tool("cc")
+    outcomes = run(tflite_mutants(5000, seed=2), verify_every=50)
+    with capsys.disabled():
+        print(f"\n{shares(outcomes)}")
+    assert not faults(outcomes), faults(outcomes)
+    assert any(o.ids == ("verified",) for o in outcomes)
 
 
 @pytest.mark.slow

@@ -190,8 +190,8 @@ def read_scales(tensor: Tensor, where: str) -> Array:
     return tensor.scale
 
 
-def read_quant(tensor: Tensor, where: str) -> tuple[Quant, DType]:
-    """Meaning and element type of a tensor with one scale.
+def read_quant(tensor: Tensor, where: str, *, shifted_16: bool = False) -> tuple[Quant, DType]:
+    """Meaning and element type of a tensor with one scale; 16-bit numbers have no zero point unless `shifted_16`.
 
     Raises:
         TypeUnsupported: LAM-IMPORT-019; FormUnsupported: LAM-IMPORT-022 for float tensors.
@@ -207,7 +207,7 @@ def read_quant(tensor: Tensor, where: str) -> tuple[Quant, DType]:
     if tensor.zero_point.size != 1:
         raise ZeroPointBad(f"{tensor.zero_point.size} zero points for one scale of {tensor.where}", where=where)
     quant = Quant(float(scales[0]), int(tensor.zero_point[0]))
-    if not dtype.low <= quant.zero_point <= dtype.high or (dtype is DType.S16 and quant.zero_point):
+    if not dtype.low <= quant.zero_point <= dtype.high or (dtype is DType.S16 and quant.zero_point and not shifted_16):
         allowed = "0" if dtype is DType.S16 else f"{dtype.low} .. {dtype.high}"
         found = f"zero point of {tensor.where} is {quant.zero_point}, allowed is {allowed}"
         raise ZeroPointBad(found, where=where)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from codegen.frontends.tflite.context import Context
+import numpy as np
+
+from codegen.errors import FormUnsupported
+from codegen.frontends.tflite.context import Context, read_quant
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
-from codegen.ops import Add, Softmax
+from codegen.ir.op import Op
+from codegen.ir.quant import DType
+from codegen.ops import Add, Extremum, Mul, PRelu, Softmax, SquaredDifference
+from codegen.ops.requantize import make_requant
+from codegen.ops.softmax16 import OUTPUT, softmax16
 
 
 def add(ctx: Context, node: TfliteNode) -> None:
@@ -14,12 +21,52 @@ def add(ctx: Context, node: TfliteNode) -> None:
     (a, _), (b, _) = ctx.quantized(node, 0), ctx.quantized(node, 1)
     y, dtype = ctx.quantized_result(node)
     low, high = activation_range(node.activation(node.options_of(name)), y, dtype)
-    ctx.write(node, Add(a, b, y, dtype, low, high, ctx.mode, sign), (ctx.value(node, 0), ctx.value(node, 1)))
+    _pair(ctx, node, Add(a, b, y, dtype, low, high, ctx.mode, sign))
+
+
+def mul(ctx: Context, node: TfliteNode) -> None:
+    """MUL."""
+    (a, _), (b, _) = ctx.quantized(node, 0), ctx.quantized(node, 1)
+    y, dtype = ctx.quantized_result(node)
+    bounds = activation_range(node.activation(node.options_of("MulOptions")), y, dtype)
+    requant = make_requant(ctx.mode, a.scale, [b.scale], y, dtype, *bounds)
+    _pair(ctx, node, Mul(a.zero_point, b.zero_point, requant, dtype, y))
+
+
+def extremum(ctx: Context, node: TfliteNode) -> None:
+    """MAXIMUM and MINIMUM: integers are compared as they are."""
+    y, _ = ctx.quantized_result(node)
+    _pair(ctx, node, Extremum(node.op_type == "MAXIMUM", y))
+
+
+def squared_difference(ctx: Context, node: TfliteNode) -> None:
+    """SQUARED_DIFFERENCE."""
+    (a, _), (b, _) = ctx.quantized(node, 0), ctx.quantized(node, 1)
+    y, dtype = ctx.quantized_result(node)
+    _pair(ctx, node, SquaredDifference(a, b, y, dtype, dtype.low, dtype.high))
+
+
+def prelu(ctx: Context, node: TfliteNode) -> None:
+    """PRELU."""
+    (x, _), (slope, _) = ctx.quantized(node, 0), ctx.quantized(node, 1)
+    y, dtype = ctx.quantized_result(node)
+    _pair(ctx, node, PRelu(x, slope, y, dtype))
 
 
 def softmax(ctx: Context, node: TfliteNode) -> None:
     """SOFTMAX over the last axis."""
     beta = node.real(node.options_of("SoftmaxOptions"), "Beta")
-    x, _ = ctx.quantized(node, 0)
-    y, dtype = ctx.quantized_result(node)
-    ctx.write(node, Softmax(x, y, dtype, ctx.mode, beta), (ctx.value(node, 0),))
+    if not 0 < beta < np.float32(2**20):
+        raise FormUnsupported(f"a factor beta of {beta}", where=node.where)
+    x, x_dtype = ctx.quantized(node, 0)
+    y, dtype = read_quant(ctx.result(node), node.where, shifted_16=x_dtype is not DType.S16)
+    op: Op = Softmax(x, y, dtype, ctx.mode, beta)
+    if x_dtype is DType.S16:
+        if (y, dtype) != (OUTPUT, DType.S16):
+            raise FormUnsupported(f"an output of scale {y.scale}, TFLite has 1/32768", where=node.where)
+        op = softmax16(x, beta)
+    ctx.write(node, op, (ctx.value(node, 0),))
+
+
+def _pair(ctx: Context, node: TfliteNode, op: Op) -> None:
+    ctx.write(node, op, (ctx.value(node, 0), ctx.value(node, 1)))

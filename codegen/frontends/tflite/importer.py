@@ -27,6 +27,8 @@ from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, DType, Mode, TensorType
 from codegen.ops import Dequantize, Reshape
 
+Port = tuple[str, tuple[int, ...], str]
+
 
 def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Graph:
     """The integer Graph of a quantized TFLite model; tensors keep the model's own order of axes.
@@ -43,6 +45,25 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Grap
     if mode not in MODES or io_type not in ("quantized", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}")
     return _Walk(read_model(path), mode, io_type == "quantized").graph(str(path))
+
+
+def read_ports(path: Path) -> tuple[list[Port], list[Port]]:
+    """Name, shape and element type (as numpy names it) of each input and output, named as in the Graph."""
+    graph = read_model(path).subgraphs[0]
+    names: set[str] = set()
+    inputs = [_port(graph.tensors[i], names) for i in graph.inputs]
+    return inputs, [_port(graph.tensors[i], names) for i in graph.outputs]
+
+
+def _port(tensor: Tensor, names: set[str]) -> Port:
+    name = _free_name(tensor, names)
+    names.add(name)
+    return name, tensor.shape, tensor.kind
+
+
+def _free_name(tensor: Tensor, names: set[str]) -> str:
+    """A tensor that is given out twice has another name the second time."""
+    return tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
 
 
 class _Walk:
@@ -157,8 +178,9 @@ class _Walk:
             value = maker.inputs[0]
         if value in taken:
             value = builder.apply(Reshape(tensor.shape), (value,), f"{tensor.name}:copy", note="given out twice")
-        name = tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
-        return Interface(value, name, tensor.shape, str(DType(dtype_of(tensor, tensor.where)).numpy))
+        return Interface(
+            value, _free_name(tensor, names), tensor.shape, str(DType(dtype_of(tensor, tensor.where)).numpy)
+        )
 
     def _refuse(self, error: CompileError, where: str) -> None:
         """Gather a problem; errors of the operators themselves learn which node they are about."""

@@ -20,7 +20,7 @@ from codegen.frontends.tflite.windows import feature_map, read_window
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ir.shape import Window
-from codegen.ops import Conv2D, Dense
+from codegen.ops import Conv2D, ConvTranspose2D, Dense
 from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 
 _WIDE_BOUND = 1 << 47
@@ -121,11 +121,11 @@ def _windows(node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tup
     return h, w
 
 
-def _weights(ctx: Context, node: TfliteNode, rank: int) -> Array:
+def _weights(ctx: Context, node: TfliteNode, rank: int, x_place: int = 0) -> Array:
     """Constant weights, int64, their zero point subtracted."""
     tensor = ctx.tensor(node, 1)
     data = ctx.constant(node, 1)
-    x = ctx.tensor(node, 0)
+    x = ctx.tensor(node, x_place)
     if x.kind == "float32" and tensor.kind in _WEIGHT_KINDS:
         hint = "convert it with full-integer quantization, inputs and outputs of the layers too"
         raise FormUnsupported("a hybrid layer: float activations, quantized weights", where=node.where, hint=hint)
@@ -152,11 +152,11 @@ def _channel_scales(node: TfliteNode, tensor: Tensor, axis: int, outputs: int) -
     return scales
 
 
-def _bias(ctx: Context, node: TfliteNode, outputs: int) -> Array:
+def _bias(ctx: Context, node: TfliteNode, outputs: int, place: int = 2) -> Array:
     """Integer biases at the scale of the products; zeros when there are none."""
-    if not ctx.has(node, 2):
+    if not ctx.has(node, place):
         return np.zeros(outputs, np.int64)
-    data = ctx.constant(node, 2)
+    data = ctx.constant(node, place)
     if data.dtype.kind != "i" or data.dtype.itemsize < 4:
         raise TypeUnsupported(f"a bias of type {data.dtype}", where=node.where)
     if data.size != outputs:
@@ -164,9 +164,9 @@ def _bias(ctx: Context, node: TfliteNode, outputs: int) -> Array:
     return data.reshape(-1).astype(np.int64)
 
 
-def _is_wide(ctx: Context, node: TfliteNode, weights: Array, bias: Array, zero_point: int) -> bool:
+def _is_wide(ctx: Context, node: TfliteNode, weights: Array, bias: Array, zero_point: int, x_place: int = 0) -> bool:
     """Whether sums are kept in 64 bits: TFLite does for 16-bit activations, and 32 bits could overflow otherwise."""
-    x = ctx.type(node, 0).dtype
+    x = ctx.type(node, x_place).dtype
     if not len(weights) or not weights.size:
         raise InputMissing("weights without elements", where=node.where)
     bound = accumulator_bound(weights, bias, x.low, x.high, zero_point)
@@ -187,3 +187,33 @@ def _narrow(node: TfliteNode, bias: Array) -> Array:
     if int(bias.min()) < -INT32_LIMIT or int(bias.max()) >= INT32_LIMIT:
         raise FormUnsupported("a bias of more than 32 bits", where=node.where)
     return bias.astype(np.int32)
+
+
+def transpose_conv(ctx: Context, node: TfliteNode) -> None:
+    """TRANSPOSE_CONV: the output's shape stands in the file, and gives the pads."""
+    options = node.options_of("TransposeConvOptions")
+    shape = feature_map(node, ctx.tensor(node, 2).shape)
+    result = feature_map(node, ctx.result(node).shape)
+    weights = _weights(ctx, node, 4, x_place=2)
+    outputs, depth = weights.shape[0], weights.shape[3]
+    if shape[3] != depth or result[3] != outputs:
+        raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
+    padding = int(options.Padding())
+    windows, extras = [], []
+    for i, axis in enumerate("HW"):
+        stride, size = node.take(options, f"Stride{axis}"), weights.shape[1 + i]
+        # the pads are those of the forward convolution, from the result to the input
+        before = read_window(node, padding, size, stride, 1, result[1 + i]).pad_before
+        left = (shape[1 + i] - 1) * stride + size - before - result[1 + i]
+        windows.append(Window(size, stride, 1, before, max(left, 0)))
+        extras.append(max(-left, 0))
+    x, _ = ctx.quantized(node, 2)
+    y, dtype = ctx.quantized_result(node)
+    scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
+    bias = _bias(ctx, node, outputs, place=3)
+    wide = _is_wide(ctx, node, weights, bias, x.zero_point, x_place=2)
+    bounds = activation_range(node.activation(options), y, dtype)
+    requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
+    op = ConvTranspose2D(windows[0], windows[1], (extras[0], extras[1]), 1, x.zero_point, requant, dtype, y)
+    constants = _constants(ctx, node, weights, bias)
+    ctx.write(node, op, (ctx.value(node, 2), *constants), note=_spoken(node, "ConvTranspose2D", requant))

@@ -1,11 +1,31 @@
-"""Operators that move numbers and compute nothing: RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, PAD and their kin."""
+"""Operators that move numbers and compute nothing.
+
+Decides: which of our operators a movement is.  The file gives the shape of every result, and `Context.write` compares.
+"""
 
 from __future__ import annotations
 
-from codegen.errors import ShapeMismatch
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.ops import Pad, Reshape, Transpose
+from codegen.frontends.tflite.windows import feature_map
+from codegen.ir.op import Op
+from codegen.ops import (
+    Concat,
+    DepthToSpace,
+    Gather,
+    Pad,
+    Reshape,
+    ResizeNearest,
+    Slice,
+    SpaceToDepth,
+    Transpose,
+    requantize_table,
+)
 
 
 def reshape(ctx: Context, node: TfliteNode) -> None:
@@ -23,10 +43,10 @@ def transpose(ctx: Context, node: TfliteNode) -> None:
 
 def pad(ctx: Context, node: TfliteNode) -> None:
     """PAD with the zero point, PADV2 with a number of the output's own scale."""
-    before, after = pads(ctx, node)
+    before, after = _pads(ctx, node)
     if node.op_type == "PADV2":
         value = ctx.constant(node, 2)
-        if value.size != 1:
+        if value.size != 1 or value.dtype.kind not in "iu":
             raise ShapeMismatch(f"a padding value of shape {list(value.shape)}", where=node.where)
         fill = int(value.reshape(-1)[0])
     else:
@@ -34,7 +54,184 @@ def pad(ctx: Context, node: TfliteNode) -> None:
     ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),))
 
 
-def pads(ctx: Context, node: TfliteNode) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def mirror_pad(ctx: Context, node: TfliteNode) -> None:
+    """MIRROR_PAD: each padded axis picks its own elements again, the border itself repeated or not."""
+    mode = int(node.options_of("MirrorPadOptions").Mode())
+    if mode not in (0, 1):
+        raise AttributeBad(f"mirror mode {mode}", where=node.where, hint="the known ones are REFLECT and SYMMETRIC")
+    shape = ctx.type(node, 0).shape
+    ops: list[Op] = []
+    for axis, (n, before, after) in enumerate(zip(shape, *_pads(ctx, node), strict=True)):
+        if max(before, after) > n - (mode == 0):
+            raise ShapeMismatch(f"pads of {before} and {after} for {n} elements", where=node.where)
+        if before or after:
+            picked = np.pad(np.arange(n), (before, after), mode="symmetric" if mode else "reflect")
+            ops.append(Gather(axis, tuple(picked.tolist())))
+    first, *rest = ops or [Reshape(shape)]
+    ctx.write(node, first, (ctx.value(node, 0),), post=rest)
+
+
+def concatenation(ctx: Context, node: TfliteNode) -> None:
+    """CONCATENATION; TFLite copies 8-bit and 16-bit signed numbers as they are and rescales unsigned ones."""
+    options = node.options_of("ConcatenationOptions")
+    if node.activation(options):
+        raise FormUnsupported("a fused activation", where=node.where)
+    axis = _axis(node, int(options.Axis()), len(ctx.result(node).shape))
+    y, dtype = ctx.quantized_result(node)
+    tables = []
+    for index in range(len(node.inputs)):
+        x, x_dtype = ctx.quantized(node, index)
+        same = x == y or (ctx.mode == "double" and dtype.low < 0)
+        tables.append(None if same else requantize_table(x, x_dtype, y, dtype, ctx.mode))
+    values = [ctx.value(node, i) for i in range(len(node.inputs))]
+    ctx.write(node, Concat(axis, tuple(tables), dtype, y), values)
+
+
+def pack(ctx: Context, node: TfliteNode) -> None:
+    """PACK: each input gains the axis along which they are joined."""
+    shape, meaning = ctx.result(node).shape, ctx.builder.type(ctx.value(node, 0))
+    axis = _axis(node, int(node.options_of("PackOptions").Axis()), len(shape))
+    one = (*shape[:axis], 1, *shape[axis + 1 :])
+    parts = []
+    for i in range(len(node.inputs)):
+        if ctx.type(node, i).elements * len(node.inputs) != ctx.builder.type(ctx.value(node, 0)).elements * shape[axis]:
+            raise ShapeMismatch(f"inputs that do not fill {list(shape)}", where=node.where)
+        parts.append(ctx.reshaped(node, ctx.value(node, i), one, f"part{i}"))
+    if len(parts) == 1:
+        ctx.write(node, Reshape(shape), (parts[0],))
+        return
+    ctx.write(node, Concat(axis, (None,) * len(parts), meaning.dtype, meaning.quant), parts)
+
+
+def unpack(ctx: Context, node: TfliteNode) -> None:
+    """UNPACK: slices that lose their axis."""
+    shape = ctx.type(node, 0).shape
+    axis = _axis(node, int(node.options_of("UnpackOptions").Axis()), len(shape))
+    if len(node.outputs) != shape[axis]:
+        raise ShapeMismatch(f"{len(node.outputs)} outputs of an axis of {shape[axis]}", where=node.where)
+    for index in range(len(node.outputs)):
+        post = (Reshape(ctx.result(node, index).shape),)
+        ctx.write(node, _part(shape, axis, index, 1), (ctx.value(node, 0),), index, post=post)
+
+
+def split(ctx: Context, node: TfliteNode) -> None:
+    """SPLIT and SPLIT_V."""
+    variable = node.op_type == "SPLIT_V"
+    data = 0 if variable else 1
+    shape = ctx.type(node, data).shape
+    given = ctx.int_list(node, 2 if variable else 0)
+    if len(given) != 1:
+        raise ShapeMismatch(f"axes {list(given)}", where=node.where)
+    axis = _axis(node, given[0], len(shape))
+    sizes = [ctx.result(node, i).shape for i in range(len(node.outputs))]
+    lengths = [s[axis] if len(s) == len(shape) else 0 for s in sizes]
+    if sum(lengths) != shape[axis]:
+        raise ShapeMismatch(f"parts of {lengths} of an axis of {shape[axis]}", where=node.where)
+    start = 0
+    for index, length in enumerate(lengths):
+        ctx.write(node, _part(shape, axis, start, length), (ctx.value(node, data),), index)
+        start += length
+
+
+def slice_op(ctx: Context, node: TfliteNode) -> None:
+    """SLICE."""
+    shape = ctx.type(node, 0).shape
+    starts, sizes = ctx.int_list(node, 1), ctx.int_list(node, 2)
+    if len(starts) != len(shape) or len(sizes) != len(shape):
+        raise ShapeMismatch(f"{len(starts)} starts and {len(sizes)} sizes of {len(shape)} axes", where=node.where)
+    lengths = tuple(n - s if size == -1 else size for n, s, size in zip(shape, starts, sizes, strict=True))
+    ctx.write(node, Slice(starts, lengths, (1,) * len(shape)), (ctx.value(node, 0),))
+
+
+def strided_slice(ctx: Context, node: TfliteNode) -> None:
+    """STRIDED_SLICE with the masks of starts, ends and shrunk axes."""
+    options = node.options_of("StridedSliceOptions")
+    if options.EllipsisMask() or options.NewAxisMask() or options.Offset():
+        raise FormUnsupported("a mask of ellipsis or new axes, or offsets", where=node.where)
+    shape = ctx.type(node, 0).shape
+    begin, end, step = (ctx.int_list(node, i) for i in (1, 2, 3))
+    if not len(begin) == len(end) == len(step) <= len(shape) or 0 in step:
+        raise ShapeMismatch(f"{len(begin)} starts, {len(end)} ends, steps {list(step)}", where=node.where)
+    masks = (int(options.BeginMask()), int(options.EndMask()), int(options.ShrinkAxisMask()))
+    starts, sizes = [], []
+    for axis, n in enumerate(shape[: len(begin)]):
+        start, size = _stretch(n, begin[axis], end[axis], step[axis], tuple(bool(m >> axis & 1) for m in masks))
+        starts.append(start)
+        sizes.append(size)
+    rest = shape[len(begin) :]
+    op = Slice((*starts, *(0,) * len(rest)), (*sizes, *rest), (*step, *(1,) * len(rest)))
+    ctx.write(node, op, (ctx.value(node, 0),), post=(Reshape(ctx.result(node).shape),))
+
+
+def gather(ctx: Context, node: TfliteNode) -> None:
+    """GATHER of constant positions."""
+    options = node.options_of("GatherOptions")
+    shape, positions = ctx.type(node, 0).shape, ctx.constant(node, 1)
+    if options.BatchDims() or positions.dtype.kind not in "iu":
+        raise FormUnsupported("positions per batch", where=node.where)
+    axis = _axis(node, int(options.Axis()), len(shape))
+    op = Gather(axis, tuple(int(i) for i in positions.reshape(-1)))
+    ctx.write(node, op, (ctx.value(node, 0),), post=(Reshape(ctx.result(node).shape),))
+
+
+def depth_to_space(ctx: Context, node: TfliteNode) -> None:
+    """DEPTH_TO_SPACE."""
+    block = node.take(node.options_of("DepthToSpaceOptions"), "BlockSize")
+    feature_map(node, ctx.type(node, 0).shape)
+    ctx.write(node, DepthToSpace(block, "DCR"), (ctx.value(node, 0),))
+
+
+def space_to_depth(ctx: Context, node: TfliteNode) -> None:
+    """SPACE_TO_DEPTH."""
+    block = node.take(node.options_of("SpaceToDepthOptions"), "BlockSize")
+    feature_map(node, ctx.type(node, 0).shape)
+    ctx.write(node, SpaceToDepth(block), (ctx.value(node, 0),))
+
+
+def resize_nearest(ctx: Context, node: TfliteNode) -> None:
+    """RESIZE_NEAREST_NEIGHBOR; positions in float32, as TFLite finds them."""
+    options = node.options_of("ResizeNearestNeighborOptions")
+    _, height, width, _ = feature_map(node, ctx.type(node, 0).shape)
+    _, rows, columns, _ = feature_map(node, ctx.result(node).shape)
+    corners, centres = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
+    op = ResizeNearest(_nearest(height, rows, corners, centres), _nearest(width, columns, corners, centres))
+    ctx.write(node, op, (ctx.value(node, 0),))
+
+
+def _nearest(n_in: int, n_out: int, corners: bool, centres: bool) -> tuple[int, ...]:
+    """Source position of each output position.  Source: reference/resize_nearest_neighbor.h."""
+    single = np.float32
+    aligned = corners and n_out > 1
+    scale = single(n_in - 1) / single(n_out - 1) if aligned else single(n_in) / single(n_out)
+    at = (np.arange(n_out, dtype=single) + single(0.5 if centres else 0.0)) * scale
+    whole = np.floor(at + 0.5) if corners else np.floor(at)
+    return tuple(int(i) for i in np.clip(whole, 0, n_in - 1))
+
+
+def _stretch(n: int, begin: int, end: int, step: int, masks: Sequence[bool]) -> tuple[int, int]:
+    """First position and number of elements along one axis.  Source: internal/strided_slice_logic.h."""
+    no_begin, no_end, shrink = masks
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    start = (low if step > 0 else high) if no_begin else min(max(begin + n if begin < 0 else begin, low), high)
+    if shrink:
+        return start, 1
+    stop = (high if step > 0 else low) if no_end else min(max(end + n if end < 0 else end, low), high)
+    return start, max(0, -(-(stop - start) // step))
+
+
+def _part(shape: Sequence[int], axis: int, start: int, length: int) -> Slice:
+    """Some elements of one axis."""
+    sizes = tuple(length if a == axis else n for a, n in enumerate(shape))
+    return Slice(tuple(start if a == axis else 0 for a in range(len(shape))), sizes, (1,) * len(shape))
+
+
+def _axis(node: TfliteNode, axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ShapeMismatch(f"axis {axis} of a tensor of {rank} axes", where=node.where)
+    return axis % rank
+
+
+def _pads(ctx: Context, node: TfliteNode) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Elements before and after each axis."""
     table, rank = ctx.constant(node, 1), len(ctx.type(node, 0).shape)
     if table.dtype.kind != "i" or table.shape != (rank, 2) or table.min() < 0:

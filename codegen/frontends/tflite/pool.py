@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
+"""Pools, and reductions over any axes: MEAN, SUM, REDUCE_MAX, ARG_MAX, ARG_MIN."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
 from codegen.frontends.tflite.windows import feature_map, read_window
 from codegen.ir.shape import Window
-from codegen.ops import AveragePool2D, Clamp, GlobalAveragePool, MaxPool2D, Reshape, Transpose
+from codegen.ops import ArgExtremum, AveragePool2D, Clamp, GlobalAveragePool, GlobalSum, MaxPool2D, Reshape, Transpose
+from codegen.ops.requantize import make_requant
 
 
 def average_pool_2d(ctx: Context, node: TfliteNode) -> None:
@@ -80,3 +81,35 @@ def _pool(ctx: Context, node: TfliteNode) -> tuple[Window, Window, int]:
     if x[1] is not y[1]:
         raise FormUnsupported(f"a pool from {x[1].value} to {y[1].value}", where=node.where)
     return h, w, node.activation(options)
+
+
+def total(ctx: Context, node: TfliteNode) -> None:
+    """SUM over any axes."""
+    kind = ctx.type(node, 0)
+    (x, _), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    value = _by_rows(ctx, node, reduced_axes(ctx, node, len(kind.shape)))
+    requant = make_requant(ctx.mode, x.scale, [1.0], y, dtype)
+    ctx.write(node, GlobalSum(x.zero_point, requant, dtype, y), (value,), post=(Reshape(ctx.result(node).shape),))
+
+
+def reduce_max(ctx: Context, node: TfliteNode) -> None:
+    """REDUCE_MAX over any axes: one window over the map."""
+    kind = ctx.type(node, 0)
+    value = _by_rows(ctx, node, reduced_axes(ctx, node, len(kind.shape)))
+    _, rows, columns, _ = ctx.builder.type(value).shape
+    op = MaxPool2D(Window(rows), Window(columns))
+    ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))
+
+
+def arg_extremum(ctx: Context, node: TfliteNode) -> None:
+    """ARG_MAX and ARG_MIN: the axis is moved to the end."""
+    shape = ctx.type(node, 0).shape
+    axes = ctx.int_list(node, 1)
+    if len(axes) != 1 or not -len(shape) <= axes[0] < len(shape):
+        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {len(shape)} axes", where=node.where)
+    axis, value = axes[0] % len(shape), ctx.value(node, 0)
+    if axis != len(shape) - 1:
+        order = (*(a for a in range(len(shape)) if a != axis), axis)
+        value = ctx.apply(node, Transpose(order), (value,), note="for the layout")
+    op = ArgExtremum(node.op_type == "ARG_MAX")
+    ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))

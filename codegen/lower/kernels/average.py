@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.ir.program import Field
+from codegen.ir.quant import DType
 from codegen.lower.kernels.common import range_field, requant_takes
 from codegen.ops.average import Averaging, average_requant
 
@@ -38,9 +39,10 @@ def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field
     )
 
 
-def mean_fits(how: Averaging, mode: str, counts: Sequence[int]) -> bool:
-    """Whether every sum of `count` 8-bit values can be requantized, for each of the divisors."""
+def mean_fits(how: Averaging, mode: str, counts: Sequence[int], x_dtype: DType) -> bool:
+    """Whether every sum of `count` values can be requantized, for each of the divisors."""
     if mode in ("divide", "float"):
         return True
-    steps = ((255 * count, average_requant(how, count)) for count in counts)
+    span = x_dtype.high - x_dtype.low
+    steps = ((span * count, average_requant(how, count)) for count in counts)
     return all(requant_takes(step, -reach, reach) for reach, step in steps)

@@ -1,4 +1,4 @@
-"""Add, subtract and multiply: two operands, computed or constant, broadcast as numpy does.
+"""Add, subtract, multiply and their kin: two operands, computed or constant, broadcast as numpy does.
 
 Rows are broadcast by the operator's row rule, and for constants here; pixels and channels within a row by the loops.  A
 run of pixels is one loop where both operands lie as the output does; otherwise, and wherever a pixel's place in its row
@@ -23,10 +23,13 @@ from codegen.lower.kernels.common import (
     requant_fields,
     requant_takes,
 )
-from codegen.ops import Add, Mul
-from codegen.ops.add import shared_shift, tflite_scalings
+from codegen.ops import Add, Extremum, Mul, PRelu, SquaredDifference
+from codegen.ops.add import left_shift, shared_shift, tflite_scalings
+from codegen.ops.prelu import prelu_scalings
+from codegen.ops.squared_difference import left_shift as square_shift
+from codegen.ops.squared_difference import squared_scalings
 
-_LARGEST_PRODUCT = 255 * 255
+Binary = Add | Mul | Extremum | SquaredDifference | PRelu
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,10 @@ class OperandContext:
 
 @dataclass(frozen=True, slots=True)
 class BinaryContext:
-    """Literals of one elementwise operator.  `count` and `pixels` are C expressions, of n for a run of pixels."""
+    """Literals of one elementwise operator.  `count` and `pixels` are C expressions, of n for a run of pixels.
+
+    `left` is the factor by which inputs grow before they are scaled.
+    """
 
     op: str
     sign: str
@@ -52,6 +58,7 @@ class BinaryContext:
     pixels: str
     channels: int
     count: str
+    left: int = 0
 
     @property
     def flat(self) -> bool:
@@ -65,8 +72,15 @@ def _accepts(node: NodeView) -> bool:
     if not node.dynamic:
         return False
     if isinstance(op, Mul):
-        return requant_takes(op.requant, -_LARGEST_PRODUCT, _LARGEST_PRODUCT)
-    return isinstance(op, Add)
+        reach = _reach(node, 0, op.a_zero_point) * _reach(node, 1, op.b_zero_point)
+        return requant_takes(op.requant, -reach, reach)
+    return isinstance(op, Binary)
+
+
+def _reach(node: NodeView, index: int, zero_point: int) -> int:
+    """The largest |q - zero point| of an input."""
+    dtype = node.ins[index].dtype
+    return max(dtype.high - zero_point, zero_point - dtype.low)
 
 
 def _accepts_pixels(node: NodeView, isa: str) -> bool:
@@ -93,20 +107,37 @@ def _same_for_all_pixels(node: NodeView) -> bool:
 
 def _context(node: NodeView, *, by_pixels: bool) -> BinaryContext:
     op = node.op
-    assert isinstance(op, Add | Mul)
+    assert isinstance(op, Binary)
     out = node.outs[0].shape
     wide, deep = row_pixels(out), channels(out)
-    multiply = isinstance(op, Mul)
     return BinaryContext(
-        op="mul" if multiply else "add",
+        op=_name(op),
         sign="-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+",
-        rq=requant_context(op.requant) if isinstance(op, Mul) else RequantContext(op.mode, False, False),
+        rq=requant_context(op.requant) if isinstance(op, Mul) else _plain_requant(op),
         a=_operand(node, 0),
         b=_operand(node, 1),
         pixels="n" if by_pixels else str(wide),
         channels=deep,
         count=f"n * {deep}" if by_pixels else str(wide * deep),
+        left=_left(op),
     )
+
+
+def _name(op: Binary) -> str:
+    if isinstance(op, Extremum):
+        return "max" if op.largest else "min"
+    return {Add: "add", Mul: "mul", SquaredDifference: "square", PRelu: "prelu"}[type(op)]
+
+
+def _plain_requant(op: Binary) -> RequantContext:
+    """Of an operator that carries no Requant of its own."""
+    return RequantContext(op.mode if isinstance(op, Add) else "double", False, False)
+
+
+def _left(op: Binary) -> int:
+    if isinstance(op, Add):
+        return 1 << left_shift(op.y_dtype)
+    return 1 << square_shift(op.y_dtype) if isinstance(op, SquaredDifference) else 0
 
 
 def _operand(node: NodeView, index: int) -> OperandContext:
@@ -126,8 +157,8 @@ def _operand(node: NodeView, index: int) -> OperandContext:
 
 def _params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
-    assert isinstance(op, Add | Mul)
-    numbers = _mul_fields(op) if isinstance(op, Mul) else _add_fields(op)
+    assert isinstance(op, Binary)
+    numbers = _fields(op)
     out = node.outs[0].shape
     constants = tuple(
         Field(f"{name}_const", _rows_of(data, out).reshape(-1))
@@ -144,22 +175,44 @@ def _rows_of(data: Array, out: Shape) -> Array:
     return np.broadcast_to(data, (*out[:-2], *data.shape[-2:]))
 
 
+def _fields(op: Binary) -> tuple[Field, ...]:
+    if isinstance(op, Mul):
+        return _mul_fields(op)
+    if isinstance(op, Add):
+        return _add_fields(op)
+    if isinstance(op, SquaredDifference):
+        bounds = range_field(op.y_quant.zero_point, op.low, op.high)
+        return (_scaling_field(squared_scalings(op)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
+    if isinstance(op, PRelu):
+        bounds = range_field(op.y_quant.zero_point, op.y_dtype.low, op.y_dtype.high)
+        return (_scaling_field(prelu_scalings(op)), _zero_field(op.x.zero_point, op.slope.zero_point), bounds)
+    return ()
+
+
+def _scaling_field(scalings: tuple[tuple[int, int], ...]) -> Field:
+    """Multiplier and exponent, one pair after the other."""
+    return Field("scaling", np.array(scalings, np.int32).reshape(-1))
+
+
+def _zero_field(a: int, b: int) -> Field:
+    return Field("zero", np.array([a, b], np.int32))
+
+
 def _mul_fields(op: Mul) -> tuple[Field, ...]:
-    zeros = np.array([op.a_zero_point, op.b_zero_point], np.int32)
-    return (*requant_fields(op.requant), Field("zero", zeros))
+    return (*requant_fields(op.requant), _zero_field(op.a_zero_point, op.b_zero_point))
 
 
 def _add_fields(op: Add) -> tuple[Field, ...]:
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
-    zeros = Field("zero", np.array([op.a.zero_point, op.b.zero_point], np.int32))
+    zeros = _zero_field(op.a.zero_point, op.b.zero_point)
     if op.mode == "single":
         ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
         mb *= op.sign
         offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
         return (Field("sum", np.array([ma, mb, offset, shift], np.int32)), bounds)
     if op.mode == "double":
-        scalings = tflite_scalings(op.a, op.b, op.y_quant)
-        return (Field("scaling", np.array(scalings, np.int32).reshape(-1)), zeros, bounds)
+        scalings = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))
+        return (_scaling_field(scalings), zeros, bounds)
     scales = np.array([op.a.scale, op.b.scale, op.y_quant.scale], np.float32)
     return (Field("scale", scales), zeros, bounds)
 

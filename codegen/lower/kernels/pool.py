@@ -174,7 +174,9 @@ def _mean_params(node: NodeView) -> tuple[Field, ...]:
 def _fits(node: NodeView) -> bool:
     op = node.op
     assert isinstance(op, AveragePool2D | GlobalAveragePool)
-    return only_dynamic(node) and mean_fits(_how(op), mean_mode(_how(op), pool=_divides(op)), _counts(node))
+    return only_dynamic(node) and mean_fits(
+        _how(op), mean_mode(_how(op), pool=_divides(op)), _counts(node), node.ins[0].dtype
+    )
 
 
 def _accepts_max(node: NodeView, isa: str) -> bool:

@@ -35,13 +35,13 @@ def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
     if not isinstance(op, ResizeBilinear) or not only_dynamic(node):
         return False
-    return mean_fits(_how(op), mean_mode(_how(op), pool=False), [WEIGHT_ONE**2])
+    return mean_fits(_how(op), mean_mode(_how(op), pool=True), [WEIGHT_ONE**2], node.ins[0].dtype)
 
 
 def _context(node: NodeView) -> BilinearContext:
     op, y = node.op, node.outs[0]
     assert isinstance(op, ResizeBilinear)
-    return BilinearContext(mean_mode(_how(op), pool=False), y.shape[2], y.shape[3], WEIGHT_ONE)
+    return BilinearContext(mean_mode(_how(op), pool=True), y.shape[2], y.shape[3], WEIGHT_ONE)
 
 
 def _second_weights(taps: Sequence[Tap]) -> Array:
@@ -53,7 +53,7 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, ResizeBilinear)
     return (
-        *mean_fields(_how(op), mean_mode(_how(op), pool=False), [WEIGHT_ONE**2]),
+        *mean_fields(_how(op), mean_mode(_how(op), pool=True), [WEIGHT_ONE**2]),
         Field("position", np.array([j0 for j0, _, _ in op.w], np.int32)),
         Field("row_weight", _second_weights(op.h)),
         Field("column_weight", _second_weights(op.w)),

@@ -9,7 +9,7 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import channels, only_dynamic
-from codegen.ops import Softmax
+from codegen.ops import Softmax, Softmax16, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
 
@@ -68,5 +68,20 @@ def _fixed_params(node: NodeView) -> tuple[Field, ...]:
     return (Field("power", np.array(fixed_exp_table(op.x_quant, op.beta), np.int32)),)
 
 
+def _accepts_16(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, Softmax16) and only_dynamic(node)
+
+
+def _params_16(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Softmax16)
+    return (
+        Field("step", np.array([op.multiplier, op.exponent], np.int32)),
+        Field("power", np.array(softmax16.exp_table(), np.int16)),
+        Field("inverse", np.array(softmax16.reciprocal_table(), np.int16)),
+    )
+
+
 SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", _accepts, _context, _params)
 SOFTMAX_FIXED = Kernel("softmax_fixed", "softmax_fixed.c.j2", "pixels", _accepts_fixed, _fixed_context, _fixed_params)
+SOFTMAX16 = Kernel("softmax16", "softmax16.c.j2", "pixels", _accepts_16, _context, _params_16)

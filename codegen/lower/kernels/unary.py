@@ -23,10 +23,11 @@ from codegen.ops import Clamp, Dequantize, Lut, Quantize, Rescale
 
 @dataclass(frozen=True, slots=True)
 class ElementContext:
-    """Elements per pixel; `wide` where a centred input needs 64 bits."""
+    """Elements per pixel; `wide` where a centred input needs 64 bits, `away` where halves go away from zero."""
 
     channels: int
     wide: bool = False
+    away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def byte_table(table: tuple[int, ...], x_dtype: DType, y_dtype: DType) -> Array:
 def _element_context(node: NodeView) -> ElementContext:
     op, x = node.op, node.ins[0]
     wide = isinstance(op, Dequantize) and x.dtype is DType.S32 and op.x_quant.zero_point != 0
-    return ElementContext(channels(x.shape), wide)
+    return ElementContext(channels(x.shape), wide, isinstance(op, Quantize) and op.half_away)
 
 
 def _rescale_context(node: NodeView) -> RescaleContext:

@@ -1,0 +1,199 @@
+"""Functions of one tensor: rectifiers, logistic, tanh, hard swish, ELU, absolute values, and changes of scale.
+
+Decides: which numbers are looked up (8 bits) and which are computed (16 bits and more).  In mode `double` results are
+TFLite's own (ops/tflite_tables.py), in the other modes those of ops/unary.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from codegen.errors import FormUnsupported
+from codegen.frontends.tflite.context import Context
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.scales import activation_range
+from codegen.ir.quant import DType, Quant
+from codegen.ops import Clamp, Dequantize, Lut, Quantize, Sigmoid16, TwoSlopes, unary_table
+from codegen.ops import tflite_tables as tables
+from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
+from codegen.ops.two_slopes import slope
+
+_EIGHT_BIT = (DType.S8, DType.U8)
+
+
+def relu(ctx: Context, node: TfliteNode) -> None:
+    """RELU: the ratio of the scales is a float32 quotient."""
+    x, y, low, high = *_scales(ctx, node), *activation_range(1, *ctx.quantized_result(node))
+    factor = _float_ratio(x, y)
+    _rescaled(ctx, node, factor, factor, (low, high), "Relu", {})
+
+
+def relu6(ctx: Context, node: TfliteNode) -> None:
+    """RELU6: TFLite Micro bounds the integers as they are, and takes the scales for equal."""
+    x, dtype = ctx.quantized(node, 0)
+    y, _ = ctx.quantized_result(node)
+    if ctx.mode == "double" and dtype in (*_EIGHT_BIT, DType.S16):
+        low, high = activation_range(3, x, dtype)
+        ctx.write(node, Clamp(low, high), (ctx.value(node, 0),))
+        return
+    factor = _float_ratio(x, y)
+    _rescaled(ctx, node, factor, factor, activation_range(3, y, dtype), "Clip", {"min": 0.0, "max": 6.0})
+
+
+def leaky_relu(ctx: Context, node: TfliteNode) -> None:
+    """LEAKY_RELU."""
+    alpha = np.float32(node.real(node.options_of("LeakyReluOptions"), "Alpha"))
+    x, y = _scales(ctx, node)
+    below = float(np.float32(np.float32(x.scale) * alpha) / np.float32(y.scale))
+    _, dtype = ctx.quantized_result(node)
+    _rescaled(ctx, node, _float_ratio(x, y), below, (dtype.low, dtype.high), "LeakyRelu", {"alpha": float(alpha)})
+
+
+def quantize(ctx: Context, node: TfliteNode) -> None:
+    """QUANTIZE: real numbers to integers, or integers to another scale."""
+    y, dtype = ctx.quantized_result(node)
+    if ctx.type(node, 0).dtype is DType.F32:
+        ctx.write(node, Quantize(dtype, y, half_away=ctx.mode == "double"), (ctx.value(node, 0),))
+        return
+    x, _ = ctx.quantized(node, 0)
+    factor = x.scale / y.scale
+    _rescaled(ctx, node, factor, factor, (dtype.low, dtype.high), "Identity", {})
+
+
+def dequantize(ctx: Context, node: TfliteNode) -> None:
+    """DEQUANTIZE."""
+    x, _ = ctx.quantized(node, 0)
+    ctx.write(node, Dequantize(x), (ctx.value(node, 0),))
+
+
+def logistic(ctx: Context, node: TfliteNode) -> None:
+    """LOGISTIC."""
+    _curve(ctx, node, "Sigmoid", tables.logistic_table, (Quant(2.0**-8, -128), DType.S8))
+
+
+def tanh(ctx: Context, node: TfliteNode) -> None:
+    """TANH."""
+    _curve(ctx, node, "Tanh", tables.tanh_table, (Quant(2.0**-7, 0), DType.S8))
+
+
+def hard_swish(ctx: Context, node: TfliteNode) -> None:
+    """HARD_SWISH."""
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    if ctx.mode == "double":
+        if x.scale > 128 * y.scale:
+            raise FormUnsupported("the output's scale is below 1/128 of the input's", where=node.where)
+        _table(ctx, node, tables.hard_swish_table(x, x_dtype, y, dtype) if _is_small(node, x_dtype, dtype) else ())
+    else:
+        _real_table(ctx, node, "HardSwish", {})
+
+
+def elu(ctx: Context, node: TfliteNode) -> None:
+    """ELU."""
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    _is_small(node, x_dtype, dtype)
+    if ctx.mode == "double":
+        _table(ctx, node, tables.float_table(lambda v: np.where(v < 0, np.expm1(v), v), x, x_dtype, y, dtype))
+    else:
+        _real_table(ctx, node, "Elu", {})
+
+
+def absolute(ctx: Context, node: TfliteNode) -> None:
+    """ABS."""
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    if ctx.mode == "double" and x_dtype in _EIGHT_BIT and dtype in _EIGHT_BIT:
+        _table(ctx, node, tables.abs_table(x, x_dtype, y, dtype))
+    elif ctx.mode == "double":
+        step = slope(_float_ratio(x, y))
+        op = TwoSlopes(x.zero_point, step, step, True, dtype.low, dtype.high, dtype, y)
+        ctx.write(node, op, (ctx.value(node, 0),))
+    else:
+        _real_table(ctx, node, "Abs", {})
+
+
+def rsqrt(ctx: Context, node: TfliteNode) -> None:
+    """RSQRT; numbers below zero, which TFLite refuses when it meets them, give the largest value."""
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    _is_small(node, x_dtype, dtype)
+    if ctx.mode == "double":
+        _table(ctx, node, tables.rsqrt_table(x, x_dtype, y, dtype))
+        return
+    found = unary_table(lambda v: 1.0 / np.sqrt(v), x, x_dtype, y, dtype, ctx.mode)
+    _table(ctx, node, found)
+
+
+def negative(ctx: Context, node: TfliteNode) -> None:
+    """NEG; TFLite has it for real numbers only, so that every mode takes the table of float64."""
+    _real_table(ctx, node, "Neg", {})
+
+
+def _scales(ctx: Context, node: TfliteNode) -> tuple[Quant, Quant]:
+    return ctx.quantized(node, 0)[0], ctx.quantized_result(node)[0]
+
+
+def _float_ratio(x: Quant, y: Quant) -> float:
+    return float(np.float32(x.scale) / np.float32(y.scale))
+
+
+def _rescaled(
+    ctx: Context,
+    node: TfliteNode,
+    above: float,
+    below: float,
+    bounds: tuple[int, int],
+    function: str,
+    attributes: dict[str, float],
+) -> None:
+    """One factor above the zero point and one below, with bounds."""
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    small = x_dtype in _EIGHT_BIT
+    if ctx.mode != "double":
+        _real_table(ctx, node, function, attributes)
+    elif small and dtype in _EIGHT_BIT:
+        _table(ctx, node, tables.rescale_table(x, x_dtype, y, dtype, above, below, *bounds))
+    else:
+        if below < 0:
+            raise FormUnsupported("a negative slope on 16-bit numbers", where=node.where)
+        op = TwoSlopes(x.zero_point, slope(above), slope(below), False, *bounds, dtype, y)
+        ctx.write(node, op, (ctx.value(node, 0),))
+
+
+def _curve(
+    ctx: Context,
+    node: TfliteNode,
+    function: str,
+    table: Callable[[Quant, DType], tables.Table],
+    output: tuple[Quant, DType],
+) -> None:
+    """A curve whose output has one scale in TFLite."""
+    (x, x_dtype), result = ctx.quantized(node, 0), ctx.quantized_result(node)
+    if x_dtype is DType.S16:
+        if result != (OUTPUT, DType.S16):
+            raise FormUnsupported(f"an output of scale {result[0].scale}, TFLite has 1/32768", where=node.where)
+        op: Sigmoid16 = sigmoid16("logistic" if function == "Sigmoid" else "tanh", x)
+        ctx.write(node, op, (ctx.value(node, 0),))
+    elif ctx.mode == "double" and result == output and x_dtype is DType.S8:
+        _table(ctx, node, table(x, x_dtype))
+    else:
+        _real_table(ctx, node, function, {})
+
+
+def _real_table(ctx: Context, node: TfliteNode, function: str, attributes: dict[str, float]) -> None:
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    _is_small(node, x_dtype, dtype)
+    _table(ctx, node, unary_table(function, x, x_dtype, y, dtype, ctx.mode, **attributes))
+
+
+def _table(ctx: Context, node: TfliteNode, table: tables.Table) -> None:
+    y, dtype = ctx.quantized_result(node)
+    ctx.write(node, Lut(table, dtype, y, node.op_type), (ctx.value(node, 0),))
+
+
+def _is_small(node: TfliteNode, *kinds: DType) -> bool:
+    """LAM-IMPORT-022 unless all types have 8 bits."""
+    if any(k not in _EIGHT_BIT for k in kinds):
+        names = " and ".join(k.value for k in kinds)
+        found = f"{node.op_type} of {names}"
+        raise FormUnsupported(found, where=node.where, hint="8-bit numbers are supported, with --requant double more")
+    return True

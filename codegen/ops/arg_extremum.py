@@ -1,0 +1,45 @@
+"""ArgExtremum: where the largest or the smallest number of the last axis stands.
+
+x: s8, u8 or s16[..., C] -> y: s32[..., 1], the first of equal ones.
+
+    y = argmax or argmin over the last axis of the integers as they are
+
+Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h; ONNX ArgMax and ArgMin with select_last_index = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.ops.answers import Types, never_in_place, no_macs, same_row
+from codegen.ops.limits import only_input, require, types_among
+
+
+@dataclass(frozen=True, slots=True)
+class ArgExtremum:
+    """Index of the largest number when `largest`, else of the smallest."""
+
+    largest: bool
+
+    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-466", 0, "the input", (DType.S8, DType.U8, DType.S16)),)
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        x = only_input(self, ins)
+        require(len(x.shape) >= 1, self, "takes a tensor of one axis or more")
+        return (TensorType((*x.shape[:-1], 1), DType.S32),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        found = (np.argmax if self.largest else np.argmin)(ins[0], axis=-1, keepdims=True)
+        return (np.asarray(found).astype(np.int32),)
+
+    rows = same_row
+    macs = no_macs
+    in_place = never_in_place

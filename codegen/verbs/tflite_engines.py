@@ -1,0 +1,127 @@
+"""TFLite models on the runtimes of their makers, when those are installed: TFLite Micro and LiteRT.
+
+Both run their reference kernels: TFLite Micro's are what mode `double` reproduces to the bit, LiteRT's differ in places
+(docs/tflite.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
+from codegen.frontends.tflite import is_tflite, read_ports
+from codegen.ir.quant import Array
+
+RUNTIMES = ("litert", "tflm")
+_ARENAS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
+Invoke = Callable[[Sequence[Array]], list[Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class TflitePort:
+    """One input or output of the model."""
+
+    name: str
+    model_shape: tuple[int, ...]
+    model_dtype: str
+
+
+class TfliteEngine:
+    """One interpreter."""
+
+    note = ""
+
+    def __init__(self, runtime: str, model: Path) -> None:
+        """Load the model; LAM-API-002 without the package, LAM-API-010 when it refuses the model."""
+        self._name = runtime
+        if not is_tflite(model):
+            hint = "the engine float runs ONNX models"
+            raise EngineFailed("no TFLite model", where=f"engine {runtime}, {model}", hint=hint)
+        inputs, outputs = read_ports(model)
+        self.inputs = tuple(TflitePort(*p) for p in inputs)
+        self._outputs = tuple(TflitePort(*p) for p in outputs)
+        data = model.read_bytes()
+        try:
+            self._invoke = _tflm(data, len(outputs)) if runtime == "tflm" else _litert(data)
+        except (RuntimeError, ValueError) as error:
+            raise EngineFailed(_first_line(error), where=f"engine {runtime}") from error
+
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by the model's names."""
+        missing = [p.name for p in self.inputs if p.name not in sample]
+        if missing:
+            raise DataDoesNotFit(f"no array for input {missing[0]!r}", where=", ".join(sample))
+        try:
+            results = self._invoke([sample[p.name] for p in self.inputs])
+        except (RuntimeError, ValueError) as error:
+            raise EngineFailed(_first_line(error), where=f"engine {self._name}") from error
+        return {p.name: r.reshape(p.model_shape) for p, r in zip(self._outputs, results, strict=True)}
+
+    def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """Refused: LAM-API-007."""
+        raise DumpUnsupported("gives outputs only", where=f"engine {self._name}")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __enter__(self) -> Self:
+        """For use in a `with` statement."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def _tflm(data: bytes, outputs: int) -> Invoke:
+    """TFLite Micro, in the first arena that is large enough."""
+    try:
+        from tflite_micro.python.tflite_micro import runtime
+    except ImportError as error:
+        raise ExtraMissing("tflite_micro", "tflm", "the engine tflm runs the original model with it") from error
+    interpreter: Any = None
+    for arena in _ARENAS:
+        try:
+            interpreter = runtime.Interpreter.from_bytes(data, arena_size=arena)
+            break
+        except RuntimeError:
+            if arena == _ARENAS[-1]:
+                raise
+
+    def invoke(inputs: Sequence[Array]) -> list[Array]:
+        for index, x in enumerate(inputs):
+            interpreter.set_input(x, index)
+        interpreter.invoke()
+        return [np.array(interpreter.get_output(index)) for index in range(outputs)]
+
+    return invoke
+
+
+def _litert(data: bytes) -> Invoke:
+    """LiteRT's reference kernels."""
+    try:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError as error:
+        raise ExtraMissing("ai-edge-litert", "litert", "the engine litert runs the original model with it") from error
+    interpreter: Any = Interpreter(model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    interpreter.allocate_tensors()
+
+    def invoke(inputs: Sequence[Array]) -> list[Array]:
+        for detail, x in zip(interpreter.get_input_details(), inputs, strict=True):
+            interpreter.set_tensor(detail["index"], x)
+        interpreter.invoke()
+        return [np.array(interpreter.get_tensor(d["index"])) for d in interpreter.get_output_details()]
+
+    return invoke
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,97 @@
+"""Random models of one operator: the golden model gives TFLite Micro's bytes, and the C the golden model's.
+
+TFLite Micro's interpreter runs here with its reference kernels; docs/tflite.md lists what is known to differ.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.emit import write_project
+from codegen.frontends.tflite import import_tflite
+from codegen.frontends.tflite.importers import IMPORTERS
+from codegen.golden.interface import graph_ports, network_feeds
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.quant import Array
+from codegen.pipeline import Options, compile_file
+from tests.tflite_cases import MAKERS, Case, draw
+from tests.tflite_models import run_tflm
+from tests.tools import require_module
+
+PAIRS = [(name, kind) for name, (_, kinds) in MAKERS.items() for kind in kinds]
+ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)
+
+
+def golden(case: Case, folder: Path) -> list[list[Array]]:
+    """The golden model's outputs for each of the case's inputs, QUANTIZE and DEQUANTIZE at the borders kept."""
+    path = folder / "case.tflite"
+    path.write_bytes(case.data)
+    graph = import_tflite(path, mode="double", io_type="model")
+    ports, results = graph_ports(graph)
+    found = []
+    for inputs in case.inputs:
+        values = run_graph(graph, network_feeds(ports, {p.name: x for p, x in zip(ports, inputs, strict=True)}))
+        found.append([port.to_model(values[port.value]) for port in results])
+    return found
+
+
+def check_golden(name: str, kind: str, seed: int, folder: Path) -> None:
+    case = draw(name, kind, seed)
+    expected = run_tflm(case.data, *case.inputs)
+    for number, (want, have) in enumerate(zip(expected, golden(case, folder), strict=True)):
+        for x, y in zip(want, have, strict=True):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype)
+            assert np.array_equal(x, y), f"seed {seed}, inputs {number}"
+
+
+def check_c(name: str, kind: str, seed: int, folder: Path) -> None:
+    case = draw(name, kind, seed)
+    expected = golden(case, folder)
+    made = compile_file(folder / "case.tflite", Options(io_type="model", vectors=0))
+    write_project(folder / "c", made.files)
+    with Network(folder / "c", flags=("-O1",)) as net:
+        for number, (inputs, want) in enumerate(zip(case.inputs, expected, strict=True)):
+            outputs = net.run({p.name: x for p, x in zip(net.inputs, inputs, strict=True)})
+            for x, y in zip(want, outputs.values(), strict=True):
+                assert np.array_equal(x, y), f"seed {seed}, inputs {number}"
+
+
+def test_every_operator_that_is_read_has_cases() -> None:
+    assert set(IMPORTERS) - WITHOUT_ORACLE <= set(MAKERS)
+
+
+WITHOUT_ORACLE = {"NEG"}
+"""Operators that TFLite Micro has for real numbers only."""
+
+
+@ON_PAIRS
+def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for seed in range(6):
+        check_golden(name, kind, seed, tmp_path)
+
+
+@ON_PAIRS
+def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
+    check_c(name, kind, 1, tmp_path)
+
+
+@pytest.mark.slow
+@ON_PAIRS
+def test_golden_is_tflite_micro_on_many(name: str, kind: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for seed in range(100, 250):
+        check_golden(name, kind, seed, tmp_path)
+
+
+@pytest.mark.slow
+@ON_PAIRS
+def test_c_is_golden_on_many(name: str, kind: str, tmp_path: Path) -> None:
+    for seed in range(10, 22):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        check_c(name, kind, seed, folder)

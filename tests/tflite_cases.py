@@ -303,7 +303,9 @@ def unary(
         y = d.like(x, shape) if same or d.rng.integers(4) == 0 else d.y(shape)
         if output is not None:
             d.graph.tensors[y].scale[:] = output[0] if d.kind != "int16" else 2.0**-15
-            d.graph.tensors[y].zero = np.array([output[1] if d.kind != "int16" else 0], np.int64)
+            d.graph.tensors[y].zero = np.array(
+                [output[1] + {"int8": 0, "uint8": 128}[d.kind] if d.kind != "int16" else 0]
+            )
         told = {key: float(d.rng.uniform(0, value)) for key, value in fields.items()}
         d.op(name, [x], [y], options, **told)
         return d.case()
@@ -564,63 +566,83 @@ def arg_extremum(name: str, options: str) -> Callable[[Draw], Case]:
     return make
 
 
+def log_softmax(d: Draw) -> Case:
+    shape = (d.size(1, 3), d.size(1, 40))
+    x = d.x(shape, d.scale(0.005, 2.0))
+    d.op("LOG_SOFTMAX", [x], [d.output(shape, "int8", 1 / 16, 127)], "LogSoftmaxOptions")
+    return d.case()
+
+
+def cast(d: Draw) -> Case:
+    shape = d.shape()
+    target = str(d.pick("int32", "float32", "int16") if d.kind == "int8" else d.pick("int32", "float32"))
+    types = {"int8": 9, "int16": 7, "int32": 2, "float32": 0}
+    x = d.x(shape)
+    y = d.output(shape, target)
+    d.op("CAST", [x], [y], "CastOptions", InDataType=types[d.kind], OutDataType=types[target])
+    return d.case()
+
+
 Maker = Callable[[Draw], Case]
 S8, S16, U8 = ("int8",), ("int16",), ("uint8",)
 BOTH = (*S8, *S16)
+EIGHT, EVERY = (*S8, *U8), (*BOTH, *U8)
 
 MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
-    "CONV_2D": (conv_2d, BOTH),
-    "DEPTHWISE_CONV_2D": (depthwise_conv_2d, BOTH),
-    "FULLY_CONNECTED": (fully_connected, BOTH),
-    "AVERAGE_POOL_2D": (pool("AVERAGE_POOL_2D"), BOTH),
-    "MAX_POOL_2D": (pool("MAX_POOL_2D"), BOTH),
-    "ADD": (binary("ADD", "AddOptions"), BOTH),
-    "SUB": (binary("SUB", "SubOptions"), BOTH),
-    "SOFTMAX": (softmax, BOTH),
-    "MEAN": (reduction("MEAN"), BOTH),
+    "CONV_2D": (conv_2d, EVERY),
+    "DEPTHWISE_CONV_2D": (depthwise_conv_2d, EVERY),
+    "FULLY_CONNECTED": (fully_connected, EVERY),
+    "AVERAGE_POOL_2D": (pool("AVERAGE_POOL_2D"), EVERY),
+    "MAX_POOL_2D": (pool("MAX_POOL_2D"), EVERY),
+    "ADD": (binary("ADD", "AddOptions"), EVERY),
+    "SUB": (binary("SUB", "SubOptions"), EVERY),
+    "SOFTMAX": (softmax, EVERY),
+    "MEAN": (reduction("MEAN"), EVERY),
     "SUM": (reduction("SUM"), BOTH),
     "REDUCE_MAX": (reduction("REDUCE_MAX", same=True), S8),
     "ARG_MAX": (arg_extremum("ARG_MAX", "ArgMaxOptions"), S8),
     "ARG_MIN": (arg_extremum("ARG_MIN", "ArgMinOptions"), S8),
-    "PAD": (pad("PAD"), BOTH),
+    "PAD": (pad("PAD"), EVERY),
     "PADV2": (pad("PADV2"), S8),
     "MIRROR_PAD": (mirror_pad, S8),
-    "MUL": (binary("MUL", "MulOptions"), BOTH),
+    "MUL": (binary("MUL", "MulOptions"), EVERY),
     "SQUARED_DIFFERENCE": (binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", fields=False), BOTH),
-    "MAXIMUM": (binary("MAXIMUM", same=True), BOTH),
-    "MINIMUM": (binary("MINIMUM", same=True), BOTH),
-    "PRELU": (prelu, S8),
-    "RELU": (unary("RELU"), BOTH),
-    "RELU6": (unary("RELU6", same=True), BOTH),
-    "LEAKY_RELU": (unary("LEAKY_RELU", "LeakyReluOptions", Alpha=1.5), BOTH),
-    "HARD_SWISH": (unary("HARD_SWISH", "HardSwishOptions"), S8),
+    "MAXIMUM": (binary("MAXIMUM", same=True), EVERY),
+    "MINIMUM": (binary("MINIMUM", same=True), EVERY),
+    "PRELU": (prelu, EIGHT),
+    "RELU": (unary("RELU"), EVERY),
+    "RELU6": (unary("RELU6", same=True), EVERY),
+    "LEAKY_RELU": (unary("LEAKY_RELU", "LeakyReluOptions", Alpha=1.5), EVERY),
+    "HARD_SWISH": (unary("HARD_SWISH", "HardSwishOptions"), EIGHT),
     "ELU": (unary("ELU"), S8),
-    "LOGISTIC": (unary("LOGISTIC", output=(2.0**-8, -128)), BOTH),
-    "TANH": (unary("TANH", output=(2.0**-7, 0)), BOTH),
+    "LOGISTIC": (unary("LOGISTIC", output=(2.0**-8, -128)), EVERY),
+    "TANH": (unary("TANH", output=(2.0**-7, 0)), EVERY),
     "ABS": (unary("ABS"), BOTH),
     "RSQRT": (rsqrt, S8),
+    "LOG_SOFTMAX": (log_softmax, S8),
+    "CAST": (cast, BOTH),
     "QUANTIZE": (quantize, BOTH),
     "QUANTIZE_REAL": (quantize_real, BOTH),
-    "DEQUANTIZE": (dequantize, BOTH),
-    "CONCATENATION": (concatenation, BOTH),
-    "SPLIT": (split, BOTH),
+    "DEQUANTIZE": (dequantize, EVERY),
+    "CONCATENATION": (concatenation, EVERY),
+    "SPLIT": (split, EVERY),
     "SPLIT_V": (split_v, BOTH),
     "SLICE": (slice_op, BOTH),
-    "STRIDED_SLICE": (strided_slice, BOTH),
+    "STRIDED_SLICE": (strided_slice, EVERY),
     "PACK": (pack, S8),
     "UNPACK": (unpack, S8),
     "GATHER": (gather, S8),
     "TRANSPOSE": (transpose, BOTH),
-    "RESHAPE": (reshaped("RESHAPE", "ReshapeOptions"), BOTH),
+    "RESHAPE": (reshaped("RESHAPE", "ReshapeOptions"), EVERY),
     "SQUEEZE": (reshaped("SQUEEZE", "SqueezeOptions"), BOTH),
     "EXPAND_DIMS": (reshaped("EXPAND_DIMS", "ExpandDimsOptions"), BOTH),
     "DEPTH_TO_SPACE": (depth_to_space, S8),
     "SPACE_TO_DEPTH": (space_to_depth, S8),
-    "RESIZE_NEAREST_NEIGHBOR": (resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"), BOTH),
+    "RESIZE_NEAREST_NEIGHBOR": (resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"), EVERY),
     "RESIZE_BILINEAR": (resize("RESIZE_BILINEAR", "ResizeBilinearOptions"), S8),
-    "TRANSPOSE_CONV": (transpose_conv, BOTH),
+    "TRANSPOSE_CONV": (transpose_conv, EVERY),
 }
-"""Each operator: how a model is drawn, and the types of activations that TFLite Micro takes."""
+"""Each operator: how a model is drawn, and the types of activations that TFLite Micro takes, or LiteRT for uint8."""
 
 
 def draw(name: str, kind: str, seed: int) -> Case:

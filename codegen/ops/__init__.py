@@ -15,6 +15,7 @@ from codegen.ops.extremum import Extremum
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
 from codegen.ops.limits import broken_limits, check_limits
+from codegen.ops.log_softmax import LogSoftmax
 from codegen.ops.lut import Lut
 from codegen.ops.max_pool import MaxPool2D
 from codegen.ops.mul import Mul
@@ -68,6 +69,7 @@ OPS: tuple[type[Op], ...] = (
     TwoSlopes,
     Sigmoid16,
     Softmax16,
+    LogSoftmax,
 )
 
 __all__ = [
@@ -88,6 +90,7 @@ __all__ = [
     "Gather",
     "GlobalAveragePool",
     "GlobalSum",
+    "LogSoftmax",
     "Lut",
     "MatMul",
     "MaxPool2D",

@@ -127,3 +127,45 @@ def inverse_sqrt(value: int) -> tuple[int, int]:
     if shift < 0:
         return root << -shift, 0
     return root, -shift
+
+
+_LOG_2 = 1488522236
+_SQRT_HALF = 1518500250
+_SQRT_SQRT_HALF = 1805811301
+_ALPHAS = (117049297, 127690142, 1057819769, 638450708)
+
+
+def logarithm(x: Raw, in_bits: int, out_bits: int) -> Raw:
+    """log(x) with `out_bits` integer bits for 1 <= x of `in_bits` integer bits.
+
+    x is halved until it lies around sqrt(sqrt(1/2)), in one of two ways, and a rational function does the rest.
+    Source: tensorflow/lite/kernels/internal/common.h, log_x_for_x_greater_than_or_equal_to_1_impl.
+    Twin: lam_fixed_logarithm.
+    """
+    bits = out_bits + 1
+    quarter = rounding_divide_by_pot(np.asarray(1 << 29, np.int64), bits)
+    zeros_a = _leading_zeros(x)
+    r_a = _left_by(_product(_left_by(x, zeros_a - 1), _SQRT_HALF), np.ones_like(x))
+    power_a = saturate(_left_by(in_bits - zeros_a, np.full_like(x, 31 - bits)) + quarter, INT32_MIN, INT32_MAX)
+    zeros_b = _leading_zeros(_product(x, _SQRT_HALF)) - 1
+    r_b = _left_by(x, zeros_b)
+    power_b = saturate(_left_by(in_bits - zeros_b, np.full_like(x, 31 - bits)) - quarter, INT32_MIN, INT32_MAX)
+    r, power = np.minimum(r_a, r_b), np.maximum(power_a, power_b)
+    alpha_n, alpha_d, alpha_i, alpha_f = _ALPHAS
+    p = (r + _SQRT_SQRT_HALF + 1) >> 1
+    q = 2 * (r - _SQRT_SQRT_HALF)
+    square = _product(q, q)
+    numerator = _product(q, r) + _product(_product(q, square), alpha_n)
+    denominator = _product(p, alpha_i + q + _product(alpha_d, square)) + _product(alpha_f, q)
+    rest = _product(rounding_divide_by_pot(numerator, bits), reciprocal(denominator))
+    return _left(_product(power, _LOG_2) + rest, 1)
+
+
+def _leading_zeros(x: Raw) -> Raw:
+    return np.asarray(32 - np.frexp(x.astype(np.float64))[1].astype(np.int64))
+
+
+def _left_by(x: Raw, bits: Raw) -> Raw:
+    """X * 2^bits for any bits: saturated to the left, rounded to the right."""
+    left = saturate(x << np.maximum(bits, 0), INT32_MIN, INT32_MAX)
+    return np.where(bits >= 0, left, rounding_divide_by_pot(x, np.maximum(-bits, 0)))

@@ -1,6 +1,6 @@
 """PRelu: x where it is not negative, else x times a slope, broadcast as numpy does.
 
-x, slope: s8 -> y: s8.  One definition, TFLite's:
+x, slope: s8 or u8 -> y: s8 or u8.  One definition, TFLite's:
 
     q = x - zx;  y = clamp(zy + (q scaled by float64(sx) / float64(sy))                            for q >= 0
                                (q * (slope - zs) scaled by float64(sx) * float64(ss) / float64(sy)) else
@@ -21,7 +21,7 @@ from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
-from codegen.ops.limits import broadcast_type, limit, types_among
+from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 
 Scaling = tuple[int, int]
 
@@ -36,8 +36,8 @@ class PRelu:
     y_dtype: DType
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-455", 0, "the input", (DType.S8,)),
-        types_among("LAM-OPS-456", 1, "the slope", (DType.S8,)),
+        types_among("LAM-OPS-455", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-456", 1, "the slope", EIGHT_BIT),
         limit(
             "LAM-OPS-458",
             "the output's scale must be at least 2^-14 of the input's",

@@ -70,4 +70,38 @@ static inline int16_t lam_exp_s16(int32_t below, int32_t multiplier, int32_t exp
     return (int16_t)lam_table_s16(steps, table);
 }
 
+/* x * 2^bits: saturated to the left, rounded to the right (bits below 0, down to -31). */
+static inline int32_t lam_fixed_left(int32_t x, int32_t bits)
+{
+    if (bits < 0) {
+        return lam_rounding_divide_by_pot(x, -bits);
+    }
+    return lam_clamp_i64((int64_t)x * ((int64_t)1 << bits), INT32_MIN, INT32_MAX);
+}
+
+/* log(x) with out_bits integer bits, for 1 <= x < 2^in_bits of in_bits integer bits.  Twin: logarithm. */
+static inline int32_t lam_fixed_logarithm(int32_t x, int32_t in_bits, int32_t out_bits)
+{
+    const int32_t bits = out_bits + 1;
+    const int32_t quarter = lam_rounding_divide_by_pot((int32_t)1 << 29, bits);
+    const int32_t zeros_a = lam_leading_zeros((uint32_t)x);
+    const int32_t r_a = lam_fixed_left(lam_rounding_doubling_high_mul(lam_fixed_left(x, zeros_a - 1), 1518500250), 1);
+    const int32_t power_a = lam_clamp_i64((int64_t)lam_fixed_left(in_bits - zeros_a, 31 - bits) + quarter, INT32_MIN, INT32_MAX);
+    const int32_t zeros_b = lam_leading_zeros((uint32_t)lam_rounding_doubling_high_mul(x, 1518500250)) - 1;
+    const int32_t r_b = lam_fixed_left(x, zeros_b);
+    const int32_t power_b = lam_clamp_i64((int64_t)lam_fixed_left(in_bits - zeros_b, 31 - bits) - quarter, INT32_MIN, INT32_MAX);
+    const int32_t r = (r_a < r_b) ? r_a : r_b;
+    const int32_t power = (power_a > power_b) ? power_a : power_b;
+    const int32_t p = (int32_t)(((int64_t)r + 1805811301 + 1) >> 1);
+    const int32_t q = 2 * (r - 1805811301);
+    const int32_t square = lam_rounding_doubling_high_mul(q, q);
+    const int32_t numerator = lam_rounding_doubling_high_mul(q, r)
+        + lam_rounding_doubling_high_mul(lam_rounding_doubling_high_mul(q, square), 117049297);
+    const int32_t inner = 1057819769 + q + lam_rounding_doubling_high_mul(127690142, square);
+    const int32_t denominator = lam_rounding_doubling_high_mul(p, inner) + lam_rounding_doubling_high_mul(638450708, q);
+    const int32_t rest = lam_rounding_doubling_high_mul(lam_rounding_divide_by_pot(numerator, bits),
+                                                        lam_fixed_reciprocal(denominator));
+    return lam_fixed_left(lam_rounding_doubling_high_mul(power, 1488522236) + rest, 1);
+}
+
 #endif /* LAM_FIXED_H */

@@ -26,6 +26,7 @@ from codegen.ops import (
     Gather,
     GlobalAveragePool,
     GlobalSum,
+    LogSoftmax,
     Lut,
     MatMul,
     MaxPool2D,
@@ -195,6 +196,7 @@ def tflite() -> Iterator[Case]:
     slopes = TwoSlopes(0, (1 << 30, -3), (1 << 30, -6), False, -32768, 32767, DType.S16, wide)
     yield Case("s16", slopes, (data((1, 3, 4, 5), DType.S16),), (wide,))
     yield Case("s16", Softmax16(1 << 30, 1), (data((1, 3, 2, 9), DType.S16),), (wide,))
+    yield Case("s8", LogSoftmax(A), (data((1, 3, 2, 9)),), (A,))
     yield Case("s16", Sigmoid16("tanh", 3, 0), (data((1, 3, 2, 9), DType.S16),), (wide,))
 
 

@@ -22,6 +22,7 @@ from codegen.ops import (
     Extremum,
     GlobalAveragePool,
     GlobalSum,
+    LogSoftmax,
     Lut,
     MatMul,
     MaxPool2D,
@@ -170,6 +171,8 @@ def tflite_cases() -> Iterator[Raw]:
     for multiplier, shift in ((3, 0), (16384, 14), (32767, 31), (24000, 1)):
         yield f"logistic{shift}", Sigmoid16("logistic", multiplier, shift), (wide,)
         yield f"tanh{shift}", Sigmoid16("tanh", multiplier, shift), (wide,)
+    for scale in (0.001, 0.1, 3.0):
+        yield f"log{scale}", LogSoftmax(q(scale, 4)), (t(S8, 3, 40),)
     add = Add(q(0.001), q(0.0002), q(0.0009), S16, -32768, 32000, "double", -1)
     yield "add16", add, (wide, t(S16, 1, 1, 1, 7))
     yield "mul16", Mul(0, 0, requant("double", 2.0**30, 1, S16), S16, None), (wide, wide)

@@ -10,7 +10,8 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
-from codegen.ops import Add, Extremum, Mul, PRelu, Softmax, SquaredDifference
+from codegen.ops import Add, Extremum, LogSoftmax, Mul, PRelu, Softmax, SquaredDifference
+from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.requantize import make_requant
 from codegen.ops.softmax16 import OUTPUT, softmax16
 
@@ -66,6 +67,15 @@ def softmax(ctx: Context, node: TfliteNode) -> None:
             raise FormUnsupported(f"an output of scale {y.scale}, TFLite has 1/32768", where=node.where)
         op = softmax16(x, beta)
     ctx.write(node, op, (ctx.value(node, 0),))
+
+
+def log_softmax(ctx: Context, node: TfliteNode) -> None:
+    """LOG_SOFTMAX over the last axis."""
+    x, _ = ctx.quantized(node, 0)
+    y, dtype = ctx.quantized_result(node)
+    if (y, dtype) != (LOG_OUTPUT, DType.S8):
+        raise FormUnsupported(f"an output of scale {y.scale}, TFLite has 1/16 and zero point 127", where=node.where)
+    ctx.write(node, LogSoftmax(x), (ctx.value(node, 0),))
 
 
 def _pair(ctx: Context, node: TfliteNode, op: Op) -> None:

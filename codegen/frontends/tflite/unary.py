@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from codegen.errors import FormUnsupported
-from codegen.frontends.tflite.context import Context
+from codegen.frontends.tflite.context import Context, dtype_of
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
 from codegen.ir.quant import DType, Quant
@@ -66,6 +66,20 @@ def dequantize(ctx: Context, node: TfliteNode) -> None:
     """DEQUANTIZE."""
     x, _ = ctx.quantized(node, 0)
     ctx.write(node, Dequantize(x), (ctx.value(node, 0),))
+
+
+def cast(ctx: Context, node: TfliteNode) -> None:
+    """CAST of integers to wider ones, or to real numbers."""
+    kind, target = ctx.type(node, 0), dtype_of(ctx.result(node), node.where)
+    value = ctx.value(node, 0)
+    if target is DType.F32 and kind.dtype is not DType.F32:
+        ctx.write(node, Dequantize(Quant(1.0)), (value,))
+        return
+    if DType.F32 in (target, kind.dtype) or target.low > kind.dtype.low or target.high < kind.dtype.high:
+        hint = "quantize instead of casting"
+        raise FormUnsupported(f"a cast from {kind.dtype.value} to {target.value}", where=node.where, hint=hint)
+    one = slope(1.0)
+    ctx.write(node, TwoSlopes(0, one, one, False, target.low, target.high, target, Quant(1.0)), (value,))
 
 
 def logistic(ctx: Context, node: TfliteNode) -> None:

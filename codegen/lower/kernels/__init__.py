@@ -41,6 +41,7 @@ KERNELS: tuple[Kernel, ...] = (
     softmax.SOFTMAX,
     softmax.SOFTMAX_FIXED,
     softmax.SOFTMAX16,
+    softmax.LOG_SOFTMAX,
     sigmoid16.SIGMOID16,
     unary.LUT,
     unary.CLAMP,

@@ -9,7 +9,7 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import channels, only_dynamic
-from codegen.ops import Softmax, Softmax16, softmax16
+from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
 
@@ -82,6 +82,36 @@ def _params_16(node: NodeView) -> tuple[Field, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class LogContext:
+    """Elements per pixel, the integer bits of differences and of their sum, and the shift to steps of the output."""
+
+    channels: int
+    input_bits: int
+    sum_bits: int
+    shift: int
+
+
+def _accepts_log(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, LogSoftmax) and only_dynamic(node)
+
+
+def _log_context(node: NodeView) -> LogContext:
+    return LogContext(channels(node.ins[0].shape), log_softmax.INPUT_BITS, log_softmax.SUM_BITS, log_softmax.SHIFT)
+
+
+def _log_params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, LogSoftmax)
+    depths, powers = log_softmax.tables(op.x_quant)
+    return (
+        Field("depth", np.array(depths, np.int32)),
+        Field("power", np.array(powers, np.int32)),
+        Field("back", np.array(log_softmax.reverse(op.x_quant), np.int32)),
+    )
+
+
 SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", _accepts, _context, _params)
 SOFTMAX_FIXED = Kernel("softmax_fixed", "softmax_fixed.c.j2", "pixels", _accepts_fixed, _fixed_context, _fixed_params)
 SOFTMAX16 = Kernel("softmax16", "softmax16.c.j2", "pixels", _accepts_16, _context, _params_16)
+LOG_SOFTMAX = Kernel("log_softmax", "log_softmax.c.j2", "pixels", _accepts_log, _log_context, _log_params)

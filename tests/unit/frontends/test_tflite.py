@@ -1,0 +1,200 @@
+"""What the TFLite reader refuses, and how; what becomes of names, borders and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.errors import CompileError, ModelRejected
+from codegen.frontends import import_model, own_mode
+from codegen.frontends.tflite import import_tflite
+from codegen.frontends.tflite.flat import Flat
+from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
+from tests.tflite_models import Model
+
+BIAS = np.zeros(3, np.int32)
+
+
+def written(model: Model, folder: Path) -> Path:
+    path = folder / "m.tflite"
+    path.write_bytes(model.bytes())
+    return path
+
+
+def ids(model: Model | bytes, folder: Path) -> list[str]:
+    path = folder / "m.tflite"
+    path.write_bytes(model if isinstance(model, bytes) else model.bytes())
+    with pytest.raises(CompileError) as caught:
+        import_tflite(path, mode="double")
+    return [p.code for p in caught.value.problems()]
+
+
+def relu(kind: str = "int8", scale: float = 0.5, zero: int = 0, **fields: int) -> Model:
+    model = Model()
+    x = model.input((1, 4), kind, scale, zero)
+    model.op("RELU", [x], [model.output((1, 4), kind, 0.5)], **fields)
+    return model
+
+
+def dense(kind: str = "int8", weights_scale: float = 0.1, zero: int = 0, x_kind: str = "int8") -> Model:
+    model = Model()
+    x = model.input((1, 4), x_kind, () if x_kind == "float32" else 0.5)
+    w = model.const(np.ones((3, 4), kind), weights_scale, zero)
+    y = model.output((1, 3), x_kind, () if x_kind == "float32" else 0.5)
+    model.op("FULLY_CONNECTED", [x, w, model.const(BIAS, 0.05)], [y], "FullyConnectedOptions")
+    return model
+
+
+def test_formats_are_told_apart_by_their_mark(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(relu().bytes())
+    assert own_mode(path) == "double"
+    assert import_model(path, mode="double", io_type="quantized", io_layout="nhwc").nodes
+    assert own_mode(tmp_path / "model.onnx") is None
+
+
+def test_a_float_model_is_refused(tmp_path: Path) -> None:
+    model = Model()
+    model.op("RELU", [model.input((1, 4), "float32")], [model.output((1, 4), "float32")])
+    assert ids(model, tmp_path) == ["LAM-IMPORT-008"]
+
+
+def test_a_hybrid_layer_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = written(dense(x_kind="float32"), tmp_path)
+    with pytest.raises(ModelRejected, match=r"LAM-IMPORT-022 .*hybrid.*full-integer"):
+        import_tflite(path, mode="double")
+
+
+def test_all_problems_are_reported_together(tmp_path: Path) -> None:
+    model = Model()
+    x = model.input((1, 4), "int8", 0.5)
+    a, b = (model.tensor((1, 4), "int8", 0.5) for _ in range(2))
+    model.op("WHERE", [x], [a])
+    model.op("RELU", [a], [b])
+    model.op("TANH", [x], [model.output((1, 5), "int8", 1 / 128)])
+    model.graph.outputs.append(b)
+    assert ids(model, tmp_path) == ["LAM-IMPORT-007", "LAM-IMPORT-014"]
+
+
+@pytest.mark.parametrize(
+    ("model", "code"),
+    [
+        (relu(scale=0.0), "LAM-IMPORT-010"),
+        (relu(scale=float("nan")), "LAM-IMPORT-010"),
+        (relu(zero=300), "LAM-IMPORT-011"),
+        (relu("int16", zero=1), "LAM-IMPORT-011"),
+        (relu("int32"), "LAM-IMPORT-008"),
+        (dense(zero=3), "LAM-IMPORT-011"),
+        (dense("int16"), "LAM-IMPORT-019"),
+        (dense("uint8"), "LAM-IMPORT-019"),
+    ],
+)
+def test_bad_meanings_are_refused(model: Model, code: str, tmp_path: Path) -> None:
+    assert code in ids(model, tmp_path)
+
+
+def test_per_channel_activations_are_refused(tmp_path: Path) -> None:
+    model = Model()
+    x = model.input((1, 2), "int8")
+    model.graph.tensors[x].scale = np.array([0.5, 0.25], np.float32)
+    model.graph.tensors[x].zero = np.zeros(2, np.int64)
+    model.op("RELU", [x], [model.output((1, 2), "int8", 0.5)])
+    assert ids(model, tmp_path) == ["LAM-IMPORT-012"]
+
+
+def test_an_operator_out_of_order_is_refused(tmp_path: Path) -> None:
+    model = Model()
+    x, a = model.input((1, 4), "int8", 0.5), model.tensor((1, 4), "int8", 0.5)
+    model.op("RELU", [a], [model.output((1, 4), "int8", 0.5)])
+    model.op("RELU", [x], [a])
+    assert ids(model, tmp_path) == ["LAM-IMPORT-015"]
+
+
+def test_a_tensor_written_twice_is_refused(tmp_path: Path) -> None:
+    model = Model()
+    x, y = model.input((1, 4), "int8", 0.5), model.output((1, 4), "int8", 0.5)
+    model.op("RELU", [x], [y])
+    model.op("RELU", [x], [y])
+    assert ids(model, tmp_path) == ["LAM-IMPORT-017"]
+
+
+def test_a_constant_of_the_wrong_size_is_refused(tmp_path: Path) -> None:
+    model = dense()
+    spec = next(t for t in model.graph.tensors if t.kind == "int8" and t.data)
+    spec.data = spec.data[:-1]
+    assert ids(model, tmp_path) == ["LAM-IMPORT-018"]
+
+
+def test_options_of_another_operator_are_refused(tmp_path: Path) -> None:
+    model = Model()
+    x = model.input((1, 4), "int8", 0.5)
+    model.op("SOFTMAX", [x], [model.output((1, 4), "int8", 1 / 256, -128)], "AddOptions")
+    assert ids(model, tmp_path) == ["LAM-IMPORT-013"]
+
+
+@pytest.mark.parametrize("length", [0, 4, 8, 16, 100, 300])
+def test_a_truncated_file_is_refused(length: int, tmp_path: Path) -> None:
+    assert ids(relu().bytes()[:length], tmp_path) == ["LAM-IMPORT-003"]
+
+
+def test_lists_without_end_are_refused(tmp_path: Path) -> None:
+    """A short file may name one long list again and again."""
+    flat = Flat(relu().bytes(), "here")
+    graph = flat.root().tables(2)[0]
+    flat.left = 3
+    assert len(graph.tables(0)) == 2
+    with pytest.raises(CompileError, match="LAM-IMPORT-004"):
+        graph.tables(0)
+
+
+def test_borders_lose_quantize_and_dequantize_unless_asked(tmp_path: Path) -> None:
+    model = Model()
+    x, q = model.input((1, 4), "float32"), model.tensor((1, 4), "int8", 0.5, 3)
+    r = model.tensor((1, 4), "int8", 0.25)
+    model.op("QUANTIZE", [x], [q])
+    model.op("LOGISTIC", [q], [r])
+    model.op("DEQUANTIZE", [r], [model.output((1, 4), "float32")])
+    path = written(model, tmp_path)
+    dropped = import_tflite(path, mode="double")
+    assert [type(n.op) for n in dropped.nodes] == [Lut]
+    assert [i.model_dtype for i in (*dropped.inputs, *dropped.outputs)] == ["float32", "float32"]
+    kept = import_tflite(path, mode="double", io_type="model")
+    assert [type(n.op) for n in kept.nodes] == [Quantize, Lut, Dequantize]
+
+
+def test_weights_of_four_bits_are_unpacked(tmp_path: Path) -> None:
+    model = Model()
+    x = model.input((1, 5), "int8", 0.5)
+    w = model.tensor((3, 5), "int4", 0.1)
+    values = np.arange(15) - 8
+    nibbles = np.append(values, 0) & 15
+    model.graph.tensors[w].data = (nibbles[::2] | nibbles[1::2] << 4).astype(np.uint8).tobytes()
+    model.op("FULLY_CONNECTED", [x, w], [model.output((1, 3), "int8", 0.5)], "FullyConnectedOptions")
+    graph = import_tflite(written(model, tmp_path), mode="double")
+    (node,) = graph.nodes
+    assert isinstance(node.op, Dense)
+    data = graph.values[node.inputs[1]].data
+    assert data is not None
+    assert np.array_equal(data, values.reshape(3, 5))
+
+
+def test_groups_come_from_the_weights(tmp_path: Path) -> None:
+    model = Model()
+    x = model.input((1, 3, 3, 4), "int8", 0.5)
+    w = model.const(np.ones((2, 1, 1, 2), np.int8), [0.1, 0.2], 0, axis=0)
+    y = model.output((1, 3, 3, 2), "int8", 0.5)
+    model.op("CONV_2D", [x, w], [y], "Conv2DOptions", Padding=1, StrideH=1, StrideW=1)
+    (node,) = import_tflite(written(model, tmp_path), mode="double").nodes
+    assert isinstance(node.op, Conv2D)
+    assert node.op.groups == 2
+
+
+def test_neg_is_a_table_of_exact_values(tmp_path: Path) -> None:
+    model = Model()
+    model.op("NEG", [model.input((1, 4), "int8", 0.5, 3)], [model.output((1, 4), "int8", 0.25, -1)])
+    (node,) = import_tflite(written(model, tmp_path), mode="double").nodes
+    assert isinstance(node.op, Lut)
+    exact = np.clip(-2 * (np.arange(-128, 128) - 3) - 1, -128, 127)
+    assert np.array_equal(node.op.table, exact)

@@ -223,6 +223,7 @@ def broadcast_pair(d: Draw) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int
     """Two shapes, and the one they broadcast to."""
     full = d.shape(d.size(1, 4))
     if d.flag():
+        full = (*full, 300) if d.flag() else full  # many numbers, to meet the rare ones that round otherwise
         return full, full, full
     a, b = (tuple(1 if d.flag() else n for n in full) for _ in range(2))
     if d.flag():
@@ -270,6 +271,7 @@ def reduced(d: Draw, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool, tup
 def reduction(name: str, same: bool = False) -> Callable[[Draw], Case]:
     def make(d: Draw) -> Case:
         shape = d.shape(d.size(2, 4))
+        shape = (*shape[:-1], 90) if d.flag() else shape
         axes, keep, result = reduced(d, shape)
         x = d.x(shape)
         y = d.like(x, result) if same or d.flag() else d.y(result)
@@ -298,7 +300,7 @@ def unary(
     name: str, options: str = "", same: bool = False, output: tuple[float, int] | None = None, **fields: float
 ) -> Callable[[Draw], Case]:
     def make(d: Draw) -> Case:
-        shape = d.shape()
+        shape = (1, 256 if d.kind != "int16" else 4096)
         x = d.x(shape)
         y = d.like(x, shape) if same or d.rng.integers(4) == 0 else d.y(shape)
         if output is not None:
@@ -308,7 +310,9 @@ def unary(
             )
         told = {key: float(d.rng.uniform(0, value)) for key, value in fields.items()}
         d.op(name, [x], [y], options, **told)
-        return d.case()
+        case, (low, high) = d.case(2), LIMITS[d.kind]
+        sweep = np.linspace(low, high, shape[1]).round().astype(d.kind)
+        return Case(case.data, (*case.inputs, (sweep[None],)))
 
     return make
 
@@ -322,7 +326,7 @@ def rsqrt(d: Draw) -> Case:
 
 
 def quantize(d: Draw) -> Case:
-    shape = d.shape()
+    shape = (1, 1000)
     out = str(d.pick("int8", "int16", "int8"))
     x = d.x(shape)
     zero = 0 if out == "int16" else int(d.rng.integers(-128, 128))
@@ -346,7 +350,7 @@ def dequantize(d: Draw) -> Case:
 
 
 def prelu(d: Draw) -> Case:
-    shape = d.shape(4)
+    shape = (*d.shape(3), 100)
     x = d.x(shape)
     slope_shape = (1, 1, shape[3]) if d.flag() else shape[1:]
     slope = d.const(d.ints(slope_shape), d.scale(0.001, 0.02), d.zero())

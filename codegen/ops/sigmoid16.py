@@ -85,10 +85,14 @@ def sigmoid16(function: Literal["logistic", "tanh"], x: Quant) -> Sigmoid16:
 
 
 def sigmoid_table() -> tuple[int, ...]:
-    """T: each entry is raised by half of what linear interpolation misses in the middle of the step behind it."""
+    """T: each entry is raised by half of what linear interpolation misses in the middle of the step behind it.
+
+    The last one is the largest number of 16 bits, where the curve is taken to end.
+    """
     at = np.arange(256, dtype=np.float64)
     missing = _logistic(at + 0.5) - (_logistic(at) + _logistic(at + 1)) / 2
-    return tuple(np.floor(_logistic(at) + missing / 2 + 0.5).astype(np.int64).tolist())
+    found = np.floor(_logistic(at) + missing / 2 + 0.5).astype(np.int64)
+    return (*found[:-1].tolist(), 65535)
 
 
 def _logistic(steps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -101,7 +101,7 @@ def abs_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType) -> Table:
     """|x|, copied when both scales are equal."""
     size = np.abs(_centred(x, x_dtype))
     if x.scale != y.scale:
-        size = scaled(size, float(np.float32(x.scale) / np.float32(y.scale)))
+        size = scaled(size, x.scale / y.scale)
     return _clamped(size + y.zero_point, y_dtype.low, y_dtype.high)
 
 

@@ -24,9 +24,9 @@ _EIGHT_BIT = (DType.S8, DType.U8)
 
 
 def relu(ctx: Context, node: TfliteNode) -> None:
-    """RELU: the ratio of the scales is a float32 quotient."""
+    """RELU."""
     x, y, low, high = *_scales(ctx, node), *activation_range(1, *ctx.quantized_result(node))
-    factor = _float_ratio(x, y)
+    factor = x.scale / y.scale
     _rescaled(ctx, node, factor, factor, (low, high), "Relu", {})
 
 
@@ -38,7 +38,7 @@ def relu6(ctx: Context, node: TfliteNode) -> None:
         low, high = activation_range(3, x, dtype)
         ctx.write(node, Clamp(low, high), (ctx.value(node, 0),))
         return
-    factor = _float_ratio(x, y)
+    factor = x.scale / y.scale
     _rescaled(ctx, node, factor, factor, activation_range(3, y, dtype), "Clip", {"min": 0.0, "max": 6.0})
 
 
@@ -46,9 +46,9 @@ def leaky_relu(ctx: Context, node: TfliteNode) -> None:
     """LEAKY_RELU."""
     alpha = np.float32(node.real(node.options_of("LeakyReluOptions"), "Alpha"))
     x, y = _scales(ctx, node)
-    below = float(np.float32(np.float32(x.scale) * alpha) / np.float32(y.scale))
+    below = x.scale * float(alpha) / y.scale
     _, dtype = ctx.quantized_result(node)
-    _rescaled(ctx, node, _float_ratio(x, y), below, (dtype.low, dtype.high), "LeakyRelu", {"alpha": float(alpha)})
+    _rescaled(ctx, node, x.scale / y.scale, below, (dtype.low, dtype.high), "LeakyRelu", {"alpha": float(alpha)})
 
 
 def quantize(ctx: Context, node: TfliteNode) -> None:
@@ -119,7 +119,7 @@ def absolute(ctx: Context, node: TfliteNode) -> None:
     if ctx.mode == "double" and x_dtype in _EIGHT_BIT and dtype in _EIGHT_BIT:
         _table(ctx, node, tables.abs_table(x, x_dtype, y, dtype))
     elif ctx.mode == "double":
-        step = slope(_float_ratio(x, y))
+        step = slope(x.scale / y.scale)
         op = TwoSlopes(x.zero_point, step, step, True, dtype.low, dtype.high, dtype, y)
         ctx.write(node, op, (ctx.value(node, 0),))
     else:
@@ -144,10 +144,6 @@ def negative(ctx: Context, node: TfliteNode) -> None:
 
 def _scales(ctx: Context, node: TfliteNode) -> tuple[Quant, Quant]:
     return ctx.quantized(node, 0)[0], ctx.quantized_result(node)[0]
-
-
-def _float_ratio(x: Quant, y: Quant) -> float:
-    return float(np.float32(x.scale) / np.float32(y.scale))
 
 
 def _rescaled(

@@ -19,6 +19,7 @@ from codegen.passes.merge_duplicates import merge_duplicates
 from codegen.passes.merge_transposes import merge_transposes
 from codegen.passes.permute_dense import permute_dense
 from codegen.passes.place_transposes import place_transposes
+from codegen.passes.settle_channels import settle_channels
 from codegen.passes.sink_reshapes import sink_reshapes
 from codegen.passes.trace_sources import trace_sources
 
@@ -36,6 +37,7 @@ PASSES: tuple[GraphPass, ...] = (
     fold_pad,
     fuse_clamp,
     fuse_lut,
+    settle_channels,
 )
 
 _ROUNDS = 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from codegen.errors import LocalMemoryTooSmall, StreamImpossible
 from codegen.ir.graph import Graph
@@ -148,8 +149,9 @@ def target_of(case: Case) -> Target:
     return scratchpad(case.local_bytes * case.cores, case.cores) if case.local_bytes else load_target("host")
 
 
+@lru_cache(maxsize=2)
 def plan_of(case: Case) -> Plan:
-    """The scheduler's plan."""
+    """The scheduler's plan; that of a case just drawn is not made again."""
     target = target_of(case)
     kernels = select_kernels(case.graph, target.isa)
     with scheduling(eager=case.eager):

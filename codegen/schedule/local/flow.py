@@ -41,8 +41,9 @@ class GroupFlow:
     """What a run of the group, or of one core's slice of it, shows.
 
     `members` are the nodes of which any row is needed, `nodes` all.  `events` are (place in members, step) in order;
-    pull p covers those before `cuts[p]` that no earlier one does.  `rings` are the rows kept of each inner tensor, `own`
-    the rows of each output that leave.  `before` are, by member, the steps that other cores make too, and account for.
+    pull p covers those before `cuts[p]` that no earlier one does.  `rings` are the rows kept of each inner tensor,
+    `own` the rows of each output that leave.  `before` are, by member, the steps that other cores make too, and account
+    for.
     """
 
     nodes: tuple[int, ...]

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-import codegen.schedule
+import codegen.schedule.local
 from codegen.schedule import arena, exact, planner
 from codegen.schedule.groups import Grouping
 
-assert codegen.schedule
+assert codegen.schedule.local
 TRIES = 40
 """Moves that the packer may try."""
 _SCHEDULE = sys.modules["codegen.schedule.schedule"]
+_LOCAL = sys.modules["codegen.schedule.local.schedule"]
 
 
 class Eager(Grouping):
@@ -39,7 +40,8 @@ class Eager(Grouping):
 def scheduling(*, eager: bool) -> Iterator[None]:
     """Schedules made meanwhile: packed in little time, for soundness is the question and not the last byte."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(planner, "pack", lambda *given, **_: arena.pack(*given, tries=TRIES)))
+        for room in (planner, _LOCAL):
+            stack.enter_context(patch.object(room, "pack", lambda *given, **_: arena.pack(*given, tries=TRIES)))
         stack.enter_context(patch.object(exact, "NODE_LIMIT", 100))
         if eager:
             stack.enter_context(patch.object(_SCHEDULE, "Grouping", Eager))

@@ -142,9 +142,8 @@ def _lines(facts: Facts, roots: Mapping[str, str], local_bytes: int, cores: int)
             lines = [Timeline(facts, roots, stages, core, cores) for core in range(cores)]
             for line in lines if ahead else ():
                 prefetch(line, int(local_bytes * share * ahead))
-            packing = pack(_blocks(lines), {}, ALIGN)
-            if packing.bytes <= local_bytes:
-                return lines, packing
+            if pack(_blocks(lines), {}, ALIGN, enough=local_bytes).bytes <= local_bytes:
+                return lines, pack(_blocks(lines), {}, ALIGN)
     raise LocalMemoryTooSmall(f"no addresses found within {local_bytes} B", where=facts.graph.name)
 
 

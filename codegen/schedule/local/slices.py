@@ -92,8 +92,14 @@ def _ask(nodes: Sequence[NodeRows], ranges: list[Range], k: int) -> None:
 
 def _needed(edge: Edge, first: int, stop: int) -> Range:
     """Rows of the edge's tensor that steps [first, stop) read."""
-    low, last = min(edge.lowest[first:stop]), max(edge.last[first:stop])
+    low, last = min(edge.lowest[first:stop]), max(_asked(edge, first, stop))
     return (low, last) if last > low else NONE
+
+
+def _asked(edge: Edge, first: int, stop: int) -> tuple[int, ...]:
+    """How many rows must be there before each step: none where the step reads none."""
+    pairs = zip(edge.last[first:stop], edge.lowest[first:stop], strict=True)
+    return tuple(last if low < edge.low[-1] else 0 for last, low in pairs)
 
 
 def _joined(a: Range, b: Range) -> Range:
@@ -121,7 +127,7 @@ def _narrow_edge(edge: Edge, first: int, stop: int) -> Edge:
     before = (low[0],) * first
     return replace(
         edge,
-        last=(0,) * first + edge.last[first:stop],
+        last=(0,) * first + _asked(edge, first, stop),
         low=(*before, *low),
         lowest=(rows,) * first + edge.lowest[first:stop],
     )

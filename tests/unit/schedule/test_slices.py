@@ -6,7 +6,7 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType
-from codegen.ops import Concat, Gather, Slice
+from codegen.ops import Concat, Gather, Pad, Slice
 from codegen.schedule.demand import Rows
 from codegen.schedule.local.slices import cut, duplicated
 from tests.graphs import HALF, Sketch, conv_chain, residual
@@ -82,3 +82,11 @@ def test_one_row_each_of_a_3x3_window_is_mostly_halo(count: int, too_much: bool)
 def test_a_pooling_to_one_row_stays_whole() -> None:
     graph = conv_chain()
     assert spans(graph, range(5), [4], 1)[0][4] == (0, 3)
+
+
+def test_steps_wholly_in_the_padding_ask_for_nothing() -> None:
+    """Of a window whose last rows lie below the image: a slice of those alone does not run what comes before."""
+    sketch = Sketch("below")
+    x = sketch.conv(sketch.input((1, 4, 4, 2)), 4, 1)
+    low = sketch.apply(Pad((0, 0, 0, 0), (0, 4, 0, 0), "constant", 0), x)
+    assert spans(sketch.graph(low), range(2), [1], 2) == [[(0, 4), (0, 4)], [(0, 0), (4, 8)]]

@@ -104,6 +104,4 @@ def _explain(node: NodeView) -> str:
     return "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
 
 
-DEPTHWISE = Kernel(
-    "dsp_depthwise3", "dsp_depthwise3.c.j2", "row", _accepts, _context, _params, _scratch, _explain
-)
+DEPTHWISE = Kernel("dsp_depthwise3", "dsp_depthwise3.c.j2", "row", _accepts, _context, _params, _scratch, _explain)

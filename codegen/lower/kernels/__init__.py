@@ -20,11 +20,13 @@ from codegen.lower.kernels import (
     softmax,
     unary,
 )
+from codegen.lower.kernels.blocked import BLOCKED
 from codegen.lower.kernels.dsp import DSP
 
 KERNELS: tuple[Kernel, ...] = (
     join.KNOWN,
     *DSP,
+    *BLOCKED,
     depthwise.DEPTHWISE,
     dense.DENSE,
     conv2d.CONV2D,

@@ -1,0 +1,200 @@
+"""Convolution without groups, and dense layers: blocks of pixels x channels in registers, one output row per call.
+
+The taps of one kernel row lie together in memory, so that a block reads its inputs where they are; only blocks over an
+edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then the channels left over likewise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import Array, DType
+from codegen.ir.shape import Window, row_pixels
+from codegen.lower.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
+from codegen.lower.kernels.common import end_values, is_wide
+from codegen.lower.kernels.conv2d import bias_fields, conv_constants, fits
+from codegen.lower.kernels.gather import Columns, block_columns, gathered_bytes
+from codegen.lower.kernels.near import NearContext, near_context, near_fields
+from codegen.ops import Conv2D, Dense
+
+_BYTES = (DType.S8, DType.U8)
+_MOST_ROWS = 32
+_POINT = Window(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`count` blocks of `pixels` from output column `first` on; `columns` are what the first one reads."""
+
+    first: int
+    pixels: int
+    count: int
+    columns: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedContext:
+    """Literals of one convolution.
+
+    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of the loop.
+    """
+
+    x_t: str
+    y_t: str
+    c_in: int
+    c_out: int
+    kernel_h: int
+    stride: int
+    pad: int
+    runs: int
+    run: int
+    run_step: int
+    unroll: int
+    channels: int
+    sizes: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    ordered: bool
+    q: NearContext
+
+    @property
+    def groups(self) -> tuple[tuple[int, int, int], ...]:
+        """(first channel, end, channels at a time): whole groups, then the channels left over."""
+        whole = self.c_out // self.channels * self.channels
+        both = ((0, whole, self.channels), (whole, self.c_out, self.c_out - whole))
+        return tuple(g for g in both if g[0] < g[1])
+
+    @property
+    def gathers(self) -> bool:
+        """Whether any block reads a copy."""
+        return any(not p.columns.inside for p in self.pieces)
+
+
+def windows(node: NodeView) -> tuple[Window, Window]:
+    """Down and along the row; a dense layer is a convolution of one tap."""
+    return (node.op.h, node.op.w) if isinstance(node.op, Conv2D) else (_POINT, _POINT)
+
+
+def byte_convolution(node: NodeView) -> bool:
+    """Whether inputs, weights and outputs have 8 bits, sums 32, and all constants are known."""
+    op = node.op
+    if not isinstance(op, Conv2D | Dense) or op.requant is None or not fits(node):
+        return False
+    x, w, _ = node.ins
+    bytes_only = x.dtype in _BYTES and w.dtype is DType.S8 and node.outs[0].dtype in _BYTES
+    return bytes_only and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
+
+
+def ends_of(node: NodeView) -> tuple[int, int]:
+    """Bounds of the accumulator's end value."""
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    return end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)
+
+
+def _accepts(node: NodeView) -> bool:
+    if not byte_convolution(node):
+        return False
+    return isinstance(node.op, Dense) or (node.op.groups == 1 and node.op.h.size <= _MOST_ROWS)
+
+
+def _work(node: NodeView) -> Work:
+    h, w = windows(node)
+    c_in = node.ins[0].shape[-1]
+    run = c_in * (w.size if w.dilation == 1 else 1)
+    return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
+
+
+def _pieces(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
+    """Blocks from left to right; neighbours of one size within the row are one piece."""
+    pieces: list[Piece] = []
+    for first, pixels in choice.blocks:
+        columns = block_columns(w, w_in, first, pixels)
+        last = pieces[-1] if pieces else None
+        follows = last is not None and last.pixels == pixels and first == last.first + last.count * pixels
+        if last is not None and follows and columns.inside and last.columns.inside:
+            pieces[-1] = Piece(last.first, pixels, last.count + 1, last.columns)
+        else:
+            pieces.append(Piece(first, pixels, 1, columns))
+    return tuple(pieces)
+
+
+def _context(core: Core, node: NodeView) -> BlockedContext:
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    assert op.requant is not None
+    x, y = node.ins[0], node.outs[0]
+    h, w = windows(node)
+    work = _work(node)
+    choice = choose(core, work)
+    return BlockedContext(
+        x_t=x.dtype.ctype,
+        y_t=y.dtype.ctype,
+        c_in=x.shape[-1],
+        c_out=y.shape[-1],
+        kernel_h=h.size,
+        stride=w.stride,
+        pad=w.pad_before,
+        runs=1 if w.dilation == 1 else w.size,
+        run=work.run,
+        run_step=w.dilation * x.shape[-1],
+        unroll=unrolled(work.run),
+        channels=min(choice.channels, y.shape[-1]),
+        sizes=choice.sizes,
+        pieces=_pieces(choice, w, row_pixels(x.shape)),
+        ordered=core.ordered,
+        q=near_context(op.requant, y.dtype, ends_of(node)),
+    )
+
+
+def packed(weights: Array, channels: int) -> Array:
+    """Weights [Cout, ...] in the order of reading: `channels` at a time, tap by tap; then those left over."""
+    flat = weights.reshape(len(weights), -1)
+    whole = len(flat) // channels * channels
+    groups = flat[:whole].reshape(-1, channels, flat.shape[1]).transpose(0, 2, 1)
+    return np.concatenate([groups.reshape(-1), flat[whole:].T.reshape(-1)])
+
+
+def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    assert op.requant is not None
+    weights, bias = conv_constants(node)
+    channels = min(choose(core, _work(node)).channels, len(weights))
+    return (
+        *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
+        *near_fields(op.requant, ends_of(node)),
+        Field("weights", packed(weights, channels)),
+    )
+
+
+def _scratch(core: Core, node: NodeView) -> int:
+    h, w = windows(node)
+    w_in, channels = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
+    pieces = _pieces(choose(core, _work(node)), w, w_in)
+    reaching = [p.pixels for p in pieces if not p.columns.inside]
+    return gathered_bytes(h.size, max(reaching), w, channels, 1) if reaching else 0
+
+
+def _explain(core: Core, node: NodeView) -> str:
+    choice = choose(core, _work(node))
+    sizes = " and ".join(f"{pixels} x {choice.channels}" for pixels in choice.sizes)
+    edges = ", edges copied beside padding" if _scratch(core, node) else ""
+    return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}"
+
+
+def blocked_conv(core: Core) -> Kernel:
+    """The kernel for one core."""
+    return Kernel(
+        "blocked_conv",
+        "blocked_conv.c.j2",
+        "row",
+        lambda node, isa: isa == core.name and _accepts(node),
+        lambda node: _context(core, node),
+        lambda node: _params(core, node),
+        lambda node: _scratch(core, node),
+        lambda node: _explain(core, node),
+    )

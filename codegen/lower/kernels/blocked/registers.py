@@ -1,0 +1,144 @@
+"""What a core without vector instructions can hold, and which block of sums that allows: the cost model.
+
+A block is `pixels` x `channels` sums in registers.  A tap of the kernel then takes pixels + channels loads for pixels *
+channels products, so that large blocks load less per product, until the registers are full.  The model counts
+instructions; tests/unit/lower/test_blocked.py compares its order of candidates with counts on emulated chips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MOST_PIXELS = 8
+_CHANNELS = (1, 2, 4, 8)
+_POINTERS = 2
+_LOOP = 4
+_CHANNEL = 4
+_GROUP = 12
+_BLOCK = 20
+_WORTH_A_VARIANT = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A set of instructions, as far as blocks depend on it.
+
+    Args:
+        name: the level.
+        registers: what a compiler can use in one loop.
+        product: instructions per product and sum: 1 with a multiply-accumulate.
+        reach: the largest offset of a load in bytes.
+        requant: instructions per output value, from accumulator to store.
+        ordered: whether the compiler must be kept from hoisting products (runtime_c/include/lam_order.h).
+    """
+
+    name: str
+    registers: int
+    product: int
+    reach: int
+    requant: int
+    ordered: bool
+
+
+CORES = {
+    "armv7m": Core("armv7m", 14, 1, 4095, 6, ordered=False),
+    "armv6m": Core("armv6m", 9, 3, 31, 24, ordered=False),
+    "rv32": Core("rv32", 28, 2, 2047, 8, ordered=True),
+    "c99": Core("c99", 28, 2, 2047, 10, ordered=True),
+}
+"""Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight, and some use of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One row of outputs: `width` pixels, `taps` products each, in runs of `run` that lie together in memory.
+
+    `step` is the distance in bytes of the inputs of two neighbouring pixels.
+    """
+
+    width: int
+    taps: int
+    run: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The blocks of a row: (first pixel, pixels) from left to right, `channels` each; `cost` in instructions per product.
+
+    The last block may overlap the one before it: its pixels are made twice.
+    """
+
+    channels: int
+    blocks: tuple[tuple[int, int], ...]
+    cost: float
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The different numbers of pixels, largest first."""
+        return tuple(sorted({pixels for _, pixels in self.blocks}, reverse=True))
+
+
+def unrolled(run: int) -> int:
+    """Taps per turn of the inner loop."""
+    return run if run <= 12 else 8
+
+
+def choose(core: Core, work: Work) -> Choice:
+    """The cheapest blocks of a row.
+
+    A second size of block is more code, and is taken where it saves 3 %.
+    """
+    choices = [_choice(core, work, channels, cover) for channels, cover in _candidates(core, work)]
+    best = min(choices, key=_order)
+    plain = min((c for c in choices if len(c.sizes) == 1), key=_order)
+    return best if best.cost < plain.cost * _WORTH_A_VARIANT else plain
+
+
+def _order(choice: Choice) -> tuple[float, int, int]:
+    return choice.cost, -choice.channels, len(choice.blocks)
+
+
+def fits(core: Core, work: Work, pixels: int, channels: int) -> bool:
+    """Whether the sums, the inputs of one tap and the pointers stay in registers.
+
+    The fewer of a tap's inputs and weights are held, the others pass through one register; a core without
+    multiply-accumulate needs one more for the product.  A pointer reaches some of the pixels only.
+    """
+    inputs = -(-((pixels - 1) * work.step + unrolled(work.run)) // core.reach)
+    held = pixels * channels + min(pixels, channels) + 1 + (core.product > 1)
+    return held + _POINTERS + inputs <= core.registers or pixels == channels == 1
+
+
+def _candidates(core: Core, work: Work) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    for channels in _CHANNELS:
+        for pixels in range(1, min(work.width, _MOST_PIXELS) + 1):
+            if fits(core, work, pixels, channels):
+                yield from ((channels, cover) for cover in covers(work.width, pixels))
+
+
+def covers(width: int, pixels: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Ways to cover a row by blocks of one size and at most one smaller."""
+    full, rest = divmod(width, pixels)
+    even = tuple((i * pixels, pixels) for i in range(full))
+    if not rest:
+        yield even
+        return
+    yield (*even, (width - pixels, pixels))
+    yield (*even, (width - rest, rest))
+    if full > 1 and (pixels + rest) % 2 == 0:
+        half = (pixels + rest) // 2
+        yield (*even[:-1], (width - 2 * half, half), (width - half, half))
+
+
+def _choice(core: Core, work: Work, channels: int, cover: tuple[tuple[int, int], ...]) -> Choice:
+    per_channel = sum(_group(core, work, pixels, channels) / channels for _, pixels in cover)
+    return Choice(channels, cover, per_channel / (work.width * work.taps))
+
+
+def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
+    """Instructions of one block."""
+    tap = pixels + channels + core.product * pixels * channels
+    turns = work.taps / unrolled(work.run)
+    return work.taps * tap + turns * _LOOP + channels * (_CHANNEL + pixels * core.requant) + _GROUP

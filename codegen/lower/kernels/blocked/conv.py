@@ -57,7 +57,6 @@ class BlockedContext:
     channels: int
     sizes: tuple[int, ...]
     pieces: tuple[Piece, ...]
-    ordered: bool
     q: NearContext
 
     @property
@@ -108,7 +107,7 @@ def _work(node: NodeView) -> Work:
     return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
 
 
-def _pieces(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
+def pieces_of(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
     """Blocks from left to right; neighbours of one size within the row are one piece."""
     pieces: list[Piece] = []
     for first, pixels in choice.blocks:
@@ -144,8 +143,7 @@ def _context(core: Core, node: NodeView) -> BlockedContext:
         unroll=unrolled(work.run),
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
-        pieces=_pieces(choice, w, row_pixels(x.shape)),
-        ordered=core.ordered,
+        pieces=pieces_of(choice, w, row_pixels(x.shape)),
         q=near_context(op.requant, y.dtype, ends_of(node)),
     )
 
@@ -174,7 +172,7 @@ def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
 def _scratch(core: Core, node: NodeView) -> int:
     h, w = windows(node)
     w_in, channels = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
-    pieces = _pieces(choose(core, _work(node)), w, w_in)
+    pieces = pieces_of(choose(core, _work(node)), w, w_in)
     reaching = [p.pixels for p in pieces if not p.columns.inside]
     return gathered_bytes(h.size, max(reaching), w, channels, 1) if reaching else 0
 

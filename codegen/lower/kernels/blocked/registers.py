@@ -30,7 +30,6 @@ class Core:
         product: instructions per product and sum: 1 with a multiply-accumulate.
         reach: the largest offset of a load in bytes.
         requant: instructions per output value, from accumulator to store.
-        ordered: whether the compiler must be kept from hoisting products (runtime_c/include/lam_order.h).
     """
 
     name: str
@@ -38,14 +37,13 @@ class Core:
     product: int
     reach: int
     requant: int
-    ordered: bool
 
 
 CORES = {
-    "armv7m": Core("armv7m", 14, 1, 4095, 6, ordered=False),
-    "armv6m": Core("armv6m", 9, 3, 31, 24, ordered=False),
-    "rv32": Core("rv32", 28, 2, 2047, 8, ordered=True),
-    "c99": Core("c99", 28, 2, 2047, 10, ordered=True),
+    "armv7m": Core("armv7m", 14, 1, 4095, 6),
+    "armv6m": Core("armv6m", 9, 3, 31, 24),
+    "rv32": Core("rv32", 28, 2, 2047, 8),
+    "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight, and some use of the others."""
 
@@ -142,3 +140,42 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
     tap = pixels + channels + core.product * pixels * channels
     turns = work.taps / unrolled(work.run)
     return work.taps * tap + turns * _LOOP + channels * (_CHANNEL + pixels * core.requant) + _GROUP
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """One row of a depthwise convolution: `width` outputs of `rows` x `columns` taps; strides and dilation along the row."""
+
+    width: int
+    rows: int
+    columns: int
+    stride: int
+    dilation: int
+
+    def inputs(self, pixels: int) -> list[int]:
+        """The columns that `pixels` outputs read, counted from the first one's first tap."""
+        taps = range(self.columns)
+        return sorted({p * self.stride + j * self.dilation for p in range(pixels) for j in taps})
+
+
+def choose_slide(core: Core, slide: Slide) -> Choice:
+    """The cheapest blocks of outputs of one channel, whose weights stay in registers for a kernel row at a time."""
+    choices = []
+    for pixels in range(1, min(slide.width, _MOST_PIXELS) + 1):
+        pointers = slide.rows if slide.rows <= UNROLLED_ROWS else 1
+        held = pixels + slide.columns + 1 + (core.product > 1) + pointers + 1
+        if held <= core.registers or pixels == 1:
+            choices += [_slide_choice(core, slide, cover) for cover in covers(slide.width, pixels)]
+    return min(choices, key=lambda c: (c.cost * (1 + 0.02 * len(c.sizes)), len(c.blocks)))
+
+
+def _slide_choice(core: Core, slide: Slide, cover: tuple[tuple[int, int], ...]) -> Choice:
+    total = 0
+    for _, pixels in cover:
+        row = slide.columns + len(slide.inputs(pixels)) + core.product * pixels * slide.columns
+        total += slide.rows * (row + 1) + pixels * core.requant + _CHANNEL + _GROUP
+    return Choice(1, cover, total / (slide.width * slide.rows * slide.columns))
+
+
+UNROLLED_ROWS = 3
+"""Kernel rows written out one after another, each with a pointer of its own; more of them are a loop."""

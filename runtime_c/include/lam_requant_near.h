@@ -61,21 +61,29 @@ static inline int32_t lam_near_single(int32_t acc, int32_t multiplier, int32_t s
     return (lam_near_high(acc, multiplier) + addend) >> shift;
 }
 
-/* Mode `double`, shift being minus the exponent of lam_requant_double_q; |acc| < 2^30.
- *
- * The doubled product's high half, rounded, is floor((2 * acc * M + 2^31) / 2^32): the high half plus the highest bit of
- * the low one.  The second rounding goes half away from zero: half a step, less one for a negative value.
- */
-static inline int32_t lam_near_double(int32_t acc, int32_t multiplier, int32_t shift, int32_t addend)
+/* floor((twice * M + 2^31) / 2^32): TFLite's rounding doubling high multiply of `twice` / 2 and M, for an even `twice`.
+ * It is the high half plus the highest bit of the low one. */
+static inline int32_t lam_near_doubled(int32_t twice, int32_t multiplier)
 {
 #if defined(LAM_NEAR_NO_LONG_PRODUCT) || (defined(__ARM_ARCH_ISA_THUMB) && __ARM_ARCH_ISA_THUMB == 1)
-    const uint32_t low = (uint32_t)(2 * acc) * (uint32_t)multiplier;
-    const int32_t scaled = lam_near_high(2 * acc, multiplier) + (int32_t)(low >> 31);
+    const uint32_t low = (uint32_t)twice * (uint32_t)multiplier;
+    return lam_near_high(twice, multiplier) + (int32_t)(low >> 31);
 #else
-    const int64_t product = (int64_t)(2 * acc) * multiplier;
-    const int32_t scaled = (int32_t)(product >> 32) + (int32_t)((uint32_t)((uint64_t)product & 0xFFFFFFFFu) >> 31);
+    const int64_t product = (int64_t)twice * multiplier;
+    return (int32_t)(product >> 32) + (int32_t)((uint32_t)((uint64_t)product & 0xFFFFFFFFu) >> 31);
 #endif
-    return (scaled + (scaled >> 31) + addend) >> shift;
+}
+
+/* (v / 2^shift, halves away from zero) with what `addend` adds to it: half a step, less one for a negative value. */
+static inline int32_t lam_near_divided(int32_t v, int32_t shift, int32_t addend)
+{
+    return (v + (v >> 31) + addend) >> shift;
+}
+
+/* Mode `double`, shift being minus the exponent of lam_requant_double_q; |acc| < 2^30. */
+static inline int32_t lam_near_double(int32_t acc, int32_t multiplier, int32_t shift, int32_t addend)
+{
+    return lam_near_divided(lam_near_doubled(2 * acc, multiplier), shift, addend);
 }
 
 #endif /* LAM_REQUANT_NEAR_H */

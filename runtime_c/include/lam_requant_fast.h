@@ -15,6 +15,47 @@
 #include "lam_base.h"
 #include "lam_requant.h"
 
+/* Cores without a 64-bit product: ARMv6-M, ARMv8-M Baseline.  Other compilers may ask for the same. */
+#if defined(__ARM_ARCH_ISA_THUMB) && __ARM_ARCH_ISA_THUMB == 1 && !defined(LAM_NO_LONG_PRODUCT)
+#define LAM_NO_LONG_PRODUCT 1
+#endif
+
+/* floor(a * b / 2^32); b is 0 .. 2^31 - 1.
+ *
+ * Without a 64-bit product, four of 16 x 16 bits: with a = ah * 2^16 + al and b = bh * 2^16 + bl, ah signed,
+ *
+ *   floor(a * b / 2^32) = ah * bh + floor((ah * bl + m) / 2^16),  m = al * bh + floor(al * bl / 2^16)
+ *
+ * where m < 2^31 and |ah * bl| < 2^31; their sum may need 33 bits and is taken in two parts.
+ */
+static inline int32_t lam_high_product(int32_t a, int32_t b)
+{
+#if defined(LAM_NO_LONG_PRODUCT)
+    const uint32_t al = (uint32_t)a & 0xFFFFu, bl = (uint32_t)b & 0xFFFFu;
+    const int32_t ah = a >> 16, bh = b >> 16;
+    const uint32_t m = al * (uint32_t)bh + ((al * bl) >> 16);
+    const int32_t rest = (ah * (int32_t)bl + (int32_t)(m & 0xFFFFu)) >> 16;
+    return ah * bh + rest + (int32_t)(m >> 16);
+#else
+    return (int32_t)(((int64_t)a * b) >> 32);
+#endif
+}
+
+/* floor((a * b + 2^31) / 2^32), b as above and a even: the doubling rounding high product of a / 2 and b. */
+static inline int32_t lam_high_product_rounded(int32_t a, int32_t b)
+{
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
+    int32_t rounded;
+    __asm__("smmulr %0, %1, %2" : "=r"(rounded) : "r"(a), "r"(b));
+    return rounded;
+#elif defined(LAM_NO_LONG_PRODUCT)
+    return lam_high_product(a, b) + (int32_t)(((uint32_t)a * (uint32_t)b) >> 31);
+#else
+    const int64_t product = (int64_t)a * b;
+    return (int32_t)(product >> 32) + (int32_t)(((uint64_t)product >> 31) & 1u);
+#endif
+}
+
 /* Mode `single`.
  *
  *   multiplier  0, or 2^30 .. 2^31 - 1
@@ -22,7 +63,7 @@
  */
 static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
-    return ((int32_t)(((int64_t)acc * multiplier) >> 32) >> shift) + centre;
+    return (lam_high_product(acc, multiplier) >> shift) + centre;
 }
 
 /* Mode `double`.
@@ -33,13 +74,14 @@ static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t 
  */
 static inline int32_t lam_twice_double(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
-    int32_t rounded;
-    __asm__("smmulr %0, %1, %2" : "=r"(rounded) : "r"(acc * 2), "r"(multiplier));
-#else
-    const int32_t rounded = (int32_t)(((int64_t)acc * multiplier + ((int64_t)1 << 30)) >> 31);
-#endif
+    const int32_t rounded = lam_high_product_rounded(acc * 2, multiplier);
     return ((rounded + (rounded >> 31)) >> shift) + centre;
+}
+
+/* v / 2^shift, shift 1 .. 31, halves away from zero; `half` is 2^(shift - 1). */
+static inline int32_t lam_divided_away(int32_t v, int32_t shift, int32_t half)
+{
+    return (v + (v >> 31) + half) >> shift;
 }
 
 /* floor(v / 2), saturated to -128 .. 127. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -232,10 +232,20 @@ def bilinear_cases(mode: Mode) -> Iterator[Raw]:
 
 
 def conv_cases(mode: Mode) -> Iterator[Raw]:
-    def conv(x: TensorType, h: Window, w: Window, outputs: int, groups: int = 1, y: DType = S8) -> Raw:
+    def conv(
+        x: TensorType,
+        h: Window,
+        w: Window,
+        outputs: int,
+        groups: int = 1,
+        y: DType = S8,
+        *,
+        reach: float = 0,
+        factors: int = 0,
+    ) -> Raw:
         weights = ints(S8, outputs, h.size, w.size, x.shape[3] // groups)
-        reach = 128 * 128 * np.sqrt(weights[0].size)
-        op = Conv2D(h, w, groups, 130 if x.dtype is U8 else -5, requant(mode, reach, outputs, y), y, None)
+        step = requant(mode, reach or 128 * 128 * np.sqrt(weights[0].size), factors or outputs, y)
+        op = Conv2D(h, w, groups, 130 if x.dtype is U8 else -5, step, y, None)
         return "", op, (x, weights, RNG.integers(-9999, 9999, outputs).astype(np.int32))
 
     same = window(3, 1, 1, 1, 1)
@@ -247,8 +257,46 @@ def conv_cases(mode: Mode) -> Iterator[Raw]:
         "pointwise": conv(t(S8, 1, 2, 3, 5), window(1), window(1), 7),
         "wide_input": conv(t(S16, 1, 3, 3, 2), same, same, 2),
     }
+    shapes |= _blocks(conv) | _slides(conv)
     for name, (_, op, ins) in shapes.items():
         yield name, op, ins
+
+
+def _blocks(conv: Callable[..., Raw]) -> dict[str, Raw]:
+    """Rows, channels and runs of taps that no block divides; windows of every kind."""
+    same, half = window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1)
+    point, step = window(1), window(1, 2)
+    return {
+        "odd_everything": conv(t(S8, 1, 4, 11, 5), same, same, 9),
+        "strided": conv(t(U8, 1, 5, 13, 3), half, half, 6, y=U8),
+        "long_kernel": conv(t(S8, 1, 9, 10, 1), window(10, 2, 1, 4, 5), window(4, 2, 1, 1, 1), 13),
+        "dilated": conv(t(S8, 1, 6, 9, 4), window(3, 1, 2, 2, 2), window(3, 1, 2, 2, 2), 5),
+        "stride_3": conv(t(S8, 1, 7, 19, 2), window(2, 3), window(5, 3, 1, 2, 1), 8, factors=1),
+        "point_strided": conv(t(S8, 1, 3, 15, 13), step, step, 10),
+        "point_deep": conv(t(U8, 1, 2, 7, 37), point, point, 11),
+        "point_one": conv(t(S8, 1, 1, 1, 45), point, point, 17, factors=1),
+        "large_factor": conv(t(S8, 1, 3, 5, 2), same, same, 4, reach=400),
+        "short_row": conv(t(S8, 1, 2, 1, 3), same, same, 5),
+    }
+
+
+def _slides(conv: Callable[..., Raw]) -> dict[str, Raw]:
+    """Depthwise windows of every kind."""
+    same, half, five = window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1), window(5, 1, 1, 2, 2)
+    far = window(3, 3, 2, 5, 4)
+    return {
+        "depthwise_long_row": conv(t(S8, 1, 3, 29, 3), same, same, 3, 3),
+        "depthwise_unsigned": conv(t(U8, 1, 4, 14, 5), half, half, 5, 5, y=U8, factors=1),
+        "depthwise_5x5": conv(t(S8, 1, 5, 9, 6), five, five, 6, 6),
+        "depthwise_5x5_strided": conv(t(S8, 1, 6, 12, 2), window(5, 2, 1, 1, 2), window(5, 2, 1, 1, 2), 2, 2),
+        "depthwise_dilated": conv(t(S8, 1, 6, 7, 4), window(3, 1, 2, 2, 2), window(3, 1, 2, 2, 2), 4, 4),
+        "depthwise_tall": conv(t(S8, 1, 9, 1, 20), window(7, 2, 1, 3, 0), window(1), 20, 20),
+        "depthwise_wide": conv(t(S8, 1, 2, 30, 2), window(1), window(17, 1, 1, 8, 8), 2, 2),
+        "depthwise_far_pads": conv(t(S8, 1, 4, 3, 3), far, far, 3, 3),
+        "depthwise_even": conv(t(S8, 1, 4, 6, 8), window(2, 2), window(4, 1, 1, 1, 2), 8, 8),
+        "depthwise_multiplied": conv(t(S8, 1, 3, 5, 3), same, same, 6, 3),
+        "depthwise_large_factor": conv(t(S8, 1, 3, 4, 2), same, same, 2, 2, reach=400),
+    }
 
 
 def dense_cases(mode: Mode) -> Iterator[Raw]:
@@ -261,6 +309,10 @@ def dense_cases(mode: Mode) -> Iterator[Raw]:
     heavy[1] = ints(S16, 200)
     small = np.array([5, -6, 7], np.int32)
     yield "narrowed", Dense(128, requant(mode, 1 << 30, 3), S8, None), (t(U8, 2, 200), heavy, small)
+    for name, dtype, batch, n_in, n_out in (("one", S8, 1, 131, 10), ("odd", U8, 3, 29, 13), ("few", S8, 1, 7, 3)):
+        weights, step = ints(S8, n_out, n_in), requant(mode, 128 * 128 * np.sqrt(n_in), n_out)
+        op = Dense(dtype.low + 7, step, S8, None)
+        yield name, op, (t(dtype, batch, n_in), weights, ints(S32, n_out) >> 16)
     if mode != "float":
         over = requant(mode, 1 << 36, 3, wide=True)
         yield "wide", Dense(11, over, S8, None), (t(S16, 2, 200), heavy, small)

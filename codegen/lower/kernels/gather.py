@@ -1,8 +1,8 @@
 """Windows that reach over the left or right edge: their columns are copied to scratch beside the padding.
 
-Row kernels get whole input rows; a block of output columns reads `(pixels - 1) * stride + extent` columns of each.  Where
-some of them lie outside the row, the block reads a copy in which they hold the input zero point, so that no inner loop
-asks about padding.  The template's part is templates/macros/gather.c.j2.
+Row kernels get whole input rows; a block of output columns reads `(pixels - 1) * stride + extent` columns of each.
+Where some of them lie outside the row, the block reads a copy in which they hold the input zero point, so that no inner
+loop asks about padding.  The template's part is templates/macros/gather.c.j2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from codegen.ir.shape import Window
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The input columns of a block of output columns: `before` of padding, `count` from `first` on, `after` of padding."""
+    """The input columns of a block: `before` of padding, `count` from column `first` on, `after` of padding."""
 
     before: int
     first: int

@@ -8,6 +8,7 @@
 
 #include "lam_crc32.h"
 #include "lam_requant.h"
+#include "lam_requant_fast.h"
 #include "lam_requant_float.h"
 
 typedef struct record {
@@ -45,6 +46,14 @@ static int32_t apply(int32_t function, const record *r)
         crc = lam_crc32((uint32_t)r->multiplier, r, (size_t)r->shift);
         memcpy(&bits, &crc, sizeof bits);
         return bits;
+    case 14: return lam_high_product(acc, r->multiplier);
+    case 15: return lam_clamp_i32(lam_twice_single(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
+    case 16: return lam_clamp_i32(lam_twice_double(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
+    case 17: return lam_high_product_rounded(acc * 2, r->multiplier);
+    case 18: return lam_divided_away(acc, r->shift + 1, (int32_t)1 << r->shift);
+    case 19: return lam_halved_s8(acc);
+    case 20: return lam_halved_u8(acc);
+    case 21: return lam_halved_u7(acc);
     default: exit(2);
     }
 }

@@ -23,7 +23,7 @@ from codegen import fixedpoint as fp
 
 HERE = Path(__file__).parent
 INCLUDE = HERE.parents[2] / "runtime_c" / "include"
-HEADERS = ("lam_base.h", "lam_requant.h", "lam_requant_float.h", "lam_crc32.h")
+HEADERS = ("lam_base.h", "lam_requant.h", "lam_requant_fast.h", "lam_requant_float.h", "lam_crc32.h")
 STRICT = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-align -Wundef -Werror"
 RECORD = np.dtype(
     [("acc", "i8"), ("multiplier", "i4"), ("shift", "i4"), ("zp", "i4"), ("low", "i4"), ("high", "i4"), ("scale", "f4")]
@@ -38,6 +38,7 @@ BUILDS = {
     "O3": "-std=c99 -O3",
     "gnu11-native-contract": "-std=gnu11 -O3 -march=native -ffp-contract=fast",
     "ubsan": "-std=c99 -O1 -g -fsanitize=undefined -fno-sanitize-recover=all",
+    "no-long-product": "-std=c99 -O2 -fsanitize=undefined -fno-sanitize-recover=all -DLAM_NO_LONG_PRODUCT",
     "m32": "-std=c99 -O2 -m32",
     "m32-ubsan": "-std=c99 -O1 -m32 -fsanitize=undefined -fno-sanitize-recover=all",
 }
@@ -197,6 +198,43 @@ def _pairs() -> Records:
     return records
 
 
+def _byte_outputs(rng: np.random.Generator, records: Records) -> None:
+    """Zero points and bounds of bytes, a third of them narrowed."""
+    signed = rng.random(records.size) < 0.5
+    low, high = np.where(signed, -128, 0), np.where(signed, 127, 255)
+    records["zp"] = rng.integers(low, high, endpoint=True)
+    narrowed = rng.random(records.size) < 0.3
+    records["low"], records["high"] = np.where(narrowed, records["zp"], low), high
+
+
+def _fast_single() -> Records:
+    records = _single(8, 33)
+    records["multiplier"][records["multiplier"] == 0] = 1 << 30
+    _byte_outputs(np.random.default_rng(9), records)
+    return records
+
+
+def _fast_double() -> Records:
+    """Accumulators below 2^30, exponents below 0, a good part next to a tie of the first or the second rounding."""
+    rng, records = np.random.default_rng(10), _records(N)
+    exponent = rng.integers(-31, -1, N, endpoint=True)
+    multiplier = _multipliers(rng, N, 31)
+    multiplier[multiplier == 0] = 1 << 30
+    records["acc"] = _ties(
+        rng, np.clip(_spread(rng, N, 31), 1 - (1 << 30), None), multiplier * 2.0 ** (exponent - 31), 31
+    )
+    records["multiplier"], records["shift"] = multiplier, exponent
+    _byte_outputs(rng, records)
+    return records
+
+
+def _less(records: Records, shift: np.ndarray[Any, Any]) -> Records:
+    """The records with the shift that the C function takes."""
+    changed = records.copy()
+    changed["shift"] = shift
+    return changed
+
+
 def _crc() -> Records:
     rng, records = np.random.default_rng(7), _records(N)
     records["acc"], records["multiplier"] = _spread(rng, N, 64), _spread(rng, N, 32)
@@ -228,6 +266,9 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
 
     single, high, single_64, double = _single(1, 1), _single(2, 33), _single_64(), _double()
     floats, pairs, crc, block = _float(), _pairs(), _crc(), _block()
+    fast_single, fast_double = _fast_single(), _fast_double()
+    doubled = fp.saturating_rounding_doubling_high_mul(fast_double["acc"], fast_double["multiplier"])
+    shift = -fast_double["shift"]
     return (
         ("lam_requant_single_q", 0, single, step(fp.requantize_single, single)),
         ("lam_requant_single", 1, single, scaled(fp.requantize_single, single)),
@@ -258,6 +299,24 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
             block,
             fp.requantize_float(block["acc"] * 3 - 200, 0.0859375, -3, -128, 127),
         ),
+        ("lam_high_product", 14, fast_single, (fast_single["acc"] * fast_single["multiplier"].astype(np.int64)) >> 32),
+        (
+            "lam_twice_single",
+            15,
+            _less(fast_single, fast_single["shift"] - 33),
+            step(fp.requantize_single, fast_single),
+        ),
+        ("lam_twice_double", 16, _less(fast_double, shift - 1), step(fp.requantize_double, fast_double)),
+        ("lam_high_product_rounded", 17, fast_double, doubled),
+        (
+            "lam_divided_away",
+            18,
+            _less(fast_double, shift - 1),
+            fp.rounding_divide_by_pot(fast_double["acc"], shift),
+        ),
+        ("lam_halved_s8", 19, pairs, fp.saturate(pairs["acc"] >> 1, -128, 127)),
+        ("lam_halved_u8", 20, pairs, fp.saturate(pairs["acc"] >> 1, 0, 255)),
+        ("lam_halved_u7", 21, pairs, fp.saturate(pairs["acc"] >> 1, 0, 127)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Sums and differences of two tensors of one shape, in near requantization (near.py), some elements per turn.
+"""Sums and differences of two tensors of one shape, in the requantization of fast.py, some elements per turn.
 
 In mode `double` the input of the larger scale has TFLite's factor of exactly one half: it is shifted by 19 instead of
 multiplied.  What is broadcast, and mode `float`, is left to binary.py.
@@ -15,26 +15,26 @@ from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType, Requant
 from codegen.lower.kernels.blocked.registers import Core
 from codegen.lower.kernels.common import channels, range_field
-from codegen.lower.kernels.near import near_shifts
+from codegen.lower.kernels.fast import fast_requant, saturation
 from codegen.ops import Add
 from codegen.ops.add import LEFT_SHIFT, Scaling, shared_shift, tflite_scalings
 
 _HALF = (1 << 30, 0)
 _PER_TURN = 4
+_REACH = 2 * 255 << (LEFT_SHIFT - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class TermContext:
-    """One input: its type, and in mode `double` whether its factor is one half, or at least needs no second rounding."""
+    """One input: its type, and in mode `double` whether its factor is one half; others are less, or 0."""
 
     t: str
     half: bool
-    flat: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AddContext:
-    """Literals of one sum.  `saturate` is the type whose own bounds the output has, or empty."""
+    """Literals of one sum.  `saturate` as in FastRequant."""
 
     mode: str
     sign: str
@@ -51,31 +51,42 @@ def _accepts(node: NodeView) -> bool:
     if not isinstance(op, Add) or node.dynamic != (0, 1) or op.mode not in ("single", "double"):
         return False
     same = node.ins[0].shape == node.ins[1].shape == node.outs[0].shape
-    return same and (op.mode == "single" or near_shifts(_output(op), (0, 0)) is not None)
+    return same and (_folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != "")
+
+
+def _folded(op: Add) -> tuple[int, int, int, int] | None:
+    """Factors, offset and shift of twice the output in mode `single`, with one half and the zero point in the offset.
+
+    None where a sum could leave 32 bits.
+    """
+    ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
+    mb *= op.sign
+    offset = ((2 * op.y_quant.zero_point + 1) << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
+    fits = abs(offset) + 255 * (abs(ma) + abs(mb)) < 1 << 31
+    return (ma, mb, offset, shift - 1) if fits else None
 
 
 def _output(op: Add) -> Requant:
-    """The last step of mode `double`; sums stay below 2^29."""
+    """The last step of mode `double`, of sums up to _REACH."""
     _, _, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant)
     return Requant("double", op.y_quant.zero_point, op.low, op.high, (multiplier,), (exponent,))
 
 
 def _term(dtype: DType, scaling: Scaling) -> TermContext:
-    return TermContext(dtype.ctype, scaling == _HALF, scaling[1] == 0)
+    return TermContext(dtype.ctype, scaling == _HALF)
 
 
 def _context(node: NodeView) -> AddContext:
     op = node.op
     assert isinstance(op, Add)
     a, b, _ = tflite_scalings(op.a, op.b, op.y_quant) if op.mode == "double" else (_HALF,) * 3
-    own_bounds = (op.low, op.high) == (op.y_dtype.low, op.y_dtype.high)
     return AddContext(
         mode=op.mode,
         sign="-" if op.sign < 0 and op.mode == "double" else "+",
         a=_term(node.ins[0].dtype, a),
         b=_term(node.ins[1].dtype, b),
         y_t=op.y_dtype.ctype,
-        saturate=op.y_dtype.value if own_bounds else "",
+        saturate=saturation(op.low, op.high),
         channels=channels(node.outs[0].shape),
         per_turn=_PER_TURN,
     )
@@ -86,21 +97,17 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     assert isinstance(op, Add)
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     if op.mode == "single":
-        ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
-        mb *= op.sign
-        offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
-        return (Field("sum", np.array([ma, mb, offset, shift], np.int32)), bounds)
-    *terms, (multiplier, _) = tflite_scalings(op.a, op.b, op.y_quant)
-    shifts = near_shifts(_output(op), (0, 0))
-    assert shifts is not None
+        return (Field("sum", np.array(_folded(op), np.int32)), bounds)
+    *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant)
     numbers = [n for scaling, x in zip(terms, (op.a, op.b), strict=True) for n in _term_numbers(scaling, x.zero_point)]
-    return (Field("terms", np.array([*numbers, multiplier, shifts[0]], np.int32)), bounds)
+    return (Field("terms", np.array([*numbers, multiplier, -exponent - 1], np.int32)), bounds)
 
 
 def _term_numbers(scaling: Scaling, zero_point: int) -> tuple[int, int, int]:
     """Zero point as the input is shifted, multiplier, right shift."""
     places = LEFT_SHIFT - 1 if scaling == _HALF else LEFT_SHIFT + 1
-    return zero_point << places, scaling[0], -scaling[1]
+    multiplier, exponent = scaling
+    return zero_point << places, multiplier, -exponent if multiplier else 1
 
 
 def blocked_add(core: Core) -> Kernel:

@@ -17,8 +17,8 @@ from codegen.ir.shape import Window, row_pixels
 from codegen.lower.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
 from codegen.lower.kernels.common import end_values, is_wide
 from codegen.lower.kernels.conv2d import bias_fields, conv_constants, fits
+from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.lower.kernels.gather import Columns, block_columns, gathered_bytes
-from codegen.lower.kernels.near import NearContext, near_context, near_fields
 from codegen.ops import Conv2D, Dense
 
 _BYTES = (DType.S8, DType.U8)
@@ -40,7 +40,7 @@ class Piece:
 class BlockedContext:
     """Literals of one convolution.
 
-    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of the loop.
+    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
     """
 
     x_t: str
@@ -57,7 +57,7 @@ class BlockedContext:
     channels: int
     sizes: tuple[int, ...]
     pieces: tuple[Piece, ...]
-    q: NearContext
+    rq: FastRequant
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
@@ -87,17 +87,17 @@ def byte_convolution(node: NodeView) -> bool:
     return bytes_only and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
 
 
-def ends_of(node: NodeView) -> tuple[int, int]:
-    """Bounds of the accumulator's end value."""
+def reach_of(node: NodeView) -> int:
+    """Largest size of the accumulator's end value."""
     op = node.op
     assert isinstance(op, Conv2D | Dense)
-    return end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)
+    return max(map(abs, end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)))
 
 
 def _accepts(node: NodeView) -> bool:
-    if not byte_convolution(node):
-        return False
-    return isinstance(node.op, Dense) or (node.op.groups == 1 and node.op.h.size <= _MOST_ROWS)
+    op = node.op
+    served = isinstance(op, Dense) or (isinstance(op, Conv2D) and op.groups == 1 and op.h.size <= _MOST_ROWS)
+    return served and byte_convolution(node)
 
 
 def _work(node: NodeView) -> Work:
@@ -144,7 +144,7 @@ def _context(core: Core, node: NodeView) -> BlockedContext:
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, row_pixels(x.shape)),
-        q=near_context(op.requant, y.dtype, ends_of(node)),
+        rq=fast_requant(op.requant, reach_of(node)),
     )
 
 
@@ -164,7 +164,7 @@ def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
     channels = min(choose(core, _work(node)).channels, len(weights))
     return (
         *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
-        *near_fields(op.requant, ends_of(node)),
+        *fast_fields(op.requant, reach_of(node), len(weights)),
         Field("weights", packed(weights, channels)),
     )
 

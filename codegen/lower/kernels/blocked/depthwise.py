@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
-from codegen.lower.kernels.blocked.conv import Piece, byte_convolution, ends_of, pieces_of
+from codegen.lower.kernels.blocked.conv import Piece, byte_convolution, pieces_of, reach_of
 from codegen.lower.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, choose_slide
 from codegen.lower.kernels.conv2d import bias_fields, conv_constants
-from codegen.lower.kernels.near import NearContext, near_context, near_fields
+from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.ops import Conv2D
 
 _MOST_COLUMNS = 16
@@ -21,9 +21,9 @@ _MOST_COLUMNS = 16
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input column of a block: its place in elements from the first one inside, -1 for padding; the products it makes.
+    """One input column of a block: its place in elements from the first one inside, -1 for padding.
 
-    `products` are (output pixel, tap).
+    `products` are the (output pixel, tap) that it serves.
     """
 
     offset: int
@@ -63,7 +63,7 @@ class DepthwiseContext:
     stride: int
     variants: tuple[Variant, ...]
     pieces: tuple[tuple[Piece, int], ...]
-    q: NearContext
+    rq: FastRequant
 
     @property
     def unrolled(self) -> bool:
@@ -123,7 +123,7 @@ def _context(core: Core, node: NodeView) -> DepthwiseContext:
         stride=op.w.stride,
         variants=tuple(variants),
         pieces=tuple(pieces),
-        q=near_context(op.requant, y.dtype, ends_of(node)),
+        rq=fast_requant(op.requant, reach_of(node)),
     )
 
 
@@ -134,7 +134,7 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     weights, bias = conv_constants(node)
     return (
         *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
-        *near_fields(op.requant, ends_of(node)),
+        *fast_fields(op.requant, reach_of(node), len(weights)),
         Field("weights", weights.reshape(-1)),
     )
 

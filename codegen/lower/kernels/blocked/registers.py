@@ -45,7 +45,7 @@ CORES = {
     "rv32": Core("rv32", 28, 2, 2047, 8),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
-"""Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight, and some use of the others."""
+"""Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The blocks of a row: (first pixel, pixels) from left to right, `channels` each; `cost` in instructions per product.
+    """The blocks of a row: (first pixel, pixels) from left to right, `channels` each; `cost` per product.
 
     The last block may overlap the one before it: its pixels are made twice.
     """
@@ -144,7 +144,7 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """One row of a depthwise convolution: `width` outputs of `rows` x `columns` taps; strides and dilation along the row."""
+    """One row of a depthwise convolution: `width` outputs of `rows` x `columns` taps; steps are along the row."""
 
     width: int
     rows: int

@@ -6,7 +6,7 @@ edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class BlockedContext:
     """Literals of one convolution.
 
     `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
+    `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     """
 
     x_t: str
@@ -54,6 +55,7 @@ class BlockedContext:
     run: int
     run_step: int
     unroll: int
+    planar: bool
     channels: int
     sizes: tuple[int, ...]
     pieces: tuple[Piece, ...]
@@ -65,6 +67,11 @@ class BlockedContext:
         whole = self.c_out // self.channels * self.channels
         both = ((0, whole, self.channels), (whole, self.c_out, self.c_out - whole))
         return tuple(g for g in both if g[0] < g[1])
+
+    @property
+    def taps(self) -> int:
+        """Products per output."""
+        return self.kernel_h * self.runs * self.run
 
     @property
     def gathers(self) -> bool:
@@ -121,6 +128,20 @@ def pieces_of(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
+def _fitted(core: Core, node: NodeView) -> Core:
+    """The core as this layer finds it: the assembler is for signed inputs."""
+    return core if node.ins[0].dtype is DType.S8 else replace(core, pairs=0)
+
+
+def _chosen(core: Core, node: NodeView) -> Choice:
+    return choose(_fitted(core, node), _work(node))
+
+
+def _planar(core: Core, node: NodeView) -> bool:
+    choice = _chosen(core, node)
+    return _fitted(core, node).pairs > 0 and 2 in choice.sizes and choice.channels == 2
+
+
 def _context(core: Core, node: NodeView) -> BlockedContext:
     op = node.op
     assert isinstance(op, Conv2D | Dense)
@@ -128,7 +149,7 @@ def _context(core: Core, node: NodeView) -> BlockedContext:
     x, y = node.ins[0], node.outs[0]
     h, w = windows(node)
     work = _work(node)
-    choice = choose(core, work)
+    choice = _chosen(core, node)
     return BlockedContext(
         x_t=x.dtype.ctype,
         y_t=y.dtype.ctype,
@@ -141,6 +162,7 @@ def _context(core: Core, node: NodeView) -> BlockedContext:
         run=work.run,
         run_step=w.dilation * x.shape[-1],
         unroll=unrolled(work.run),
+        planar=_planar(core, node),
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, row_pixels(x.shape)),
@@ -161,7 +183,7 @@ def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
     assert isinstance(op, Conv2D | Dense)
     assert op.requant is not None
     weights, bias = conv_constants(node)
-    channels = min(choose(core, _work(node)).channels, len(weights))
+    channels = 1 if _planar(core, node) else min(_chosen(core, node).channels, len(weights))
     return (
         *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
         *fast_fields(op.requant, reach_of(node), len(weights)),
@@ -172,13 +194,13 @@ def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
 def _scratch(core: Core, node: NodeView) -> int:
     h, w = windows(node)
     w_in, channels = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
-    pieces = pieces_of(choose(core, _work(node)), w, w_in)
+    pieces = pieces_of(_chosen(core, node), w, w_in)
     reaching = [p.pixels for p in pieces if not p.columns.inside]
     return gathered_bytes(h.size, max(reaching), w, channels, 1) if reaching else 0
 
 
 def _explain(core: Core, node: NodeView) -> str:
-    choice = choose(core, _work(node))
+    choice = _chosen(core, node)
     sizes = " and ".join(f"{pixels} x {choice.channels}" for pixels in choice.sizes)
     edges = ", edges copied beside padding" if _scratch(core, node) else ""
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}"

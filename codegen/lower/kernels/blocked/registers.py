@@ -17,6 +17,7 @@ _LOOP = 4
 _CHANNEL = 4
 _GROUP = 12
 _BLOCK = 20
+_PAIRS_CALL = 110
 _WORTH_A_VARIANT = 0.97
 
 
@@ -30,6 +31,8 @@ class Core:
         product: instructions per product and sum: 1 with a multiply-accumulate.
         reach: the largest offset of a load in bytes.
         requant: instructions per output value, from accumulator to store.
+        load: instructions per input or weight.
+        pairs: instructions per tap of two pixels by two channels in assembler, 0 where compilers do well.
     """
 
     name: str
@@ -37,11 +40,13 @@ class Core:
     product: int
     reach: int
     requant: int
+    load: int = 1
+    pairs: int = 0
 
 
 CORES = {
     "armv7m": Core("armv7m", 14, 1, 4095, 6),
-    "armv6m": Core("armv6m", 9, 3, 31, 24),
+    "armv6m": Core("armv6m", 9, 3, 31, 24, load=2, pairs=16),
     "rv32": Core("rv32", 28, 2, 2047, 8),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
@@ -104,6 +109,8 @@ def fits(core: Core, work: Work, pixels: int, channels: int) -> bool:
     The fewer of a tap's inputs and weights are held, the others pass through one register; a core without
     multiply-accumulate needs one more for the product.  A pointer reaches some of the pixels only.
     """
+    if core.pairs and pixels == channels == 2:
+        return True
     inputs = -(-((pixels - 1) * work.step + unrolled(work.run)) // core.reach)
     held = pixels * channels + min(pixels, channels) + 1 + (core.product > 1)
     return held + _POINTERS + inputs <= core.registers or pixels == channels == 1
@@ -137,9 +144,12 @@ def _choice(core: Core, work: Work, channels: int, cover: tuple[tuple[int, int],
 
 def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
     """Instructions of one block."""
-    tap = pixels + channels + core.product * pixels * channels
-    turns = work.taps / unrolled(work.run)
-    return work.taps * tap + turns * _LOOP + channels * (_CHANNEL + pixels * core.requant) + _GROUP
+    if core.pairs and pixels == channels == 2:
+        sums = work.taps * core.pairs + work.taps // work.run * _PAIRS_CALL
+    else:
+        tap = core.load * (pixels + channels) + core.product * pixels * channels
+        sums = work.taps * tap + -(-work.taps // unrolled(work.run)) * _LOOP
+    return sums + channels * (_CHANNEL + pixels * core.requant) + _GROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +182,8 @@ def choose_slide(core: Core, slide: Slide) -> Choice:
 def _slide_choice(core: Core, slide: Slide, cover: tuple[tuple[int, int], ...]) -> Choice:
     total = 0
     for _, pixels in cover:
-        row = slide.columns + len(slide.inputs(pixels)) + core.product * pixels * slide.columns
+        loads = slide.columns + len(slide.inputs(pixels))
+        row = core.load * loads + core.product * pixels * slide.columns
         total += slide.rows * (row + 1) + pixels * core.requant + _CHANNEL + _GROUP
     return Choice(1, cover, total / (slide.width * slide.rows * slide.columns))
 

@@ -13,15 +13,18 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType, Requant
-from codegen.lower.kernels.blocked.registers import Core
+from codegen.lower.kernels.blocked.registers import CORES
 from codegen.lower.kernels.common import channels, range_field
 from codegen.lower.kernels.fast import fast_requant, saturation
 from codegen.ops import Add
-from codegen.ops.add import LEFT_SHIFT, Scaling, shared_shift, tflite_scalings
+from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 
+_BYTES = (DType.S8, DType.U8)
+_LEVELS = (*CORES, "armv7em")
+_LEFT_SHIFT = left_shift(DType.S8)
 _HALF = (1 << 30, 0)
 _PER_TURN = 4
-_REACH = 2 * 255 << (LEFT_SHIFT - 1)
+_REACH = 2 * 255 << (_LEFT_SHIFT - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ def _accepts(node: NodeView) -> bool:
     op = node.op
     if not isinstance(op, Add) or node.dynamic != (0, 1) or op.mode not in ("single", "double"):
         return False
+    if any(t.dtype not in _BYTES for t in (*node.ins, *node.outs)):
+        return False
     same = node.ins[0].shape == node.ins[1].shape == node.outs[0].shape
     return same and (_folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != "")
 
@@ -68,7 +73,7 @@ def _folded(op: Add) -> tuple[int, int, int, int] | None:
 
 def _output(op: Add) -> Requant:
     """The last step of mode `double`, of sums up to _REACH."""
-    _, _, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant)
+    _, _, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
     return Requant("double", op.y_quant.zero_point, op.low, op.high, (multiplier,), (exponent,))
 
 
@@ -79,7 +84,7 @@ def _term(dtype: DType, scaling: Scaling) -> TermContext:
 def _context(node: NodeView) -> AddContext:
     op = node.op
     assert isinstance(op, Add)
-    a, b, _ = tflite_scalings(op.a, op.b, op.y_quant) if op.mode == "double" else (_HALF,) * 3
+    a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "double" else (_HALF,) * 3
     return AddContext(
         mode=op.mode,
         sign="-" if op.sign < 0 and op.mode == "double" else "+",
@@ -98,26 +103,24 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     if op.mode == "single":
         return (Field("sum", np.array(_folded(op), np.int32)), bounds)
-    *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant)
+    *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
     numbers = [n for scaling, x in zip(terms, (op.a, op.b), strict=True) for n in _term_numbers(scaling, x.zero_point)]
     return (Field("terms", np.array([*numbers, multiplier, -exponent - 1], np.int32)), bounds)
 
 
 def _term_numbers(scaling: Scaling, zero_point: int) -> tuple[int, int, int]:
     """Zero point as the input is shifted, multiplier, right shift."""
-    places = LEFT_SHIFT - 1 if scaling == _HALF else LEFT_SHIFT + 1
+    places = _LEFT_SHIFT - 1 if scaling == _HALF else _LEFT_SHIFT + 1
     multiplier, exponent = scaling
     return zero_point << places, multiplier, -exponent if multiplier else 1
 
 
-def blocked_add(core: Core) -> Kernel:
-    """The kernel for one core."""
-    return Kernel(
-        "blocked_add",
-        "blocked_add.c.j2",
-        "pixels",
-        lambda node, isa: isa == core.name and _accepts(node),
-        _context,
-        _params,
-        explain=lambda node: f"{_PER_TURN} elements per turn, one addend for rounding and zero point",
-    )
+BLOCKED_ADD = Kernel(
+    "blocked_add",
+    "blocked_add.c.j2",
+    "pixels",
+    lambda node, isa: isa in _LEVELS and _accepts(node),
+    _context,
+    _params,
+    explain=lambda node: f"{_PER_TURN} elements per turn, one addend for rounding and zero point",
+)

@@ -24,6 +24,8 @@ from codegen.lower.kernels.common import (
 )
 from codegen.ops import Conv2D, Dense
 
+_BYTES = (DType.S8, DType.U8)
+
 
 @dataclass(frozen=True, slots=True)
 class ConvContext:
@@ -160,6 +162,23 @@ def fits(node: NodeView) -> bool:
     if node.dynamic != (0,):
         return False
     return requant_takes(op.requant, *end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype))
+
+
+def byte_convolution(node: NodeView) -> bool:
+    """Whether inputs, weights and outputs have 8 bits, sums 32, and all constants are known."""
+    op = node.op
+    if not isinstance(op, Conv2D | Dense) or op.requant is None or not fits(node):
+        return False
+    x, w, _ = node.ins
+    bytes_only = x.dtype in _BYTES and w.dtype is DType.S8 and node.outs[0].dtype in _BYTES
+    return bytes_only and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
+
+
+def reach_of(node: NodeView) -> int:
+    """Largest size of the accumulator's end value."""
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    return max(map(abs, end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)))
 
 
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", accepts, conv_context, _params)

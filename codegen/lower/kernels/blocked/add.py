@@ -20,7 +20,7 @@ from codegen.ops import Add
 from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 
 _BYTES = (DType.S8, DType.U8)
-_LEVELS = (*CORES, "armv7em")
+_LEVELS = tuple(CORES)
 _LEFT_SHIFT = left_shift(DType.S8)
 _HALF = (1 << 30, 0)
 _PER_TURN = 4

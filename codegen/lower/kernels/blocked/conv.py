@@ -15,13 +15,11 @@ from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window, row_pixels
 from codegen.lower.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
-from codegen.lower.kernels.common import end_values, is_wide
-from codegen.lower.kernels.conv2d import bias_fields, conv_constants, fits
+from codegen.lower.kernels.conv2d import bias_fields, byte_convolution, conv_constants, reach_of
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.lower.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.ops import Conv2D, Dense
 
-_BYTES = (DType.S8, DType.U8)
 _MOST_ROWS = 32
 _POINT = Window(1)
 
@@ -82,23 +80,6 @@ class BlockedContext:
 def windows(node: NodeView) -> tuple[Window, Window]:
     """Down and along the row; a dense layer is a convolution of one tap."""
     return (node.op.h, node.op.w) if isinstance(node.op, Conv2D) else (_POINT, _POINT)
-
-
-def byte_convolution(node: NodeView) -> bool:
-    """Whether inputs, weights and outputs have 8 bits, sums 32, and all constants are known."""
-    op = node.op
-    if not isinstance(op, Conv2D | Dense) or op.requant is None or not fits(node):
-        return False
-    x, w, _ = node.ins
-    bytes_only = x.dtype in _BYTES and w.dtype is DType.S8 and node.outs[0].dtype in _BYTES
-    return bytes_only and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
-
-
-def reach_of(node: NodeView) -> int:
-    """Largest size of the accumulator's end value."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    return max(map(abs, end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)))
 
 
 def _accepts(node: NodeView) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
-from codegen.lower.kernels.blocked.conv import Piece, byte_convolution, pieces_of, reach_of
+from codegen.lower.kernels.blocked.conv import Piece, pieces_of
 from codegen.lower.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, choose_slide
-from codegen.lower.kernels.conv2d import bias_fields, conv_constants
+from codegen.lower.kernels.conv2d import bias_fields, byte_convolution, conv_constants, reach_of
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.ops import Conv2D
 

@@ -6,9 +6,9 @@ Every primitive has a portable twin (runtime_c/isa/armv7em/lam_armv7em.h), so th
 from __future__ import annotations
 
 from codegen.ir.program import Kernel
-from codegen.lower.kernels.dsp import add, columns, depthwise
+from codegen.lower.kernels.dsp import columns, depthwise
 
 LEVELS = ("armv7em",)
 """The instruction-set levels that these kernels serve."""
 
-DSP: tuple[Kernel, ...] = (depthwise.DEPTHWISE, columns.DENSE, columns.POINTWISE, columns.CONV2D, add.ADD)
+DSP: tuple[Kernel, ...] = (depthwise.DEPTHWISE, columns.DENSE, columns.POINTWISE, columns.CONV2D)

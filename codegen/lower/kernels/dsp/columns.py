@@ -13,14 +13,13 @@ import numpy as np
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
-from codegen.lower.kernels.common import folded_bias, is_wide
-from codegen.lower.kernels.conv2d import conv_constants, fits, inner_columns
+from codegen.lower.kernels.common import folded_bias
+from codegen.lower.kernels.conv2d import byte_convolution, conv_constants, inner_columns, reach_of
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.ops import Conv2D, Dense
 
-_ACTIVATIONS = (DType.S8, DType.U8)
 _LARGE_COLUMNS = 1536
 """Bytes of two columns from which on they are made one kernel row at a time, which costs about one product in ten."""
 
@@ -72,26 +71,6 @@ class WindowContext(ColumnContext):
         return self.groups // self.kernel_h if self.by_row else self.groups
 
 
-def accumulator_reach(node: NodeView) -> int:
-    """Largest size of the accumulator over all inputs, in the form with the zero point folded into the bias."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    weights, bias = conv_constants(node)
-    x = node.ins[0].dtype
-    sums = np.abs(weights.reshape(weights.shape[0], -1).astype(np.int64)).sum(axis=1)
-    reach = np.abs(folded_bias(weights, bias, op.x_zero_point)) + sums * max(abs(x.low), x.high)
-    return int(reach.max())
-
-
-def takes_bytes(node: NodeView) -> bool:
-    """Whether activations have 8 bits, weights are int8 and sums fit 32 bits (a Conv2D or a Dense)."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    x, w, _ = node.ins
-    narrow = x.dtype in _ACTIVATIONS and w.dtype is DType.S8
-    return narrow and fits(node) and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
-
-
 def _one_pixel(node: NodeView) -> bool:
     return node.outs[0].elements == node.outs[0].shape[-1]
 
@@ -106,16 +85,16 @@ def _is_pointwise(node: NodeView) -> bool:
 
 
 def _accepts_dense(node: NodeView, isa: str) -> bool:
-    return isa == "armv7em" and _is_pointwise(node) and _one_pixel(node) and takes_bytes(node)
+    return isa == "armv7em" and _is_pointwise(node) and _one_pixel(node) and byte_convolution(node)
 
 
 def _accepts_pointwise(node: NodeView, isa: str) -> bool:
-    return isa == "armv7em" and _is_pointwise(node) and takes_bytes(node)
+    return isa == "armv7em" and _is_pointwise(node) and byte_convolution(node)
 
 
 def _accepts_conv(node: NodeView, isa: str) -> bool:
     op = node.op
-    return isa == "armv7em" and isinstance(op, Conv2D) and op.groups == 1 and takes_bytes(node)
+    return isa == "armv7em" and isinstance(op, Conv2D) and op.groups == 1 and byte_convolution(node)
 
 
 def _pieces(node: NodeView) -> tuple[int, int]:
@@ -140,7 +119,7 @@ def _column_context(node: NodeView) -> ColumnContext:
 def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, int, FastRequant]:
     op, x, y = node.op, node.ins[0].dtype, node.outs[0]
     assert isinstance(op, Conv2D | Dense)
-    rq = fast_requant(op.requant, accumulator_reach(node))
+    rq = fast_requant(op.requant, reach_of(node))
     return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
 
 
@@ -214,7 +193,7 @@ def _params(node: NodeView, together: int) -> tuple[Field, ...]:
         Field("weights", pack_words(rows, _pieces(node)[0], together, passes)),
         Field("bias", filled(folded, channels)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
-        *fast_fields(op.requant, accumulator_reach(node), channels),
+        *fast_fields(op.requant, reach_of(node), channels),
     )
 
 

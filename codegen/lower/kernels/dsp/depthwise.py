@@ -13,8 +13,7 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import folded_bias
-from codegen.lower.kernels.conv2d import conv_constants
-from codegen.lower.kernels.dsp.columns import accumulator_reach, takes_bytes
+from codegen.lower.kernels.conv2d import byte_convolution, conv_constants, reach_of
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.ops import Conv2D
 
@@ -46,7 +45,7 @@ class DepthwiseContext:
 
 def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
-    if isa != "armv7em" or not isinstance(op, Conv2D) or not takes_bytes(node):
+    if isa != "armv7em" or not isinstance(op, Conv2D) or not byte_convolution(node):
         return False
     depthwise = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
     square = all(w.size == 3 and w.dilation == 1 for w in (op.h, op.w))
@@ -71,7 +70,7 @@ def _context(node: NodeView) -> DepthwiseContext:
         quads=quads,
         left=left,
         right=max(left, min(quads, (w_in + pad) // 4)),
-        rq=fast_requant(op.requant, accumulator_reach(node)),
+        rq=fast_requant(op.requant, reach_of(node)),
     )
 
 
@@ -91,7 +90,7 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     return (
         Field("bias", folded_bias(weights, bias, op.x_zero_point).astype(np.int32)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
-        *fast_fields(op.requant, accumulator_reach(node), weights.shape[0]),
+        *fast_fields(op.requant, reach_of(node), weights.shape[0]),
         Field("weights", weights.reshape(-1)),
     )
 

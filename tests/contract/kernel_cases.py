@@ -257,7 +257,7 @@ def conv_cases(mode: Mode) -> Iterator[Raw]:
         "pointwise": conv(t(S8, 1, 2, 3, 5), window(1), window(1), 7),
         "wide_input": conv(t(S16, 1, 3, 3, 2), same, same, 2),
     }
-    shapes |= _blocks(conv) | _slides(conv)
+    shapes |= _blocks(conv) | _slides(conv) | _vectors(conv)
     for name, (_, op, ins) in shapes.items():
         yield name, op, ins
 
@@ -296,6 +296,37 @@ def _slides(conv: Callable[..., Raw]) -> dict[str, Raw]:
         "depthwise_even": conv(t(S8, 1, 4, 6, 8), window(2, 2), window(4, 1, 1, 1, 2), 8, 8),
         "depthwise_multiplied": conv(t(S8, 1, 3, 5, 3), same, same, 6, 3),
         "depthwise_large_factor": conv(t(S8, 1, 3, 4, 2), same, same, 2, 2, reach=400),
+    }
+
+
+def _vectors(conv: Callable[..., Raw]) -> dict[str, Raw]:
+    """What blocks of pixels, channels and inputs leave over: odd columns, odd channels, odd windows, long rows."""
+    one, same, half = window(1), window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1)
+
+    def each(x: TensorType, h: Window, w: Window) -> Raw:
+        return conv(x, h, w, x.shape[3], x.shape[3], y=x.dtype)
+
+    return {
+        "deep_odd": conv(t(S8, 1, 3, 5, 24), same, same, 6),
+        "deep_points": conv(t(S8, 1, 2, 5, 80), one, one, 9),
+        "deep_odd_points": conv(t(U8, 1, 2, 4, 75), one, one, 3),
+        "points_48": conv(t(S8, 1, 2, 7, 48), one, one, 12),
+        "points_long": conv(t(U8, 1, 2, 39, 16), one, one, 5, y=U8),
+        "points_strided": conv(t(S8, 1, 5, 7, 32), window(1, 2), window(1, 2), 8),
+        "first_long": conv(t(S8, 1, 3, 37, 3), same, same, 7),
+        "first_strided": conv(t(S8, 1, 9, 10, 1), window(5, 2, 1, 2, 2), window(4, 2, 1, 1, 1), 8),
+        "one_pixel": conv(t(S8, 1, 3, 3, 20), window(3), window(3), 11),
+        "one_pixel_unsigned": conv(t(U8, 1, 1, 1, 70), one, one, 2, y=U8),
+        "each_20": each(t(S8, 1, 6, 9, 20), half, half),
+        "each_long": each(t(S8, 1, 3, 61, 4), same, same),
+        "each_unsigned": each(t(U8, 1, 4, 5, 33), same, same),
+        "each_tall": each(t(S8, 1, 17, 2, 18), window(15, 1, 1, 1), one),
+        "each_tall_dilated": each(t(U8, 1, 12, 2, 3), window(6, 2, 2, 1), one),
+        "each_4x4": each(t(S8, 1, 7, 8, 16), window(4, 3, 1, 1), window(4, 3, 1, 2, 1)),
+        "each_dilated": each(t(S8, 1, 5, 9, 5), same, window(3, 1, 3, 3, 2)),
+        "each_5x5": each(t(S8, 1, 6, 7, 18), window(5, 1, 1, 2, 2), window(5, 1, 1, 2, 2)),
+        "each_5x5_strided": each(t(U8, 1, 7, 26, 3), window(5, 2, 1, 1, 2), window(5, 2, 1, 1, 2)),
+        "each_7x7": each(t(S8, 1, 8, 8, 4), window(7, 1, 1, 3, 3), window(7, 1, 1, 3, 3)),
     }
 
 

@@ -49,7 +49,7 @@ PROGRAMS = {
 }
 
 
-LEVELS = ("host", "c99", "armv7m", "armv6m", "rv32", "armv7em")
+LEVELS = ("host", "c99", "armv7m", "armv6m", "rv32", "armv7em", "armv81m_mve")
 """Instruction sets with kernels of their own."""
 
 

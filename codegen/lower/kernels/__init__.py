@@ -22,10 +22,12 @@ from codegen.lower.kernels import (
 )
 from codegen.lower.kernels.blocked import BLOCKED
 from codegen.lower.kernels.dsp import DSP
+from codegen.lower.kernels.mve import MVE
 
 KERNELS: tuple[Kernel, ...] = (
     join.KNOWN,
     *DSP,
+    *MVE,
     *BLOCKED,
     depthwise.DEPTHWISE,
     dense.DENSE,

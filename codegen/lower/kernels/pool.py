@@ -117,16 +117,18 @@ def _max_context(node: NodeView) -> MaxPoolContext:
     )
 
 
-def _how(op: AveragePool2D | GlobalAveragePool) -> Averaging:
+def averaging(op: AveragePool2D | GlobalAveragePool) -> Averaging:
+    """From what, to what, and how the pool averages."""
     as_mean = isinstance(op, GlobalAveragePool) and op.as_mean
     return Averaging(op.x_quant, op.y_quant, op.y_dtype, op.low, op.high, op.mode, as_mean)
 
 
-def _divides(op: AveragePool2D | GlobalAveragePool) -> bool:
+def divides(op: AveragePool2D | GlobalAveragePool) -> bool:
+    """Whether a mean between equal scales is divided, as a pool of TFLite is."""
     return isinstance(op, AveragePool2D) or not op.as_mean
 
 
-def _counts(node: NodeView) -> list[int]:
+def divisors(node: NodeView) -> list[int]:
     """The divisors, least first, without gaps: entry i belongs to `counts[0] + i` taps."""
     op = node.op
     if isinstance(op, GlobalAveragePool):
@@ -140,9 +142,9 @@ def _mean_context(node: NodeView) -> AveragePoolContext:
     op = node.op
     assert isinstance(op, AveragePool2D)
     x, y = node.ins[0], node.outs[0]
-    counts = _counts(node)
+    counts = divisors(node)
     return AveragePoolContext(
-        mode=mean_mode(_how(op), pool=_divides(op)),
+        mode=mean_mode(averaging(op), pool=divides(op)),
         w_in=x.shape[2],
         w_out=y.shape[2],
         channels=x.shape[3],
@@ -162,20 +164,21 @@ def _global_context(node: NodeView) -> GlobalContext:
     op = node.op
     assert isinstance(op, GlobalAveragePool)
     _, h, w, c = node.ins[0].shape
-    return GlobalContext(mean_mode(_how(op), pool=_divides(op)), h, w, c)
+    return GlobalContext(mean_mode(averaging(op), pool=divides(op)), h, w, c)
 
 
 def _mean_params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, AveragePool2D | GlobalAveragePool)
-    return mean_fields(_how(op), mean_mode(_how(op), pool=_divides(op)), _counts(node))
+    return mean_fields(averaging(op), mean_mode(averaging(op), pool=divides(op)), divisors(node))
 
 
-def _fits(node: NodeView) -> bool:
+def mean_accepts(node: NodeView) -> bool:
+    """Whether the mean of one computed input can be requantized for each of its divisors."""
     op = node.op
     assert isinstance(op, AveragePool2D | GlobalAveragePool)
     return only_dynamic(node) and mean_fits(
-        _how(op), mean_mode(_how(op), pool=_divides(op)), _counts(node), node.ins[0].dtype
+        averaging(op), mean_mode(averaging(op), pool=divides(op)), divisors(node), node.ins[0].dtype
     )
 
 
@@ -184,11 +187,11 @@ def _accepts_max(node: NodeView, isa: str) -> bool:
 
 
 def _accepts_mean(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, AveragePool2D) and _fits(node)
+    return isinstance(node.op, AveragePool2D) and mean_accepts(node)
 
 
 def _accepts_global(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, GlobalAveragePool) and _fits(node)
+    return isinstance(node.op, GlobalAveragePool) and mean_accepts(node)
 
 
 def _sums_bytes(node: NodeView) -> int:

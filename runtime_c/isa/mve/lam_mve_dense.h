@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Dot products of int8 vectors with four output channels at a time, requantized and stored: dense layers, pointwise
+ * convolutions and, after lam_mve_window.h, all other ones.
+ *
+ * The packed stream has one block per four output channels:
+ *
+ *   4 words   biases, the input's zero point folded in
+ *   4 words   multipliers
+ *   1 word    shifts, one byte each
+ *   16 words per 16 inputs: 16 weights of each of the four channels; zeros beyond the last input
+ *
+ * so that a block is 9 + 16 * chunks words.  No state; nothing is read beyond what is stated.
+ */
+#ifndef LAM_MVE_DENSE_H
+#define LAM_MVE_DENSE_H
+
+#include "lam_mve_requant.h"
+
+/* What one call works on.  The assembly knows the order. */
+typedef struct {
+    const int8_t *x0;     /* inputs of the first pixel */
+    const int8_t *x1;     /* pairs: of the second one */
+    uint8_t *y0;          /* outputs of the first pixel, at the first channel of the first block */
+    uint8_t *y1;          /* pairs: of the second one */
+    const int32_t *w;     /* the first block */
+    const int32_t *end;   /* behind the last block */
+    int32_t count;        /* columns: pixels, 1 or more; vector: inputs */
+    int32_t zero_point;   /* of the output */
+    int32_t low;          /* least output value less zero_point */
+    int32_t high;         /* greatest output value less zero_point */
+    int32_t x_step;       /* columns: bytes from pixel to pixel */
+    int32_t y_step;       /* columns: bytes from pixel to pixel */
+    int32_t chunks;       /* pairs and vector: of 16 inputs */
+} lam_mve_job;
+
+#if LAM_MVE
+
+LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
+
+#define LAM_MVE_JOB(name) register lam_mve_job *const name __asm("r11") = job
+
+/* Limits to q6 and q7, the stream to r5. */
+#define LAM_MVE_OPEN(MODE) \
+    "ldrd r0, r2, [r11, #32]\n" \
+    "vdup.32 q6, r0\n" \
+    "vdup.32 q7, r2\n" LAM_MVE_LIMITS_##MODE \
+    "ldr r5, [r11, #16]\n"
+
+#define LAM_MVE_COLUMNS_CHUNK(op, at, w0, w1, w2, w3) \
+    "vldrb.8 q0, [r1, #" at "]\n" \
+    "vldrw.32 q1, [r5, #" w0 "]\n" \
+    "vldrw.32 q2, [r5, #" w1 "]\n" \
+    op ".s8 r0, q0, q1\n" \
+    op ".s8 r2, q0, q2\n" \
+    "vldrw.32 q1, [r5, #" w2 "]\n" \
+    "vldrw.32 q2, [r5, #" w3 "]\n" \
+    op ".s8 r4, q0, q1\n" \
+    op ".s8 r6, q0, q2\n"
+
+#define LAM_MVE_CHUNKS_1 LAM_MVE_COLUMNS_CHUNK("vmladav", "0", "0", "16", "32", "48")
+#define LAM_MVE_CHUNKS_2 LAM_MVE_CHUNKS_1 LAM_MVE_COLUMNS_CHUNK("vmladava", "16", "64", "80", "96", "112")
+#define LAM_MVE_CHUNKS_3 LAM_MVE_CHUNKS_2 LAM_MVE_COLUMNS_CHUNK("vmladava", "32", "128", "144", "160", "176")
+#define LAM_MVE_CHUNKS_4 LAM_MVE_CHUNKS_3 LAM_MVE_COLUMNS_CHUNK("vmladava", "48", "192", "208", "224", "240")
+
+/* Per block all pixels: bias q3, multipliers q4, shifts q5; sums in r0 r2 r4 r6. */
+#define LAM_MVE_COLUMNS(MODE, chunks, bytes) \
+    __asm volatile( \
+        LAM_MVE_OPEN(MODE) \
+        "ldr r9, [r11, #28]\n" \
+        "ldrd r8, r10, [r11, #40]\n" \
+        "1:\n" \
+        "ldr r1, [r11, #0]\n" \
+        "ldr r3, [r11, #8]\n" \
+        "ldr lr, [r11, #24]\n" \
+        "vldrw.32 q3, [r5], #16\n" \
+        "vldrw.32 q4, [r5], #16\n" \
+        "vldrb.s32 q5, [r5], #4\n" \
+        "add r12, r3, #4\n" \
+        "str r12, [r11, #8]\n" \
+        "ldr r12, [r11, #20]\n" \
+        "dls lr, lr\n" \
+        "2:\n" \
+        chunks \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
+        "add r1, r1, r8\n" \
+        "vadd.i32 q0, q0, q3\n" \
+        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q1") \
+        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+        "vadd.i32 q0, q0, r9\n" \
+        "vstrb.32 q0, [r3]\n" \
+        "add r3, r3, r10\n" \
+        "le lr, 2b\n" \
+        "add r5, r5, #" bytes "\n" \
+        "cmp r5, r12\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+
+#define LAM_MVE_COLUMNS_OF(MODE) \
+    do { \
+        if (chunks == 1) { \
+            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_1, "64"); \
+        } else if (chunks == 2) { \
+            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_2, "128"); \
+        } else if (chunks == 3) { \
+            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_3, "192"); \
+        } else { \
+            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_4, "256"); \
+        } \
+    } while (0)
+
+/* 16 inputs of two pixels for four channels: sums r0 r2 r4 r6 and r8 r10 r12 lr. */
+#define LAM_MVE_PAIRS_CHUNK \
+    "vldrb.8 q0, [r1], #16\n" \
+    "vldrb.8 q1, [r3], #16\n" \
+    "vldrw.32 q2, [r5], #64\n" \
+    "vldrw.32 q3, [r5, #-48]\n" \
+    "vmladava.s8 r0, q0, q2\n" \
+    "vmladava.s8 r8, q1, q2\n" \
+    "vmladava.s8 r2, q0, q3\n" \
+    "vmladava.s8 r10, q1, q3\n" \
+    "vldrw.32 q2, [r5, #-32]\n" \
+    "vldrw.32 q3, [r5, #-16]\n" \
+    "vmladava.s8 r4, q0, q2\n" \
+    "vmladava.s8 r12, q1, q2\n" \
+    "vmladava.s8 r6, q0, q3\n" \
+    "vmladava.s8 lr, q1, q3\n"
+
+/* r9 counts two chunks at a time; an odd number enters in the middle. */
+#define LAM_MVE_PAIRS(MODE) \
+    __asm volatile( \
+        LAM_MVE_OPEN(MODE) \
+        "1:\n" \
+        "ldrd r1, r3, [r11, #0]\n" \
+        "ldr r9, [r11, #48]\n" \
+        "ldrd r0, r2, [r5], #8\n" \
+        "ldrd r4, r6, [r5], #8\n" \
+        "vldrw.32 q4, [r5], #16\n" \
+        "vldrb.s32 q5, [r5], #4\n" \
+        "mov r8, r0\n" \
+        "mov r10, r2\n" \
+        "mov r12, r4\n" \
+        "mov lr, r6\n" \
+        "adds r9, r9, #1\n" \
+        "lsrs r9, r9, #1\n" \
+        "bcc 3f\n" \
+        "2:\n" \
+        LAM_MVE_PAIRS_CHUNK \
+        "3:\n" \
+        LAM_MVE_PAIRS_CHUNK \
+        "subs r9, r9, #1\n" \
+        "bne 2b\n" \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
+        "vmov q1[2], q1[0], r8, r12\n" \
+        "vmov q1[3], q1[1], r10, lr\n" \
+        "ldr r0, [r11, #20]\n" \
+        "ldr r9, [r11, #28]\n" \
+        "ldrd r1, r3, [r11, #8]\n" \
+        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
+        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
+        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+        LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
+        "vadd.i32 q0, q0, r9\n" \
+        "vadd.i32 q1, q1, r9\n" \
+        "vstrb.32 q0, [r1], #4\n" \
+        "vstrb.32 q1, [r3], #4\n" \
+        "strd r1, r3, [r11, #8]\n" \
+        "cmp r5, r0\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+
+/* One pixel; the loop's own predicate leaves out what is beyond the last input. */
+#define LAM_MVE_VECTOR(MODE) \
+    __asm volatile( \
+        LAM_MVE_OPEN(MODE) \
+        "ldr r3, [r11, #8]\n" \
+        "ldr r8, [r11, #24]\n" \
+        "ldr r9, [r11, #28]\n" \
+        "ldr r10, [r11, #20]\n" \
+        "ldr r12, [r11, #0]\n" \
+        "1:\n" \
+        "ldrd r0, r2, [r5], #8\n" \
+        "ldrd r4, r6, [r5], #8\n" \
+        "vldrw.32 q4, [r5], #16\n" \
+        "vldrb.s32 q5, [r5], #4\n" \
+        "mov r1, r12\n" \
+        "dlstp.8 lr, r8\n" \
+        "2:\n" \
+        "vldrb.8 q0, [r1], #16\n" \
+        "vldrb.8 q1, [r5], #64\n" \
+        "vldrb.8 q2, [r5, #-48]\n" \
+        "vmladava.s8 r0, q0, q1\n" \
+        "vmladava.s8 r2, q0, q2\n" \
+        "vldrb.8 q1, [r5, #-32]\n" \
+        "vldrb.8 q2, [r5, #-16]\n" \
+        "vmladava.s8 r4, q0, q1\n" \
+        "vmladava.s8 r6, q0, q2\n" \
+        "letp lr, 2b\n" \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
+        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
+        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+        "vadd.i32 q0, q0, r9\n" \
+        "vstrb.32 q0, [r3], #4\n" \
+        "cmp r5, r10\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+
+#else
+
+/* One pixel and one block of four channels: `inputs` of them, the rest of the chunks is not read. */
+static inline void lam_mve_block(const int8_t *x, const int32_t *w, uint8_t *y, int32_t inputs, int mode,
+                                 const lam_mve_job *job)
+{
+    for (int32_t c = 0; c < 4; c++) {
+        int32_t acc = w[c];
+        for (int32_t i = 0; i < inputs; i++) {
+            acc += x[i] * lam_mve_byte(w + 9, i / 16 * 64 + c * 16 + i % 16);
+        }
+        y[c] = (uint8_t)lam_mve_requant(mode, acc, w[4 + c], lam_mve_byte(w + 8, c), job->zero_point, job->low, job->high);
+    }
+}
+
+#endif
+
+/* `count` pixels, x_step and y_step apart, of chunks * 16 inputs; chunks is 1 .. 4, a constant. */
+static inline void lam_mve_columns(lam_mve_job *job, int mode, int32_t chunks)
+{
+#if LAM_MVE
+    LAM_MVE_JOB(held);
+    if (mode == LAM_MVE_SINGLE) {
+        LAM_MVE_COLUMNS_OF(SINGLE);
+    } else if (mode == LAM_MVE_DOUBLE) {
+        LAM_MVE_COLUMNS_OF(DOUBLE);
+    } else {
+        LAM_MVE_COLUMNS_OF(FLOAT);
+    }
+#else
+    for (const int32_t *w = job->w; w != job->end; w += 9 + 16 * chunks, job->y0 += 4) {
+        for (int32_t i = 0; i < job->count; i++) {
+            lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, 16 * chunks, mode, job);
+        }
+    }
+#endif
+}
+
+/* The two pixels at x0 and x1, of chunks * 16 inputs, to y0 and y1. */
+static inline void lam_mve_pairs(lam_mve_job *job, int mode)
+{
+#if LAM_MVE
+    LAM_MVE_JOB(held);
+    if (mode == LAM_MVE_SINGLE) {
+        LAM_MVE_PAIRS(SINGLE);
+    } else if (mode == LAM_MVE_DOUBLE) {
+        LAM_MVE_PAIRS(DOUBLE);
+    } else {
+        LAM_MVE_PAIRS(FLOAT);
+    }
+#else
+    for (const int32_t *w = job->w; w != job->end; w += 9 + 16 * job->chunks, job->y0 += 4, job->y1 += 4) {
+        lam_mve_block(job->x0, w, job->y0, 16 * job->chunks, mode, job);
+        lam_mve_block(job->x1, w, job->y1, 16 * job->chunks, mode, job);
+    }
+#endif
+}
+
+/* The pixel at x0, of `count` inputs, to y0. */
+static inline void lam_mve_vector(lam_mve_job *job, int mode)
+{
+#if LAM_MVE
+    LAM_MVE_JOB(held);
+    if (mode == LAM_MVE_SINGLE) {
+        LAM_MVE_VECTOR(SINGLE);
+    } else if (mode == LAM_MVE_DOUBLE) {
+        LAM_MVE_VECTOR(DOUBLE);
+    } else {
+        LAM_MVE_VECTOR(FLOAT);
+    }
+#else
+    for (const int32_t *w = job->w; w != job->end; w += 9 + 16 * job->chunks, job->y0 += 4) {
+        lam_mve_block(job->x0, w, job->y0, job->count, mode, job);
+    }
+#endif
+}
+
+#endif /* LAM_MVE_DENSE_H */

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Depthwise convolution with Helium: one dot product per output.
+ *
+ * Rows are first interleaved, 16 channels at a time, so that a word holds one channel of one column in up to four rows:
+ *
+ *   plane[column][channel 0 .. 15][row 0 .. 3]       64 bytes per column; one plane per four kernel rows
+ *
+ * A window of one channel is then up to four words that one gathering load brings, and one instruction multiplies with
+ * its up to 16 weights.
+ *
+ * The packed stream has one block per four channels: 4 words of biases, 4 of multipliers, 1 of shifts (as in
+ * lam_mve_dense.h), then the kernel_h * kernel_w weights of each channel, a byte each.
+ */
+#ifndef LAM_MVE_DEPTHWISE_H
+#define LAM_MVE_DEPTHWISE_H
+
+#include "lam_mve_requant.h"
+
+/* What one call works on: a run of output pixels of some blocks of four channels.  The assembly knows the order. */
+typedef struct {
+    const int8_t *planes; /* the first pixel's first column, at the first block's channels */
+    uint8_t *y;           /* the first pixel's outputs */
+    const int32_t *w;     /* the first block */
+    const int32_t *end;   /* behind the last block */
+    int32_t count;        /* pixels, 1 or more */
+    int32_t zero_point;   /* of the output */
+    int32_t y_step;       /* bytes from pixel to pixel */
+    int32_t taps;         /* weights of one channel */
+    const uint8_t *order; /* for each byte of the window the number of its weight */
+    uint32_t mask;        /* bit i: byte i of the window has a weight */
+    int32_t x_step;       /* bytes from pixel to pixel: 64 times the stride */
+    int32_t low;          /* least output value less zero_point */
+    int32_t high;         /* greatest output value less zero_point */
+    int32_t work[3];      /* for the assembly: the next block, bounds as the mode wants them */
+    int32_t offsets[4];   /* of the window's words, in bytes from its first column */
+    /* for windows of more than four words: */
+    const int8_t *expanded; /* weights of one block: for each four words 16 bytes of each channel */
+    const int32_t *places;  /* offsets of all words */
+    int32_t vectors;        /* fours of words */
+} lam_mve_planes;
+
+#if LAM_MVE
+
+LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
+
+#define LAM_MVE_STEP_1 "vldrw.u32 q5, [q4, #64]!\n"
+#define LAM_MVE_STEP_2 "vldrw.u32 q5, [q4, #128]!\n"
+#define LAM_MVE_STEP_N \
+    "vadd.i32 q4, q4, r12\n" \
+    "vldrw.u32 q5, [q4]\n"
+
+/* The whole range of int8: by saturation.  Otherwise by limits. */
+#define LAM_MVE_FULL_SINGLE \
+    "vadd.i32 q5, q5, r9\n" \
+    "vqmovnb.s32 q5, q5\n" \
+    "vqmovnb.s16 q5, q5\n"
+#define LAM_MVE_FULL_DOUBLE LAM_MVE_FULL_SINGLE
+#define LAM_MVE_FULL_FLOAT \
+    "vcvtn.s32.f32 q5, q5\n" \
+    "vqadd.s32 q5, q5, r9\n" \
+    "vqmovnb.s32 q5, q5\n" \
+    "vqmovnb.s16 q5, q5\n"
+#define LAM_MVE_BOUND(MODE) \
+    "ldrd r1, r10, [r11, #56]\n" \
+    "vdup.32 q6, r1\n" \
+    LAM_MVE_BOUND_LOW_##MODE \
+    "vdup.32 q6, r10\n" \
+    LAM_MVE_BOUND_HIGH_##MODE \
+    "vadd.i32 q5, q5, r9\n"
+#define LAM_MVE_BOUND_LOW_SINGLE "vmax.s32 q5, q5, q6\n"
+#define LAM_MVE_BOUND_LOW_DOUBLE LAM_MVE_BOUND_LOW_SINGLE
+#define LAM_MVE_BOUND_LOW_FLOAT "vmaxnm.f32 q5, q5, q6\n"
+#define LAM_MVE_BOUND_HIGH_SINGLE "vmin.s32 q5, q5, q6\n"
+#define LAM_MVE_BOUND_HIGH_DOUBLE LAM_MVE_BOUND_HIGH_SINGLE
+#define LAM_MVE_BOUND_HIGH_FLOAT \
+    "vminnm.f32 q5, q5, q6\n" \
+    "vcvtn.s32.f32 q5, q5\n"
+
+#define LAM_MVE_FACTORS_SINGLE \
+    "vldrw.32 q6, [r5, #16]\n" \
+    "vmulh.s32 q5, q5, q6\n" \
+    "vldrb.s32 q6, [r5, #32]\n" \
+    "vrshl.s32 q5, q5, q6\n"
+#define LAM_MVE_FACTORS_DOUBLE \
+    "vldrw.32 q6, [r5, #16]\n" \
+    "vqrdmulh.s32 q5, q5, q6\n" \
+    "vshr.s32 q6, q5, #31\n" \
+    "vadd.i32 q5, q5, q6\n" \
+    "vldrb.s32 q6, [r5, #32]\n" \
+    "vrshl.s32 q5, q5, q6\n"
+#define LAM_MVE_FACTORS_FLOAT \
+    "vldrw.32 q6, [r5, #16]\n" \
+    "vcvt.f32.s32 q5, q5\n" \
+    "vmul.f32 q5, q5, q6\n"
+
+#define LAM_MVE_TAPS(q) \
+    "vpst\n" \
+    "vldrbt.u8 " q ", [r12, q6]\n" \
+    "add r12, r12, r8\n"
+
+/* Per block all pixels: weights q0 .. q3, addresses of the window q4, biases q7. */
+#define LAM_MVE_DEPTHWISE(MODE, STEP, FINISH) \
+    __asm volatile( \
+        "ldr r5, [r11, #8]\n" \
+        "ldr r9, [r11, #20]\n" \
+        "ldr r12, [r11, #36]\n" \
+        "vmsr p0, r12\n" \
+        "1:\n" \
+        "ldr r3, [r11, #32]\n" \
+        "ldr r8, [r11, #28]\n" \
+        "vldrb.8 q6, [r3]\n" \
+        "add r12, r5, #36\n" \
+        LAM_MVE_TAPS("q0") LAM_MVE_TAPS("q1") LAM_MVE_TAPS("q2") LAM_MVE_TAPS("q3") \
+        "str r12, [r11, #52]\n" \
+        "ldrd r0, r3, [r11, #0]\n" \
+        "add r1, r0, #16\n" \
+        "add r2, r3, #4\n" \
+        "strd r1, r2, [r11, #0]\n" \
+        "ldr r12, [r11, #40]\n" \
+        "vldrw.32 q4, [r11, #64]\n" \
+        "sub r0, r0, r12\n" \
+        "vadd.i32 q4, q4, r0\n" \
+        "vldrw.32 q7, [r5]\n" \
+        "ldr r8, [r11, #24]\n" \
+        "ldr lr, [r11, #16]\n" \
+        "dls lr, lr\n" \
+        "2:\n" \
+        STEP \
+        "vldrw.u32 q6, [q4, #4]\n" \
+        "vmladav.s8 r0, q5, q0\n" \
+        "vmladav.s8 r2, q6, q1\n" \
+        "vldrw.u32 q5, [q4, #8]\n" \
+        "vldrw.u32 q6, [q4, #12]\n" \
+        "vmladav.s8 r4, q5, q2\n" \
+        "vmladav.s8 r6, q6, q3\n" \
+        "vmov q5[2], q5[0], r0, r4\n" \
+        "vmov q5[3], q5[1], r2, r6\n" \
+        "vadd.i32 q5, q5, q7\n" \
+        LAM_MVE_FACTORS_##MODE \
+        FINISH \
+        "vstrb.32 q5, [r3]\n" \
+        "add r3, r3, r8\n" \
+        "le lr, 2b\n" \
+        "ldr r5, [r11, #52]\n" \
+        "ldr r12, [r11, #12]\n" \
+        "cmp r5, r12\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS, LAM_MVE_PREDICATE)
+
+/* As above with any number of vectors per window; one block. */
+#define LAM_MVE_DEPTHWISE_WIDE(MODE, FINISH) \
+    __asm volatile( \
+        "ldr r5, [r11, #8]\n" \
+        "ldrd r8, r3, [r11, #0]\n" \
+        "vldrw.32 q7, [r5]\n" \
+        "ldr lr, [r11, #16]\n" \
+        "dls lr, lr\n" \
+        "1:\n" \
+        "ldrd r12, r10, [r11, #80]\n" \
+        "ldr r9, [r11, #88]\n" \
+        "movs r0, #0\n" \
+        "movs r2, #0\n" \
+        "movs r4, #0\n" \
+        "movs r6, #0\n" \
+        "2:\n" \
+        "vldrw.32 q4, [r10], #16\n" \
+        "vldrb.8 q0, [r12], #64\n" \
+        "vadd.i32 q4, q4, r8\n" \
+        "vldrb.8 q1, [r12, #-48]\n" \
+        "vldrw.u32 q5, [q4]\n" \
+        "vldrw.u32 q6, [q4, #4]\n" \
+        "vmladava.s8 r0, q5, q0\n" \
+        "vmladava.s8 r2, q6, q1\n" \
+        "vldrb.8 q2, [r12, #-32]\n" \
+        "vldrb.8 q3, [r12, #-16]\n" \
+        "vldrw.u32 q5, [q4, #8]\n" \
+        "vldrw.u32 q6, [q4, #12]\n" \
+        "vmladava.s8 r4, q5, q2\n" \
+        "vmladava.s8 r6, q6, q3\n" \
+        "subs r9, r9, #1\n" \
+        "bne 2b\n" \
+        "vmov q5[2], q5[0], r0, r4\n" \
+        "vmov q5[3], q5[1], r2, r6\n" \
+        "ldr r9, [r11, #20]\n" \
+        "ldr r2, [r11, #24]\n" \
+        "ldr r12, [r11, #40]\n" \
+        "vadd.i32 q5, q5, q7\n" \
+        LAM_MVE_FACTORS_##MODE \
+        FINISH \
+        "vstrb.32 q5, [r3]\n" \
+        "add r3, r3, r2\n" \
+        "add r8, r8, r12\n" \
+        "le lr, 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+
+#define LAM_MVE_DEPTHWISE_WIDE_OF(MODE) \
+    do { \
+        if (full) { \
+            LAM_MVE_DEPTHWISE_WIDE(MODE, LAM_MVE_FULL_##MODE); \
+        } else { \
+            LAM_MVE_DEPTHWISE_WIDE(MODE, LAM_MVE_BOUND(MODE)); \
+        } \
+    } while (0)
+
+#define LAM_MVE_DEPTHWISE_BY(MODE, FINISH) \
+    do { \
+        if (stride == 1) { \
+            LAM_MVE_DEPTHWISE(MODE, LAM_MVE_STEP_1, FINISH); \
+        } else if (stride == 2) { \
+            LAM_MVE_DEPTHWISE(MODE, LAM_MVE_STEP_2, FINISH); \
+        } else { \
+            LAM_MVE_DEPTHWISE(MODE, LAM_MVE_STEP_N, FINISH); \
+        } \
+    } while (0)
+
+#define LAM_MVE_DEPTHWISE_OF(MODE) \
+    do { \
+        if (full) { \
+            LAM_MVE_DEPTHWISE_BY(MODE, LAM_MVE_FULL_##MODE); \
+        } else { \
+            LAM_MVE_DEPTHWISE_BY(MODE, LAM_MVE_BOUND(MODE)); \
+        } \
+    } while (0)
+
+#endif
+
+/* 16 channels of `columns` columns of up to four rows, `step` bytes apart, to plane[column][16][4].
+ *
+ *   lanes   channels to read, 1 .. 16; the others become anything
+ *   four    whether there is a fourth row; without one its bytes become anything
+ *   flip    0x80 for u8 values, else 0
+ */
+static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *b, const void *c, const void *d,
+                                      int32_t columns, int32_t step, int32_t lanes, int four, uint32_t flip)
+{
+#if LAM_MVE
+    if (columns <= 0) {
+        return;
+    }
+    if (four || flip != 0) {
+        __asm volatile(
+            "vctp.8 %[lanes]\n"
+            "vdup.8 q4, %[flip]\n"
+            "dls lr, %[columns]\n"
+            "1:\n"
+            "vpstttt\n"
+            "vldrbt.8 q0, [%[a]]\n"
+            "vldrbt.8 q1, [%[b]]\n"
+            "vldrbt.8 q2, [%[c]]\n"
+            "vldrbt.8 q3, [%[d]]\n"
+            "veor q0, q0, q4\n"
+            "veor q1, q1, q4\n"
+            "veor q2, q2, q4\n"
+            "veor q3, q3, q4\n"
+            "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n"
+            "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n"
+            "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n"
+            "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n"
+            "add %[a], %[a], %[step]\n"
+            "add %[b], %[b], %[step]\n"
+            "add %[c], %[c], %[step]\n"
+            "add %[d], %[d], %[step]\n"
+            "le lr, 1b\n"
+            : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d)
+            : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes), [flip] "r"(flip)
+            : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory");
+    } else {
+        __asm volatile(
+            "vctp.8 %[lanes]\n"
+            "dls lr, %[columns]\n"
+            "1:\n"
+            "vpsttt\n"
+            "vldrbt.8 q0, [%[a]]\n"
+            "vldrbt.8 q1, [%[b]]\n"
+            "vldrbt.8 q2, [%[c]]\n"
+            "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n"
+            "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n"
+            "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n"
+            "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n"
+            "add %[a], %[a], %[step]\n"
+            "add %[b], %[b], %[step]\n"
+            "add %[c], %[c], %[step]\n"
+            "le lr, 1b\n"
+            : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)
+            : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes)
+            : "lr", "q0", "q1", "q2", "q3", LAM_MVE_PREDICATE, "memory");
+    }
+#else
+    const uint8_t *const rows[4] = {(const uint8_t *)a, (const uint8_t *)b, (const uint8_t *)c, (const uint8_t *)d};
+    for (int32_t column = 0; column < columns; column++, plane += 64) {
+        for (int32_t i = 0; i < 4 * lanes; i++) {
+            const uint32_t byte = i % 4 < 3 || four ? rows[i % 4][column * step + i / 4] ^ flip : 0;
+            plane[i] = (int8_t)((int32_t)(byte ^ 0x80u) - 128);
+        }
+    }
+#endif
+}
+
+/* The weights of one channel as 16 bytes of a window: taps[order[i]] where bit i of mask is set, else 0. */
+static inline void lam_mve_expand(int8_t *to, const int32_t *stream, int32_t first, const uint8_t *order, uint32_t mask)
+{
+#if LAM_MVE
+    const int8_t *taps = (const int8_t *)(const void *)stream + first;
+    __asm volatile(
+        "vldrb.8 q1, [%[order]]\n"
+        "vmsr p0, %[mask]\n"
+        "vpst\n"
+        "vldrbt.u8 q0, [%[taps], q1]\n"
+        "vstrb.8 q0, [%[to]]\n"
+        :
+        : [to] "r"(to), [taps] "r"(taps), [order] "r"(order), [mask] "r"(mask)
+        : "q0", "q1", LAM_MVE_PREDICATE, "memory");
+#else
+    for (int32_t i = 0; i < 16; i++) {
+        to[i] = (int8_t)((mask >> i & 1u) != 0 ? lam_mve_byte(stream, first + order[i]) : 0);
+    }
+#endif
+}
+
+#if LAM_MVE
+/* The bounds, as the mode wants them. */
+static inline void lam_mve_bounds(lam_mve_planes *job, int mode)
+{
+    if (mode == LAM_MVE_FLOAT) {
+        const float bounds[2] = {(float)job->low, (float)job->high};
+        memcpy(job->work + 1, bounds, sizeof bounds);
+    } else {
+        job->work[1] = job->low;
+        job->work[2] = job->high;
+    }
+}
+#endif
+
+/* Outputs of the job's pixels for the one block at w, whose weights are expanded. */
+static inline void lam_mve_depthwise_wide(lam_mve_planes *job, int mode, int full)
+{
+#if LAM_MVE
+    register lam_mve_planes *const held __asm("r11") = job;
+    lam_mve_bounds(job, mode);
+    if (mode == LAM_MVE_SINGLE) {
+        LAM_MVE_DEPTHWISE_WIDE_OF(SINGLE);
+    } else if (mode == LAM_MVE_DOUBLE) {
+        LAM_MVE_DEPTHWISE_WIDE_OF(DOUBLE);
+    } else {
+        LAM_MVE_DEPTHWISE_WIDE_OF(FLOAT);
+    }
+#else
+    LAM_UNUSED(full);
+    for (int32_t i = 0; i < 4 * job->count; i++) {
+        const int32_t c = i % 4, pixel = i / 4;
+        const int8_t *const x = job->planes + pixel * job->x_step + 4 * c;
+        int32_t acc = job->w[c];
+        for (int32_t k = 0; k < 16 * job->vectors; k++) {
+            acc += x[job->places[k / 4] + k % 4] * job->expanded[k / 16 * 64 + c * 16 + k % 16];
+        }
+        job->y[pixel * job->y_step + c] = (uint8_t)lam_mve_requant(
+            mode, acc, job->w[4 + c], lam_mve_byte(job->w + 8, c), job->zero_point, job->low, job->high);
+    }
+#endif
+}
+
+/* Outputs of the job's pixels and blocks.  `full`: low and high are those of int8; stride is x_step / 64. */
+static inline void lam_mve_depthwise(lam_mve_planes *job, int mode, int32_t stride, int full)
+{
+#if LAM_MVE
+    register lam_mve_planes *const held __asm("r11") = job;
+    lam_mve_bounds(job, mode);
+    if (mode == LAM_MVE_SINGLE) {
+        LAM_MVE_DEPTHWISE_OF(SINGLE);
+    } else if (mode == LAM_MVE_DOUBLE) {
+        LAM_MVE_DEPTHWISE_OF(DOUBLE);
+    } else {
+        LAM_MVE_DEPTHWISE_OF(FLOAT);
+    }
+#else
+    LAM_UNUSED(full);
+    for (const int32_t *w = job->w; w != job->end; w += 9 + job->taps, job->planes += 16, job->y += 4) {
+        for (int32_t i = 0; i < job->count; i++) {
+            for (int32_t c = 0; c < 4; c++) {
+                const int8_t *const x = job->planes + i * 64 * stride + 4 * c;
+                int32_t acc = w[c];
+                for (int32_t lane = 0; lane < 16; lane++) {
+                    if ((job->mask >> lane & 1u) != 0) {
+                        acc += x[job->offsets[lane / 4] + lane % 4] * lam_mve_byte(w + 9, c * job->taps + job->order[lane]);
+                    }
+                }
+                job->y[i * job->y_step + c] = (uint8_t)lam_mve_requant(
+                    mode, acc, w[4 + c], lam_mve_byte(w + 8, c), job->zero_point, job->low, job->high);
+            }
+        }
+    }
+#endif
+}
+
+#endif /* LAM_MVE_DEPTHWISE_H */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * What the Helium (Armv8.1-M MVE) primitives share: whether the processor has Helium, requantization of four sums in one
+ * vector, and its portable twin.
+ *
+ * The primitives are assembly where __ARM_FEATURE_MVE says so, and plain C with the same results everywhere else, so
+ * that generated kernels run and are tested on any host.  Assembly and not intrinsics: four to eight sums live in the
+ * even general registers, and compilers spill them.
+ *
+ * A packed stream is an array of int32_t words whose bytes, least significant first, hold weights of 8 bits.
+ *
+ *   LAM_MVE_SINGLE   multiplier as of lam_requant_single_high; shift is 32 - s, s = 33 .. 62, as VRSHL takes it
+ *   LAM_MVE_DOUBLE   multiplier and exponent as of lam_requant_double; exponent -31 .. -1
+ *   LAM_MVE_FLOAT    the bits of a float32 scale as of lam_requant_float; no shift
+ */
+#ifndef LAM_MVE_REQUANT_H
+#define LAM_MVE_REQUANT_H
+
+#include "lam_base.h"
+#include "lam_requant.h"
+#include "lam_requant_float.h"
+
+#if defined(__ARM_FEATURE_MVE) && defined(__ARMEL__)
+#if (__ARM_FEATURE_MVE & 2) != 0
+#define LAM_MVE 1
+#endif
+#endif
+#ifndef LAM_MVE
+#define LAM_MVE 0
+#endif
+
+enum { LAM_MVE_SINGLE = 0, LAM_MVE_DOUBLE = 1, LAM_MVE_FLOAT = 2 };
+
+#if LAM_MVE
+
+/* Four sums in `q` to output values less zero point, limited to q6 .. q7; multipliers in q4, shifts in q5, t is free.
+ * In mode float q6 and q7 hold floats: LAM_MVE_LIMITS_FLOAT makes them. */
+#define LAM_MVE_SCALE_SINGLE(q, m, s, t) \
+    "vmulh.s32 " q ", " q ", " m "\n" \
+    "vrshl.s32 " q ", " q ", " s "\n"
+/* Halves away from zero: one less before the rounding shift of a negative value. */
+#define LAM_MVE_SCALE_DOUBLE(q, m, s, t) \
+    "vqrdmulh.s32 " q ", " q ", " m "\n" \
+    "vshr.s32 " t ", " q ", #31\n" \
+    "vadd.i32 " q ", " q ", " t "\n" \
+    "vrshl.s32 " q ", " q ", " s "\n"
+#define LAM_MVE_SCALE_FLOAT(q, m, s, t) \
+    "vcvt.f32.s32 " q ", " q "\n" \
+    "vmul.f32 " q ", " q ", " m "\n"
+
+#define LAM_MVE_CLAMP_SINGLE(q, low, high) \
+    "vmax.s32 " q ", " q ", " low "\n" \
+    "vmin.s32 " q ", " q ", " high "\n"
+#define LAM_MVE_CLAMP_DOUBLE LAM_MVE_CLAMP_SINGLE
+#define LAM_MVE_CLAMP_FLOAT(q, low, high) \
+    "vmaxnm.f32 " q ", " q ", " low "\n" \
+    "vminnm.f32 " q ", " q ", " high "\n" \
+    "vcvtn.s32.f32 " q ", " q "\n"
+
+#define LAM_MVE_LIMITS_SINGLE ""
+#define LAM_MVE_LIMITS_DOUBLE ""
+#define LAM_MVE_LIMITS_FLOAT \
+    "vcvt.f32.s32 q6, q6\n" \
+    "vcvt.f32.s32 q7, q7\n"
+
+/* All but the stack pointer, r7 (some compilers' frame pointer) and r11, which holds the job. */
+#define LAM_MVE_CLOBBERS \
+    "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", \
+        "q7", "cc", "memory"
+
+/* The predicate register by name.  clang has no name for it, and no code here in which it would keep one across. */
+#if defined(__clang__)
+#define LAM_MVE_PREDICATE "cc"
+#else
+#define LAM_MVE_PREDICATE "p0"
+#endif
+
+#else
+
+/* Byte i of a packed stream, as a signed number. */
+static inline int32_t lam_mve_byte(const int32_t *stream, int32_t i)
+{
+    const uint32_t byte = ((uint32_t)stream[i / 4] >> (8 * (i % 4))) & 0xFFu;
+    return (int32_t)(byte ^ 0x80u) - 128;
+}
+
+/* One lane: the output value; low and high are less the zero point. */
+static inline int32_t lam_mve_requant(int mode, int32_t acc, int32_t multiplier, int32_t shift, int32_t zp, int32_t low,
+                                      int32_t high)
+{
+    float scale;
+    if (mode == LAM_MVE_SINGLE) {
+        return lam_requant_single_high_q(acc, multiplier, 32 - shift, zp, low + zp, high + zp);
+    }
+    if (mode == LAM_MVE_DOUBLE) {
+        return lam_requant_double_q(acc, multiplier, shift, zp, low + zp, high + zp);
+    }
+    memcpy(&scale, &multiplier, sizeof scale);
+    return lam_requant_float_q(acc, scale, zp, low + zp, high + zp);
+}
+
+#endif
+#endif /* LAM_MVE_REQUANT_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Copies and fills of bytes with Helium's predicated loops, for windows of convolutions; 3 instructions per 16 bytes.
+ */
+#ifndef LAM_MVE_WINDOW_H
+#define LAM_MVE_WINDOW_H
+
+#include "lam_mve_requant.h"
+
+/* n bytes from `from` to `to`, each with the bits of `flip` turned; 0 copies, 0x80 makes u8 values s8 ones.  No overlap.
+ * Returns the end of what was written. */
+static inline int8_t *lam_mve_copy(int8_t *to, const void *from, int32_t n, uint32_t flip)
+{
+#if LAM_MVE
+    if (flip != 0) {
+        __asm volatile(
+            "vdup.8 q1, %[flip]\n"
+            "wlstp.8 lr, %[n], 2f\n"
+            "1:\n"
+            "vldrb.8 q0, [%[from]], #16\n"
+            "veor q0, q0, q1\n"
+            "vstrb.8 q0, [%[to]], #16\n"
+            "letp lr, 1b\n"
+            "2:\n"
+            : [to] "+&r"(to), [from] "+&r"(from)
+            : [n] "r"(n), [flip] "r"(flip)
+            : "lr", "q0", "q1", "memory");
+    } else {
+        __asm volatile(
+            "wlstp.8 lr, %[n], 2f\n"
+            "1:\n"
+            "vldrb.8 q0, [%[from]], #16\n"
+            "vstrb.8 q0, [%[to]], #16\n"
+            "letp lr, 1b\n"
+            "2:\n"
+            : [to] "+&r"(to), [from] "+&r"(from)
+            : [n] "r"(n)
+            : "lr", "q0", "memory");
+    }
+    return to - ((-n) & 15);
+#else
+    const uint8_t *bytes = (const uint8_t *)from;
+    for (int32_t i = 0; i < n; i++) {
+        const uint32_t byte = bytes[i] ^ flip;
+        to[i] = (int8_t)((int32_t)(byte ^ 0x80u) - 128);
+    }
+    return to + n;
+#endif
+}
+
+/* n bytes of `value` at `to`.  Returns the end of what was written. */
+static inline int8_t *lam_mve_fill(int8_t *to, int32_t value, int32_t n)
+{
+#if LAM_MVE
+    __asm volatile(
+        "vdup.8 q0, %[value]\n"
+        "wlstp.8 lr, %[n], 2f\n"
+        "1:\n"
+        "vstrb.8 q0, [%[to]], #16\n"
+        "letp lr, 1b\n"
+        "2:\n"
+        : [to] "+&r"(to)
+        : [n] "r"(n), [value] "r"(value)
+        : "lr", "q0", "memory");
+    return to - ((-n) & 15);
+#else
+    for (int32_t i = 0; i < n; i++) {
+        to[i] = (int8_t)value;
+    }
+    return to + n;
+#endif
+}
+
+#endif /* LAM_MVE_WINDOW_H */

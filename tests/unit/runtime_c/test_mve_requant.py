@@ -1,0 +1,151 @@
+"""Helium's requantization of sums equals codegen/fixedpoint.py: the assembly on an emulated chip, its twin on the host.
+
+Sums reach the primitives as biases of inputs that are all zero, so that every int32 can be tried; a good part of them
+lies on or next to a tie.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen import fixedpoint
+from codegen.emit import array_lines
+from codegen.emulator import build_and_run
+from codegen.ir.quant import MODES, Array, Mode
+from codegen.lower.kernels.mve.dense import stream
+from codegen.resources import resource_dir
+from codegen.target import load_target
+from tests.tools import require_tool
+
+CHANNELS = 4096
+OUTPUTS = ((0, -128, 127), (-128, -128, 127), (3, -5, 90), (130, 0, 255))
+RUNTIME = resource_dir("runtime_c")
+
+PROGRAM = """
+#include "lam_mve_dense.h"
+{console}
+static const int32_t packed[] = {{
+{words}
+}};
+static const int32_t outputs[][3] = {{{outputs}}};
+static const int8_t x[16];
+static uint8_t y[2][{channels}];
+
+int main(void)
+{{
+    for (int32_t i = 0; i < {count}; i++) {{
+        for (int32_t form = 0; form < 3; form++) {{
+            lam_mve_job job = {{x, x, y[0], y[1], packed, packed + sizeof packed / sizeof *packed, 1, outputs[i][0],
+                outputs[i][1] - outputs[i][0], outputs[i][2] - outputs[i][0], 16, {channels}, 1}};
+            memset(y, 99, sizeof y);
+            if (form == 0) {{
+                lam_mve_vector(&job, {mode});
+            }} else if (form == 1) {{
+                lam_mve_columns(&job, {mode}, 1);
+            }} else {{
+                lam_mve_pairs(&job, {mode});
+            }}
+            put(y, form == 2 ? sizeof y : sizeof y[0]);
+        }}
+    }}
+    return 0;
+}}
+"""
+HOST = """#include <stdio.h>
+static void put(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        printf("%02x", ((const uint8_t *)p)[i]);
+    }
+}"""
+BOARD = """#include "lam_board.h"
+static void put(const void *p, size_t n)
+{
+    lam_board_write(p, (uint32_t)n);
+}"""
+
+
+def records(mode: Mode) -> tuple[Array, Array, Array]:
+    """Sums, multipliers and shifts (or scales)."""
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 24, CHANNELS)
+    sums = rng.integers(-(2**31), 2**31, CHANNELS) >> bits
+    # the power of two that takes a sum to a few hundred
+    near = 31 - bits - rng.integers(6, 9, CHANNELS)
+    edges = [-(2**31), 1 - 2**31, -1, 0, 1, 2**31 - 1]
+    sums[: 16 * len(edges)] = np.tile(edges, 16)
+    if mode == "float":
+        scales = np.float32(2.0) ** -near.astype(np.float32)
+        return sums, scales * rng.choice(np.array([1, 1.25, 1.7], np.float32), CHANNELS), near
+    # powers of two put sums on ties
+    multipliers = np.where(rng.random(CHANNELS) < 0.5, 1 << 30, rng.integers(1 << 30, 1 << 31, CHANNELS))
+    multipliers[::97] = 0
+    shifts = np.clip(31 + near, 33, 62) if mode == "single" else -np.clip(near, 1, 31)
+    return sums, multipliers, shifts
+
+
+def expected(mode: Mode, output: tuple[int, int, int]) -> Array:
+    """What the definition makes of the records."""
+    sums, factors, shifts = records(mode)
+    if mode == "float":
+        return fixedpoint.requantize_float(sums, factors, *output).astype(np.uint8)
+    scale = fixedpoint.requantize_single if mode == "single" else fixedpoint.requantize_double
+    return scale(sums, factors, shifts, *output).astype(np.uint8)
+
+
+def source(mode: Mode, console: str) -> str:
+    sums, factors, shifts = records(mode)
+    multipliers = np.ascontiguousarray(factors).view(np.int32) if mode == "float" else factors.astype(np.int32)
+    lanes = 32 - shifts if mode == "single" else (np.zeros(CHANNELS) if mode == "float" else shifts)
+    packed = stream(np.zeros((CHANNELS, 1), np.int8), sums.astype(np.int32), multipliers, lanes.astype(np.int8))
+    return PROGRAM.format(
+        console=console,
+        words="\n".join(array_lines(packed)),
+        outputs=", ".join("{{{}, {}, {}}}".format(*output) for output in OUTPUTS),
+        channels=CHANNELS,
+        count=len(OUTPUTS),
+        mode=f"LAM_MVE_{mode.upper()}",
+    )
+
+
+def check(mode: Mode, printed: bytes) -> None:
+    wanted = b"".join(bytes(expected(mode, output)) * 4 for output in OUTPUTS)
+    assert printed.decode() == wanted.hex()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_cases_reach_inside_the_range(mode: Mode) -> None:
+    values = expected(mode, OUTPUTS[0])
+    assert len(np.unique(values)) == 256
+    assert np.isin(values, (0x80, 0x7F)).mean() < 0.5
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("flags", ["-O2 -fsanitize=undefined -fno-sanitize-recover=all", "-O3"])
+def test_the_twin_equals_the_definition(mode: Mode, flags: str, tmp_path: Path) -> None:
+    require_tool("gcc")
+    (tmp_path / "main.c").write_text(source(mode, HOST))
+    folders = [f"-I{RUNTIME / part}" for part in ("include", "isa/mve")]
+    argv = ["gcc", "-std=c99", *flags.split(), *folders, str(tmp_path / "main.c"), "-o", str(tmp_path / "main")]
+    subprocess.run(argv, check=True, timeout=120)
+    check(mode, subprocess.run([str(tmp_path / "main")], check=True, capture_output=True, timeout=60).stdout)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("optimize", ["-O0", "-O3"])
+def test_the_assembly_equals_the_definition(mode: Mode, optimize: str, tmp_path: Path) -> None:
+    target = load_target("cortex-m55")
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.board.emulator[0])
+    (tmp_path / "main.c").write_text(source(mode, BOARD))
+    folders = [RUNTIME / "include", RUNTIME / "isa" / "mve"]
+    done = build_and_run(
+        target, [tmp_path / "main.c"], folders, {}, optimize=optimize, timeout_s=60, workdir=tmp_path / "build"
+    )
+    assert done.exit_code == 0
+    check(mode, done.console)

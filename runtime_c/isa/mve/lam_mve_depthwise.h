@@ -240,10 +240,15 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
         return;
     }
     if (four || flip != 0) {
+        /* in memory, since without optimisation compilers run out of registers */
+        const uint32_t setup[3] = {(uint32_t)lanes, flip, (uint32_t)columns};
         __asm volatile(
-            "vctp.8 %[lanes]\n"
-            "vdup.8 q4, %[flip]\n"
-            "dls lr, %[columns]\n"
+            "ldr lr, [%[setup]]\n"
+            "vctp.8 lr\n"
+            "ldr lr, [%[setup], #4]\n"
+            "vdup.8 q4, lr\n"
+            "ldr lr, [%[setup], #8]\n"
+            "dls lr, lr\n"
             "1:\n"
             "vpstttt\n"
             "vldrbt.8 q0, [%[a]]\n"
@@ -264,7 +269,7 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
             "add %[d], %[d], %[step]\n"
             "le lr, 1b\n"
             : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d)
-            : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes), [flip] "r"(flip)
+            : [setup] "r"(setup), [step] "r"(step)
             : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory");
     } else {
         __asm volatile(

@@ -24,21 +24,26 @@
 /* Widening loads and narrowing stores take their address from r0 .. r7 only, hence "l". */
 #define LAM_MVE_ADD_SINGLE(LOAD) \
     __asm volatile( \
-        "vdup.32 q2, %[ma]\n" \
-        "vdup.32 q5, %[low]\n" \
-        "vdup.32 q6, %[high]\n" \
+        "ldr %[p], [%[numbers], #0]\n" \
+        "vdup.32 q2, %[p]\n" \
+        "ldr %[p], [%[numbers], #20]\n" \
+        "vdup.32 q5, %[p]\n" \
+        "ldr %[p], [%[numbers], #24]\n" \
+        "vdup.32 q6, %[p]\n" \
+        "ldrd %[p], %[q], [%[numbers], #4]\n" \
+        "ldrd %[r], %[numbers], [%[numbers], #12]\n" \
         "wlstp.32 lr, %[n], 2f\n" \
         "1:\n" \
         LOAD " q0, [%[a]], #4\n" \
         LOAD " q1, [%[b]], #4\n" \
-        "vmlas.s32 q0, q2, %[offset]\n" \
-        "vmla.s32 q0, q1, %[mb]\n" \
-        "vshl.s32 q0, %[shift]\n" \
-        "vadd.i32 q0, q0, %[zp]\n" \
+        "vmlas.s32 q0, q2, %[q]\n" \
+        "vmla.s32 q0, q1, %[p]\n" \
+        "vshl.s32 q0, %[r]\n" \
+        "vadd.i32 q0, q0, %[numbers]\n" \
         LAM_MVE_LIMITED \
-        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b) \
-        : [n] "r"(n), [ma] "r"(numbers[0]), [mb] "r"(numbers[1]), [offset] "r"(numbers[2]), [shift] "r"(numbers[3]), \
-          [zp] "r"(numbers[4]), [low] "r"(numbers[5]), [high] "r"(numbers[6]) \
+        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b), [numbers] "+&r"(numbers), [p] "=&r"(work[0]), [q] "=&r"(work[1]), \
+          [r] "=&r"(work[2]) \
+        : [n] "r"(n) \
         : "lr", "q0", "q1", "q2", "q5", "q6", "memory")
 
 #define LAM_MVE_ADD_DOUBLE(LOAD, JOIN) \
@@ -78,19 +83,19 @@
         : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "memory")
 
 #define LAM_MVE_FACTORS_ALL(MODE) \
-    "vdup.32 q4, %[multiplier]\n" \
-    "vdup.32 q5, %[shift]\n" \
-    "vdup.32 q6, %[low]\n" \
-    "vdup.32 q7, %[high]\n" LAM_MVE_LIMITS_##MODE
-
-#define LAM_MVE_FACTORS_FROM(numbers) \
-    [multiplier] "r"(numbers[0]), [shift] "r"(numbers[1]), [zp] "r"(numbers[2]), [low] "r"(numbers[3]), \
-        [high] "r"(numbers[4])
+    "ldr %[p], [%[numbers], #0]\n" \
+    "vdup.32 q4, %[p]\n" \
+    "ldr %[p], [%[numbers], #4]\n" \
+    "vdup.32 q5, %[p]\n" \
+    "ldr %[p], [%[numbers], #12]\n" \
+    "vdup.32 q6, %[p]\n" \
+    "ldr %[p], [%[numbers], #16]\n" \
+    "vdup.32 q7, %[p]\n" LAM_MVE_LIMITS_##MODE
 
 #define LAM_MVE_SCALED(MODE) \
     LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q1") \
     LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-    "vadd.i32 q0, q0, %[zp]\n" \
+    "vadd.i32 q0, q0, %[numbers]\n" \
     "vstrb.32 q0, [%[y]], #4\n" \
     "letp lr, 1b\n" \
     "2:\n"
@@ -98,27 +103,30 @@
 #define LAM_MVE_MUL(MODE, LOAD) \
     __asm volatile( \
         LAM_MVE_FACTORS_ALL(MODE) \
+        "ldrd %[p], %[q], [%[numbers], #20]\n" \
+        "ldr %[numbers], [%[numbers], #8]\n" \
         "wlstp.32 lr, %[n], 2f\n" \
         "1:\n" \
         LOAD " q0, [%[a]], #4\n" \
         LOAD " q1, [%[b]], #4\n" \
-        "vsub.i32 q0, q0, %[za]\n" \
-        "vsub.i32 q1, q1, %[zb]\n" \
+        "vsub.i32 q0, q0, %[p]\n" \
+        "vsub.i32 q1, q1, %[q]\n" \
         "vmul.i32 q0, q0, q1\n" \
         LAM_MVE_SCALED(MODE) \
-        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b) \
-        : LAM_MVE_FACTORS_FROM(numbers), [za] "r"(numbers[5]), [zb] "r"(numbers[6]), [n] "r"(n) \
+        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b), [numbers] "+&r"(numbers), [p] "=&r"(work[0]), [q] "=&r"(work[1]) \
+        : [n] "r"(n) \
         : "lr", "q0", "q1", "q4", "q5", "q6", "q7", "memory")
 
 #define LAM_MVE_SUMS(MODE) \
     __asm volatile( \
         LAM_MVE_FACTORS_ALL(MODE) \
+        "ldr %[numbers], [%[numbers], #8]\n" \
         "wlstp.32 lr, %[n], 2f\n" \
         "1:\n" \
         "vldrw.32 q0, [%[sums]], #16\n" \
         LAM_MVE_SCALED(MODE) \
-        : [y] "+&l"(y), [sums] "+&r"(sums) \
-        : LAM_MVE_FACTORS_FROM(numbers), [n] "r"(n) \
+        : [y] "+&l"(y), [sums] "+&r"(sums), [numbers] "+&r"(numbers), [p] "=&r"(work) \
+        : [n] "r"(n) \
         : "lr", "q0", "q1", "q4", "q5", "q6", "q7", "memory")
 
 #else
@@ -136,6 +144,7 @@ static inline void lam_mve_add_single(uint8_t *y, const uint8_t *a, const uint8_
                                       int is_unsigned)
 {
 #if LAM_MVE
+    int32_t work[3];
     if (is_unsigned) {
         LAM_MVE_ADD_SINGLE("vldrb.u32");
     } else {
@@ -184,6 +193,7 @@ static inline void lam_mve_mul(uint8_t *y, const uint8_t *a, const uint8_t *b, i
                                int is_unsigned)
 {
 #if LAM_MVE
+    int32_t work[2];
     if (mode == LAM_MVE_SINGLE && is_unsigned) {
         LAM_MVE_MUL(SINGLE, "vldrb.u32");
     } else if (mode == LAM_MVE_SINGLE) {
@@ -210,6 +220,7 @@ static inline void lam_mve_mul(uint8_t *y, const uint8_t *a, const uint8_t *b, i
 static inline void lam_mve_scale_sums(uint8_t *y, const int32_t *sums, int32_t n, const int32_t *numbers, int mode)
 {
 #if LAM_MVE
+    int32_t work;
     if (mode == LAM_MVE_SINGLE) {
         LAM_MVE_SUMS(SINGLE);
     } else {

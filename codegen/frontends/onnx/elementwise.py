@@ -20,7 +20,7 @@ from codegen.frontends.onnx.states import Function, IntConst, Pending, Real, Req
 from codegen.frontends.onnx.tables import as_dtype, combined, exact, mapped
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant
-from codegen.ops import Add, Mul, Reshape, activation_bounds, make_requant
+from codegen.ops import Add, Extremum, Mul, Reshape, activation_bounds, make_requant
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "Add": np.add,
@@ -46,8 +46,24 @@ def elementwise(ctx: Context, node: OnnxNode) -> Sequence[State]:
     if node.op_type in ("Add", "Sub", "Mul"):
         dtype = next((ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real)), DType.S8)
         return [binary(ctx, node, operand(ctx, node, 0, dtype), operand(ctx, node, 1, dtype))]
+    if node.op_type in ("Min", "Max"):
+        return [_extremum(ctx, node)]
     exact(ctx, node, 0)
     raise FormUnsupported(f"{node.op_type} of two tensors", where=node.where)
+
+
+def _extremum(ctx: Context, node: OnnxNode) -> State:
+    """The larger or smaller of two tensors of one meaning, of which it is a comparison of integers."""
+    a, b = exact(ctx, node, 0), exact(ctx, node, 1)
+    if a.quant != b.quant or ctx.type(a.value).dtype is not ctx.type(b.value).dtype:
+        hint = "quantize both alike"
+        raise FormUnsupported(f"{node.op_type} of tensors of different scales", where=node.where, hint=hint)
+    rank = max(len(ctx.shape(a)), len(ctx.shape(b)))
+    x, y = (_with_rank(ctx, s.value, rank) for s in (a, b))
+    op = Extremum(node.op_type == "Max", a.quant)
+    name = node.outputs[0]
+    value = ctx.run(x, Route(op), name, (node,), f"{node.op_type} -> Extremum", [y])
+    return Real(value, a.quant, trail=(node,))
 
 
 def batch_normalization(ctx: Context, node: OnnxNode) -> Sequence[State]:

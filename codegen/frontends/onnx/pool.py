@@ -1,4 +1,4 @@
-"""MaxPool, AveragePool, global pools and ReduceMean.
+"""MaxPool, AveragePool, global pools, ReduceMean, ReduceSum and ReduceMax.
 
 Decides: that a maximum moves through quantization like data movement, and that a mean over everything spatial is one
 operator however the model spells it.
@@ -21,7 +21,17 @@ from codegen.frontends.onnx.windows import read_kernel, read_windows, spatial_ro
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window
-from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D, Pad, Reshape, Transpose, activation_bounds
+from codegen.ops import (
+    AveragePool2D,
+    GlobalAveragePool,
+    GlobalSum,
+    MaxPool2D,
+    Pad,
+    Reshape,
+    Transpose,
+    activation_bounds,
+    make_requant,
+)
 
 MakeAverage = Callable[[Request, int, int], Op]
 
@@ -58,15 +68,42 @@ def global_average_pool(ctx: Context, node: OnnxNode) -> Sequence[State]:
 def reduce_mean(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """ReduceMean of a dequantized tensor."""
     x = exact(ctx, node, 0)
-    rank = len(ctx.shape(x))
-    axes = ctx.int_list(node, 1, "axes")
-    if not axes:
-        if node.integer("noop_with_empty_axes", 0):
-            return [x]
-        axes = tuple(range(rank))
-    if any(not -rank <= a < rank for a in axes):
-        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {rank} axes", where=node.where)
-    return [mean_of(ctx, node, x, tuple(sorted({a % rank for a in axes})), node.flag("keepdims", True))]
+    axes = _axes(ctx, node, len(ctx.shape(x)))
+    return [x] if axes is None else [mean_of(ctx, node, x, axes, node.flag("keepdims", True))]
+
+
+def reduce_sum(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """ReduceSum of a dequantized tensor."""
+    x = exact(ctx, node, 0)
+    shape = ctx.shape(x)
+    axes = _axes(ctx, node, len(shape))
+    if axes is None:
+        return [x]
+    if ctx.mode == "float":
+        raise FormUnsupported("a sum in mode float", where=node.where, hint="use --requant single or double")
+    pre, post = _reduction(shape, axes, node.flag("keepdims", True))
+
+    def make(request: Request, low: int, high: int) -> Op:
+        requant = make_requant(ctx.mode, x.quant.scale, [1.0], request.quant, request.dtype, low, high)
+        return GlobalSum(x.quant.zero_point, requant, request.dtype, request.quant)
+
+    return [averaging(ctx, node, x, make, pre, post)]
+
+
+def reduce_max(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """ReduceMax as one window."""
+    state = _increasing(ctx, node)
+    shape = ctx.shape(state)
+    axes = _axes(ctx, node, len(shape))
+    if axes is None:
+        return [state]
+    pre, post = _reduction(shape, axes, node.flag("keepdims", True))
+
+    def plan(kind: TensorType) -> Route:
+        _, rows, columns, _ = ctx.out_type(kind, pre).shape
+        return Route(MaxPool2D(Window(rows), Window(columns)), pre, post)
+
+    return [move(ctx, node, state, plan)]
 
 
 def average_pool_of(ctx: Context, node: OnnxNode, x: Real) -> Pending:
@@ -97,7 +134,28 @@ def average_pool_of(ctx: Context, node: OnnxNode, x: Real) -> Pending:
 
 def mean_of(ctx: Context, node: OnnxNode, x: Real, axes: Sequence[int], keep: bool) -> Pending:
     """The mean over some axes: they become the rows of a map, the others its channels."""
-    shape = ctx.shape(x)
+    pre, post = _reduction(ctx.shape(x), axes, keep)
+
+    def make(request: Request, low: int, high: int) -> Op:
+        return GlobalAveragePool(x.quant, request.quant, request.dtype, low, high, ctx.mode)
+
+    return averaging(ctx, node, x, make, pre, post)
+
+
+def _axes(ctx: Context, node: OnnxNode, rank: int) -> tuple[int, ...] | None:
+    """The axes that a reduction is over, sorted, each once; None when it is over none."""
+    axes = ctx.int_list(node, 1, "axes")
+    if not axes:
+        if node.integer("noop_with_empty_axes", 0):
+            return None
+        axes = tuple(range(rank))
+    if any(not -rank <= a < rank for a in axes):
+        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {rank} axes", where=node.where)
+    return tuple(sorted({a % rank for a in axes}))
+
+
+def _reduction(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+    """What makes a map of the reduced axes with the others as channels, and what makes the result of its one pixel."""
     kept = tuple(i for i in range(len(shape)) if i not in axes)
     result = tuple(1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes)
     pre: tuple[Op, ...]
@@ -111,11 +169,7 @@ def mean_of(ctx: Context, node: OnnxNode, x: Real, axes: Sequence[int], keep: bo
         pre = (Reshape((1, rows, 1, channels)),)
         pre = pre if moved == sorted(moved) else (Transpose(order), *pre)
         post = (Reshape(result),)
-
-    def make(request: Request, low: int, high: int) -> Op:
-        return GlobalAveragePool(x.quant, request.quant, request.dtype, low, high, ctx.mode)
-
-    return averaging(ctx, node, x, make, pre, post)
+    return pre, post
 
 
 def averaging(
@@ -135,14 +189,18 @@ def averaging(
 
 
 def _maximum(ctx: Context, node: OnnxNode, h: Window, w: Window) -> State:
-    state = ctx.state(node, 0)
-    if not is_increasing(ctx, state):
-        state = exact(ctx, node, 0)
+    state = _increasing(ctx, node)
 
     def plan(kind: TensorType) -> Route:
         return spatial_route(MaxPool2D(h, w), kind.shape, kind.shape[1], (w.out_len(kind.shape[-1]),))
 
     return move(ctx, node, state, plan)
+
+
+def _increasing(ctx: Context, node: OnnxNode) -> State:
+    """The input with which a maximum may change places."""
+    state = ctx.state(node, 0)
+    return state if is_increasing(ctx, state) else exact(ctx, node, 0)
 
 
 def _pool_windows(node: OnnxNode, shape: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:

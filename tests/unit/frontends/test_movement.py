@@ -76,6 +76,25 @@ def test_mean_over_any_axes(axes: tuple[int, ...] | None, keep: int, opset: int,
     agrees(net.model(net.qdq(y, 0.0237, -5), opset=opset), tmp_path)
 
 
+@pytest.mark.parametrize("axes", [(2, 3), (1, 2), (-1,), (1,), (1, 3)])
+@pytest.mark.parametrize("keep", [0, 1])
+@pytest.mark.parametrize(("name", "kind"), [("ReduceSum", "GlobalSum"), ("ReduceMax", "MaxPool2D")])
+def test_sum_and_maximum_over_any_axes(name: str, kind: str, axes: tuple[int, ...], keep: int, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 3, 4, 5)), 0.05, 3)
+    y = net.op(name, x, net.const(axes, np.int64), keepdims=keep)
+    model = net.model(net.qdq(y, 0.05 if name == "ReduceMax" else 0.17, 3), opset=18)
+    assert kind in kinds(agrees(model, tmp_path, mode="single", share=0.1))
+
+
+@pytest.mark.parametrize("name", ["Max", "Min"])
+def test_the_larger_of_two_tensors_of_one_scale(name: str, tmp_path: Path) -> None:
+    net = Net()
+    a, b = (net.qdq(net.input(shape, name=n), 0.05, 3) for n, shape in (("a", (1, 3, 4, 5)), ("b", (4, 1))))
+    graph = agrees(net.model(net.qdq(net.op(name, a, b), 0.05, 3)), tmp_path)
+    assert "Extremum" in kinds(graph)
+
+
 def test_maximum_moves_through_an_activation_and_pending_results(tmp_path: Path) -> None:
     net = Net()
     x = net.op("Relu", net.qdq(net.input((1, 3, 8, 8)), 0.05, 3))

@@ -1,0 +1,88 @@
+"""Fixed-point functions against float64, and limits of the operators that have TFLite's definition only.
+
+Their bits are compared with TFLite Micro itself in tests/e2e/test_tflite_operators.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from codegen.errors import OperatorLimit
+from codegen.ir.quant import DType, Quant, TensorType
+from codegen.ops import GlobalSum, LogSoftmax, Softmax, Softmax16, SquaredDifference, check_limits, make_requant
+from codegen.ops.fixed_functions import exp_on_negative, inverse_sqrt, logarithm, logistic, reciprocal, tanh
+from codegen.ops.sigmoid16 import sigmoid16
+from codegen.ops.softmax16 import softmax16
+
+ONE = 2.0**31
+SPREAD = np.unique(np.random.default_rng(1).integers(-(2**31), 2**31, 4000, dtype=np.int64))
+
+
+@pytest.mark.parametrize("bits", [4, 5])
+def test_exp(bits: int) -> None:
+    raw = -np.abs(SPREAD)
+    assert np.abs(exp_on_negative(raw, bits) / ONE - np.exp(raw * 2.0 ** (bits - 31))).max() < 5e-7
+
+
+def test_reciprocal() -> None:
+    raw = np.abs(SPREAD) >> 1
+    assert np.abs(reciprocal(raw) / ONE - 1 / (1 + raw / ONE)).max() < 1e-8
+
+
+def test_logistic_and_tanh() -> None:
+    real = SPREAD * 2.0**-27
+    assert np.abs(logistic(SPREAD) / ONE - 1 / (1 + np.exp(-real))).max() < 5e-7
+    assert np.abs(tanh(SPREAD) / ONE - np.tanh(real)).max() < 5e-7
+
+
+def test_logarithm() -> None:
+    raw = np.maximum(np.abs(SPREAD) >> 1, 1 << 19)
+    found = logarithm(raw, 12, 5) * 2.0**-26
+    assert np.abs(found - np.log(raw * 2.0**-19)).max() < 1e-6
+
+
+@pytest.mark.parametrize("value", [1, 2, 3, 7, 100, 255, 65535])
+def test_inverse_sqrt(value: int) -> None:
+    root, exponent = inverse_sqrt(value)
+    assert root / ONE * 2.0**exponent == pytest.approx(value**-0.5, rel=3e-6)
+
+
+def test_16_bit_curves_are_near_the_real_ones() -> None:
+    x, q = Quant(2.0**-12), np.arange(-32768, 32768).astype(np.int16)
+    real = q / 2.0**12
+    assert np.abs(sigmoid16("logistic", x).golden([q])[0] / 2.0**15 - 1 / (1 + np.exp(-real))).max() < 1e-4
+    assert np.abs(sigmoid16("tanh", x).golden([q])[0] / 2.0**15 - np.tanh(real)).max() < 2e-4
+
+
+def test_16_bit_softmax_is_near_the_real_one() -> None:
+    q = np.random.default_rng(2).integers(-32768, 32768, (50, 9)).astype(np.int16)
+    powers = np.exp(q * 2.0**-12)
+    found = softmax16(Quant(2.0**-12), 1.0).golden([q])[0] / 2.0**15
+    assert np.abs(found - powers / powers.sum(axis=1, keepdims=True)).max() < 1e-3
+
+
+def test_softmax_has_both_forms() -> None:
+    q = np.random.default_rng(3).integers(-128, 128, (40, 11)).astype(np.int8)
+    powers = np.exp(q * 0.125)
+    exact = powers / powers.sum(axis=1, keepdims=True) * 256 - 128
+    for y, tflite in ((Quant(2.0**-8, -128), True), (Quant(2.0**-8, -127), False)):
+        op = Softmax(Quant(0.125, 3), y, DType.S8, "double")
+        assert op.is_tflite is tflite
+        assert np.abs(op.golden([q])[0] - np.minimum(exact + y.zero_point + 128, 127)).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "code"),
+    [
+        (Softmax(Quant(0.125), Quant(2.0**-8, -128), DType.S8, "double"), (DType.S8, (1, 4096)), "449"),
+        (Softmax16(1 << 30, 15), (DType.S16, (1, 4)), "464"),
+        (LogSoftmax(Quant(16.0)), (DType.S8, (1, 4)), "472"),
+        (SquaredDifference(Quant(4.0), Quant(4.0), Quant(2.0**-9), DType.S8, -128, 127), (DType.S8, (4,)), "454"),
+        (GlobalSum(0, make_requant("float", 1.0, [1.0], Quant(1.0), DType.S8), DType.S8, Quant(1.0)), None, "470"),
+    ],
+)
+def test_limits(op: object, kind: tuple[DType, tuple[int, ...]] | None, code: str) -> None:
+    dtype, shape = kind or (DType.S8, (1, 3, 3, 2))
+    with pytest.raises(OperatorLimit, match=f"LAM-OPS-{code}"):
+        check_limits(op, [TensorType(shape, dtype)] * 2)  # type: ignore[arg-type]

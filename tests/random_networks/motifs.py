@@ -28,6 +28,16 @@ from codegen.ops import (
     unary_table,
 )
 from tests.random_networks.draw import BYTES, Drawing, Unfit
+from tests.random_networks.tflite_motifs import (
+    curve_16,
+    extremum,
+    log_softmax,
+    positions,
+    prelu,
+    slopes_16,
+    squared_difference,
+    sums,
+)
 
 Step = Callable[[Drawing, str], str]
 
@@ -207,6 +217,14 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (transposition, 1),
     (reshape, 1),
     (by_floats, 6),
+    (extremum, 3),
+    (squared_difference, 3),
+    (prelu, 3),
+    (sums, 3),
+    (positions, 3),
+    (slopes_16, 3),
+    (curve_16, 5),
+    (log_softmax, 3),
 )
 
 # Several

@@ -1,0 +1,82 @@
+"""Operators that have TFLite's definition only, as parts of random networks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from codegen.ir.quant import DType, Mode
+from codegen.ir.shape import Window
+from codegen.ops import (
+    ArgExtremum,
+    Extremum,
+    GlobalSum,
+    LogSoftmax,
+    PRelu,
+    Reshape,
+    Sigmoid16,
+    Softmax16,
+    SquaredDifference,
+    TwoSlopes,
+    make_requant,
+)
+from codegen.ops.two_slopes import slope
+from tests.random_networks.draw import Drawing, Unfit
+
+
+def extremum(d: Drawing, x: str) -> str:
+    """The larger or smaller of a tensor and what a layer made of it."""
+    y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=d.kind(x).dtype)
+    return d.apply(Extremum(d.chance(0.5), d.quant(x)), *d.pick(((x, y), (y, x))))
+
+
+def squared_difference(d: Drawing, x: str) -> str:
+    y = d.conv(_signed(d, x), Window(1), Window(1), outputs=d.shape(x)[3], dtype=DType.S8)
+    x = _signed(d, x)
+    quant = d.fit((d.real(x) - d.real(y)) ** 2, DType.S8)
+    return d.apply(SquaredDifference(d.quant(x), d.quant(y), quant, DType.S8, -128, 127), x, y)
+
+
+def prelu(d: Drawing, x: str) -> str:
+    quant = d.fit(np.linspace(-0.2, 0.5, 9), DType.S8)
+    slopes = d.const(d.rng.integers(-128, 128, d.shape(x)[3]).astype(np.int8), quant)
+    return d.apply(PRelu(d.quant(x), quant, d.fit(d.real(x), DType.S8), DType.S8), x, slopes)
+
+
+def sums(d: Drawing, x: str) -> str:
+    """A whole image added up, for every channel, and what a layer makes of that times the image."""
+    mode: Mode = "double" if d.mode == "float" else d.mode
+    y = d.fit(d.real(x).sum(axis=(1, 2)), DType.S8)
+    requant = make_requant(mode, d.quant(x).scale, [1.0], y, DType.S8)
+    total = d.apply(GlobalSum(d.quant(x).zero_point, requant, DType.S8, y), x)
+    return d.mul(x, d.conv(total, Window(1), Window(1), outputs=d.shape(x)[3]))
+
+
+def positions(d: Drawing, x: str) -> str:
+    """Where each row is largest, as an output beside what goes on."""
+    _, h, w, c = d.shape(x)
+    d.apply(ArgExtremum(d.chance(0.5)), d.apply(Reshape((1, h, 1, w * c)), x))
+    return d.conv(x, *d.windows(x, same=True))
+
+
+def slopes_16(d: Drawing, x: str) -> str:
+    y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
+    quant = d.fit(d.real(y), DType.S8)
+    factor = d.quant(y).scale / quant.scale
+    above, below = slope(factor), slope(factor * d.pick((0.25, 1.0)))
+    return d.apply(TwoSlopes(d.quant(y).zero_point, above, below, d.chance(0.3), -128, 127, DType.S8, quant), y)
+
+
+def curve_16(d: Drawing, x: str) -> str:
+    y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
+    y = d.apply(d.pick((Sigmoid16("logistic", 3, 0), Sigmoid16("tanh", 20000, 15), Softmax16(1 << 30, 1))), y)
+    return d.conv(y, Window(1), Window(1), dtype=DType.S8)
+
+
+def log_softmax(d: Drawing, x: str) -> str:
+    return d.apply(LogSoftmax(d.quant(x)), _signed(d, x))
+
+
+def _signed(d: Drawing, x: str) -> str:
+    if d.kind(x).dtype is not DType.S8:
+        raise Unfit("not signed bytes")
+    return x

@@ -219,6 +219,7 @@ def finish(
         isa=target.isa,
         byte_order=target.byte_order,
         blob=options.weights == "blob",
+        small=options.optimize == "size",
     )
     manifest = build_manifest(
         plan,

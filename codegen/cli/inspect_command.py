@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
 )
 @click.option("--explain", is_flag=True, help="Say how each node of the model was read.")
+@click.option("--kernels", "with_kernels", is_flag=True, help="Show the kernel of each layer, its form and why.")
 @click.option("--plan", "with_plan", is_flag=True, help="Show the memory plan instead of the layers.")
 @click.option("--plan-svg", metavar="FILE", help="Draw memory over time to an SVG file (needs matplotlib).")
 @plan_options
@@ -48,6 +49,7 @@ def command(
     model: str,
     target: str,
     explain: bool,
+    with_kernels: bool,
     with_plan: bool,
     plan_svg: str | None,
     as_json: bool,
@@ -62,7 +64,10 @@ def command(
         result = api.inspect(model, target, **options)
         if plan_svg is not None and result.plan is not None:
             api.draw_plan(result.plan, plan_svg, f"{result.model} on {result.target}")
-    text = _plan_text(result) if with_plan else _text(result, explain or verbose)
+    if with_plan:
+        text = _plan_text(result)
+    else:
+        text = _kernels_text(result) if with_kernels else _text(result, explain or verbose)
     show(text, result, as_json=as_json, quiet=quiet)
     if quiet and not result.supported:
         click.echo(_violations(result), err=True)
@@ -74,6 +79,15 @@ def _plan_text(result: Inspection) -> str:
     if result.plan is not None:
         parts.append(plan_text(result.plan))
     return "\n\n".join([*parts, *_verdict(result)])
+
+
+def _kernels_text(result: Inspection) -> str:
+    rows = [
+        (r.name, r.violation or r.kernel, r.macs, r.trained_bytes, r.weights_bytes, r.scratch_bytes, r.form)
+        for r in result.layers
+    ]
+    headers = ["layer", "kernel", "MACs", "trained B", "packed B", "scratch B", "form, and why"]
+    return "\n\n".join([text_table(headers, rows), _totals(result), *_verdict(result)])
 
 
 def _verdict(result: Inspection) -> list[str]:

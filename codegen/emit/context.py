@@ -193,6 +193,7 @@ class ModelView:
     params: tuple[ParamsView, ...]
     params_bytes: int
     blob: bool
+    small: bool
     blob_bytes: int
     model_hash: tuple[str, ...]
     isa: str
@@ -396,6 +397,7 @@ class EmitOptions:
     isa: str
     byte_order: str
     blob: bool = False
+    small: bool = False
 
 
 def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:
@@ -459,6 +461,7 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         params=tuple(_params_view(p, f"{program.name}_p{i}") for i, p in enumerate(program.params)),
         params_bytes=program.params_bytes,
         blob=options.blob,
+        small=options.small,
         blob_bytes=BLOB_HEADER_BYTES + program.params_bytes,
         model_hash=tuple(f"0x{b:02x}" for b in options.model_hash[:16]),
         isa=options.isa,

@@ -14,7 +14,7 @@ from codegen.schedule.fits import limit_unreachable
 from codegen.schedule.groups import Grouping, Label
 from codegen.schedule.planner import BALANCED, Placed, Placer, to_plan, view_roots
 
-Optimize = Literal["memory", "balanced", "speed"]
+Optimize = Literal["memory", "balanced", "speed", "size"]
 OPTIMIZE: tuple[Optimize, ...] = get_args(Optimize)
 
 GLANCE = 500
@@ -66,7 +66,8 @@ class Scheduler:
         """The plan that the options ask for.
 
         Args:
-            optimize: which plan to take where no limit decides: the smallest, the fastest, or the fastest near it.
+            optimize: which plan to take where no limit decides: the smallest, the fastest, or the fastest near it
+                (for `size` too, which concerns the code).
             arena_limit: bytes the arena may have; then the fastest plan within it.
 
         Raises:

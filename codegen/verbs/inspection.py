@@ -27,13 +27,15 @@ class Violation:
 class LayerRow:
     """One operator of the final graph.  `kernel` is empty when the target has none; `violation` is then its id.
 
-    `parameters` counts trained numbers, `weights_bytes` is what they take packed; `rows` says which input rows an
+    `form` is what the kernel does with the layer and why.  `parameters` counts trained numbers, which take
+    `trained_bytes`, and `weights_bytes` packed, with factors, shifts and filling; `rows` says which input rows an
     output row needs; `source` names the model's nodes it stands for, `note` how they were read.
     """
 
     name: str
     operator: str
     kernel: str
+    form: str
     inputs: tuple[str, ...]
     output: str
     in_shapes: tuple[tuple[int, ...], ...]
@@ -41,6 +43,7 @@ class LayerRow:
     dtype: str
     macs: int
     parameters: int
+    trained_bytes: int
     weights_bytes: int
     output_bytes: int
     scratch_bytes: int

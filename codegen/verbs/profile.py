@@ -94,7 +94,9 @@ def _check(compiled: Compiled, on_host: bool, cycles: bool) -> None:
 def _on_board(compiled: Compiled, project: Path, level: str | None, cycles: bool) -> Profile:
     """Instructions, sizes, and on demand cycles."""
     toolchain, _ = board_of(compiled.target)
-    chosen = level or toolchain.optimize
+    planning = compiled.manifest["planning"]
+    assert isinstance(planning, dict)
+    chosen = level or ("-Os" if planning["optimize"] == "size" else toolchain.optimize)
     reading, sections = measure_on_board(compiled, project, project.parent, chosen)
     frame = _frame(compiled, reading, (toolchain.cc, *toolchain.cflags, chosen))
     found = _sized(_counted(frame, reading), sections, reading.stack_bytes)

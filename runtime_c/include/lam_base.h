@@ -99,8 +99,17 @@ typedef enum lam_status {
 #define LAM_AT(type, p) ((type *)(void *)(p))
 #define LAM_VIEW(type, p) ((const type *)(const void *)(p))
 
-/* LAM_INLINE: a function that is worth its copies, unless the program is built for size. */
-#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+/* LAM_SMALL is 1 where small code matters more than fast code: in a build for size, or as the generated file says. */
+#ifndef LAM_SMALL
+#if defined(__OPTIMIZE_SIZE__)
+#define LAM_SMALL 1
+#else
+#define LAM_SMALL 0
+#endif
+#endif
+
+/* LAM_INLINE: a function that is worth its copies, unless code is to be small. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !LAM_SMALL
 #define LAM_INLINE static inline __attribute__((always_inline))
 #else
 #define LAM_INLINE static inline

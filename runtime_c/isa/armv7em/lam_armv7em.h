@@ -28,10 +28,19 @@
 #else
 #define LAM_BLOCKS 0
 #endif
-#if LAM_BLOCKS && defined(__OPTIMIZE_SIZE__)
+#if LAM_BLOCKS && LAM_SMALL
 #define LAM_BLOCK static __attribute__((noinline, unused))
 #else
 #define LAM_BLOCK LAM_INLINE
+#endif
+
+/* Groups of a turn of the loops below, a power of two, and the steps of one. */
+#if LAM_SMALL
+#define LAM_TURN 2
+#define LAM_TURN_OF(step) step step
+#else
+#define LAM_TURN 8
+#define LAM_TURN_OF(step) step step step step step step step step
 #endif
 
 /* The lower and the upper half of a pair. */
@@ -354,13 +363,13 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
 LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
-        LAM_2X2_ASM(LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2);
+    for (const uint32_t *const end = w + 2 * (groups & -LAM_TURN); w != end;) {
+        LAM_2X2_ASM(LAM_TURN_OF(LAM_2X2));
     }
-    if ((groups & 4) != 0) {
+    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
         LAM_2X2_ASM(LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2);
     }
-    if ((groups & 2) != 0) {
+    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
         LAM_2X2_ASM(LAM_2X2 LAM_2X2);
     }
     if ((groups & 1) != 0) {
@@ -405,13 +414,13 @@ LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const u
 LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
-        LAM_1X2_ASM(LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2);
+    for (const uint32_t *const end = w + 2 * (groups & -LAM_TURN); w != end;) {
+        LAM_1X2_ASM(LAM_TURN_OF(LAM_1X2));
     }
-    if ((groups & 4) != 0) {
+    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
         LAM_1X2_ASM(LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2);
     }
-    if ((groups & 2) != 0) {
+    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
         LAM_1X2_ASM(LAM_1X2 LAM_1X2);
     }
     if ((groups & 1) != 0) {
@@ -456,13 +465,13 @@ LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const u
 LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 2 * (groups & ~7); w != end;) {
-        LAM_3X1_ASM(LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1);
+    for (const uint32_t *const end = w + 2 * (groups & -LAM_TURN); w != end;) {
+        LAM_3X1_ASM(LAM_TURN_OF(LAM_3X1));
     }
-    if ((groups & 4) != 0) {
+    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
         LAM_3X1_ASM(LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1);
     }
-    if ((groups & 2) != 0) {
+    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
         LAM_3X1_ASM(LAM_3X1 LAM_3X1);
     }
     if ((groups & 1) != 0) {
@@ -513,10 +522,13 @@ LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w,
 LAM_BLOCK const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 4 * (groups & ~3); w != end;) {
+    for (const uint32_t *const end = w + 4 * (groups & -LAM_TURN); w != end;) {
+        LAM_1X4_ASM(LAM_TURN_OF(LAM_1X4));
+    }
+    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
         LAM_1X4_ASM(LAM_1X4 LAM_1X4 LAM_1X4 LAM_1X4);
     }
-    if ((groups & 2) != 0) {
+    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
         LAM_1X4_ASM(LAM_1X4 LAM_1X4);
     }
     if ((groups & 1) != 0) {

@@ -1,0 +1,71 @@
+"""What one inference of the networks of MLPerf Tiny may take: instructions on emulated chips, bytes of code.
+
+Counts are deterministic.  The limits are goals that users can rely on, not what is reached: that is printed by
+benchmarks/chips.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import codegen
+from codegen.report.profile import Profile
+from codegen.target import load_target
+from tests.shared import shared_dir
+from tests.tools import require_tool
+
+NETWORKS = ("resnet8", "kws", "vww", "ad")
+LIMITS = {
+    "cortex-m4": (14_500_000, 4_000_000, 11_700_000, 370_000),
+    "cortex-m55": (3_000_000, 1_000_000, 3_000_000, 80_000),
+    "cortex-m3": (29_000_000, 7_200_000, 20_000_000, 640_000),
+    "rv32imc": (36_000_000, 9_000_000, 26_000_000, 950_000),
+}
+SMALLEST = (14_950_000, 4_140_000, 12_075_000, 379_500)
+"""On a Cortex-M4 with the smallest arena."""
+CODE, SMALL_CODE = 20 * 1024, 12 * 1024
+"""Code and read-only data without weights on a Cortex-M4: at -O2, and for size."""
+
+
+def profile(network: str, chip: str, **options: object) -> Profile:
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    path = shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite"
+    return codegen.profile(path, chip, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chip", LIMITS)
+def test_keyword_spotting_stays_within_its_limit(chip: str) -> None:
+    found = profile("kws", chip)
+    assert found.instructions is not None
+    assert found.instructions <= LIMITS[chip][NETWORKS.index("kws")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", LIMITS)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_each_network_stays_within_its_limit_on_each_chip(network: str, chip: str) -> None:
+    found = profile(network, chip)
+    assert found.instructions is not None
+    assert found.instructions <= LIMITS[chip][NETWORKS.index(network)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_smallest_arena_costs_little(network: str) -> None:
+    found = profile(network, "cortex-m4", optimize="memory")
+    assert found.instructions is not None
+    assert found.instructions <= SMALLEST[NETWORKS.index(network)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", NETWORKS)
+def test_code_stays_within_its_limit(network: str) -> None:
+    for limit, options in ((CODE, {"level": "-O2"}), (SMALL_CODE, {"optimize": "size"})):
+        found = profile(network, "cortex-m4", **options)
+        assert found.text_bytes is not None
+        assert found.rodata_bytes is not None
+        assert found.weights_bytes is not None
+        assert found.text_bytes + max(0, found.rodata_bytes - found.weights_bytes) <= limit

@@ -6,7 +6,7 @@ Templates hold loops and names only; what is computed is computed here, where it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class OutputView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One call: the function that makes `rows_per_call` rows, and how it is driven."""
+    """One call: the function that makes `rows_per_call` rows (`rows_made` at this step), and how it is driven."""
 
     index: int
     title: str
@@ -87,6 +87,7 @@ class StepView:
     n: str
     rows: int
     rows_per_call: int
+    rows_made: str
     uses_row: bool
     moves: bool
     steps: int
@@ -264,9 +265,8 @@ class _Builder:
         inputs: list[InputView] = []
         slot = 0
         for item in call.inputs:
-            inputs.append(self._input(item, slot, first_of_group, call.outputs[0].rows))
+            inputs.append(self._input(item, slot, call))
             slot += inputs[-1].taps
-        pixels = str(call.pixels_per_call) if call.pixels_per_call else "row"
         alone = call.steps == 1
         moves = call.fn.kernel.run != "accumulate"
         view = StepView(
@@ -278,9 +278,10 @@ class _Builder:
             outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
             params=self.source(call.params) if call.params_offset < 0 else f"{self.work} + {call.params_offset}",
             scratch="NULL" if call.scratch_offset is None else f"{self.work} + {call.scratch_offset}",
-            n="0" if alone and not call.pixels_per_call else pixels,
+            n=_extent(call),
             rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
+            rows_made=_rows_made(call),
             uses_row=not alone,
             moves=moves,
             steps=call.steps,
@@ -296,9 +297,12 @@ class _Builder:
             return f"net->weights + {params.offset}"
         return f"LAM_VIEW(uint8_t, &{self.name}_p{self.params[id(params)]})"
 
-    def _input(self, item: RowInput, slot: int, first_of_group: int, out_rows: int) -> InputView:
-        rule, place = item.rule, item.operand
-        checked = rule.leaves(place.rows, out_rows)
+    def _input(self, item: RowInput, slot: int, call: Call) -> InputView:
+        rule, place, out_rows = item.rule, item.operand, call.outputs[0].rows
+        checked = rule.leaves(place.rows, out_rows) or out_rows % call.rows_per_call != 0
+        if call.fn.kernel.run == "rows":
+            reach = (call.rows_per_call - 1) * rule.mul + (rule.taps - 1) * rule.dilation
+            rule = replace(rule, taps=reach + 1, dilation=1)
         fixed = rule.taps == place.ring == 1 and not checked and item.maker == -1
         return InputView(
             slot=slot,
@@ -343,6 +347,21 @@ class _Builder:
         wraps = out.ring < out.rows
         tensor = -1 if call.partial else self.tensors[out.value]
         return OutputView(tensor, out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
+
+
+def _rows_made(call: Call) -> str:
+    """Output rows of one step, as a C expression of `row`, the first of them."""
+    rows, block = call.outputs[0].rows, call.rows_per_call
+    return str(block) if rows % block == 0 else f"(row < {rows - block + 1} ? {block} : {rows} - row)"
+
+
+def _extent(call: Call) -> str:
+    """What the kernel gets as `n`."""
+    if call.fn.kernel.run == "rows":
+        return _rows_made(call)
+    if call.pixels_per_call:
+        return str(call.pixels_per_call)
+    return "0" if call.steps == 1 else "row"
 
 
 def _title(call: Call) -> str:

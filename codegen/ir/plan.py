@@ -18,10 +18,11 @@ from codegen.ir.local import LocalPlan
 
 @dataclass(frozen=True, slots=True)
 class NodeNeeds:
-    """What a node's kernel needs: how it runs, bytes of scratch, bytes of weights, multiply-accumulates.
+    """What a node's kernel needs: how it runs, bytes of scratch (alone), bytes of weights, multiply-accumulates.
 
     `one_run`: alone, its whole output is one call on a run of pixels.  `keeps` means that the scratch holds its
-    contents between calls.
+    contents between calls.  `most_rows`: alone, one call makes up to that many output rows.
+    `row_scratch_bytes` is the scratch of a node in a group, which makes one row per call.
     """
 
     whole: bool
@@ -31,6 +32,12 @@ class NodeNeeds:
     weights_bytes: int
     macs: int
     out_elements: int
+    most_rows: int = 1
+    row_scratch_bytes: int | None = None
+
+    def scratch(self, members: int) -> int:
+        """Bytes of scratch in a group of so many nodes."""
+        return self.scratch_bytes if members == 1 or self.row_scratch_bytes is None else self.row_scratch_bytes
 
 
 @dataclass(frozen=True, slots=True)

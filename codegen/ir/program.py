@@ -6,8 +6,9 @@ The row kernel's one signature, which every kernel function has:
 
 `rows` has one pointer per (input, tap), padding included (a null pointer where the rule says absent); an input
 read whole gives one pointer, to its first row.  `n` is the number of pixels in this call for a kernel that takes runs
-of pixels, else the number of the output row.  `params` is the layer's packed weights, biases and multipliers.  `T` is
-the element type of the first input, or of the output; inputs of other types are converted in the kernel.
+of pixels, of output rows for one that takes several, else the number of the output row.  `params` is the layer's
+packed weights, biases and multipliers.  `T` is the element type of the first input, or of the output; inputs of other
+types are converted in the kernel.
 """
 
 from __future__ import annotations
@@ -21,9 +22,14 @@ from codegen.ir.op import NodeView, RowRule
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape
 
-Run = Literal["row", "pixels", "whole", "accumulate"]
-"""What one kernel call covers: one output row, a run of pixels, the whole output, or one input row of a sum that has
-its output after the last (then `n` is the number of the input row, and `scratch` keeps its contents between calls)."""
+Run = Literal["row", "rows", "pixels", "whole", "accumulate"]
+"""What one kernel call covers: one output row, several rows, a run of pixels, the whole output, or one input row of a
+sum that has its output after the last (then `n` is the number of the input row, and `scratch` keeps its contents
+between calls).
+
+With `rows`, `n` consecutive output rows are made, which lie one after another; `rows` points to every row of the input
+from the first tap of the first output row to the last tap of the last one (so a dilated kernel finds its taps
+`dilation` apart).  The kernel reads all of them before it writes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +51,9 @@ class Kernel:
 
     `accepts(node, isa)` decides; `params(node)` packs the constants; `context(node)` gives the template its
     numbers (a frozen dataclass); `scratch(node)` is in bytes.  `template` is a file of templates/kernels/.
-    `explain(node)` says in a few words which form the node gets and why.
+    `explain(node)` says in a few words which form the node gets and why.  `most_rows(node)`: a kernel that runs by
+    `rows` takes up to that many output rows in a call, where tensors are held whole.  `row_scratch(node)` is the
+    scratch when rows come one by one, if that is less.
     """
 
     name: str
@@ -56,6 +64,12 @@ class Kernel:
     params: Callable[[NodeView], tuple[Field, ...]] = lambda node: ()
     scratch: Callable[[NodeView], int] = lambda node: 0
     explain: Callable[[NodeView], str] = lambda node: "plain C99"
+    most_rows: Callable[[NodeView], int] = lambda node: 1
+    row_scratch: Callable[[NodeView], int] | None = None
+
+    def scratch_by(self, node: NodeView, rows: int) -> int:
+        """Bytes of scratch for calls of that many output rows."""
+        return self.row_scratch(node) if self.row_scratch and rows == 1 else self.scratch(node)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,8 +132,8 @@ class Call:
     """One layer: which kernel, on which rows.
 
     `params_offset` is where local memory has the parameters, -1 when they are read in place.  `partial`: the output is
-    some channels of its tensor.  `steps` calls of `rows_per_call` output rows each make the output; an accumulating
-    kernel takes one step per input row, and has its output after the last.
+    some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left) make
+    the output; an accumulating kernel takes one step per input row, and has its output after the last.
     """
 
     node: NodeView

@@ -77,16 +77,17 @@ class Lowering:
         streams = bool(self.plan.streamed) and group is self.plan.groups[0]
         makers: dict[str, int] = {self.plan.streamed: -2} if streams else {}
         calls: list[Call] = []
+        plain = len(group.nodes) == 1 and group.block == 0 and not streams
         for index in group.nodes:
             node = self.graph.nodes[index]
-            calls.append(self.call(index, node, group, makers))
+            calls.append(self.call(index, node, makers, plain=plain))
             makers.update({name: len(calls) - 1 for name in node.outputs})
         place = {index: k for k, index in enumerate(group.nodes)}
         pulls = tuple((place[node], upto) for node, upto in group.pulls)
         return GroupProgram(tuple(calls), pulls or ((len(calls) - 1, calls[-1].steps),), streams)
 
-    def call(self, index: int, node: Node, group: Group, makers: Mapping[str, int]) -> Call:
-        """One layer."""
+    def call(self, index: int, node: Node, makers: Mapping[str, int], *, plain: bool) -> Call:
+        """One layer; `plain` when nothing else runs between its rows."""
         view = self.graph.view(node)
         kernel = self.kernels[index]
         inputs = tuple(
@@ -95,7 +96,7 @@ class Lowering:
         )
         outputs = tuple(self.operand(name) for name in node.outputs)
         params = self.pool.place(node.name, kernel.params(view))
-        rows = _rows_per_call(kernel, inputs, outputs, single=len(group.nodes) == 1 and group.block == 0)
+        rows = _rows_per_call(kernel, view, inputs, outputs, plain=plain)
         for item in inputs:
             self.note_padding(item, outputs[0].rows)
         return Call(
@@ -169,15 +170,24 @@ class Lowering:
         )
 
 
-def _rows_per_call(kernel: Kernel, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, single: bool) -> int:
-    """Output rows that one call makes: all when memory is one run on both sides, else one."""
+def _rows_per_call(
+    kernel: Kernel, node: NodeView, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, plain: bool
+) -> int:
+    """Output rows that one call makes: in a plain layer as many as the kernel takes where memory is one run."""
     rows = outputs[0].rows
     if kernel.run in ("whole", "accumulate"):
         return rows
-    in_one_run = all(i.rule.is_same and i.operand.ring == i.operand.rows == rows for i in inputs)
-    in_one_run = in_one_run and outputs[0].ring == rows
+    held = plain and outputs[0].ring == rows and all(i.operand.ring == i.operand.rows for i in inputs)
+    if kernel.run == "rows":
+        return even_blocks(rows, kernel.most_rows(node)) if held else 1
+    in_one_run = held and all(i.rule.is_same and i.operand.rows == rows for i in inputs)
     in_one_run = in_one_run and (len(inputs) == 1 or not any(_overlap(i.operand, outputs[0]) for i in inputs))
-    return rows if kernel.run == "pixels" and single and in_one_run else 1
+    return rows if kernel.run == "pixels" and in_one_run else 1
+
+
+def even_blocks(rows: int, most: int) -> int:
+    """The height of equal blocks of at most `most` rows, as few as can be."""
+    return -(-rows // -(-rows // max(1, min(rows, most))))
 
 
 def _overlap(a: Operand, b: Operand) -> bool:

@@ -56,6 +56,8 @@ def _needs(view: NodeView, kernel: Kernel) -> NodeNeeds:
         weights_bytes=sum(c.nbytes for c in view.consts if c is not None),
         macs=view.op.macs(view.ins, view.outs),
         out_elements=view.outs[0].elements,
+        most_rows=kernel.most_rows(view) if kernel.run == "rows" else 1,
+        row_scratch_bytes=kernel.scratch_by(view, 1),
     )
 
 

@@ -112,12 +112,12 @@ class _Shadow:
     def step(self, call: Call, step: int) -> None:
         """One kernel call: scratch, reads, writes, reads again."""
         self.work[call.node.name][0] += 1
-        for row in range(step * call.rows_per_call, (step + 1) * call.rows_per_call):
-            if call.fn.kernel.run in ("whole", "accumulate"):
-                row = step
+        if call.fn.kernel.run in ("whole", "accumulate"):
+            self._row(call, step)
+            return
+        start = step * call.rows_per_call
+        for row in range(start, min(start + call.rows_per_call, call.outputs[0].rows)):
             self._row(call, row)
-            if call.fn.kernel.run in ("whole", "accumulate"):
-                return
 
     def _row(self, call: Call, row: int) -> None:
         kind = call.fn.kernel.run
@@ -146,7 +146,7 @@ class _Shadow:
                 self.work[node.name][1] += len(read) * item.operand.row_bytes
 
     def _scratch(self, call: Call, row: int) -> None:
-        size = call.fn.kernel.scratch(call.node)
+        size = call.fn.kernel.scratch_by(call.node, call.rows_per_call)
         if not size:
             return
         if call.scratch_offset is None:

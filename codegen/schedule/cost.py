@@ -1,8 +1,8 @@
 """What running costs, in arbitrary units near instructions: enough to compare plans of one network.
 
 A layer's arithmetic is the same in every plan.  Plans differ in kernel calls (a run of pixels is one call when the
-layer stands alone, one per row in a group), in how often weights are read again, and in the walk from the last node
-of a group to the first one that lacks rows.
+layer stands alone, some rows are for kernels that take several; in a group each row is one), in how often weights are
+read again, and in the walk from the last node of a group to the first one that lacks rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WEIGHT_BYTE = 0.06
 
 def alone(needs: NodeNeeds, steps: int) -> float:
     """Units for a node in a group of its own."""
-    return _work(needs) + _calls(needs, 1 if needs.whole or needs.one_run else steps)
+    return _work(needs) + _calls(needs, 1 if needs.whole or needs.one_run else -(-steps // needs.most_rows))
 
 
 def grouped(needs: NodeNeeds, steps: int, depth: float) -> float:

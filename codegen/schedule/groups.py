@@ -286,8 +286,9 @@ class Grouping:
         return tuple(chosen), total
 
     def _scratch(self, members: range) -> int:
-        once = [self.needs[i].scratch_bytes for i in members if not self.needs[i].keeps]
-        return max(once, default=0) + sum(self.needs[i].scratch_bytes for i in members if self.needs[i].keeps)
+        count = len(members)
+        once = [self.needs[i].scratch(count) for i in members if not self.needs[i].keeps]
+        return max(once, default=0) + sum(self.needs[i].scratch(count) for i in members if self.needs[i].keeps)
 
     def _time(self, members: range) -> float:
         if len(members) == 1:

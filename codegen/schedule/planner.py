@@ -77,10 +77,11 @@ def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block
 
 def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list[Block]:
     members = [i for i in range(candidate.start, candidate.stop) if i in grouping.needs]
-    once = max((grouping.needs[i].scratch_bytes for i in members if not grouping.needs[i].keeps), default=0)
+    sizes = {i: grouping.needs[i].scratch(len(members)) for i in members}
+    once = max((sizes[i] for i in members if not grouping.needs[i].keeps), default=0)
     found = [Block(f"\0once{step}", once, step, step)] if once else []
-    kept = [i for i in members if grouping.needs[i].keeps and grouping.needs[i].scratch_bytes]
-    return found + [Block(f"\0kept{i}", grouping.needs[i].scratch_bytes, step, step) for i in kept]
+    kept = [i for i in members if grouping.needs[i].keeps and sizes[i]]
+    return found + [Block(f"\0kept{i}", sizes[i], step, step) for i in kept]
 
 
 def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
@@ -89,16 +90,18 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
     offsets = placed.packing.offsets
     groups = [c for c in placed.groups if c.start in grouping.needs]
     scratch: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for step, candidate in enumerate(placed.groups):
         for i in range(candidate.start, candidate.stop):
             if i in grouping.needs and grouping.needs[i].scratch_bytes:
+                sizes[i] = grouping.needs[i].scratch(candidate.stop - candidate.start)
                 scratch[i] = offsets[f"\0kept{i}" if grouping.needs[i].keeps else f"\0once{step}"]
     return Plan(
         graph=grouping.graph,
         groups=tuple(_group(c) for c in groups),
         storage=_storage(grouping, placed.groups, offsets),
         scratch=scratch,
-        scratch_bytes={i: grouping.needs[i].scratch_bytes for i in scratch},
+        scratch_bytes=sizes,
         views=frozenset(i for i in range(len(grouping.graph.nodes)) if i not in grouping.needs),
         arena_bytes=placed.packing.bytes,
         arena_align=arena_align,

@@ -40,7 +40,7 @@ from codegen.lower import (
 from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
-from codegen.schedule import Optimize, Scheduler, order_nodes
+from codegen.schedule import OPTIMIZE, Optimize, Scheduler, order_nodes
 from codegen.schedule.fits import check_fits
 from codegen.schedule.local import schedule_cores
 from codegen.target import Target, load_target
@@ -50,8 +50,8 @@ from codegen.target import Target, load_target
 class Options:
     """What a compilation may be told.
 
-    `requant` None means the arithmetic of the model's own format, or else the target's default; `name` None the file's
-    name.
+    `requant` None means the arithmetic of the model's own format, or else the target's default; `optimize` None what
+    the target says; `name` None the file's name.
     """
 
     target: str = "host"
@@ -61,7 +61,7 @@ class Options:
     io_type: str = "quantized"
     name: str | None = None
     vectors: int = 2
-    optimize: Optimize = "balanced"
+    optimize: Optimize | None = None
     arena_limit: int | None = None
     stream_input: bool = False
 
@@ -103,6 +103,12 @@ def choose_mode(options: Options, target: Target) -> Mode:
             return mode
     offered = ", ".join(target.requant_modes)
     raise RequantUnsupported(f"no requantization {wanted!r}; it offers {offered}", where=target.name)
+
+
+def choose_goal(options: Options, target: Target) -> Optimize:
+    """Which memory plan to take."""
+    wanted = options.optimize or target.optimize_default
+    return next(goal for goal in OPTIMIZE if goal == wanted)
 
 
 def check_target(graph: Graph, target: Target) -> None:
@@ -149,12 +155,13 @@ def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
     """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it."""
     known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
     scheduler = Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
-    first = scheduler.plan(options.optimize, options.arena_limit)
+    goal = choose_goal(options, target)
+    first = scheduler.plan(goal, options.arena_limit)
     ram = target.ram_bytes
     if options.arena_limit is not None or ram is None or first.arena_bytes <= ram:
         return first
     try:
-        return scheduler.plan(options.optimize, ram)
+        return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
         return scheduler.plan("memory")
 
@@ -229,7 +236,7 @@ def finish(
         model_hash=model_hash.hex(),
         requant=choose_mode(options, target),
         weights=options.weights,
-        planning={"optimize": options.optimize, "arena_limit": options.arena_limit},
+        planning={"optimize": choose_goal(options, target), "arena_limit": options.arena_limit},
         shadow=shadow,
     )
     files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
@@ -240,7 +247,7 @@ def _said(options: Options, target: Target) -> str:
     """The options, for the header of each generated file."""
     said = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
-    return f"{said}, optimize {options.optimize}{limit}{', streamed input' if options.stream_input else ''}"
+    return f"{said}, optimize {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"
 
 
 def compile_file(model: Path, options: Options) -> Compiled:

@@ -21,6 +21,7 @@ from codegen.resources import resource_dir
 ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
+GOALS = ("memory", "balanced", "speed")
 REQUANT_MODES = ("single", "double", "float")
 DTYPES = ("s8", "u8", "s16", "s32", "f32")
 CONSOLES = ("semihosting", "uart", "stdio")
@@ -135,6 +136,7 @@ class Target:
     weights_align: int
     requant_modes: tuple[str, ...]
     requant_default: str
+    optimize_default: str
     dtypes: tuple[str, ...]
     memories: tuple[Memory, ...]
     toolchain: Toolchain | None
@@ -216,6 +218,7 @@ def _target(table: _Table) -> Target:
         weights_align=table.number("weights_align", _ALIGNMENTS, default=16),
         requant_modes=modes,
         requant_default=table.text("requant_default", modes, default="single"),
+        optimize_default=table.text("optimize_default", GOALS, default="balanced"),
         dtypes=table.texts("dtypes", DTYPES),
         memories=_memories(table),
         toolchain=_toolchain(table.table("toolchain", Toolchain)),

@@ -84,9 +84,7 @@ def plan_options(function: Decorated) -> Decorated:
         click.option(
             "--optimize",
             type=click.Choice(["memory", "balanced", "speed", "size"]),
-            default="balanced",
-            show_default=True,
-            help="Which memory plan to take; size: the balanced one, with the smallest code.",
+            help="Which memory plan to take, by default what the target says, else balanced; size: balanced, and smallest code.",
         ),
     ):
         function = option(function)

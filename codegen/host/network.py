@@ -23,7 +23,7 @@ from codegen.errors import (
     SeveralOutputs,
 )
 from codegen.golden.interface import PortSpec, in_model_layout, network_feeds
-from codegen.host.build import build_library
+from codegen.host.build import HOST_FLAGS, build_library
 from codegen.host.cores import run_cores
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
@@ -58,7 +58,7 @@ class Network:
         project: folder of a generated project.
         trace: collect every tensor's rows from the start (`trace` builds again without it).
         compiler: C compiler; $CC or cc when None.
-        flags: its optimisation flags.
+        flags: its optimisation flags; what is fastest here for a project of target `host`, else -O2, when None.
         threads: run each core's part on a thread of its own, where the target has several; else they take turns.
     """
 
@@ -68,12 +68,14 @@ class Network:
         *,
         trace: bool = False,
         compiler: str | None = None,
-        flags: Sequence[str] = ("-O2",),
+        flags: Sequence[str] | None = None,
         threads: bool = False,
     ) -> None:
         """Build, load and initialise."""
         self.project = project
         self.manifest = read_manifest(project)
+        if flags is None:
+            flags = HOST_FLAGS if self.manifest["target"] == "host" else ("-O2",)
         self.inputs = tuple(PortSpec.read(r) for r in self.manifest["inputs"])
         self.outputs = tuple(PortSpec.read(r) for r in self.manifest["outputs"])
         self._compiler, self._flags = compiler, flags

@@ -33,7 +33,7 @@ def compile_model(
     io_layout: str = "nhwc",
     io_type: str = "quantized",
     name: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
 ) -> Project:
@@ -49,7 +49,7 @@ def compile_model(
         io_type: `quantized`, or `model` for the model's own element types.
         name: the network's name, prefix of every C identifier; the file's name when None.
         optimize: which memory plan to take: `memory` the smallest, `speed` the fastest, `balanced` the fastest that is
-            little larger than the smallest.
+            little larger than the smallest.  None is what the target's file says, else `balanced`.
         arena_limit: bytes of working memory; the fastest plan within them is taken, and LAM-SCHEDULE-303 raised when
             there is none.  Without it the target's RAM is the limit.
         stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
@@ -83,7 +83,7 @@ def check_options(options: Options) -> None:
     }
     for option, values in allowed.items():
         given = getattr(options, option)
-        if given not in values:
+        if given not in values and not (given is None and option == "optimize"):
             raise OptionBad(f"{given!r}", where=option, hint=f"choose one of {', '.join(values)}")
     limit = options.arena_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):

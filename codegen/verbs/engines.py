@@ -17,7 +17,7 @@ from codegen.emit import write_project
 from codegen.errors import EngineUnknown
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import run_graph
-from codegen.host import Network
+from codegen.host import HOST_FLAGS, Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
@@ -113,7 +113,7 @@ class CEngine:
         with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
             project = Path(folder) / "project"
             write_project(project, compiled.files)
-            self._network = Network(project, trace=dump, flags=("-O3",))
+            self._network = Network(project, trace=dump, flags=HOST_FLAGS)
         self.inputs: tuple[PortSpec, ...] = self._network.inputs
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:

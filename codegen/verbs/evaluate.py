@@ -55,7 +55,7 @@ def evaluate(
     *,
     target: str = "host",
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     progress: Progress | None = None,

@@ -68,7 +68,7 @@ def inspect(
     io_layout: str = "nhwc",
     io_type: str = "quantized",
     name: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
 ) -> Inspection:

@@ -11,6 +11,7 @@ from pathlib import Path
 from codegen.emit import write_project
 from codegen.emulator import Mix, board_of
 from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, PluginFailed
+from codegen.host import HOST_FLAGS
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.report.layers import layer_records
 from codegen.report.profile import Profile, ProfiledLayer
@@ -21,7 +22,6 @@ from codegen.verbs.profiling import Reading, measure_on_board, measure_on_host, 
 HOST_ISAS = ("host", "avx2", "avx512_vnni")
 """Instruction sets that this machine may have: a target with one of them, and no board, is timed here."""
 
-HOST_FLAGS = ("-O3", "-march=native")
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
 
 
@@ -30,7 +30,7 @@ def profile(
     target: str = "host",
     *,
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     level: str | None = None,

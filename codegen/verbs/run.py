@@ -27,7 +27,7 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     dump_all: bool = False,
@@ -42,7 +42,7 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     dump_all: Literal[False] = False,
@@ -57,7 +57,7 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     dump_all: Literal[True],
@@ -71,7 +71,7 @@ def run(
     target: str = "host",
     *,
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     dump_all: bool = False,
@@ -113,7 +113,7 @@ def run_file(
     target: str = "host",
     *,
     requant: str | None = None,
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     dump_all: bool = False,
@@ -141,7 +141,7 @@ def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     write_npz(Path(path), arrays)
 
 
-def _options(target: str, requant: str | None, optimize: Optimize, limit: int | None, stream: bool) -> Options:
+def _options(target: str, requant: str | None, optimize: Optimize | None, limit: int | None, stream: bool) -> Options:
     """The options of an engine; LAM-IMPORT-030 for a bad one."""
     options = Options(
         target=target, requant=requant, vectors=0, optimize=optimize, arena_limit=limit, stream_input=stream

@@ -59,14 +59,14 @@ def verify(
     target: str = "host",
     requant: str | None = None,
     weights: str = "c",
-    optimize: Optimize = "balanced",
+    optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
     inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None,
     samples: int = 3,
     seed: int = 0,
     compiler: str | None = None,
-    flags: Sequence[str] = ("-O2",),
+    flags: Sequence[str] | None = None,
     reference: str | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> VerifyResult:
@@ -88,7 +88,7 @@ def verify(
         samples: how many at most.
         seed: of the random inputs.
         compiler: host compiler.
-        flags: its optimisation flags.
+        flags: its optimisation flags; see `Network`.
         reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
         progress: called with the number of samples done.
     """

@@ -23,11 +23,13 @@ from codegen.lower.kernels import (
 from codegen.lower.kernels.blocked import BLOCKED
 from codegen.lower.kernels.dsp import DSP
 from codegen.lower.kernels.mve import MVE
+from codegen.lower.kernels.x86 import X86
 
 KERNELS: tuple[Kernel, ...] = (
     join.KNOWN,
     *DSP,
     *MVE,
+    *X86,
     *BLOCKED,
     depthwise.DEPTHWISE,
     dense.DENSE,

@@ -179,7 +179,7 @@ def _fields(op: Binary) -> tuple[Field, ...]:
     if isinstance(op, Mul):
         return _mul_fields(op)
     if isinstance(op, Add):
-        return _add_fields(op)
+        return add_fields(op)
     if isinstance(op, SquaredDifference):
         bounds = range_field(op.y_quant.zero_point, op.low, op.high)
         return (_scaling_field(squared_scalings(op)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
@@ -202,7 +202,8 @@ def _mul_fields(op: Mul) -> tuple[Field, ...]:
     return (*requant_fields(op.requant), _zero_field(op.a_zero_point, op.b_zero_point))
 
 
-def _add_fields(op: Add) -> tuple[Field, ...]:
+def add_fields(op: Add) -> tuple[Field, ...]:
+    """Params of a sum: `sum`, `scaling` or `scale`, by mode, then `zero` and `range`."""
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     zeros = _zero_field(op.a.zero_point, op.b.zero_point)
     if op.mode == "single":

@@ -24,13 +24,14 @@ class DenseContext:
     rq: RequantContext
 
 
-def _is_pointwise(op: Conv2D) -> bool:
+def is_pointwise(op: Conv2D) -> bool:
+    """Whether each output pixel is made of the input pixel at its own place."""
     return op.groups == 1 and all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
 
 
 def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
-    return (isinstance(op, Dense) or (isinstance(op, Conv2D) and _is_pointwise(op))) and fits(node)
+    return (isinstance(op, Dense) or (isinstance(op, Conv2D) and is_pointwise(op))) and fits(node)
 
 
 def _context(node: NodeView) -> DenseContext:

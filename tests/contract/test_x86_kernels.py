@@ -1,0 +1,164 @@
+"""The x86 kernels equal golden in every build of their primitives: AVX-512 with VNNI, AVX2, plain C99.
+
+Shapes that leave a rest in each block: pixels, channels, inputs in fours, rows of a call, 64 bytes of a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.ir.graph import Graph
+from codegen.ir.op import NodeView
+from codegen.ir.quant import MODES, DType, Mode, Requant, TensorType
+from codegen.ir.shape import Window
+from codegen.lower.kernels.x86 import X86
+from codegen.lower.kernels.x86.common import tile_pixels
+from codegen.lower.select import find_kernel
+from codegen.ops import Conv2D, Dense, make_requant
+from codegen.process import check_program
+from tests.contract.kernel_cases import (
+    RNG,
+    S8,
+    S16,
+    U8,
+    Case,
+    add_cases,
+    conv_cases,
+    dense_cases,
+    ints,
+    mul_cases,
+    q,
+    t,
+    window,
+)
+from tests.contract.test_kernels import X86 as ON_X86
+from tests.contract.test_kernels import build_graph, differences, make_project, sources_of
+from tests.tools import require_tool
+
+CPU = set(Path("/proc/cpuinfo").read_text().split()) if ON_X86 and Path("/proc/cpuinfo").exists() else set()
+AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512_vnni"} <= CPU
+VNNI = "-mavx512f -mavx512bw -mavx512vl -mavx512vnni"
+UB = "-fsanitize=undefined -fno-sanitize-recover=all"
+BUILDS = {
+    "c99": ("gcc", "-O1"),
+    **({"avx2": ("gcc", "-O1 -mavx2"), "avx2-ub": ("gcc", f"-O1 -mavx2 {UB}")} if "avx2" in CPU else {}),
+    **({"avx512": ("gcc", "-std=gnu11 -O3 -march=native -ffp-contract=fast")} if AVX512 else {}),
+    **({"avx512-ub": ("gcc", f"-O1 {VNNI} {UB}"), "avx512-clang": ("clang", f"-O2 {VNNI}")} if AVX512 else {}),
+}
+SAME = window(3, 1, 1, 1, 1)
+ONE = window(1)
+
+
+def fused(mode: Mode, reach: float, channels: int, y: DType, *, relu: bool) -> Requant:
+    """Factors below one quarter, per channel or one for all, with or without bounds of its own."""
+    factors = [float(np.float32((y.high - y.low) / reach / (1 + i % 5))) for i in range(channels)]
+    zero_point = (y.low + y.high) // 2 - 5
+    return make_requant(mode, 1.0, factors, q(1.0, zero_point), y, zero_point if relu else None)
+
+
+def conv(mode: Mode, x: TensorType, h: Window, w: Window, outputs: int, **how: bool) -> Case:
+    groups = x.shape[3] if how.get("depthwise") else 1
+    deep = x.shape[3] // groups
+    weights, bias = ints(S8, outputs, h.size, w.size, deep), RNG.integers(-2000, 2000, outputs).astype(np.int32)
+    y = U8 if how.get("unsigned") else S8
+    factors = 1 if how.get("single_factor") else outputs
+    reach = 2000 * (h.size * w.size * deep) ** 0.5 * 4
+    zero = 131 if x.dtype is U8 else -7
+    op = Conv2D(h, w, groups, zero, fused(mode, reach, factors, y, relu=bool(how.get("relu"))), y, None)
+    name = f"{mode}_{x.dtype.value}{'x'.join(map(str, x.shape[1:]))}_{h.size}{w.size}s{h.stride}{w.stride}"
+    name = f"{name}d{h.dilation}{w.dilation}o{outputs}{'g' if groups > 1 else ''}{len(how)}"
+    return Case(name, op, (x, weights, bias))
+
+
+def cases() -> Iterator[Case]:
+    for mode in MODES:
+        wide = window(3, 2, 1, 0, 1)
+        yield conv(mode, t(S8, 1, 5, 7, 3), SAME, SAME, 16)
+        yield conv(mode, t(U8, 1, 9, 9, 5), wide, wide, 21, unsigned=True)
+        yield conv(mode, t(S8, 1, 6, 33, 4), window(2, 1, 2, 1, 1), window(3, 1, 2, 2, 2), 33, relu=True)
+        yield conv(mode, t(S8, 1, 60, 10, 1), window(10, 2, 1, 4, 5), window(4, 2, 1, 1, 1), 64, single_factor=True)
+        yield conv(mode, t(S8, 1, 4, 5, 64), SAME, SAME, 70)
+        yield conv(mode, t(U8, 1, 4, 25, 7), ONE, ONE, 130, relu=True, single_factor=True)
+        yield conv(mode, t(S8, 1, 7, 3, 40), ONE, ONE, 64)
+        yield conv(mode, t(S8, 1, 8, 8, 16), window(1, 2), window(1, 2), 32, unsigned=True)
+        yield conv(mode, t(S8, 1, 3, 4, 9), window(4, 3, 1, 3, 3), window(5, 3, 1, 4, 4), 6)
+        for deep, size in ((64, 5), (8, 11), (24, 6), (3, 70), (96, 3), (130, 4)):
+            yield conv(mode, t(S8, 1, 6, size, deep), SAME, SAME, deep, depthwise=True)
+            yield conv(mode, t(U8, 1, 6, size, deep), SAME, wide, deep, depthwise=True, unsigned=True, relu=True)
+        far = window(2, 1, 3, 2, 1)
+        yield conv(mode, t(S8, 1, 40, 9, 128), window(5, 3, 1, 2, 2), far, 128, depthwise=True, single_factor=True)
+        for source in (conv_cases, dense_cases, add_cases, mul_cases):
+            for name, op, ins in source(mode):
+                yield Case(f"{type(op).__name__}_{mode}_{name}", op, ins)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return build_graph(list(cases()))
+
+
+@pytest.fixture(scope="module")
+def project(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(graph, tmp_path_factory.mktemp("x86"), "host")
+
+
+def test_cases_reach_every_kernel(graph: Graph) -> None:
+    found = Counter(k.name for node in graph.nodes if (k := find_kernel(graph.view(node), "host")))
+    assert all(found[kernel.name] >= 9 for kernel in X86), found
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_c_equals_golden(graph: Graph, project: Path, build: str) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    assert differences(graph, project, compiler, flags) == []
+
+
+@pytest.mark.skipif(not AVX512, reason="this processor has no AVX-512 VNNI")
+def test_inner_loop_keeps_its_sums_in_registers(tmp_path: Path) -> None:
+    """24 products and 10 loads a step of the widest block, and no move of a whole register."""
+    require_tool("gcc", "objdump")
+    project = make_project(build_graph([conv("single", t(S8, 1, 6, 6, 64), ONE, SAME, 64)]), tmp_path, "host")
+    (layers,) = (s for s in sources_of(project)[0] if s.name.endswith("_layers.c"))
+    folders = [f"-I{f}" for f in sources_of(project)[1]]
+    made = tmp_path / "k.o"
+    check_program(["gcc", "-std=c99", "-O3", *VNNI.split(), *folders, "-c", layers, "-o", made], timeout_s=60)
+    text = check_program(["objdump", "-d", "--no-show-raw-insn", made], timeout_s=60).stdout.decode()
+    lines = [line.split(":", 1)[1].split() for line in text.splitlines() if re.match(r" +[0-9a-f]+:", line)]
+    at = [i for i, words in enumerate(lines) if words[0] == "vpdpbusd"]
+    loop = [words[0] for words in lines[at[0] - 8 : at[-1] + 1]]
+    assert len(at) == 24
+    assert loop.count("vpbroadcastd") == 6
+    assert not any(word.startswith("vmovdqa") for word in loop)
+
+
+def test_factors_of_a_quarter_and_more_go_to_the_plain_kernels() -> None:
+    for mode, scale in (("single", 0.26), ("double", 0.51)):
+        op = Dense(3, make_requant(mode, 1.0, [scale], q(1.0), S8), S8, None)
+        weights, bias = ints(S8, 1, 4), np.zeros(1, np.int32)
+        types = tuple(TensorType(a.shape, DType.of(a)) for a in (weights, bias))
+        view = NodeView("n", op, (t(S8, 1, 4), *types), op.infer((t(S8, 1, 4), *types)), (None, weights, bias))
+        kernel = find_kernel(view, "host")
+        assert kernel is not None
+        assert kernel not in X86
+
+
+def test_wide_types_go_to_the_plain_kernels() -> None:
+    op = Dense(3, make_requant("single", 1.0, [2.0**-9], q(1.0), S16), S16, None)
+    weights, bias = ints(S8, 1, 4), np.zeros(1, np.int32)
+    types = tuple(TensorType(a.shape, DType.of(a)) for a in (weights, bias))
+    view = NodeView("n", op, (t(S16, 1, 4), *types), op.infer((t(S16, 1, 4), *types)), (None, weights, bias))
+    assert find_kernel(view, "host") not in X86
+
+
+@pytest.mark.parametrize(
+    ("width", "channels", "pixels"), [(5, 64, 5), (8, 64, 4), (32, 16, 11), (16, 32, 8), (1, 640, 1)]
+)
+def test_blocks_of_pixels_divide_the_row(width: int, channels: int, pixels: int) -> None:
+    assert tile_pixels(width, channels, 64) == pixels

@@ -84,7 +84,7 @@ def plan_options(function: Decorated) -> Decorated:
         click.option(
             "--optimize",
             type=click.Choice(["memory", "balanced", "speed", "size"]),
-            help="Which memory plan to take, by default what the target says, else balanced; size: balanced, and smallest code.",
+            help="Which memory plan to take; by default what the target says. size: balanced, with the smallest code.",
         ),
     ):
         function = option(function)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from codegen.emit import EmitOptions, Vector, fill_pattern, project_files, selftest_crc, write_project
 from codegen.emulator import build_and_run
@@ -51,6 +52,7 @@ PROGRAMS = {
 
 LEVELS = ("host", "c99", "armv7m", "armv6m", "rv32", "armv7em", "armv81m_mve")
 """Instruction sets with kernels of their own."""
+ALSO_QUICK = {("armv7em", "clang-O1"), ("armv7em", "gcc-m32"), ("host", "gcc-O3-fma"), ("armv81m_mve", "clang-O1")}
 
 
 @cache
@@ -93,7 +95,18 @@ def graph() -> Graph:
     return build_graph(all_cases())
 
 
-@pytest.fixture(scope="module", params=LEVELS)
+def pairs(builds: Iterable[str]) -> list[ParameterSet]:
+    """Levels with builds; those that say little that others do not are slow tests."""
+    found = []
+    for level in LEVELS:
+        for build in builds:
+            quick = level == "c99" or build in ("gcc-O2-ubsan", "gcc-asan") or (level, build) in ALSO_QUICK
+            marks = () if quick else (pytest.mark.slow,)
+            found.append(pytest.param(level, build, marks=marks, id=f"{level}-{build}"))
+    return found
+
+
+@pytest.fixture(scope="module")
 def project(request: pytest.FixtureRequest, graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One project per instruction set: elsewhere its primitives are their portable twins."""
     return make_project(graph, tmp_path_factory.mktemp("kernels"), request.param)
@@ -168,7 +181,7 @@ def differences(graph: Graph, project: Path, compiler: str, flags: str) -> list[
     return texts
 
 
-@pytest.mark.parametrize("build", LIBRARIES)
+@pytest.mark.parametrize(("project", "build"), pairs(LIBRARIES), indirect=["project"])
 def test_c_equals_golden(graph: Graph, project: Path, build: str) -> None:
     compiler, flags = LIBRARIES[build]
     require_tool(compiler)
@@ -190,7 +203,7 @@ def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
     return sources, [project / folder for folder in ("include", "runtime", "src")]
 
 
-@pytest.mark.parametrize("build", PROGRAMS)
+@pytest.mark.parametrize(("project", "build"), pairs(PROGRAMS), indirect=["project"])
 def test_self_test_passes(project: Path, build: str, tmp_path: Path) -> None:
     compiler, flags = PROGRAMS[build]
     require_tool(compiler)

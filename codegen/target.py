@@ -19,6 +19,8 @@ from codegen.errors import TargetFileBroken, TargetKeyMissing, TargetKeyUnknown,
 from codegen.resources import resource_dir
 
 ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
+EXPANDED = {"armv7em": "armv7em_wide"}
+"""Levels whose kernels are faster on weights that take more flash, and the level those kernels have."""
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
 GOALS = ("memory", "balanced", "speed")
@@ -123,8 +125,18 @@ class Dma:
 
 
 @dataclass(frozen=True, slots=True)
+class Weights:
+    """How weights may be packed.  `expand`: they may take up to twice the flash where that is faster."""
+
+    expand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
-    """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first."""
+    """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
+
+    `isa` is the level of its kernels: with `weights.expand` the one for expanded weights (EXPANDED).
+    """
 
     name: str
     description: str
@@ -143,6 +155,7 @@ class Target:
     board: Board | None
     dma: Dma | None
     cycles: Cycles | None
+    weights: Weights
     unsupported: tuple[str, ...]
     rules: Mapping[str, Mapping[str, RuleValue]] = field(hash=False)
 
@@ -207,10 +220,12 @@ def _target(table: _Table) -> Target:
     if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
         raise table.bad("name", f"{name!r} is not lower-case letters, digits, '-', '_' and '.'")
     modes = table.texts("requant_modes", REQUANT_MODES)
+    packing = table.table("weights", Weights)
+    weights = Weights(packing.flag("expand") if packing else False)
     target = Target(
         name=name,
         description=table.text("description"),
-        isa=table.text("isa", ISA_LEVELS),
+        isa=_level(table, weights),
         byte_order=table.text("byte_order", BYTE_ORDERS),
         word_bits=table.number("word_bits", (8, 16, 32, 64)),
         has_fpu=table.flag("has_fpu"),
@@ -225,6 +240,7 @@ def _target(table: _Table) -> Target:
         board=_board(table.table("board", Board)),
         dma=_dma(table.table("dma", Dma)),
         cycles=_cycles(table.table("cycles", Cycles)),
+        weights=weights,
         unsupported=table.texts("unsupported", default=()),
         rules=rules.rules() if (rules := table.table("rules", None)) else {},
     )
@@ -233,6 +249,13 @@ def _target(table: _Table) -> Target:
     if (target.dma is None) != (target.memory("lmem") is None):
         raise TargetKeyMissing("a memory of kind 'lmem' and a [dma] that fills it come together", where=table.at("dma"))
     return target
+
+
+def _level(table: _Table, weights: Weights) -> str:
+    isa = table.text("isa", ISA_LEVELS)
+    if weights.expand and isa not in EXPANDED:
+        raise table.bad("weights.expand", f"isa {isa!r} has no kernels for expanded weights; {', '.join(EXPANDED)} has")
+    return EXPANDED[isa] if weights.expand else isa
 
 
 def _memories(table: _Table) -> tuple[Memory, ...]:

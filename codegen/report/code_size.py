@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 _STATEMENT = re.compile(rb"[;{}]")
 _START, _PER_SCHEDULE_LINE, _PER_LAYER_LINE = 300, 3.0, 6.5
-_DENSITY = {"armv6m": 1.05, "armv7em": 1.0, "armv81m_mve": 1.0, "rv32": 1.35}
+_DENSITY = {"armv6m": 1.05, "armv7em": 1.0, "armv7em_wide": 1.0, "armv81m_mve": 1.0, "rv32": 1.35}
 _WIDE = 1.45
 
 

@@ -50,7 +50,7 @@ PROGRAMS = {
 }
 
 
-LEVELS = ("host", "c99", "armv7m", "armv6m", "rv32", "armv7em", "armv81m_mve")
+LEVELS = ("host", "c99", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", "armv81m_mve")
 """Instruction sets with kernels of their own."""
 ALSO_QUICK = {("armv7em", "clang-O1"), ("armv7em", "gcc-m32"), ("host", "gcc-O3-fma"), ("armv81m_mve", "clang-O1")}
 

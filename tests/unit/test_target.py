@@ -76,6 +76,12 @@ BAD = {
     "name with a slash": ('name = "mine"', 'name = "../mine"', "LAM-TARGET-005", "name"),
     "emulator without program": ('"{elf}"', '"elf"', "LAM-TARGET-005", "board.emulator"),
     "rule that is a fraction": ("[board]", "[rules.Conv2d]\nmax = 1.5\n[board]", "LAM-TARGET-005", "rules.Conv2d.max"),
+    "expanded weights without kernels": (
+        "[board]",
+        "[weights]\nexpand = true\n[board]",
+        "LAM-TARGET-005",
+        "weights.expand",
+    ),
     "no TOML": ("isa =", "isa", "LAM-TARGET-002", "line 3"),
 }
 
@@ -84,6 +90,12 @@ def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_expanded_weights_are_a_level_of_their_own(tmp_path: Path) -> None:
+    text = GOOD.replace('isa = "c99"', 'isa = "armv7em"')
+    assert load_target(str(write(tmp_path, text))).isa == "armv7em"
+    assert load_target(str(write(tmp_path, text + "\n[weights]\nexpand = true\n"))).isa == "armv7em_wide"
 
 
 @pytest.mark.parametrize("name", list_targets())

@@ -7,6 +7,7 @@ accumulated at a time, or one pixel by four channels where there is only one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,17 @@ class ColumnContext:
     piece: int
     last: int
     rq: FastRequant
+    wide: bool
+
+    @property
+    def block(self) -> str:
+        """What the names of the products of columns end in."""
+        return "w" if self.wide else ""
+
+    @property
+    def words(self) -> int:
+        """Words of weights per group and channel."""
+        return 2 if self.wide else 1
 
     @property
     def paired(self) -> int:
@@ -84,17 +96,12 @@ def _is_pointwise(node: NodeView) -> bool:
     return all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
 
 
-def _accepts_dense(node: NodeView, isa: str) -> bool:
-    return isa == "armv7em" and _is_pointwise(node) and _one_pixel(node) and byte_convolution(node)
+def _is_dense(node: NodeView) -> bool:
+    return _is_pointwise(node) and _one_pixel(node)
 
 
-def _accepts_pointwise(node: NodeView, isa: str) -> bool:
-    return isa == "armv7em" and _is_pointwise(node) and byte_convolution(node)
-
-
-def _accepts_conv(node: NodeView, isa: str) -> bool:
-    op = node.op
-    return isa == "armv7em" and isinstance(op, Conv2D) and op.groups == 1 and byte_convolution(node)
+def _is_conv(node: NodeView) -> bool:
+    return isinstance(node.op, Conv2D) and node.op.groups == 1
 
 
 def _pieces(node: NodeView) -> tuple[int, int]:
@@ -112,8 +119,8 @@ def _groups(node: NodeView) -> int:
     return pieces * -(-size // 4)
 
 
-def _column_context(node: NodeView) -> ColumnContext:
-    return ColumnContext(*_column_numbers(node))
+def _column_context(node: NodeView, wide: bool) -> ColumnContext:
+    return ColumnContext(*_column_numbers(node), wide)
 
 
 def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, int, FastRequant]:
@@ -128,7 +135,7 @@ def _last(node: NodeView) -> int:
     return 0 if width % 2 == 0 else 1 if width == 1 or _by_row(node) else 3
 
 
-def _window_context(node: NodeView) -> WindowContext:
+def _window_context(node: NodeView, wide: bool = False) -> WindowContext:
     op = node.op
     assert isinstance(op, Conv2D)
     x, y = node.ins[0], node.outs[0]
@@ -136,6 +143,7 @@ def _window_context(node: NodeView) -> WindowContext:
     together = op.w.dilation == 1
     return WindowContext(
         *_column_numbers(node),
+        wide,
         kernel_h=op.h.size,
         pieces=1 if together else op.w.size,
         taps=op.w.size if together else 1,
@@ -165,23 +173,29 @@ def _sums_bytes(node: NodeView) -> int:
     return 2 * 4 * (channels + channels % 2)
 
 
-def pack_words(weights: Array, pieces: int, together: int, passes: int = 1) -> Array:
+def pack_words(weights: Array, pieces: int, together: int, passes: int = 1, *, wide: bool = False) -> Array:
     """Weights [channels, taps] as words, uint32: for `together` channels in turn, their next four.
 
     Each of the `pieces` equal parts of a row is filled with zeros to whole words, the channels to a multiple of
-    `together`.  The taps are gone through in `passes` equal parts, each for all channels.
+    `together`.  The taps are gone through in `passes` equal parts, each for all channels.  `wide`: instead of a word of
+    four, the pair of its first and third and the pair of its second and fourth, 16 bits each.
     """
     channels = -(-weights.shape[0] // together) * together
     rows = filled(weights, channels).reshape(channels, pieces, -1)
     size = -(-rows.shape[2] // 4) * 4
     full = np.pad(rows, [(0, 0), (0, 0), (0, size - rows.shape[2])]).reshape(channels // together, together, -1, 4)
-    bytes_ = np.ascontiguousarray(full.transpose(0, 2, 1, 3)).astype(np.int8).view(np.uint8).astype(np.uint32)
-    words: Array = (bytes_ << (8 * np.arange(4, dtype=np.uint32))).sum(axis=3, dtype=np.uint32)
-    by_pass = words.reshape(channels // together, passes, -1).swapaxes(0, 1)
+    fours = np.ascontiguousarray(full.transpose(0, 2, 1, 3)).astype(np.int64)
+    words = _pairs(fours) if wide else (fours & 0xFF) @ (1 << 8 * np.arange(4))
+    by_pass = words.astype(np.uint32).reshape(channels // together, passes, -1).swapaxes(0, 1)
     return by_pass.reshape(-1)
 
 
-def _params(node: NodeView, together: int) -> tuple[Field, ...]:
+def _pairs(fours: Array) -> Array:
+    """Pairs (0, 2) and (1, 3) of the last axis, as words."""
+    return (fours[..., :2] & 0xFFFF) | ((fours[..., 2:] & 0xFFFF) << 16)
+
+
+def _params(node: NodeView, together: int, wide: bool) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, Conv2D | Dense)
     weights, bias = conv_constants(node)
@@ -190,7 +204,7 @@ def _params(node: NodeView, together: int) -> tuple[Field, ...]:
     rows = weights.reshape(weights.shape[0], -1)
     folded = folded_bias(weights, bias, op.x_zero_point).astype(np.int32)
     return (
-        Field("weights", pack_words(rows, _pieces(node)[0], together, passes)),
+        Field("weights", pack_words(rows, _pieces(node)[0], together, passes, wide=wide)),
         Field("bias", filled(folded, channels)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
         *fast_fields(op.requant, reach_of(node), channels),
@@ -223,33 +237,51 @@ def _explain_dense(node: NodeView) -> str:
     return "1 pixel x 4 channels, SMLAD on inputs widened once"
 
 
-DENSE = Kernel(
-    "dsp_dense",
-    "dsp_dense.c.j2",
-    "pixels",
-    _accepts_dense,
-    _column_context,
-    lambda node: _params(node, 4),
-    lambda node: _scratch(node, 1),
-    _explain_dense,
-)
-POINTWISE = Kernel(
-    "dsp_pointwise",
-    "dsp_pointwise.c.j2",
-    "pixels",
-    _accepts_pointwise,
-    _column_context,
-    lambda node: _params(node, 2),
-    lambda node: _scratch(node, max(2, _last(node))),
-    _explain,
-)
-CONV2D = Kernel(
-    "dsp_conv2d",
-    "dsp_conv2d.c.j2",
-    "row",
-    _accepts_conv,
-    _window_context,
-    lambda node: _params(node, 2),
-    _window_scratch,
-    _explain,
-)
+def columns(level: str, *, wide: bool) -> tuple[Kernel, ...]:
+    """The kernels of one level; `wide`: on weights of 16 bits."""
+
+    def accept(rule: Callable[[NodeView], bool]) -> Callable[[NodeView, str], bool]:
+        return lambda node, isa: isa == level and rule(node) and byte_convolution(node)
+
+    def context(make: Callable[[NodeView, bool], ColumnContext]) -> Callable[[NodeView], ColumnContext]:
+        return lambda node: make(node, wide)
+
+    def params(together: int) -> Callable[[NodeView], tuple[Field, ...]]:
+        return lambda node: _params(node, together, wide)
+
+    def say(text: Callable[[NodeView], str]) -> Callable[[NodeView], str]:
+        return lambda node: text(node) + (", weights widened at compile time" if wide else "")
+
+    tail = "_wide" if wide else ""
+    return (
+        Kernel(
+            f"dsp_dense{tail}",
+            "dsp_dense.c.j2",
+            "pixels",
+            accept(_is_dense),
+            context(_column_context),
+            params(4),
+            lambda node: _scratch(node, 1),
+            explain=say(_explain_dense),
+        ),
+        Kernel(
+            f"dsp_pointwise{tail}",
+            "dsp_pointwise.c.j2",
+            "pixels",
+            accept(_is_pointwise),
+            context(_column_context),
+            params(2),
+            lambda node: _scratch(node, max(2, _last(node))),
+            explain=say(_explain),
+        ),
+        Kernel(
+            f"dsp_conv2d{tail}",
+            "dsp_conv2d.c.j2",
+            "row",
+            accept(_is_conv),
+            context(_window_context),
+            params(2),
+            _window_scratch,
+            explain=say(_explain),
+        ),
+    )

@@ -45,7 +45,7 @@ class DepthwiseContext:
 
 def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
-    if isa != "armv7em" or not isinstance(op, Conv2D) or not byte_convolution(node):
+    if isa not in ("armv7em", "armv7em_wide") or not isinstance(op, Conv2D) or not byte_convolution(node):
         return False
     depthwise = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
     square = all(w.size == 3 and w.dilation == 1 for w in (op.h, op.w))

@@ -83,8 +83,8 @@ def profile(
 def _check(compiled: Compiled, on_host: bool, cycles: bool) -> None:
     """Refuse, before anything is built, what cannot be measured."""
     chip = compiled.target
-    if not on_host:
-        board_of(chip)
+    if not on_host and not board_of(chip)[1].counting:
+        raise BoardMissing("has a board that cannot count instructions", where=f"target {chip.name}")
     if compiled.program.local is not None:
         raise BoardMissing("has local memory, which no board here emulates", where=f"target {chip.name}")
     if cycles and chip.cycles is None:

@@ -83,11 +83,27 @@ def _plan_text(result: Inspection) -> str:
 
 def _kernels_text(result: Inspection) -> str:
     rows = [
-        (r.name, r.violation or r.kernel, r.macs, r.trained_bytes, r.weights_bytes, r.scratch_bytes, r.form)
+        (
+            r.name,
+            r.violation or r.kernel,
+            r.macs,
+            r.trained_bytes,
+            r.weights_bytes,
+            r.added_bytes,
+            r.scratch_bytes,
+            r.form,
+        )
         for r in result.layers
     ]
-    headers = ["layer", "kernel", "MACs", "trained B", "packed B", "scratch B", "form, and why"]
-    return "\n\n".join([text_table(headers, rows), _totals(result), *_verdict(result)])
+    headers = ["layer", "kernel", "MACs", "trained B", "packed B", "added B", "scratch B", "form, and why"]
+    return "\n\n".join([text_table(headers, rows), *_packing(result), _totals(result), *_verdict(result)])
+
+
+def _packing(result: Inspection) -> list[str]:
+    if not result.weights_bytes:
+        return []
+    added = sum(r.added_bytes for r in result.layers)
+    return [f"packing adds {added} B to the weights, {added / max(1, result.weights_bytes - added):.1%}"]
 
 
 def _verdict(result: Inspection) -> list[str]:

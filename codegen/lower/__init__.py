@@ -5,7 +5,7 @@
 
 from codegen.lower.local import lower_local
 from codegen.lower.lower import lower
-from codegen.lower.select import kernel_needs, select_kernels
+from codegen.lower.select import kernel_needs, packing_growth, select_kernels
 from codegen.lower.shadow import ShadowReport, shadow_run
 from codegen.lower.shadow_local import shadow_local
 from codegen.lower.tiles import params_needs
@@ -15,6 +15,7 @@ __all__ = [
     "kernel_needs",
     "lower",
     "lower_local",
+    "packing_growth",
     "params_needs",
     "select_kernels",
     "shadow_local",

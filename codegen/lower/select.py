@@ -36,6 +36,15 @@ def find_kernel(view: NodeView, isa: str) -> Kernel | None:
     return next((k for k in KERNELS if k.accepts(view, isa)), None)
 
 
+def packing_growth(kernel: Kernel, view: NodeView, isa: str) -> int:
+    """Bytes by which the kernel's parameters exceed the fewest that a kernel of this level would have for the node."""
+    return _packed_bytes(kernel, view) - min(_packed_bytes(k, view) for k in KERNELS if k.accepts(view, isa))
+
+
+def _packed_bytes(kernel: Kernel, view: NodeView) -> int:
+    return sum(field.values.nbytes for field in kernel.params(view))
+
+
 def is_view(graph: Graph, node: Node) -> bool:
     """Whether the node only renames the memory of a computed tensor, and needs no code."""
     return isinstance(node.op, Reshape) and not graph.values[node.inputs[0]].is_const

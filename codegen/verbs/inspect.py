@@ -25,7 +25,7 @@ from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
-from codegen.lower import select_kernels
+from codegen.lower import packing_growth, select_kernels
 from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (
     Options,
@@ -144,7 +144,7 @@ def _misfits(plan: Plan, program: Program, chip: Target) -> tuple[CompileError, 
 
 def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, notes: tuple[str, ...]) -> Inspection:
     graph, plan, program = planned.graph, planned.plan, planned.program
-    layers = _layers(planned)
+    layers = _layers(planned, chip.isa)
     record = plan_record(plan, program, prove(program)) if plan and program else None
     return Inspection(
         model=graph.name,
@@ -168,7 +168,7 @@ def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, 
     )
 
 
-def _layers(planned: _Planned) -> tuple[LayerRow, ...]:
+def _layers(planned: _Planned, isa: str) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
     packed: dict[str, int] = {}
     for group in planned.program.groups if planned.program else ():
@@ -193,6 +193,7 @@ def _layers(planned: _Planned) -> tuple[LayerRow, ...]:
                 parameters=sum(int(c.size) for c in view.consts if c is not None),
                 trained_bytes=sum(int(c.nbytes) for c in view.consts if c is not None),
                 weights_bytes=packed.get(node.name, 0),
+                added_bytes=packing_growth(kernel, view, isa) if kernel else 0,
                 output_bytes=sum(o.bytes for o in view.outs),
                 scratch_bytes=plan.scratch_bytes.get(index, 0) if plan else 0,
                 rows=describe_rows([node.op.rows(i, view.ins, view.outs) for i in view.dynamic]),

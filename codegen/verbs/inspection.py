@@ -28,8 +28,9 @@ class LayerRow:
     """One operator of the final graph.  `kernel` is empty when the target has none; `violation` is then its id.
 
     `form` is what the kernel does with the layer and why.  `parameters` counts trained numbers, which take
-    `trained_bytes`, and `weights_bytes` packed, with factors, shifts and filling; `rows` says which input rows an
-    output row needs; `source` names the model's nodes it stands for, `note` how they were read.
+    `trained_bytes`, and `weights_bytes` packed, with factors, shifts and filling, `added_bytes` of which the tightest
+    packing would not have; `rows` says which input rows an output row needs; `source` names the model's nodes it stands
+    for, `note` how they were read.
     """
 
     name: str
@@ -45,6 +46,7 @@ class LayerRow:
     parameters: int
     trained_bytes: int
     weights_bytes: int
+    added_bytes: int
     output_bytes: int
     scratch_bytes: int
     rows: str

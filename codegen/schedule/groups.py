@@ -268,13 +268,17 @@ class Grouping:
 
     def _share(self, flow: Flow, outputs: set[str]) -> tuple[tuple[tuple[str, str, int], ...], int]:
         """Pairs (input, output, distance) that share memory, each tensor in one pair at most, and the bytes saved."""
-        options: list[tuple[int, str, str, int]] = []
+        gaps: dict[tuple[str, str], int] = {}
         for (value, out), gap in flow.gaps.items():
+            pair = (self.roots[value], out)  # readers under several names of one memory all count
+            gaps[pair] = max(gaps.get(pair, 0), gap)
+        options: list[tuple[int, str, str, int]] = []
+        for (value, out), gap in gaps.items():
             if self.roots[out] in outputs:
-                inside, outside = self.size[self.roots[value]], self.size[self.roots[out]]
+                inside, outside = self.size[value], self.size[self.roots[out]]
                 gap = -(-gap // 4) * 4
                 saved = inside + outside - max(gap + inside, outside)
-                if saved > 0 and self.roots[value] != self.roots[out]:
+                if saved > 0 and value != self.roots[out]:
                     options.append((saved, value, out, gap))
         chosen: list[tuple[str, str, int]] = []
         total = 0

@@ -1,0 +1,21 @@
+"""A dying input that is read under two names: an output may grow over it only as far as both readers allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
+from codegen.ops import ArgExtremum, Reshape
+from codegen.schedule import schedule
+from tests.graphs import Sketch
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_both_readers_hold_its_rows(size: int) -> None:
+    sketch = Sketch("named_twice")
+    x = sketch.conv(sketch.input((1, 10, 6, 5)), 5)
+    z = sketch.apply(ArgExtremum(True), sketch.apply(Reshape((1, 10, 1, 30)), x))
+    graph = sketch.graph(sketch.conv(x, 7, size), z)
+    kernels = select_kernels(graph, "c99")
+    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, optimize="memory")
+    assert shadow_run(lower(plan, kernels)).rows[z] == 10

@@ -17,6 +17,7 @@ from codegen.errors import (
     ModelRejected,
     OperatorNotOnTarget,
     RequantUnsupported,
+    StreamImpossible,
     TypeNotOnTarget,
 )
 from codegen.frontends import import_model, own_mode
@@ -41,7 +42,7 @@ from codegen.passes import optimize
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
 from codegen.schedule import OPTIMIZE, Optimize, Scheduler, order_nodes
-from codegen.schedule.fits import check_fits
+from codegen.schedule.fits import check_fits, limit_unreachable
 from codegen.schedule.local import schedule_cores
 from codegen.target import Target, load_target
 
@@ -141,14 +142,14 @@ def plan_in_best_order(graph: Graph, target: Target, options: Options) -> tuple[
     orders = [(graph, kernels)]
     if other is not graph:
         orders.append((other, select_kernels(other, target.isa)))
-    plan = _plan_local(orders, target) if target.dma is not None else _plan_arena(orders, target, options)
+    plan = _plan_local(orders, target, options) if target.dma is not None else _plan_arena(orders, target, options)
     return plan, next(kernels for order, kernels in orders if order is plan.graph)
 
 
 def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
     """Groups and addresses for the graph in the order of its nodes."""
     orders = [(graph, kernels)]
-    return _plan_local(orders, target) if target.dma is not None else _plan_arena(orders, target, options)
+    return _plan_local(orders, target, options) if target.dma is not None else _plan_arena(orders, target, options)
 
 
 def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
@@ -166,9 +167,11 @@ def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
         return scheduler.plan("memory")
 
 
-def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target) -> Plan:
-    """The plan of fewest cycles for a chip whose kernels touch only its local memory."""
+def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
+    """The plan of fewest cycles for a chip whose kernels touch only its local memory; a limit is only checked."""
     assert target.dma is not None
+    if options.stream_input:
+        raise StreamImpossible("its input comes by DMA from an arena that holds it whole", where=target.name)
     engine = Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle)
     found: list[tuple[int, int, Plan]] = []
     refusals: list[LocalMemoryTooSmall] = []
@@ -191,7 +194,10 @@ def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
             found.append((plan.local.estimate.cycles, k, plan))
     if not found:
         raise refusals[-1]
-    return min(found)[2]
+    _, _, best = min(found)
+    if options.arena_limit is not None and best.arena_bytes > options.arena_limit:
+        raise limit_unreachable(best, options.arena_limit)
+    return best
 
 
 def lower_plan(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:

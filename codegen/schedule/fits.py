@@ -45,7 +45,7 @@ def _ways_out(plan: Plan, missing: int, first: str) -> str:
     """`first`, streaming where the input lies at the peak, and a smaller network."""
     ways = [first]
     freed = sum(r.bytes for r in find_peak(plan).live if r.kind == "input")
-    if freed and not plan.streamed and len(plan.graph.inputs) == 1:
+    if freed and not plan.streamed and plan.local is None and len(plan.graph.inputs) == 1:
         enough = "" if freed >= missing else ", not enough alone"
         ways.append(f"stream the input with --stream-input (it has {freed} B at the peak{enough})")
     return f"{', '.join(ways)}, or lower the input's resolution"

@@ -72,6 +72,8 @@ COMPILE = [
     ("compile TINY -o OUT/d --fast", "LAM-CLI-001"),
     *((f"compile TINY -o OUT/d --arena-limit {bad}", "LAM-CLI-001") for bad in ("0", "0K", "1.5K", "64Q", "K", "-1")),
     ("compile TINY -o OUT/d --arena-limit 10", "LAM-SCHEDULE-303"),
+    ("compile TINY -o OUT/d -t gap8-like --arena-limit 10", "LAM-SCHEDULE-303"),
+    ("compile TINY -o OUT/d -t gap8-like --stream-input", "LAM-SCHEDULE-304"),
     ("compile TINY -o OUT/d --optimize size", "LAM-CLI-001"),
 ]
 VERIFY = [

@@ -20,7 +20,7 @@ from codegen.ops import (
     make_requant,
 )
 from codegen.ops.two_slopes import slope
-from tests.random_networks.draw import Drawing, Unfit
+from tests.random_networks.draw import Drawing
 
 
 def extremum(d: Drawing, x: str) -> str:
@@ -30,8 +30,8 @@ def extremum(d: Drawing, x: str) -> str:
 
 
 def squared_difference(d: Drawing, x: str) -> str:
-    y = d.conv(_signed(d, x), Window(1), Window(1), outputs=d.shape(x)[3], dtype=DType.S8)
     x = _signed(d, x)
+    y = d.conv(x, Window(1), Window(1), outputs=d.shape(x)[3], dtype=DType.S8)
     quant = d.fit((d.real(x) - d.real(y)) ** 2, DType.S8)
     return d.apply(SquaredDifference(d.quant(x), d.quant(y), quant, DType.S8, -128, 127), x, y)
 
@@ -68,7 +68,8 @@ def slopes_16(d: Drawing, x: str) -> str:
 
 def curve_16(d: Drawing, x: str) -> str:
     y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
-    y = d.apply(d.pick((Sigmoid16("logistic", 3, 0), Sigmoid16("tanh", 20000, 15), Softmax16(1 << 30, 1))), y)
+    sigmoid = d.pick((Sigmoid16("logistic", 3, 0), Sigmoid16("tanh", 20000, 15)))
+    y = d.apply(d.pick((sigmoid, Softmax16(1 << 30, 1))), y)
     return d.conv(y, Window(1), Window(1), dtype=DType.S8)
 
 
@@ -77,6 +78,4 @@ def log_softmax(d: Drawing, x: str) -> str:
 
 
 def _signed(d: Drawing, x: str) -> str:
-    if d.kind(x).dtype is not DType.S8:
-        raise Unfit("not signed bytes")
-    return x
+    return x if d.kind(x).dtype is DType.S8 else d.conv(x, Window(1), Window(1), dtype=DType.S8)

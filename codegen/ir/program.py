@@ -52,8 +52,9 @@ class Kernel:
     `accepts(node, isa)` decides; `params(node)` packs the constants; `context(node)` gives the template its
     numbers (a frozen dataclass); `scratch(node)` is in bytes.  `template` is a file of templates/kernels/.
     `explain(node)` says in a few words which form the node gets and why.  `most_rows(node)`: a kernel that runs by
-    `rows` takes up to that many output rows in a call, where tensors are held whole.  `row_scratch(node)` is the
-    scratch when rows come one by one, if that is less.
+    `rows` takes up to that many output rows in a call, where tensors are held whole; it has read every input row of the
+    call before it writes the first output row, for the two may share memory.  `row_scratch(node)` is the scratch when
+    rows come one by one, if that is less.
     """
 
     name: str

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+/* What parts the stages; a test leaves it out to see that it is missed. */
 #ifndef LAM_BARRIER_WAIT
 #define LAM_BARRIER_WAIT(barrier) pthread_barrier_wait(barrier)
 #endif
@@ -23,11 +24,13 @@ typedef struct {
 static void *run_one_core(void *argument)
 {
     core_thread *one = (core_thread *)argument;
+    (void)pthread_barrier_wait(one->barrier); /* all are there before one begins, and until all have ended */
     for (int32_t stage = 0; stage < BIG(_STAGES); stage++) {
         const lam_status status = NET(_run_core)(one->net, stage, one->core);
         one->status = status == LAM_OK ? one->status : status;
         (void)LAM_BARRIER_WAIT(one->barrier);
     }
+    (void)pthread_barrier_wait(one->barrier);
     return NULL;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from codegen.emit import fill_pattern, write_project
 from codegen.golden.interpreter import run_graph
@@ -15,6 +16,7 @@ from codegen.ops import Concat, Slice
 from codegen.pipeline import Compiled, Options, compile_graph
 from codegen.target import load_target
 from tests.graphs import HALF, Sketch
+from tests.scratchpad import compile_local
 
 
 def compiled(graph: Graph) -> Compiled:
@@ -32,13 +34,16 @@ def check(made: Compiled, folder: Path) -> None:
     assert all(np.array_equal(y, golden[name]) for name, y in outputs.items())
 
 
-def test_a_tensor_of_which_no_row_is_needed_is_never_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cores", [0, 1, 3])
+def test_a_tensor_of_which_no_row_is_needed_is_never_made(cores: int, tmp_path: Path) -> None:
+    """Also with local memory, on one core and on several."""
     sketch = Sketch("unneeded")
     x = sketch.input((1, 12, 8, 2))
     above, below = sketch.conv(x, 16), sketch.conv(x, 16)
     both = sketch.apply(Concat(1, (None, None), DType.S8, HALF), above, below)
     cut = sketch.apply(Slice((0, 0, 0, 0), (1, 9, 8, 16), (1, 1, 1, 1)), both)
-    made = compiled(sketch.graph(sketch.conv(cut, 2)))
+    graph = sketch.graph(sketch.conv(cut, 2))
+    made = compile_local(graph, 65536, cores=cores) if cores else compiled(graph)
     assert made.shadow.rows[above] == 9
     assert made.shadow.rows[below] == 0
     check(made, tmp_path / "project")

@@ -124,7 +124,7 @@ def test_python_refuses_a_limit_that_is_no_number_of_bytes(limit: object, tmp_pa
 def test_python_refuses_a_plan_that_nobody_knows(tmp_path: Path) -> None:
     for call in (codegen.inspect, codegen.verify, lambda m, optimize: codegen.run(m, np.zeros(1), optimize=optimize)):
         with pytest.raises(OptionBad, match="optimize"):
-            call(TINY, optimize="size")  # type: ignore[operator]
+            call(TINY, optimize="small")  # type: ignore[operator]
 
 
 def test_the_chip_s_memory_is_the_limit_where_none_is_given(lamina: Lamina, tmp_path: Path) -> None:

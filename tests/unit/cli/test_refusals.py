@@ -74,7 +74,7 @@ COMPILE = [
     ("compile TINY -o OUT/d --arena-limit 10", "LAM-SCHEDULE-303"),
     ("compile TINY -o OUT/d -t gap8-like --arena-limit 10", "LAM-SCHEDULE-303"),
     ("compile TINY -o OUT/d -t gap8-like --stream-input", "LAM-SCHEDULE-304"),
-    ("compile TINY -o OUT/d --optimize size", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --optimize small", "LAM-CLI-001"),
 ]
 VERIFY = [
     *((f"verify {model}", code) for model, code in MODELS),

@@ -37,7 +37,7 @@ def plain_add(op: Add, a: int, b: int) -> int:
         assert -(2**31) <= acc < 2**31
         return plain.clamp(y.zero_point + (acc >> s), op.low, op.high)
     if op.mode == "double":
-        (ma, ea), (mb, eb), (my, ey) = tflite_scalings(op.a, op.b, y)
+        (ma, ea), (mb, eb), (my, ey) = tflite_scalings(op.a, op.b, y, 20)
         first, second = plain.tflite_multiply(qa << 20, ma, ea), plain.tflite_multiply(qb << 20, mb, eb)
         total = plain.tflite_multiply(first + op.sign * second, my, ey)
         return plain.clamp(total + y.zero_point, op.low, op.high)

@@ -5,7 +5,7 @@ from codegen.errors import OperatorLimit
 from codegen.ir.op import RowRule
 from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
 from codegen.ops import ResizeBilinear, check_limits
-from codegen.ops.average import Averaging, average_requant
+from codegen.ops.average import Averaging
 from codegen.ops.resize import WEIGHT_ONE, Tap
 from tests.graphs import random_array
 from tests.unit.ops import plain
@@ -49,9 +49,11 @@ def test_bilinear_equals_loops(
 
 
 def averaged_plainly(how: Averaging, acc: int) -> int:
-    """One output from an accumulator, by the pooling's plain formula without its TFLite form."""
+    """One output from an accumulator, by the plain formula; between equal scales by TFLite's division."""
     if how.mode == "double" and how.x_quant == how.y_quant:
-        return plain.requant(average_requant(how, WEIGHT_ONE**2), acc)
+        total = acc + how.x_quant.zero_point * WEIGHT_ONE**2
+        size = (abs(total) + WEIGHT_ONE**2 // 2) // WEIGHT_ONE**2
+        return plain.clamp(size if total > 0 else -size, how.low, how.high)
     return plain_average(how, [acc + how.x_quant.zero_point], WEIGHT_ONE**2)
 
 

@@ -113,7 +113,11 @@ def collide(a: Pieces, b: Pieces) -> bool:
     together = (a.start[:, None] < b.stop) & (b.start < a.stop[:, None])
     a_first = (a.born[:, None] < b.born) & (a.read[:, None] >= b.born)
     b_first = (b.born < a.born[:, None]) & (b.read >= a.born[:, None])
-    return bool((together & (a_first | b_first)).any())
+    # rows of a streamed input that arrive before one pull; a piece does not collide with itself
+    at_once = (a.born[:, None] == b.born) & (a.read >= a.born)[:, None] & (b.read >= b.born)
+    if a is b:
+        at_once &= ~np.eye(len(a.born), dtype=bool)
+    return bool((together & (a_first | b_first | at_once)).any())
 
 
 def harmful(plan: Plan, lives: Mapping[str, Life], changed: Iterable[str]) -> bool:

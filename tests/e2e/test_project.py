@@ -100,7 +100,7 @@ def test_float_requantization_survives_fused_and_wide_arithmetic(
 @pytest.mark.parametrize("network", [n for n in NETWORKS if n != "digits_as_trained"])
 def test_an_integer_network_needs_no_floating_point_unit(network: str, requant: str, tmp_path: Path) -> None:
     require_build("gcc", ("-mgeneral-regs-only",), tmp_path)
-    made = project(tmp_path, network, requant=requant)
+    made = project(tmp_path, network, requant=requant, target="generic")
     for source in made.sources:
         build("gcc", ("-O2", "-c", "-mgeneral-regs-only"), [source], tmp_path / "x.o", includes=made.includes)
 
@@ -202,7 +202,7 @@ def test_cppcheck_has_nothing_to_say(network: str, weights: str, tmp_path: Path)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_stack_frame_is_small_and_of_a_known_size(network: str, requant: str, level: str, tmp_path: Path) -> None:
     require_tool("gcc")
-    made = project(tmp_path, network, requant=requant)
+    made = project(tmp_path, network, requant=requant, target="generic")
     for source in made.sources:
         flags = (level, "-c", "-fstack-usage")
         build("gcc", flags, [source], tmp_path / f"{source.stem}.o", includes=made.includes)

@@ -75,13 +75,13 @@ static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t 
 static inline int32_t lam_twice_double(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
     const int32_t rounded = lam_high_product_rounded(acc * 2, multiplier);
-    return ((rounded + (rounded >> 31)) >> shift) + centre;
+    return ((rounded - ((rounded < 0) ? 1 : 0)) >> shift) + centre;
 }
 
 /* v / 2^shift, shift 1 .. 31, halves away from zero; `half` is 2^(shift - 1). */
 static inline int32_t lam_divided_away(int32_t v, int32_t shift, int32_t half)
 {
-    return (v + (v >> 31) + half) >> shift;
+    return (v - ((v < 0) ? 1 : 0) + half) >> shift;
 }
 
 /* floor(v / 2), saturated to -128 .. 127. */

@@ -591,7 +591,7 @@ static inline lam_x86_v lam_x86_halve(lam_x86_v v)
 
 static inline lam_x86_v lam_x86_sign(lam_x86_v v)
 {
-    LAM_X86_LANES(v.e[i] >> 31);
+    LAM_X86_LANES(-(int32_t)(v.e[i] < 0));
 }
 
 static inline lam_x86_v lam_x86_mul_high(lam_x86_v a, lam_x86_v b)

@@ -19,6 +19,8 @@ PATIENCE = 20
 """Tries without gain after which some moves are made for worse."""
 KICKS = 4
 """Moves for worse at most, in a row."""
+VISITS = 500
+"""Neighbours that one try may look at on average: a try that moves thousands of blocks is not worth its time."""
 _NO_LIMIT = 1 << 62
 
 
@@ -31,6 +33,8 @@ class Pile:
     rank: list[int] = field(init=False)
     offsets: list[int] = field(init=False)
     ends: list[int] = field(init=False)
+    visits: int = 0
+    """Neighbours looked at so far: the work done, whatever the machine."""
 
     def __post_init__(self) -> None:
         """Put every block down."""
@@ -53,6 +57,7 @@ class Pile:
         A neighbour forbids what lies strictly between its offset less one distance and its offset plus the other.
         """
         rank, offsets, mine = self.rank, self.offsets, self.rank[i]
+        self.visits += len(self.crowd.near[i])
         taken = [(offsets[j] - up, offsets[j] + down) for j, up, down in self.crowd.near[i] if rank[j] < mine]
         taken.sort()
         offset = 0
@@ -136,13 +141,14 @@ def climb(crowd: Crowd, order: Sequence[int], goal: int, tries: int) -> tuple[li
         crowd: the blocks.
         order: all of them, to begin with.
         goal: a size in bytes with which the search ends.
-        tries: moves at most.
+        tries: moves at most, and VISITS times as many looks at neighbours.
     """
     pile, draw = Pile(crowd, list(order)), random.Random(0)
     best, least = list(pile.offsets), pile.bytes
     size, idle = least, 0
+    end = pile.visits + VISITS * tries
     for _ in range(tries):
-        if least <= goal:
+        if least <= goal or pile.visits >= end:
             break
         kicked = idle >= PATIENCE
         if kicked:

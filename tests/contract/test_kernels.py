@@ -1,13 +1,17 @@
 """Every kernel's C equals golden, bit for bit: each operator, its cases and modes, in several builds.
 
-All cases are nodes of one graph, side by side, so that one compilation serves them all.
+Cases are nodes of one graph, side by side, so that one compilation serves them all.  An instruction set is tried with
+the functions that no level before it has: the rest would be the same C.  Quick tests take all of them in every mode
+once, in plain C99; elsewhere each case in one of the modes.  The slow ones take everything everywhere.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -50,9 +54,19 @@ PROGRAMS = {
 }
 
 
-LEVELS = ("host", "c99", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", "armv81m_mve")
+LEVELS = ("c99", "host", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", "armv81m_mve")
 """Instruction sets with kernels of their own."""
-ALSO_QUICK = {("armv7em", "gcc-asan"), ("armv7em", "gcc-m32"), ("host", "gcc-O3-fma"), ("armv81m_mve", "clang-O1")}
+LIKE_C99 = ("rv32",)
+"""Levels that today get the very functions of c99."""
+QUICK = {
+    "all": {("c99", "gcc-O2-ubsan")},
+    "a mode": {
+        *((level, "gcc-O2-ubsan") for level in LEVELS if level not in ("c99", "host", *LIKE_C99)),
+        *(("c99", build) for build in ("clang-O1", "gcc-asan", "gcc-m32")),
+    },
+    "float": {("c99", "gcc-O3-fma"), ("c99", "gcc-m32-x87")},
+}
+"""Which cases the quick tests build, and for which level and how; the kernels of `host` have test_x86_kernels.py."""
 
 
 @cache
@@ -95,21 +109,70 @@ def graph() -> Graph:
     return build_graph(all_cases())
 
 
-def pairs(builds: Iterable[str]) -> list[ParameterSet]:
-    """Levels with builds; those that say little that others do not are slow tests."""
-    found = []
-    for level in LEVELS:
-        for build in builds:
-            quick = level == "c99" or build == "gcc-O2-ubsan" or (level, build) in ALSO_QUICK
-            marks = () if quick else (pytest.mark.slow,)
-            found.append(pytest.param(level, build, marks=marks, id=f"{level}-{build}"))
+def own_cases(level: str) -> list[Case]:
+    """Cases that become functions which no level before has."""
+    known: set[str] = set()
+    for isa in LEVELS:
+        functions = _functions(isa)
+        if isa == level:
+            return [case for case in all_cases() if functions[case.name] not in known]
+        known |= set(functions.values())
+    raise AssertionError(level)
+
+
+@cache
+def _functions(isa: str) -> dict[str, str]:
+    """What the emitted function of each case depends on."""
+    graph = build_graph(all_cases())
+    found = {}
+    for node in graph.nodes:
+        view = graph.view(node)
+        kernel = find_kernel(view, isa)
+        found[node.name] = f"{kernel.template} {kernel.context(view)} {view.ins}" if kernel else "a view"
     return found
 
 
+def in_one_mode(chosen: Iterable[Case]) -> list[Case]:
+    """Each case in one of the modes in which it comes, in turn."""
+    families: dict[str, list[Case]] = {}
+    for case in chosen:
+        families.setdefault(re.sub("single|double|float", "*", case.name), []).append(case)
+    return [family[i % len(family)] for i, family in enumerate(families.values())]
+
+
+SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
+    "all": list,
+    "a mode": in_one_mode,
+    "float": lambda chosen: [case for case in chosen if "float" in case.name or "f32" in case.name],
+}
+
+
+def pairs(builds: Iterable[str]) -> list[ParameterSet]:
+    """Levels, cases and builds; all cases in those builds that the quick tests only sample are slow tests."""
+    found = []
+    for level in (level for level in LEVELS if level not in LIKE_C99):
+        for build in builds:
+            kinds = [kind for kind, quick in QUICK.items() if (level, build) in quick]
+            found += [pytest.param((level, kind), build, id=f"{level}-{build}-{kind}") for kind in kinds]
+            if "all" not in kinds:
+                found.append(pytest.param((level, "all"), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
+    return found
+
+
+@dataclass(frozen=True)
+class Made:
+    """Cases side by side, and their C."""
+
+    graph: Graph
+    project: Path
+
+
 @pytest.fixture(scope="module")
-def project(request: pytest.FixtureRequest, graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """One project per instruction set: elsewhere its primitives are their portable twins."""
-    return make_project(graph, tmp_path_factory.mktemp("kernels"), request.param)
+    level, kind = request.param
+    graph = build_graph(SELECTIONS[kind](own_cases(level)))
+    return Made(graph, make_project(graph, tmp_path_factory.mktemp("kernels"), level))
 
 
 def make_project(graph: Graph, folder: Path, isa: str) -> Path:
@@ -181,11 +244,23 @@ def differences(graph: Graph, project: Path, compiler: str, flags: str) -> list[
     return texts
 
 
-@pytest.mark.parametrize(("project", "build"), pairs(LIBRARIES), indirect=["project"])
-def test_c_equals_golden(graph: Graph, project: Path, build: str) -> None:
+@pytest.mark.parametrize(("made", "build"), pairs(LIBRARIES), indirect=["made"])
+def test_c_equals_golden(made: Made, build: str) -> None:
     compiler, flags = LIBRARIES[build]
     require_tool(compiler)
-    assert differences(graph, project, compiler, flags) == []
+    assert differences(made.graph, made.project, compiler, flags) == []
+
+
+def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:
+    tried = {
+        kernel.name
+        for level in LEVELS
+        for case in in_one_mode(own_cases(level))
+        for view in [build_graph([case]).view(build_graph([case]).nodes[0])]
+        if (kernel := find_kernel(view, level))
+    }
+    assert tried == {k.name for k in KERNELS}
+    assert [level for level in LEVELS if not own_cases(level)] == list(LIKE_C99)
 
 
 @pytest.mark.slow
@@ -203,8 +278,8 @@ def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
     return sources, [project / folder for folder in ("include", "runtime", "src")]
 
 
-@pytest.mark.parametrize(("project", "build"), pairs(PROGRAMS), indirect=["project"])
-def test_self_test_passes(project: Path, build: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("made", "build"), pairs(PROGRAMS), indirect=["made"])
+def test_self_test_passes(made: Made, build: str, tmp_path: Path) -> None:
     compiler, flags = PROGRAMS[build]
     require_tool(compiler)
     probe = tmp_path / "probe.c"
@@ -212,9 +287,16 @@ def test_self_test_passes(project: Path, build: str, tmp_path: Path) -> None:
     if run_program([compiler, *flags.split(), probe, "-o", tmp_path / "probe"], timeout_s=60).returncode != 0:
         assert not os.environ.get("CI"), f"{compiler} {flags} does not link a trivial program"
         pytest.skip(f"{compiler} {flags} does not link a trivial program")
-    sources, folders = sources_of(project)
+    sources, folders = sources_of(made.project)
     program = tmp_path / "selftest"
-    argv = [compiler, *WARNINGS, *flags.split(), *(f"-I{f}" for f in folders), *sources, project / "test" / "main.c"]
+    argv = [
+        compiler,
+        *WARNINGS,
+        *flags.split(),
+        *(f"-I{f}" for f in folders),
+        *sources,
+        made.project / "test" / "main.c",
+    ]
     check_program([*argv, "-o", program], timeout_s=300)
     done = run_program([program], timeout_s=60)
     assert (done.returncode, done.stdout) == (0, b"kernels: all vectors right\n"), done.stderr.decode()

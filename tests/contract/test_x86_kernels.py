@@ -38,7 +38,7 @@ from tests.contract.kernel_cases import (
     window,
 )
 from tests.contract.test_kernels import X86 as ON_X86
-from tests.contract.test_kernels import build_graph, differences, make_project, sources_of
+from tests.contract.test_kernels import build_graph, differences, in_one_mode, make_project, sources_of
 from tests.tools import require_tool
 
 CPU = set(Path("/proc/cpuinfo").read_text().split()) if ON_X86 and Path("/proc/cpuinfo").exists() else set()
@@ -103,21 +103,31 @@ def graph() -> Graph:
     return build_graph(list(cases()))
 
 
-@pytest.fixture(scope="module")
-def project(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_project(graph, tmp_path_factory.mktemp("x86"), "host")
-
 
 def test_cases_reach_every_kernel(graph: Graph) -> None:
     found = Counter(k.name for node in graph.nodes if (k := find_kernel(graph.view(node), "host")))
     assert all(found[kernel.name] >= 9 for kernel in X86), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
-def test_c_equals_golden(graph: Graph, project: Path, build: str) -> None:
+def test_c_equals_golden(graph: Graph, build: str, tmp_path: Path) -> None:
     compiler, flags = BUILDS[build]
     require_tool(compiler)
-    assert differences(graph, project, compiler, flags) == []
+    assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, Path]:
+    graph = build_graph(in_one_mode(cases()))
+    return graph, make_project(graph, tmp_path_factory.mktemp("x86"), "host")
+
+
+@pytest.mark.parametrize("build", [build for build in ("c99", "avx2-ub", "avx512-ub") if build in BUILDS])
+def test_c_equals_golden_in_one_mode_each(sample: tuple[Graph, Path], build: str) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    assert differences(*sample, compiler, flags) == []
 
 
 @pytest.mark.skipif(not AVX512, reason="this processor has no AVX-512 VNNI")

@@ -59,7 +59,7 @@ LEVELS = ("c99", "host", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", 
 LIKE_C99 = ("rv32",)
 """Levels that today get the very functions of c99."""
 QUICK = {
-    "all": {("c99", "gcc-O2-ubsan")},
+    **{third: {("c99", "gcc-O2-ubsan")} for third in ("1/3", "2/3", "3/3")},
     "a mode": {
         *((level, "gcc-O2-ubsan") for level in LEVELS if level not in ("c99", "host", *LIKE_C99)),
         *(("c99", build) for build in ("clang-O1", "gcc-asan", "gcc-m32")),
@@ -142,6 +142,7 @@ def in_one_mode(chosen: Iterable[Case]) -> list[Case]:
 
 SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
     "all": list,
+    **{f"{i + 1}/3": lambda chosen, i=i: chosen[i::3] for i in range(3)},
     "a mode": in_one_mode,
     "float": lambda chosen: [case for case in chosen if "float" in case.name or "f32" in case.name],
 }
@@ -154,7 +155,7 @@ def pairs(builds: Iterable[str]) -> list[ParameterSet]:
         for build in builds:
             kinds = [kind for kind, quick in QUICK.items() if (level, build) in quick]
             found += [pytest.param((level, kind), build, id=f"{level}-{build}-{kind}") for kind in kinds]
-            if "all" not in kinds:
+            if "1/3" not in kinds:
                 found.append(pytest.param((level, "all"), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
     return found
 

@@ -70,8 +70,14 @@ def proven(compiled: Compiled, folder: Path, flags: tuple[str, ...] = ("-O1",)) 
 # Golden equals C
 
 
-@pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(
+    ("name", "cores"),
+    [
+        pytest.param(name, cores, marks=() if cores == 3 or name == "stack" else pytest.mark.slow)
+        for name in GRAPHS
+        for cores in CORES
+    ],
+)
 def test_every_tensor_equals_golden(name: str, cores: int, tmp_path: Path) -> None:
     weights = "blob" if cores == 3 else "c"
     compiled = compile_local(GRAPHS[name](), 16384 * cores, weights, cores)

@@ -36,7 +36,8 @@ ONLY_CALLS = {"memcpy", "memset", "memmove"}
 _ARITHMETIC = r"__aeabi_\w+|__gnu_thumb1_case_\w+|__[a-z]+[sd]i\d?"
 HELPERS = re.compile(rf"({_ARITHMETIC}|__riscv_(save|restore)_\d+|_(save|rest)gpr_\d+(_x)?)$")
 """What a compiler calls instead of instructions that the chip lacks, or of long entry code."""
-STACK_LIMIT = 384
+STACK_LIMITS = {"-O0": 1024}
+"""Bytes a function may use: 384, but for builds that keep each of a kernel's sums in memory of its own."""
 
 
 def self_test(made: Project) -> list[Path]:
@@ -210,7 +211,7 @@ def test_every_stack_frame_is_small_and_of_a_known_size(network: str, requant: s
         for line in usage.splitlines():
             function, size, kind = line.split("\t")
             assert kind == "static", line
-            assert int(size) <= STACK_LIMIT, f"{function}: {size} bytes of stack"
+            assert int(size) <= STACK_LIMITS.get(level, 384), f"{function}: {size} bytes of stack"
 
 
 @pytest.mark.parametrize("weights", ["c", "blob"])

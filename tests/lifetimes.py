@@ -14,6 +14,7 @@ import numpy as np
 from codegen.ir.plan import Plan, Storage
 from codegen.ir.program import Call, Operand, Program
 from codegen.ir.quant import Array
+from codegen.ir.shape import Span
 from codegen.lower.shadow import _Shadow
 
 
@@ -21,7 +22,7 @@ from codegen.lower.shadow import _Shadow
 class Life:
     """By byte of one memory: when it is written, and read for the last time (-1 when never).
 
-    A kernel that runs in place reads half a step before it writes.
+    A kernel that runs in place, or has read all before it writes, reads half a step before it writes.
     """
 
     born: Array
@@ -29,7 +30,7 @@ class Life:
 
 
 class _Log(_Shadow):
-    """A shadow run that notes times; the n-th row is made at time n."""
+    """A shadow run that notes times; what is made at the n-th time, a row or a block of rows, is made at time n."""
 
     def __init__(self, program: Program, sizes: Mapping[str, int]) -> None:
         super().__init__(program)
@@ -37,13 +38,13 @@ class _Log(_Shadow):
         self.early = 0.0
         self.lives = {name: Life(np.full(n, np.inf), np.full(n, -1.0)) for name, n in sizes.items()}
 
-    def _row(self, call: Call, row: int) -> None:
+    def _rows(self, call: Call, rows: Span) -> None:
         self.now += 1.0
-        super()._row(call, row)
+        super()._rows(call, rows)
 
-    def _check_reads(self, call: Call, row: int, *, before: bool) -> None:
+    def _check_reads(self, call: Call, rows: Span, *, before: bool) -> None:
         self.early = 0.5 if before else 0.0
-        super()._check_reads(call, row, before=before)
+        super()._check_reads(call, rows, before=before)
         self.early = 0.0
 
     def write(self, operand: Operand, row: int) -> None:

@@ -2,20 +2,23 @@
 
 Every byte of the arena carries the tag (tensor, byte of the tensor) of what was last written there.  Each kernel call
 checks that all rows it reads, as the row rules say, still carry their tags, also after its own scratch and output
-have been written (unless the operator declares that it runs in place).  It runs in `compile` itself, so that an
-unsound program is never emitted.  The order of rows is that of templates/model.c.j2.
+have been written (unless the operator declares that it runs in place).  A call of several rows is one: all rows that
+its kernel is given must be there before any of its output is written, and not afterwards, for the kernel has read them
+by then (codegen/ir/program.py).  It runs in `compile` itself, so that an unsound program is never emitted.  The order
+of rows is that of templates/model.c.j2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from codegen.ir.op import RowRule
-from codegen.ir.program import Call, GroupProgram, Operand, Program
+from codegen.ir.program import Call, GroupProgram, Operand, Program, RowInput
 from codegen.ir.quant import Array
+from codegen.ir.shape import Span
 from codegen.ir.verify import IrError
 
 _GARBAGE = -1
@@ -110,38 +113,43 @@ class _Shadow:
             k = lacking
 
     def step(self, call: Call, step: int) -> None:
-        """One kernel call: scratch, reads, writes, reads again."""
+        """One kernel call: scratch, reads, writes, reads again; a run of pixels is taken row by row, as it goes."""
         self.work[call.node.name][0] += 1
-        if call.fn.kernel.run in ("whole", "accumulate"):
-            self._row(call, step)
+        kind = call.fn.kernel.run
+        if kind in ("whole", "accumulate"):
+            self._rows(call, Span(step, step + 1))
             return
         start = step * call.rows_per_call
-        for row in range(start, min(start + call.rows_per_call, call.outputs[0].rows)):
-            self._row(call, row)
+        made = Span(start, min(start + call.rows_per_call, call.outputs[0].rows))
+        for rows in [made] if kind == "rows" else (Span(row, row + 1) for row in range(made.start, made.stop)):
+            self._rows(call, rows)
 
-    def _row(self, call: Call, row: int) -> None:
+    def _rows(self, call: Call, rows: Span) -> None:
+        """What is read and written at a time to make these output rows (or, of an accumulator, in this step)."""
         kind = call.fn.kernel.run
-        self._scratch(call, row)
-        self._check_reads(call, row, before=True)
+        self._scratch(call, rows.start)
+        self._check_reads(call, rows, before=True)
         for out in call.outputs:
-            if kind == "whole" or (kind == "accumulate" and row == call.steps - 1):
+            if kind == "whole" or (kind == "accumulate" and rows.start == call.steps - 1):
                 self.write_all(out)
                 self.rows[out.value] = out.rows
                 self.work[call.node.name][2] += out.rows * out.row_bytes
             elif kind != "accumulate":
-                self.write(out, row)
-                self.rows[out.value] = row + 1
-                self.work[call.node.name][2] += out.row_bytes
-        self._check_reads(call, row, before=False)
+                for row in range(rows.start, rows.stop):
+                    self.write(out, row)
+                self.rows[out.value] = rows.stop
+                self.work[call.node.name][2] += len(rows) * out.row_bytes
+        if kind != "rows":
+            self._check_reads(call, rows, before=False)
 
-    def _check_reads(self, call: Call, row: int, *, before: bool) -> None:
+    def _check_reads(self, call: Call, rows: Span, *, before: bool) -> None:
         node = call.node
         for item, index in zip(call.inputs, node.dynamic, strict=True):
             if not before and node.op.in_place(index, node.ins, node.outs):
                 continue
-            read = rows_read(item.rule, row, item.operand.rows)
+            read = _given(item, rows) if call.fn.kernel.run == "rows" else _read(item, rows)
             for at in read:
-                self.check(item.operand, at, f"{node.name} at row {row}")
+                self.check(item.operand, at, f"{node.name} at row {rows.start}")
             if before:
                 self.work[node.name][1] += len(read) * item.operand.row_bytes
 
@@ -189,6 +197,24 @@ def _last(rule: RowRule, row: int, in_rows: int) -> int:
     """Rows of the input that must exist before output row `row`."""
     first = row if rule.accumulate else rule.first(row)
     return min(first + (rule.taps - 1) * rule.dilation + 1, in_rows)
+
+
+def _read(item: RowInput, rows: Span) -> Sequence[int]:
+    """The input rows of the one output row `rows`."""
+    return rows_read(item.rule, rows.start, item.operand.rows)
+
+
+def _given(item: RowInput, rows: Span) -> Sequence[int]:
+    """The input rows of a call of several rows: from the first tap of the first one to the last tap of the last.
+
+    The kernel finds the taps of each next row `mul` further; IrError for a rule by which they lie elsewhere.
+    """
+    rule = item.rule
+    firsts = [rule.first(row) for row in range(rows.start, rows.stop)]
+    if rule.whole or any(at != firsts[0] + k * rule.mul for k, at in enumerate(firsts)):
+        raise IrError(f"rows {rows.start} to {rows.stop} of one call read {item.operand.value} at uneven steps")
+    span = rule.in_span(rows, item.operand.rows)
+    return range(span.start, span.stop)
 
 
 def rows_read(rule: RowRule, row: int, in_rows: int) -> list[int]:

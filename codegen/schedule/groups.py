@@ -170,7 +170,7 @@ class Grouping:
         dying = sorted((self.size[r] for r in {self.roots[n] for n in self._dying(start, stop)}), reverse=True)
         born = sorted((self.size[r] for r in outputs), reverse=True)
         saved = sum(min(pair) for pair in zip(dying, born, strict=False))
-        return self._passing(start, outputs) - saved + rings + self._scratch(range(start, stop))
+        return self._passing(start, outputs) - saved + rings + self._scratch(start, stop)
 
     def _must_stream(self, start: int, stop: int) -> bool:
         """Whether the streamed input forbids this group: a reader is left outside, or wants it whole or renamed."""
@@ -210,7 +210,7 @@ class Grouping:
         shared, saved = self._share(flow, outputs)
         memory = self._passing(start, outputs) - saved
         memory += sum(flow.rings.get(v, 0) * self.rows.row_bytes[v] for v in (*inner, streamed) if v)
-        memory += self._scratch(members)
+        memory += self._scratch(start, stop)
         return Candidate(start, stop, flow, shared, memory, self._time(members))
 
     def _flow(self, members: range, targets: Sequence[int], streamed: str, dying: frozenset[str]) -> Flow:
@@ -289,10 +289,16 @@ class Grouping:
                 total += saved
         return tuple(chosen), total
 
-    def _scratch(self, members: range) -> int:
-        count = len(members)
-        once = [self.needs[i].scratch(count) for i in members if not self.needs[i].keeps]
-        return max(once, default=0) + sum(self.needs[i].scratch(count) for i in members if self.needs[i].keeps)
+    def scratch_sizes(self, start: int, stop: int) -> dict[int, int]:
+        """Bytes of scratch by node, of those that need any; views need none."""
+        members = [i for i in range(start, stop) if i in self.needs]
+        sizes = {i: self.needs[i].scratch(len(members)) for i in members}
+        return {i: size for i, size in sizes.items() if size}
+
+    def _scratch(self, start: int, stop: int) -> int:
+        sizes = self.scratch_sizes(start, stop)
+        once = (size for i, size in sizes.items() if not self.needs[i].keeps)
+        return max(once, default=0) + sum(size for i, size in sizes.items() if self.needs[i].keeps)
 
     def _time(self, members: range) -> float:
         if len(members) == 1:

@@ -76,12 +76,17 @@ def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block
 
 
 def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list[Block]:
-    members = [i for i in range(candidate.start, candidate.stop) if i in grouping.needs]
-    sizes = {i: grouping.needs[i].scratch(len(members)) for i in members}
-    once = max((sizes[i] for i in members if not grouping.needs[i].keeps), default=0)
-    found = [Block(f"\0once{step}", once, step, step)] if once else []
-    kept = [i for i in members if grouping.needs[i].keeps and sizes[i]]
-    return found + [Block(f"\0kept{i}", sizes[i], step, step) for i in kept]
+    """One block that the group's nodes take turns in, and one for each that keeps its own."""
+    sizes: dict[str, int] = {}
+    for i, size in grouping.scratch_sizes(candidate.start, candidate.stop).items():
+        name = _scratch_name(grouping, i, step)
+        sizes[name] = max(size, sizes.get(name, 0))
+    kept_last = sorted(sizes.items(), key=lambda item: item[0].startswith("\0kept"))
+    return [Block(name, size, step, step) for name, size in kept_last]
+
+
+def _scratch_name(grouping: Grouping, node: int, step: int) -> str:
+    return f"\0kept{node}" if grouping.needs[node].keeps else f"\0once{step}"
 
 
 def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
@@ -92,10 +97,9 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
     scratch: dict[int, int] = {}
     sizes: dict[int, int] = {}
     for step, candidate in enumerate(placed.groups):
-        for i in range(candidate.start, candidate.stop):
-            if i in grouping.needs and grouping.needs[i].scratch_bytes:
-                sizes[i] = grouping.needs[i].scratch(candidate.stop - candidate.start)
-                scratch[i] = offsets[f"\0kept{i}" if grouping.needs[i].keeps else f"\0once{step}"]
+        for i, size in grouping.scratch_sizes(candidate.start, candidate.stop).items():
+            sizes[i] = size
+            scratch[i] = offsets[_scratch_name(grouping, i, step)]
     return Plan(
         graph=grouping.graph,
         groups=tuple(_group(c) for c in groups),

@@ -112,6 +112,13 @@ def choose_goal(options: Options, target: Target) -> Optimize:
     return next(goal for goal in OPTIMIZE if goal == wanted)
 
 
+def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
+    """What was asked of the plan, and changes nothing."""
+    if target.dma is None or options.optimize in (None, "size"):
+        return ()
+    return (f"optimize {options.optimize} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
+
+
 def check_target(graph: Graph, target: Target) -> None:
     """LAM-TARGET-007 and -008, all at once, for operators and element types that the target does not have."""
     problems: list[CompileError] = []
@@ -244,6 +251,7 @@ def finish(
         weights=options.weights,
         planning={"optimize": choose_goal(options, target), "arena_limit": options.arena_limit},
         shadow=shadow,
+        notes=(*plan.graph.notes, *planning_notes(options, target)),
     )
     files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
     return Compiled(imported, plan.graph, target, kernels, plan, program, shadow, manifest, files)

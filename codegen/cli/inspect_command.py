@@ -157,7 +157,8 @@ def _totals(result: Inspection) -> str:
     if result.arena_bytes is not None:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
         pairs.append(("arena, at least", f"{result.arena_lower_bound_bytes} B"))
-    return f"{result.model} on {result.target}\n{text_pairs(pairs)}"
+    notes = [f"  note: {n}" for n in result.notes]
+    return "\n".join([f"{result.model} on {result.target}", text_pairs(pairs), *notes])
 
 
 def _interface(result: Inspection) -> str:
@@ -188,7 +189,7 @@ def _explain(result: Inspection) -> str:
         stands = f" <- {', '.join(row.source)}" if row.source else ""
         note = f": {row.note}" if row.note else ""
         lines.append(f"  {row.name} ({row.operator}){stands}{note}")
-    return "\n".join([*lines, *(f"  note: {n}" for n in result.notes)])
+    return "\n".join(lines)
 
 
 def _violations(result: Inspection) -> str:

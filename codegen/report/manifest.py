@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from codegen.ir.graph import Graph
@@ -27,6 +27,7 @@ def build_manifest(
     weights: str,
     planning: Mapping[str, object],
     shadow: ShadowReport,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The manifest's dictionary, in its order of keys; the same for the same input.
 
@@ -82,7 +83,7 @@ def build_manifest(
             }
             for t in program.tensors
         ],
-        "notes": list(graph.notes),
+        "notes": list(notes),
     }
 
 

@@ -14,6 +14,8 @@ from codegen.report.plot import plan_picture
 def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") -> None:
     """Memory over time as an SVG file, whole or not at all; `inspect(...).plan` is such a plan.
 
+    The folder must be there.
+
     Raises:
         ExtraMissing: LAM-API-002, matplotlib is not installed.
         PictureNotWritable: LAM-API-013.
@@ -21,7 +23,6 @@ def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") ->
     picture, path = plan_picture(plan, title), Path(path)
     aside: str | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(picture)

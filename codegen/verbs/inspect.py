@@ -33,6 +33,7 @@ from codegen.pipeline import (
     choose_mode,
     lower_plan,
     plan_in_best_order,
+    planning_notes,
     prove,
     read_model,
     settled,
@@ -100,7 +101,7 @@ def inspect(
     except CompileError as error:
         return _refused(Path(model), chip, mode, error)
     planned = _plan(imported, chip, options)
-    return _inspection(Path(model), options, chip, planned, imported.notes)
+    return _inspection(Path(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
 
 
 def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspection:

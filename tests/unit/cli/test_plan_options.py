@@ -68,6 +68,17 @@ def test_compile_says_what_the_plan_is(lamina: Lamina, tmp_path: Path) -> None:
     assert manifest["stack_bytes"] is None
 
 
+def test_a_chip_with_local_memory_says_that_it_has_one_plan(lamina: Lamina, tmp_path: Path) -> None:
+    note = "optimize memory changes nothing: gap8-like has local memory"
+    ran = lamina("compile", DIGITS, "-t", "gap8-like", "-o", tmp_path / "d", "--optimize", "memory")
+    assert f"  note: {note}" in ran.out
+    assert any(n.startswith(note) for n in json.loads((tmp_path / "d" / "manifest.json").read_text())["notes"])
+    assert f"  note: {note}" in lamina("inspect", DIGITS, "-t", "gap8-like", "--plan", "--optimize", "memory").out
+    for other in ([], ["--optimize", "size"]):
+        assert "changes nothing" not in lamina("inspect", DIGITS, "-t", "gap8-like", *other).out
+    assert "changes nothing" not in lamina("inspect", DIGITS, "-t", "cortex-m4", "--optimize", "memory").out
+
+
 def test_inspect_and_the_manifest_have_the_same_plan(lamina: Lamina, tmp_path: Path) -> None:
     shown = lamina("inspect", DIGITS, "-t", "cortex-m4", "--plan", "--json").json["plan"]
     made = lamina("compile", DIGITS, "-t", "cortex-m4", "-o", tmp_path / "d", "--json").json["plan"]
@@ -87,11 +98,11 @@ def test_inspect_prints_the_plan_instead_of_the_layers(lamina: Lamina) -> None:
 
 def test_the_picture_is_written_twice_the_same(lamina: Lamina, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    files = [tmp_path / "new" / f"{i}.svg" for i in range(2)]
+    files = [tmp_path / f"{i}.svg" for i in range(2)]
     assert [lamina("inspect", DIGITS, "--plan-svg", f, "-q").code for f in files] == [0, 0]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert "digits_qdq on host" in files[0].read_text()
-    assert len(list((tmp_path / "new").iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("words", [("--optimize", "speed"), ("--optimize", "memory", "--stream-input")])

@@ -119,6 +119,7 @@ INSPECT = [
     ("inspect TINY --plan --arena-limit 10", "LAM-SCHEDULE-303"),
     ("inspect TINY --plan-svg BAD/file/p.svg", "LAM-API-013"),
     ("inspect TINY --plan-svg BAD/folder", "LAM-API-013"),
+    ("inspect TINY --plan-svg BAD/no-such-folder/p.svg", "LAM-API-013"),
 ]
 EVAL = [
     *((f"eval {model} --data BAD/good.npz", code) for model, code in MODELS),

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from codegen.pipeline import Compiled, Options, compile_file
+from codegen.errors import StreamImpossible
+from codegen.golden.interface import graph_ports
+from codegen.pipeline import Compiled, Options, compile_file, read_model
 from codegen.resources import resource_dir
 from codegen.schedule import Optimize
-from codegen.verbs.samples import Sample
+from codegen.target import load_target
+from codegen.verbs.samples import Sample, random_samples
 from codegen.verbs.verify import verify
+from tests import real_tflite
 from tests.e2e.test_emulated import ready
 from tests.e2e.test_real_models import samples_of
 from tests.networks import NETWORKS, network_path
@@ -39,6 +43,10 @@ REACHED = {
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
 BIG = ("mobilenet_v2_1.0_224", "mobilenet_v2_0.35_144", "resnet18_224")
 PLANS = ("smallest", "middle", "fastest")
+"""The smallest arena, the fastest plan within the mean of smallest and largest arena, and every layer alone."""
+SLOW_BUT_SMALLEST = [pytest.param(p, marks=[] if p == "smallest" else [pytest.mark.slow]) for p in PLANS]
+ONE_PIECE = ("micro_speech_int8", "mobilenet_v2_int8")
+"""TFLite models whose first operator takes the whole input."""
 LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
 """Real models that take longer."""
 
@@ -50,6 +58,8 @@ def marked(name: str, *more: str) -> object:
 
 
 def path_of(name: str) -> Path:
+    if name in real_tflite.MODELS:
+        return real_tflite.model_path(name)
     return network_path(name) if name in NETWORKS else model_path(name)
 
 
@@ -89,14 +99,17 @@ def test_the_chip_itself_needs_no_more(name: str) -> None:
     assert made.manifest["arena_bytes"] <= LIMITS[name][0]
 
 
-def plan_options(name: str, plan: str, streamed: bool) -> Options:
-    """The smallest arena, the fastest plan, or the fastest one in the middle of both."""
-    options = Options(target="host", optimize="speed" if plan == "fastest" else "memory", stream_input=streamed)
-    if plan != "middle":
+def plan_options(name: str, plan: str, streamed: bool, target: str = "host") -> Options:
+    """One of PLANS."""
+    options = Options(target=target, optimize="speed" if plan == "fastest" else "memory", stream_input=streamed)
+    if plan == "smallest":
         return options
-    kinds: tuple[Optimize, Optimize] = ("memory", "speed")
-    ends = [compiled(name, "host", kind, streamed).plan.arena_bytes for kind in kinds]
-    return replace(options, arena_limit=sum(ends) // 2)
+    fastest = compiled(name, target, "speed", streamed).plan
+    if plan == "fastest":
+        assert all(len(group.nodes) == 1 for group in fastest.groups), "a plan without any grouping"
+        return options
+    smallest = compiled(name, target, "memory", streamed).plan
+    return replace(options, arena_limit=(smallest.arena_bytes + fastest.arena_bytes) // 2)
 
 
 def check(name: str, options: Options, samples: int, inputs: list[Sample] | None = None) -> None:
@@ -120,11 +133,31 @@ def test_every_plan_of_a_real_model_is_equal(name: str, plan: str) -> None:
     check(name, plan_options(name, plan, False), len(samples), samples)
 
 
+@pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", [marked(n) for n in MODELS])
-def test_a_streamed_input_gives_the_same_bytes(name: str) -> None:
-    options = plan_options(name, "smallest", True)
+def test_a_streamed_input_gives_the_same_bytes(name: str, plan: str) -> None:
+    options = plan_options(name, plan, True)
     samples = samples_of(name, real=1, random=1)
     check(name, options, len(samples), samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize(
+    ("name", "streamed"), [(n, s) for n in real_tflite.MODELS for s in (False, True) if not (s and n in ONE_PIECE)]
+)
+def test_every_plan_of_a_tflite_model_is_equal(name: str, plan: str, streamed: bool) -> None:
+    (port,), _ = graph_ports(read_model(path_of(name), Options(), load_target("host")))
+    inputs, _ = real_tflite.recorded(name, 1)
+    samples = [{port.name: x.reshape(port.model_shape)} for x in inputs]
+    samples += random_samples([port], 1, seed=11)
+    check(name, plan_options(name, plan, streamed), len(samples), samples)
+
+
+@pytest.mark.parametrize("name", ONE_PIECE)
+def test_an_input_that_is_transposed_or_renamed_first_is_not_streamed(name: str) -> None:
+    with pytest.raises(StreamImpossible):
+        compiled(name, "host", "memory", True)
 
 
 @pytest.mark.slow
@@ -136,9 +169,10 @@ def test_every_plan_of_a_big_network_is_equal(name: str, plan: str, streamed: bo
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
+@pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", TINY)
-def test_the_smallest_arena_is_equal_on_the_chip(name: str, streamed: bool) -> None:
+def test_every_plan_is_equal_on_the_chip(name: str, plan: str, streamed: bool) -> None:
     ready("cortex-m4")
-    options = Options(target="cortex-m4", optimize="memory", stream_input=streamed)
+    options = plan_options(name, plan, streamed, "cortex-m4")
     samples = samples_of(name, real=1, random=1)
     check(name, options, len(samples), samples)

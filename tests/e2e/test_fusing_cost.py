@@ -1,0 +1,40 @@
+"""What streaming by rows costs in time: instructions on the emulated Cortex-M4 beside those of every layer alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import codegen
+from codegen.pipeline import Options, compile_file
+from tests.e2e.test_emulated import ready
+from tests.real import model_path
+
+CHIP = "cortex-m4"
+AT_THE_SMALLEST = 0.15
+AT_TWICE_THE_SMALLEST = 0.05
+"""Instructions more than without groups: for the smallest arena, and for the fastest plan within twice that."""
+
+
+def sizes_of_groups(path: Path, options: Options) -> list[int]:
+    return [len(group.nodes) for group in compile_file(path, options).plan.groups]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["kws_qdq", "resnet8_qdq", "vww_qdq"])
+def test_groups_take_few_instructions_more(name: str) -> None:
+    ready(CHIP)
+    path = model_path(name)
+    alone = codegen.profile(path, CHIP, optimize="speed")
+    least = codegen.profile(path, CHIP, optimize="memory")
+    twice = codegen.profile(path, CHIP, arena_limit=2 * least.arena_bytes)
+    assert max(sizes_of_groups(path, Options(target=CHIP, optimize="speed", vectors=0))) == 1
+    assert max(sizes_of_groups(path, Options(target=CHIP, optimize="memory", vectors=0))) > 1
+    assert least.arena_bytes < alone.arena_bytes
+    assert least.arena_bytes <= twice.arena_bytes <= 2 * least.arena_bytes
+    assert alone.instructions
+    assert least.instructions
+    assert twice.instructions
+    assert least.instructions <= alone.instructions * (1 + AT_THE_SMALLEST)
+    assert twice.instructions <= alone.instructions * (1 + AT_TWICE_THE_SMALLEST)

@@ -78,6 +78,7 @@ class Compiled:
     plan: Plan
     program: Program
     shadow: ShadowReport
+    emit: EmitOptions
     manifest: Mapping[str, object]
     files: Mapping[str, bytes]
 
@@ -254,7 +255,7 @@ def finish(
         notes=(*plan.graph.notes, *planning_notes(options, target)),
     )
     files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
-    return Compiled(imported, plan.graph, target, kernels, plan, program, shadow, manifest, files)
+    return Compiled(imported, plan.graph, target, kernels, plan, program, shadow, emit, manifest, files)
 
 
 def _said(options: Options, target: Target) -> str:

@@ -15,6 +15,7 @@ from codegen.cli.console import (
     plan_options,
     requant_option,
     show,
+    stack_option,
     target_option,
 )
 from codegen.cli.progress import Progress
@@ -43,6 +44,7 @@ from codegen.report.table import shape_text, text_pairs, text_table
     "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
 )
 @plan_options
+@stack_option
 @json_option
 @common
 def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
@@ -69,6 +71,9 @@ def _summary(m: Mapping[str, Any]) -> str:
         ("MACs", f"{m['macs']} per inference, {m['recomputed_macs']} recomputed"),
         ("layers", f"{len(m['layers'])} in {_groups(m)}"),
     ]
+    if m["stack_bytes"] is not None:
+        worst = max(m["plan"]["groups"], key=lambda g: (g["stack_bytes"], -g["index"]))
+        pairs.insert(1, ("stack", f"{m['stack_bytes']} B, most in {worst['title']} ({m['stack_flags']})"))
     if m["streamed"]:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
     header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"

@@ -91,6 +91,9 @@ def plan_options(function: Decorated) -> Decorated:
     return function
 
 
+stack_option = click.option(
+    "--measure-stack", is_flag=True, help="Measure the stack on the emulated chip; needs its compiler and emulator."
+)
 config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")
 
 

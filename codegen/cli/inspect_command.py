@@ -14,6 +14,7 @@ from codegen.cli.console import (
     plan_options,
     requant_option,
     show,
+    stack_option,
     target_option,
 )
 from codegen.cli.progress import Progress
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--plan", "with_plan", is_flag=True, help="Show the memory plan instead of the layers.")
 @click.option("--plan-svg", metavar="FILE", help="Draw memory over time to an SVG file (needs matplotlib).")
 @plan_options
+@stack_option
 @json_option
 @common
 def command(
@@ -157,6 +159,8 @@ def _totals(result: Inspection) -> str:
     if result.arena_bytes is not None:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
         pairs.append(("arena, at least", f"{result.arena_lower_bound_bytes} B"))
+    if result.stack is not None:
+        pairs.append(("stack", f"{result.stack.bytes} B ({result.stack.flags})"))
     notes = [f"  note: {n}" for n in result.notes]
     return "\n".join([f"{result.model} on {result.target}", text_pairs(pairs), *notes])
 

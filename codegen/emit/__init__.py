@@ -4,13 +4,14 @@ from codegen.emit.blob import weight_blob
 from codegen.emit.context import EmitOptions, array_lines
 from codegen.emit.files import write_project
 from codegen.emit.names import network_name
-from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc
+from codegen.emit.project import Vector, document_files, fill_pattern, project_files, selftest_crc
 from codegen.emit.render import render
 
 __all__ = [
     "EmitOptions",
     "Vector",
     "array_lines",
+    "document_files",
     "fill_pattern",
     "network_name",
     "project_files",

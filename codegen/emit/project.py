@@ -76,11 +76,9 @@ def project_files(
         "test/selftest.c": render("selftest.c.j2", m=view, vectors=vectors),
         "test/main.c": render("selftest_main.c.j2", m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", m=view),
-        "README.md": _readme(view, manifest),
-        "manifest.json": json.dumps(manifest, indent=1, sort_keys=False) + "\n",
     }
     runtime = header_closure(texts.values())
-    files = {path: text.encode("utf-8") for path, text in texts.items()}
+    files = {path: text.encode("utf-8") for path, text in texts.items()} | _documents(view, manifest)
     files |= {f"runtime/{header}": text.encode("utf-8") for header, text in runtime.items()}
     if options.blob:
         files["weights.bin"] = weight_blob(
@@ -89,5 +87,14 @@ def project_files(
     return dict(sorted(files.items()))
 
 
-def _readme(view: ModelView, manifest: Mapping[str, Any]) -> str:
-    return render("README.md.j2", m=view, manifest=manifest)
+def document_files(program: Program, options: EmitOptions, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files of the project that say what the manifest says."""
+    return _documents(build_view(program, options), manifest)
+
+
+def _documents(view: ModelView, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    texts = {
+        "README.md": render("README.md.j2", m=view, manifest=manifest),
+        "manifest.json": json.dumps(manifest, indent=1, sort_keys=False) + "\n",
+    }
+    return {path: text.encode("utf-8") for path, text in texts.items()}

@@ -32,7 +32,8 @@ def build_manifest(
     """The manifest's dictionary, in its order of keys; the same for the same input.
 
     `planning` has what the scheduler was asked for.  `shadow` knows the rows that are made of each tensor; rows that
-    nobody needs are not.  `stack_bytes` is null: only a compiler knows it, and the files do not depend on one.
+    nobody needs are not.  `stack_bytes` is null: only a compiler knows it, and the files do not depend on one; see
+    `manifest_with_stack`.
     """
     graph = plan.graph
     return {
@@ -62,6 +63,7 @@ def build_manifest(
         "recomputed_macs": plan.local.recomputed_macs if plan.local else 0,
         "groups": len(plan.groups),
         "stack_bytes": None,
+        "stack_flags": None,
         "streamed": bool(plan.streamed),
         "local": local_record(plan.local) if plan.local else None,
         "planning": dict(planning),

@@ -39,6 +39,7 @@ class GroupRecord:
 
     `live_bytes` of the arena are in use.  A kernel call reads all of its layer's weights: `weights_read_bytes` counts
     them per call, `weights_bytes` once.  `read_bytes` and `written_bytes` are the rows that calls were given and made.
+    `stack_bytes` is None where the stack was not measured (codegen/report/stack.py).
     """
 
     index: int
@@ -52,6 +53,7 @@ class GroupRecord:
     written_bytes: int
     rings: tuple[RingRecord, ...]
     shared: tuple[SharedRecord, ...]
+    stack_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ def _cores(plan: PlanRecord) -> list[tuple[str, object]]:
 def _groups(plan: PlanRecord) -> str:
     headers = ["group", "layers", "", "live B", "calls", "weights B", "weights read B", "read B", "written B"]
     rows = [_group_row(g) for g in plan.groups]
+    if any(g.stack_bytes is not None for g in plan.groups):
+        headers, rows = [*headers, "stack B"], [(*row, g.stack_bytes) for row, g in zip(rows, plan.groups, strict=True)]
     return f"groups\n{text_table(headers, rows)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from codegen.errors import OptionBad
 from codegen.pipeline import Options, compile_file
 from codegen.report.code_size import estimate_code_bytes
 from codegen.schedule import OPTIMIZE, Optimize
+from codegen.target import load_target
+from codegen.verbs.stack import check_stack_target, measured, with_stack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +38,7 @@ def compile_model(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    measure_stack: bool = False,
 ) -> Project:
     """The C project of `model` stands at `out`, whole, or CompileError is raised and nothing was written.
 
@@ -54,6 +57,10 @@ def compile_model(
             there is none.  Without it the target's RAM is the limit.
         stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
             that cannot be.
+        measure_stack: run it on the target's emulated board, and put the stack that it takes into the manifest and the
+            README; needs the target's compiler and its emulator (LAM-PROCESS-001 names their packages,
+            LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
+            arrays is what runs.  Without it the files depend on no compiler.
     """
     options = Options(
         target,
@@ -67,7 +74,12 @@ def compile_model(
         stream_input=stream_input,
     )
     check_options(options)
+    if measure_stack:
+        check_stack_target(load_target(target))
     compiled = compile_file(Path(model), options)
+    if measure_stack:
+        plain = compiled if weights == "c" else compile_file(Path(model), replace(options, weights="c", vectors=0))
+        compiled = with_stack(compiled, measured(plain))
     write_project(Path(out), compiled.files)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
     return Project(Path(out), compiled.manifest, code)

@@ -31,6 +31,7 @@ from codegen.pipeline import (
     Options,
     check_target,
     choose_mode,
+    finish,
     lower_plan,
     plan_in_best_order,
     planning_notes,
@@ -40,10 +41,12 @@ from codegen.pipeline import (
 )
 from codegen.report.layers import describe_rows
 from codegen.report.plan import plan_record
+from codegen.report.stack import plan_with_stack
 from codegen.schedule import Optimize, check_fits
 from codegen.target import Target, load_target
 from codegen.verbs.compile import check_options
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
+from codegen.verbs.stack import check_stack_target, measured
 
 _RAISED = (ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
 """What leaves nothing to inspect."""
@@ -72,12 +75,14 @@ def inspect(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    measure_stack: bool = False,
 ) -> Inspection:
     """Look at a model through the eyes of a target; arguments as in `compile_model`.
 
-    A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other.
+    A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
 
-    Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option.
+    Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
+    that cannot be measured.
     """
     options = Options(
         target,
@@ -92,6 +97,8 @@ def inspect(
     )
     check_options(options)
     chip = load_target(target)
+    if measure_stack:
+        check_stack_target(chip)
     options = settled(options, Path(model))
     mode = choose_mode(options, chip)
     try:
@@ -101,7 +108,12 @@ def inspect(
     except CompileError as error:
         return _refused(Path(model), chip, mode, error)
     planned = _plan(imported, chip, options)
-    return _inspection(Path(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
+    found = _inspection(Path(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
+    if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
+        return found
+    compiled = finish(imported, planned.plan, planned.kernels, chip, replace(options, vectors=0))
+    stack = measured(compiled)
+    return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
 
 def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspection:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from codegen.errors import CompileError
 from codegen.report.plan import PlanRecord
+from codegen.report.stack import StackRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +112,4 @@ class Inspection:
     interface: tuple[PortRow, ...]
     interface_costs: tuple[InterfaceCost, ...]
     notes: tuple[str, ...]
+    stack: StackRecord | None = None

@@ -17,7 +17,14 @@ from codegen.report.layers import layer_records
 from codegen.report.profile import Profile, ProfiledLayer
 from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
-from codegen.verbs.profiling import Reading, measure_on_board, measure_on_host, mix_on_board
+from codegen.verbs.profiling import (
+    Reading,
+    board_level,
+    check_memory,
+    measure_on_board,
+    measure_on_host,
+    mix_on_board,
+)
 
 HOST_ISAS = ("host", "avx2", "avx512_vnni")
 """Instruction sets that this machine may have: a target with one of them, and no board, is timed here."""
@@ -85,8 +92,7 @@ def _check(compiled: Compiled, on_host: bool, cycles: bool) -> None:
     chip = compiled.target
     if not on_host and not board_of(chip)[1].counting:
         raise BoardMissing("has a board that cannot count instructions", where=f"target {chip.name}")
-    if compiled.program.local is not None:
-        raise BoardMissing("has local memory, which no board here emulates", where=f"target {chip.name}")
+    check_memory(chip)
     if cycles and chip.cycles is None:
         raise CyclesUnknown("has no table of cycles", where=f"target {chip.name}")
 
@@ -94,9 +100,7 @@ def _check(compiled: Compiled, on_host: bool, cycles: bool) -> None:
 def _on_board(compiled: Compiled, project: Path, level: str | None, cycles: bool) -> Profile:
     """Instructions, sizes, and on demand cycles."""
     toolchain, _ = board_of(compiled.target)
-    planning = compiled.manifest["planning"]
-    assert isinstance(planning, dict)
-    chosen = level or ("-Os" if planning["optimize"] == "size" else toolchain.optimize)
+    chosen = board_level(compiled, level)
     reading, sections = measure_on_board(compiled, project, project.parent, chosen)
     frame = _frame(compiled, reading, (toolchain.cc, *toolchain.cflags, chosen))
     found = _sized(_counted(frame, reading), sections, reading.stack_bytes)

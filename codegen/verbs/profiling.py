@@ -1,7 +1,7 @@
 """Builds and runs the programs that measure a network, on an emulated board or on this machine; reads what they say.
 
 Three programs: the network alone (the total, the stack, the sizes), the network with a hook at each kernel call (the
-layers), and no network at all, whose sizes are taken off.
+layers), and no network at all, whose sizes are taken off.  A fourth one has a hook that looks at the stack.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.emulator import Mix, build_and_run, build_program, executed_mix, section_sizes
-from codegen.errors import RunFailed
+from codegen.emulator import Mix, RunResult, board_of, build_and_run, build_program, executed_mix, section_sizes
+from codegen.errors import BoardMissing, RunFailed
 from codegen.host import host_compiler
 from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
 from codegen.process import check_program, need_program, run_program
 from codegen.resources import resource_dir
+from codegen.target import Target
 
 _TIMEOUT_S = 1800.0
-_LINE = re.compile(rb"^(stack|total|layer|hook)((?: \d+)+)\r?$", re.MULTILINE)
+_LINE = re.compile(rb"^(stack|total|layer|hook|deep)((?: \d+)+)\r?$", re.MULTILINE)
 Spent = tuple[int, int]
 """Calls, and what they took: instructions on a chip, nanoseconds on the host."""
 
@@ -36,29 +37,53 @@ class Reading:
     stack_bytes: int
 
 
+def check_memory(chip: Target) -> None:
+    """LAM-EMULATOR-001 for a target whose kernels work in a local memory."""
+    if chip.dma is not None:
+        raise BoardMissing("has local memory, which no board here emulates", where=f"target {chip.name}")
+
+
+def board_level(compiled: Compiled, level: str | None) -> str:
+    """The compiler's level: what was asked for, or what suits the plan's goal and the target."""
+    planning = compiled.manifest["planning"]
+    assert isinstance(planning, dict)
+    return level or ("-Os" if planning["optimize"] == "size" else board_of(compiled.target)[0].optimize)
+
+
 def measure_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> tuple[Reading, dict[str, int]]:
     """Instructions on the target's emulated board, and the bytes that the network adds to each kind of section."""
-    found: list[bytes] = []
-    for kind in ("plain", "hooked"):
-        result = build_and_run(
-            compiled.target,
-            _sources(project),
-            _includes(project),
-            _defines(compiled, kind, repeats=1),
-            optimize=optimize,
-            timeout_s=_TIMEOUT_S,
-            workdir=workdir / kind,
-            count=True,
-        )
-        if result.exit_code != 0:
-            said = (result.console + result.messages)[-300:].decode("utf-8", errors="replace")
-            raise RunFailed(
-                f"the emulated program ended with code {result.exit_code}: {said}", where=compiled.target.name
-            )
-        found.append(result.console)
-        if kind == "plain":
-            whole = result.sections
-    return read_console(*found), _added(compiled, whole, workdir / "empty", optimize)
+    plain = _ran(compiled, project, workdir, optimize, "plain")
+    hooked = _ran(compiled, project, workdir, optimize, "hooked")
+    return read_console(plain.console, hooked.console), _added(compiled, plain.sections, workdir / "empty", optimize)
+
+
+def stack_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> tuple[int, tuple[int, ...]]:
+    """Bytes of stack of one inference, and what was used while each layer ran (a little more: the hook is counted)."""
+    plain = _lines(_ran(compiled, project, workdir, optimize, "plain").console)
+    hooked = _lines(_ran(compiled, project, workdir, optimize, "stacks").console)
+    whole = [numbers[0] for word, numbers in plain if word == "stack"]
+    layers = [numbers[1] for word, numbers in hooked if word == "deep"]
+    if len(whole) != 1 or len(layers) != len(layer_calls(compiled)):
+        raise RunFailed("the measuring program ended early", where=compiled.target.name)
+    return whole[0], tuple(layers)
+
+
+def _ran(compiled: Compiled, project: Path, workdir: Path, optimize: str, kind: str) -> RunResult:
+    """One of the programs, run on the board to its end."""
+    result = build_and_run(
+        compiled.target,
+        _sources(project),
+        _includes(project),
+        _defines(compiled, kind, repeats=1),
+        optimize=optimize,
+        timeout_s=_TIMEOUT_S,
+        workdir=workdir / kind,
+        count=True,
+    )
+    if result.exit_code != 0:
+        said = (result.console + result.messages)[-300:].decode("utf-8", errors="replace")
+        raise RunFailed(f"the emulated program ended with code {result.exit_code}: {said}", where=compiled.target.name)
+    return result
 
 
 def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, optimize: str) -> dict[str, int]:
@@ -175,7 +200,7 @@ def _includes(project: Path) -> list[Path]:
 
 
 def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | None]:
-    """The macros of lam_profile_main.c: one of `plain`, `hooked`, `marked`, and `empty` for no network."""
+    """The macros of lam_profile_main.c: one of `plain`, `hooked`, `marked`, `stacks`, and `empty` for no network."""
     program = compiled.program
     name = program.name
     floats = any(p.dtype is DType.F32 for p in program.inputs)
@@ -190,10 +215,9 @@ def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | 
     }
     if program.streamed:
         defines["LAM_HOST_STREAM"] = None
-    if kind == "hooked":
-        defines |= {f"{name.upper()}_PROFILE": None, "LAM_PROFILE_HOOKS": None}
-    if kind == "marked":
-        defines |= {f"{name.upper()}_PROFILE": None, "LAM_PROFILE_MARKS": None}
+    hooks = {"hooked": "LAM_PROFILE_HOOKS", "marked": "LAM_PROFILE_MARKS", "stacks": "LAM_PROFILE_STACKS"}
+    if kind in hooks:
+        defines |= {f"{name.upper()}_PROFILE": None, hooks[kind]: None}
     if kind == "empty":
         defines["LAM_PROFILE_EMPTY"] = None
     return defines

@@ -37,4 +37,10 @@ void lam_board_stack_paint(void);
  * least.  A frame that is reserved but never written is not seen.  0 where the board cannot tell. */
 uint32_t lam_board_stack_high_water(void);
 
+/* The same for so many bytes below the caller only, which is quick; what goes deeper is not told from them. */
+void lam_board_stack_paint_some(uint32_t bytes);
+
+/* Bytes between the stack's upper end and where the last painting began. */
+uint32_t lam_board_stack_painted_at(void);
+
 #endif

@@ -6,11 +6,13 @@
  *
  *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DLAM_PROFILE_LAYERS=13 -DLAM_PROFILE_REPEATS=1 \
  *         -DLAM_PROFILE_INPUT_BYTES=490 -DLAM_PROFILE_MASK=0xff
- *     [-DLAM_HOST_STREAM] [-DKWS_PROFILE -DLAM_PROFILE_HOOKS | -DKWS_PROFILE -DLAM_PROFILE_MARKS] [-DLAM_PROFILE_EMPTY]
+ *     [-DLAM_HOST_STREAM] [-DLAM_PROFILE_EMPTY] [-DKWS_PROFILE with -DLAM_PROFILE_HOOKS, -DLAM_PROFILE_MARKS or
+ *     -DLAM_PROFILE_STACKS]
  *
  * Prints `stack BYTES`; for each repeat `total COUNT`, or with hooks `layer N CALLS COUNT` for each layer from 1 on and 0 for what
  * lies between them, and `hook CALLS COUNT`: what calls with nothing between them cost.  A COUNT is two numbers,
- * the higher and the lower 32 bits.  With LAM_PROFILE_EMPTY there is no network: what else the program takes.
+ * the higher and the lower 32 bits.  With LAM_PROFILE_STACKS it prints `deep N BYTES` instead: the stack while layer N
+ * ran, from 1 on, counted like that of the first line.  With LAM_PROFILE_EMPTY there is no network: what else the program takes.
  */
 #ifdef LAM_PROFILE_EMPTY
 #include <stdint.h>
@@ -118,6 +120,35 @@ static int measure(void)
     lam_profile_marks[LAM_PROFILE_LAYERS + 2] = 1;
     return failed;
 }
+#elif defined(LAM_PROFILE_STACKS)
+static uint32_t deep[LAM_PROFILE_LAYERS + 1];
+static uint32_t base;
+static int32_t owner;
+enum { WINDOW = 16384 };
+
+/* What was used since the last call belongs to the layer that was named then; the hook's own frame is the least. */
+void NET(_profile)(const NET(_t) *one, int32_t layer)
+{
+    const uint32_t depth = lam_board_stack_painted_at() - base + lam_board_stack_high_water();
+    if (depth > deep[owner]) {
+        deep[owner] = depth;
+    }
+    owner = layer + 1;
+    lam_board_stack_paint_some(WINDOW);
+    (void)one;
+}
+
+static int measure(void)
+{
+    for (int32_t i = 1; i <= LAM_PROFILE_LAYERS; i++) {
+        lam_board_puts("deep ");
+        lam_board_number((uint32_t)i);
+        lam_board_puts(" ");
+        lam_board_number(deep[i]);
+        lam_board_puts("\n");
+    }
+    return 0;
+}
 #elif defined(LAM_PROFILE_HOOKS)
 static uint64_t spent[LAM_PROFILE_LAYERS + 1];
 static uint32_t calls[LAM_PROFILE_LAYERS + 1];
@@ -200,6 +231,9 @@ int main(void)
     }
     refill();
     lam_board_stack_paint();
+#if defined(LAM_PROFILE_STACKS)
+    base = lam_board_stack_painted_at();
+#endif
     if (infer() != 0) {
         return 3;
     }

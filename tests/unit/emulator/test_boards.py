@@ -202,6 +202,47 @@ __attribute__((noinline)) static int leaf(void) { volatile char b[1000]; b[0] = 
     assert 1000 <= deep <= 1100
 
 
+@pytest.mark.parametrize("optimize", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", BARE)
+def test_stack_depth_is_measured_from_within_a_call(name: str, optimize: str, tmp_path: Path) -> None:
+    """Painted inside a function: what it takes itself lies above; a window that is too small tells no more."""
+    before = """
+__attribute__((noinline)) static int uses(volatile char *p) { return p[0]; }
+__attribute__((noinline)) static int leaf(void) { volatile char b[1000]; b[0] = 1; return uses(b); }
+static uint32_t at, deep;
+__attribute__((noinline)) static int inner(uint32_t window)
+{
+    volatile char b[500];
+    b[0] = 1;
+    lam_board_stack_paint_some(window);
+    at = lam_board_stack_painted_at();
+    int used = leaf() + uses(b);
+    deep = lam_board_stack_high_water();
+    return used;
+}"""
+    body = """
+    lam_board_stack_paint();
+    uint32_t base = lam_board_stack_painted_at();
+    int used = inner(4096);
+    lam_board_number(at - base);
+    lam_board_puts(" ");
+    lam_board_number(deep);
+    lam_board_puts(" ");
+    used += inner(400);
+    lam_board_number(deep);
+    lam_board_puts(" ");
+    used += inner(0xffffffffu);
+    lam_board_number(deep);
+    return used - 6;"""
+    result = run(name, tmp_path, body, before, optimize=optimize)
+    above, deep, cut, whole = map(int, result.console.split())
+    assert result.exit_code == 0
+    assert 500 <= above <= 600
+    assert 1000 <= deep <= 1100
+    assert cut <= 400
+    assert whole == deep
+
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_board_files_are_clean_c99(name: str, tmp_path: Path) -> None:
     target = ready(name)

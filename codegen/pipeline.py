@@ -30,11 +30,11 @@ from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.lower import (
     ShadowReport,
+    choose_kernels,
     kernel_needs,
     lower,
     lower_local,
     params_needs,
-    select_kernels,
     shadow_local,
     shadow_run,
 )
@@ -145,11 +145,12 @@ def compile_graph(imported: Graph, target: Target, options: Options, model_hash:
 
 def plan_in_best_order(graph: Graph, target: Target, options: Options) -> tuple[Plan, dict[int, Kernel]]:
     """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask."""
-    kernels = select_kernels(graph, target.isa)
+    kernels = choose_kernels(graph, target)
     other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
     orders = [(graph, kernels)]
     if other is not graph:
-        orders.append((other, select_kernels(other, target.isa)))
+        named = {graph.nodes[i].name: kernel for i, kernel in kernels.items()}
+        orders.append((other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named}))
     plan = _plan_local(orders, target, options) if target.dma is not None else _plan_arena(orders, target, options)
     return plan, next(kernels for order, kernels in orders if order is plan.graph)
 

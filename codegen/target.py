@@ -20,7 +20,7 @@ from codegen.resources import resource_dir
 
 ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
 EXPANDED = {"armv7em": "armv7em_wide"}
-"""Levels whose kernels are faster on weights that take more flash, and the level those kernels have."""
+"""Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
 GOALS = ("memory", "balanced", "speed")
@@ -126,7 +126,7 @@ class Dma:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How weights may be packed.  `expand`: they may take up to twice the flash where that is faster."""
+    """How weights may be packed.  `expand`: they may take as much flash as is fastest, some levels twice as much."""
 
     expand: bool = False
 
@@ -135,7 +135,7 @@ class Weights:
 class Target:
     """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
 
-    `isa` is the level of its kernels: with `weights.expand` the one for expanded weights (EXPANDED).
+    `isa` is the level of its kernels: with `weights.expand` the one for expanded weights, if there is one (EXPANDED).
     """
 
     name: str
@@ -253,9 +253,7 @@ def _target(table: _Table) -> Target:
 
 def _level(table: _Table, weights: Weights) -> str:
     isa = table.text("isa", ISA_LEVELS)
-    if weights.expand and isa not in EXPANDED:
-        raise table.bad("weights.expand", f"isa {isa!r} has no kernels for expanded weights; {', '.join(EXPANDED)} has")
-    return EXPANDED[isa] if weights.expand else isa
+    return EXPANDED.get(isa, isa) if weights.expand else isa
 
 
 def _memories(table: _Table) -> tuple[Memory, ...]:

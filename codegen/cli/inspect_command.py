@@ -105,7 +105,9 @@ def _packing(result: Inspection) -> list[str]:
     if not result.weights_bytes:
         return []
     added = sum(r.added_bytes for r in result.layers)
-    return [f"packing adds {added} B to the weights, {added / max(1, result.weights_bytes - added):.1%}"]
+    least = sum(r.weights_bytes for r in result.layers) - added
+    limit = "no limit: the target says weights.expand" if result.weights_expand else "at most 2 % are allowed"
+    return [f"packing adds {added} B to the weights, {added / max(1, least):.1%} ({limit})"]
 
 
 def _verdict(result: Inspection) -> list[str]:

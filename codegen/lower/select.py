@@ -1,8 +1,14 @@
-"""Which kernel serves which node."""
+"""Which kernel serves which node, and what its packed parameters may take.
+
+Fast kernels fill channels and taps of their weights.  By default the parameters of a network grow by 2 % at most over
+the least ones that kernels of the level have: the layers that would gain least per added byte get their tightest kernel
+instead.  A target that says `weights.expand` has no such limit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from codegen.errors import CompileError, ModelRejected, NoKernel
 from codegen.ir.graph import Graph, Node
@@ -11,10 +17,23 @@ from codegen.ir.plan import NodeNeeds
 from codegen.ir.program import Kernel
 from codegen.lower.kernels import KERNELS
 from codegen.ops import Reshape
+from codegen.target import Target
+
+MOST_GROWTH = Fraction(2, 100)
+"""By how much packing may increase the parameters of a network."""
+
+
+def choose_kernels(graph: Graph, target: Target) -> dict[int, Kernel]:
+    """Kernel by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
+
+    Raises with every node that has none.
+    """
+    fastest = select_kernels(graph, target.isa)
+    return fastest if target.weights.expand else _within_growth(graph, fastest, target.isa)
 
 
 def select_kernels(graph: Graph, isa: str) -> dict[int, Kernel]:
-    """Kernel by node index, views left out; raises with every node that has none."""
+    """The fastest kernel by node index, views left out; raises with every node that has none."""
     chosen: dict[int, Kernel] = {}
     problems: list[CompileError] = []
     for index, node in enumerate(graph.nodes):
@@ -38,11 +57,42 @@ def find_kernel(view: NodeView, isa: str) -> Kernel | None:
 
 def packing_growth(kernel: Kernel, view: NodeView, isa: str) -> int:
     """Bytes by which the kernel's parameters exceed the fewest that a kernel of this level would have for the node."""
-    return _packed_bytes(kernel, view) - min(_packed_bytes(k, view) for k in KERNELS if k.accepts(view, isa))
+    return _packed_bytes(kernel, view) - _packed_bytes(_tightest(view, isa), view)
+
+
+def _within_growth(graph: Graph, fastest: Mapping[int, Kernel], isa: str) -> dict[int, Kernel]:
+    """The kernels, with the tightest one for layers that the growth allowed is not left for.
+
+    It is given out by falling work per added byte; of equal layers the first by name comes first, so that the order of
+    nodes does not matter.
+    """
+    views = {i: graph.view(graph.nodes[i]) for i in fastest}
+    tight = {i: _tightest(view, isa) for i, view in views.items()}
+    least = {i: _packed_bytes(tight[i], view) for i, view in views.items()}
+    added = {i: _packed_bytes(fastest[i], view) - least[i] for i, view in views.items()}
+    growing = [i for i, more in added.items() if more > 0]
+    left = int(MOST_GROWTH * sum(least.values()))
+    chosen = dict(fastest)
+    for i in sorted(growing, key=lambda i: (Fraction(-_work(views[i]), added[i]), views[i].name)):
+        if added[i] <= left:
+            left -= added[i]
+        else:
+            chosen[i] = tight[i]
+    return chosen
+
+
+def _tightest(view: NodeView, isa: str) -> Kernel:
+    """Of the kernels that accept the node, the one with the least parameters; the first of several."""
+    return min((k for k in KERNELS if k.accepts(view, isa)), key=lambda k: _packed_bytes(k, view))
 
 
 def _packed_bytes(kernel: Kernel, view: NodeView) -> int:
     return sum(field.values.nbytes for field in kernel.params(view))
+
+
+def _work(view: NodeView) -> int:
+    """What a fast kernel is fast at: products, or elements where there are none."""
+    return view.op.macs(view.ins, view.outs) or sum(kind.elements for kind in (*view.ins, *view.outs))
 
 
 def is_view(graph: Graph, node: Node) -> bool:

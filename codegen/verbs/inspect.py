@@ -23,9 +23,10 @@ from codegen.errors import (
 )
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
+from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
-from codegen.lower import packing_growth, select_kernels
+from codegen.lower import choose_kernels, find_kernel, packing_growth
 from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (
     Options,
@@ -119,7 +120,7 @@ def inspect(
 def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspection:
     """The inspection of a model that cannot be imported: its violations."""
     found = tuple(dict.fromkeys(Violation.of(e) for e in error.problems()))
-    sizes = (0, 0, None, None, None, chip.ram_bytes, chip.flash_bytes)
+    sizes = (0, 0, None, chip.weights.expand, None, None, chip.ram_bytes, chip.flash_bytes)
     return Inspection(model.stem, chip.name, mode, False, found, (), *sizes, None, None, (), (), ())
 
 
@@ -133,7 +134,7 @@ def _plan(imported: Graph, chip: Target, options: Options) -> _Planned:
     except ModelRejected as error:
         problems += error.problems()
     try:
-        kernels = select_kernels(graph, chip.isa)
+        kernels = choose_kernels(graph, chip)
     except ModelRejected as error:
         return _Planned(graph, kernels, None, None, (*problems, *error.problems()))
     try:
@@ -169,6 +170,7 @@ def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, 
         macs=sum(row.macs for row in layers),
         parameters=sum(row.parameters for row in layers),
         weights_bytes=program.params_bytes if program else None,
+        weights_expand=chip.weights.expand,
         arena_bytes=plan.arena_bytes if plan else None,
         arena_lower_bound_bytes=plan.lower_bound_bytes if plan else None,
         ram_bytes=chip.ram_bytes,
@@ -196,7 +198,7 @@ def _layers(planned: _Planned, isa: str) -> tuple[LayerRow, ...]:
                 name=node.name,
                 operator=type(node.op).__name__,
                 kernel="(none: a view)" if plan and index in plan.views else kernel.name if kernel else "",
-                form=kernel.explain(view) if kernel else "",
+                form=_form(kernel, view, isa) if kernel else "",
                 inputs=tuple(node.inputs[i] for i in view.dynamic),
                 output=node.outputs[0],
                 in_shapes=tuple(view.ins[i].shape for i in view.dynamic),
@@ -216,6 +218,15 @@ def _layers(planned: _Planned, isa: str) -> tuple[LayerRow, ...]:
             )
         )
     return tuple(rows)
+
+
+def _form(kernel: Kernel, view: NodeView, isa: str) -> str:
+    """What the kernel says of itself, and why it is not the fastest one where it is not."""
+    fastest = find_kernel(view, isa)
+    if fastest is None or fastest is kernel:
+        return kernel.explain(view)
+    more = packing_growth(fastest, view, isa)
+    return f"{kernel.explain(view)}; not {fastest.name}, which would add {more} B to the weights"
 
 
 def _interface(graph: Graph) -> tuple[PortRow, ...]:

@@ -92,7 +92,10 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Everything `inspect` shows.  Sizes are None where the model did not get that far."""
+    """Everything `inspect` shows.  Sizes are None where the model did not get that far.
+
+    `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % at most.
+    """
 
     model: str
     target: str
@@ -103,6 +106,7 @@ class Inspection:
     macs: int
     parameters: int
     weights_bytes: int | None
+    weights_expand: bool
     arena_bytes: int | None
     arena_lower_bound_bytes: int | None
     ram_bytes: int | None

@@ -283,17 +283,17 @@ def _blocks(conv: Callable[..., Raw]) -> dict[str, Raw]:
 def _slides(conv: Callable[..., Raw]) -> dict[str, Raw]:
     """Depthwise windows of every kind."""
     same, half, five = window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1), window(5, 1, 1, 2, 2)
-    far = window(3, 3, 2, 5, 4)
+    far, down = window(3, 3, 2, 5, 4), window(5, 2, 1, 1, 2)
     return {
         "depthwise_long_row": conv(t(S8, 1, 3, 29, 3), same, same, 3, 3),
         "depthwise_unsigned": conv(t(U8, 1, 4, 14, 5), half, half, 5, 5, y=U8, factors=1),
         "depthwise_5x5": conv(t(S8, 1, 5, 9, 6), five, five, 6, 6),
-        "depthwise_5x5_strided": conv(t(S8, 1, 6, 12, 2), window(5, 2, 1, 1, 2), window(5, 2, 1, 1, 2), 2, 2),
+        "depthwise_5x5_strided": conv(t(S8, 1, 6, 12, 2), down, down, 2, 2, factors=1),
         "depthwise_dilated": conv(t(S8, 1, 6, 7, 4), window(3, 1, 2, 2, 2), window(3, 1, 2, 2, 2), 4, 4),
         "depthwise_tall": conv(t(S8, 1, 9, 1, 20), window(7, 2, 1, 3, 0), window(1), 20, 20),
         "depthwise_wide": conv(t(S8, 1, 2, 30, 2), window(1), window(17, 1, 1, 8, 8), 2, 2),
         "depthwise_far_pads": conv(t(S8, 1, 4, 3, 3), far, far, 3, 3),
-        "depthwise_even": conv(t(S8, 1, 4, 6, 8), window(2, 2), window(4, 1, 1, 1, 2), 8, 8),
+        "depthwise_even": conv(t(S8, 1, 4, 6, 8), window(2, 2), window(4, 1, 1, 1, 2), 8, 8, factors=1),
         "depthwise_multiplied": conv(t(S8, 1, 3, 5, 3), same, same, 6, 3),
         "depthwise_large_factor": conv(t(S8, 1, 3, 4, 2), same, same, 2, 2, reach=400),
     }
@@ -307,9 +307,9 @@ def _vectors(conv: Callable[..., Raw]) -> dict[str, Raw]:
         return conv(x, h, w, x.shape[3], x.shape[3], y=x.dtype)
 
     return {
-        "deep_odd": conv(t(S8, 1, 3, 5, 24), same, same, 6),
+        "deep_odd": conv(t(S8, 1, 3, 5, 24), same, same, 6, factors=1),
         "deep_points": conv(t(S8, 1, 2, 5, 80), one, one, 9),
-        "deep_odd_points": conv(t(U8, 1, 2, 4, 75), one, one, 3),
+        "deep_odd_points": conv(t(U8, 1, 2, 4, 75), one, one, 3, factors=1),
         "points_48": conv(t(S8, 1, 2, 7, 48), one, one, 12),
         "points_long": conv(t(U8, 1, 2, 39, 16), one, one, 5, y=U8),
         "points_strided": conv(t(S8, 1, 5, 7, 32), window(1, 2), window(1, 2), 8),

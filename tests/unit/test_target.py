@@ -76,12 +76,6 @@ BAD = {
     "name with a slash": ('name = "mine"', 'name = "../mine"', "LAM-TARGET-005", "name"),
     "emulator without program": ('"{elf}"', '"elf"', "LAM-TARGET-005", "board.emulator"),
     "rule that is a fraction": ("[board]", "[rules.Conv2d]\nmax = 1.5\n[board]", "LAM-TARGET-005", "rules.Conv2d.max"),
-    "expanded weights without kernels": (
-        "[board]",
-        "[weights]\nexpand = true\n[board]",
-        "LAM-TARGET-005",
-        "weights.expand",
-    ),
     "no TOML": ("isa =", "isa", "LAM-TARGET-002", "line 3"),
 }
 
@@ -96,6 +90,11 @@ def test_expanded_weights_are_a_level_of_their_own(tmp_path: Path) -> None:
     text = GOOD.replace('isa = "c99"', 'isa = "armv7em"')
     assert load_target(str(write(tmp_path, text))).isa == "armv7em"
     assert load_target(str(write(tmp_path, text + "\n[weights]\nexpand = true\n"))).isa == "armv7em_wide"
+
+
+def test_every_target_may_let_its_weights_grow(tmp_path: Path) -> None:
+    target = load_target(str(write(tmp_path, GOOD + "\n[weights]\nexpand = true\n")))
+    assert (target.isa, target.weights.expand) == ("c99", True)
 
 
 @pytest.mark.parametrize("name", list_targets())

@@ -7,11 +7,11 @@
  * The packed stream has one block per four output channels:
  *
  *   4 words   biases, the input's zero point folded in
- *   4 words   multipliers
- *   1 word    shifts, one byte each
+ *   4 words   multipliers           )  where each channel has its own (`each`); otherwise
+ *   1 word    shifts, a byte each   )  the job has those that all channels share
  *   16 words per 16 inputs: 16 weights of each of the four channels; zeros beyond the last input
  *
- * so that a block is 9 + 16 * chunks words.  No state; nothing is read beyond what is stated.
+ * so that a block is 9 + 16 * chunks words, or 4 + 16 * chunks.  No state; nothing is read beyond what is stated.
  */
 #ifndef LAM_MVE_DENSE_H
 #define LAM_MVE_DENSE_H
@@ -33,16 +33,30 @@ typedef struct {
     int32_t x_step;       /* columns: bytes from pixel to pixel */
     int32_t y_step;       /* columns: bytes from pixel to pixel */
     int32_t chunks;       /* pairs and vector: of 16 inputs */
+    int32_t multiplier;   /* of all channels, where they share it */
+    int32_t shift;        /* the same */
 } lam_mve_job;
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
 
 #define LAM_MVE_JOB(name) register lam_mve_job *const name __asm("r11") = job
 
+/* Multipliers to q4, shifts to q5: before the first block, or at each one. */
+#define LAM_MVE_SHARED_ONE \
+    "ldrd r0, r2, [r11, #52]\n" \
+    "vdup.32 q4, r0\n" \
+    "vdup.32 q5, r2\n"
+#define LAM_MVE_SHARED_EACH ""
+#define LAM_MVE_OWN_ONE ""
+#define LAM_MVE_OWN_EACH \
+    "vldrw.32 q4, [r5], #16\n" \
+    "vldrb.s32 q5, [r5], #4\n"
+
 /* Limits to q6 and q7, the stream to r5. */
-#define LAM_MVE_OPEN(MODE) \
+#define LAM_MVE_OPEN(MODE, FACTORS) \
+    LAM_MVE_SHARED_##FACTORS \
     "ldrd r0, r2, [r11, #32]\n" \
     "vdup.32 q6, r0\n" \
     "vdup.32 q7, r2\n" LAM_MVE_LIMITS_##MODE \
@@ -65,9 +79,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
 #define LAM_MVE_CHUNKS_4 LAM_MVE_CHUNKS_3 LAM_MVE_COLUMNS_CHUNK("vmladava", "48", "192", "208", "224", "240")
 
 /* Per block all pixels: bias q3, multipliers q4, shifts q5; sums in r0 r2 r4 r6. */
-#define LAM_MVE_COLUMNS(MODE, chunks, bytes) \
+#define LAM_MVE_COLUMNS(MODE, FACTORS, chunks, bytes) \
     __asm volatile( \
-        LAM_MVE_OPEN(MODE) \
+        LAM_MVE_OPEN(MODE, FACTORS) \
         "ldr r9, [r11, #28]\n" \
         "ldrd r8, r10, [r11, #40]\n" \
         "1:\n" \
@@ -75,8 +89,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
         "ldr r3, [r11, #8]\n" \
         "ldr lr, [r11, #24]\n" \
         "vldrw.32 q3, [r5], #16\n" \
-        "vldrw.32 q4, [r5], #16\n" \
-        "vldrb.s32 q5, [r5], #4\n" \
+        LAM_MVE_OWN_##FACTORS \
         "add r12, r3, #4\n" \
         "str r12, [r11, #8]\n" \
         "ldr r12, [r11, #20]\n" \
@@ -98,16 +111,16 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
-#define LAM_MVE_COLUMNS_OF(MODE) \
+#define LAM_MVE_COLUMNS_OF(MODE, FACTORS) \
     do { \
         if (chunks == 1) { \
-            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_1, "64"); \
+            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_1, "64"); \
         } else if (chunks == 2) { \
-            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_2, "128"); \
+            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_2, "128"); \
         } else if (chunks == 3) { \
-            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_3, "192"); \
+            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_3, "192"); \
         } else { \
-            LAM_MVE_COLUMNS(MODE, LAM_MVE_CHUNKS_4, "256"); \
+            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_4, "256"); \
         } \
     } while (0)
 
@@ -129,16 +142,15 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
     "vmladava.s8 lr, q1, q3\n"
 
 /* r9 counts two chunks at a time; an odd number enters in the middle. */
-#define LAM_MVE_PAIRS(MODE) \
+#define LAM_MVE_PAIRS(MODE, FACTORS) \
     __asm volatile( \
-        LAM_MVE_OPEN(MODE) \
+        LAM_MVE_OPEN(MODE, FACTORS) \
         "1:\n" \
         "ldrd r1, r3, [r11, #0]\n" \
         "ldr r9, [r11, #48]\n" \
         "ldrd r0, r2, [r5], #8\n" \
         "ldrd r4, r6, [r5], #8\n" \
-        "vldrw.32 q4, [r5], #16\n" \
-        "vldrb.s32 q5, [r5], #4\n" \
+        LAM_MVE_OWN_##FACTORS \
         "mov r8, r0\n" \
         "mov r10, r2\n" \
         "mov r12, r4\n" \
@@ -173,9 +185,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
 /* One pixel; the loop's own predicate leaves out what is beyond the last input. */
-#define LAM_MVE_VECTOR(MODE) \
+#define LAM_MVE_VECTOR(MODE, FACTORS) \
     __asm volatile( \
-        LAM_MVE_OPEN(MODE) \
+        LAM_MVE_OPEN(MODE, FACTORS) \
         "ldr r3, [r11, #8]\n" \
         "ldr r8, [r11, #24]\n" \
         "ldr r9, [r11, #28]\n" \
@@ -184,8 +196,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
         "1:\n" \
         "ldrd r0, r2, [r5], #8\n" \
         "ldrd r4, r6, [r5], #8\n" \
-        "vldrw.32 q4, [r5], #16\n" \
-        "vldrb.s32 q5, [r5], #4\n" \
+        LAM_MVE_OWN_##FACTORS \
         "mov r1, r12\n" \
         "dlstp.8 lr, r8\n" \
         "2:\n" \
@@ -212,76 +223,63 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 52, mve_job_is_13_words);
 #else
 
 /* One pixel and one block of four channels: `inputs` of them, the rest of the chunks is not read. */
-static inline void lam_mve_block(const int8_t *x, const int32_t *w, uint8_t *y, int32_t inputs, int mode,
+static inline void lam_mve_block(const int8_t *x, const int32_t *w, uint8_t *y, int32_t inputs, int mode, int each,
                                  const lam_mve_job *job)
 {
     for (int32_t c = 0; c < 4; c++) {
+        const int32_t multiplier = lam_mve_multiplier(w, c, each, job->multiplier);
+        const int32_t shift = lam_mve_shift(w, c, each, job->shift);
         int32_t acc = w[c];
         for (int32_t i = 0; i < inputs; i++) {
-            acc += x[i] * lam_mve_byte(w + 9, i / 16 * 64 + c * 16 + i % 16);
+            acc += x[i] * lam_mve_byte(w + lam_mve_head(each), i / 16 * 64 + c * 16 + i % 16);
         }
-        y[c] = (uint8_t)lam_mve_requant(mode, acc, w[4 + c], lam_mve_byte(w + 8, c), job->zero_point, job->low, job->high);
+        y[c] = (uint8_t)lam_mve_requant(mode, acc, multiplier, shift, job->zero_point, job->low, job->high);
     }
 }
 
 #endif
 
 /* `count` pixels, x_step and y_step apart, of chunks * 16 inputs; chunks is 1 .. 4, a constant. */
-static inline void lam_mve_columns(lam_mve_job *job, int mode, int32_t chunks)
+static inline void lam_mve_columns(lam_mve_job *job, int mode, int each, int32_t chunks)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
-    if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_COLUMNS_OF(SINGLE);
-    } else if (mode == LAM_MVE_DOUBLE) {
-        LAM_MVE_COLUMNS_OF(DOUBLE);
-    } else {
-        LAM_MVE_COLUMNS_OF(FLOAT);
-    }
+    LAM_MVE_FORM(LAM_MVE_COLUMNS_OF);
 #else
-    for (const int32_t *w = job->w; w != job->end; w += 9 + 16 * chunks, job->y0 += 4) {
+    const int32_t words = lam_mve_head(each) + 16 * chunks;
+    for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4) {
         for (int32_t i = 0; i < job->count; i++) {
-            lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, 16 * chunks, mode, job);
+            lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, 16 * chunks, mode, each, job);
         }
     }
 #endif
 }
 
 /* The two pixels at x0 and x1, of chunks * 16 inputs, to y0 and y1. */
-static inline void lam_mve_pairs(lam_mve_job *job, int mode)
+static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
-    if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_PAIRS(SINGLE);
-    } else if (mode == LAM_MVE_DOUBLE) {
-        LAM_MVE_PAIRS(DOUBLE);
-    } else {
-        LAM_MVE_PAIRS(FLOAT);
-    }
+    LAM_MVE_FORM(LAM_MVE_PAIRS);
 #else
-    for (const int32_t *w = job->w; w != job->end; w += 9 + 16 * job->chunks, job->y0 += 4, job->y1 += 4) {
-        lam_mve_block(job->x0, w, job->y0, 16 * job->chunks, mode, job);
-        lam_mve_block(job->x1, w, job->y1, 16 * job->chunks, mode, job);
+    const int32_t words = lam_mve_head(each) + 16 * job->chunks;
+    for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4, job->y1 += 4) {
+        lam_mve_block(job->x0, w, job->y0, 16 * job->chunks, mode, each, job);
+        lam_mve_block(job->x1, w, job->y1, 16 * job->chunks, mode, each, job);
     }
 #endif
 }
 
 /* The pixel at x0, of `count` inputs, to y0. */
-static inline void lam_mve_vector(lam_mve_job *job, int mode)
+static inline void lam_mve_vector(lam_mve_job *job, int mode, int each)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
-    if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_VECTOR(SINGLE);
-    } else if (mode == LAM_MVE_DOUBLE) {
-        LAM_MVE_VECTOR(DOUBLE);
-    } else {
-        LAM_MVE_VECTOR(FLOAT);
-    }
+    LAM_MVE_FORM(LAM_MVE_VECTOR);
 #else
-    for (const int32_t *w = job->w; w != job->end; w += 9 + 16 * job->chunks, job->y0 += 4) {
-        lam_mve_block(job->x0, w, job->y0, job->count, mode, job);
+    const int32_t words = lam_mve_head(each) + 16 * job->chunks;
+    for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4) {
+        lam_mve_block(job->x0, w, job->y0, job->count, mode, each, job);
     }
 #endif
 }

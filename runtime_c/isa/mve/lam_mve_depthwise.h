@@ -10,8 +10,9 @@
  * A window of one channel is then up to four words that one gathering load brings, and one instruction multiplies with
  * its up to 16 weights.
  *
- * The packed stream has one block per four channels: 4 words of biases, 4 of multipliers, 1 of shifts (as in
- * lam_mve_dense.h), then the kernel_h * kernel_w weights of each channel, a byte each.
+ * The packed stream has one block per four channels: 4 words of biases, then, where each channel has its own (`each`),
+ * 4 of multipliers and 1 of shifts (as in lam_mve_dense.h), then the kernel_h * kernel_w weights of each channel, a byte
+ * each.
  */
 #ifndef LAM_MVE_DEPTHWISE_H
 #define LAM_MVE_DEPTHWISE_H
@@ -39,11 +40,23 @@ typedef struct {
     const int8_t *expanded; /* weights of one block: for each four words 16 bytes of each channel */
     const int32_t *places;  /* offsets of all words */
     int32_t vectors;        /* fours of words */
+    /* where all channels share them, four times each: */
+    int32_t multiplier[4];
+    int8_t shift[4];
 } lam_mve_planes;
+
+/* Makes all channels share these. */
+static inline void lam_mve_share(lam_mve_planes *job, int32_t multiplier, int32_t shift)
+{
+    for (int32_t c = 0; c < 4; c++) {
+        job->multiplier[c] = multiplier;
+        job->shift[c] = (int8_t)shift;
+    }
+}
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 112, mve_planes_is_28_words);
 
 #define LAM_MVE_STEP_1 "vldrw.u32 q5, [q4, #64]!\n"
 #define LAM_MVE_STEP_2 "vldrw.u32 q5, [q4, #128]!\n"
@@ -78,20 +91,28 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
     "vminnm.f32 q5, q5, q6\n" \
     "vcvtn.s32.f32 q5, q5\n"
 
-#define LAM_MVE_FACTORS_SINGLE \
-    "vldrw.32 q6, [r5, #16]\n" \
+/* Where multipliers and shifts are, and the weights behind them. */
+#define LAM_MVE_MULTIPLIERS_EACH "vldrw.32 q6, [r5, #16]\n"
+#define LAM_MVE_MULTIPLIERS_ONE "vldrw.32 q6, [r11, #92]\n"
+#define LAM_MVE_SHIFTS_EACH "vldrb.s32 q6, [r5, #32]\n"
+#define LAM_MVE_SHIFTS_ONE "vldrb.s32 q6, [r11, #108]\n"
+#define LAM_MVE_WEIGHTS_EACH "add r12, r5, #36\n"
+#define LAM_MVE_WEIGHTS_ONE "add r12, r5, #16\n"
+
+#define LAM_MVE_FACTORS_SINGLE(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS \
     "vmulh.s32 q5, q5, q6\n" \
-    "vldrb.s32 q6, [r5, #32]\n" \
+    LAM_MVE_SHIFTS_##FACTORS \
     "vrshl.s32 q5, q5, q6\n"
-#define LAM_MVE_FACTORS_DOUBLE \
-    "vldrw.32 q6, [r5, #16]\n" \
+#define LAM_MVE_FACTORS_DOUBLE(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS \
     "vqrdmulh.s32 q5, q5, q6\n" \
     "vshr.s32 q6, q5, #31\n" \
     "vadd.i32 q5, q5, q6\n" \
-    "vldrb.s32 q6, [r5, #32]\n" \
+    LAM_MVE_SHIFTS_##FACTORS \
     "vrshl.s32 q5, q5, q6\n"
-#define LAM_MVE_FACTORS_FLOAT \
-    "vldrw.32 q6, [r5, #16]\n" \
+#define LAM_MVE_FACTORS_FLOAT(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS \
     "vcvt.f32.s32 q5, q5\n" \
     "vmul.f32 q5, q5, q6\n"
 
@@ -101,7 +122,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
     "add r12, r12, r8\n"
 
 /* Per block all pixels: weights q0 .. q3, addresses of the window q4, biases q7. */
-#define LAM_MVE_DEPTHWISE(MODE, STEP, FINISH) \
+#define LAM_MVE_DEPTHWISE(MODE, FACTORS, STEP, FINISH) \
     __asm volatile( \
         "ldr r5, [r11, #8]\n" \
         "ldr r9, [r11, #20]\n" \
@@ -111,7 +132,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
         "ldr r3, [r11, #32]\n" \
         "ldr r8, [r11, #28]\n" \
         "vldrb.8 q6, [r3]\n" \
-        "add r12, r5, #36\n" \
+        LAM_MVE_WEIGHTS_##FACTORS \
         LAM_MVE_TAPS("q0") LAM_MVE_TAPS("q1") LAM_MVE_TAPS("q2") LAM_MVE_TAPS("q3") \
         "str r12, [r11, #52]\n" \
         "ldrd r0, r3, [r11, #0]\n" \
@@ -138,7 +159,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \
         "vadd.i32 q5, q5, q7\n" \
-        LAM_MVE_FACTORS_##MODE \
+        LAM_MVE_FACTORS_##MODE(FACTORS) \
         FINISH \
         "vstrb.32 q5, [r3]\n" \
         "add r3, r3, r8\n" \
@@ -150,7 +171,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
         : : "r"(held) : LAM_MVE_CLOBBERS, LAM_MVE_PREDICATE)
 
 /* As above with any number of vectors per window; one block. */
-#define LAM_MVE_DEPTHWISE_WIDE(MODE, FINISH) \
+#define LAM_MVE_DEPTHWISE_WIDE(MODE, FACTORS, FINISH) \
     __asm volatile( \
         "ldr r5, [r11, #8]\n" \
         "ldrd r8, r3, [r11, #0]\n" \
@@ -187,7 +208,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
         "ldr r2, [r11, #24]\n" \
         "ldr r12, [r11, #40]\n" \
         "vadd.i32 q5, q5, q7\n" \
-        LAM_MVE_FACTORS_##MODE \
+        LAM_MVE_FACTORS_##MODE(FACTORS) \
         FINISH \
         "vstrb.32 q5, [r3]\n" \
         "add r3, r3, r2\n" \
@@ -195,32 +216,32 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 92, mve_planes_is_23_words);
         "le lr, 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
-#define LAM_MVE_DEPTHWISE_WIDE_OF(MODE) \
+#define LAM_MVE_DEPTHWISE_WIDE_OF(MODE, FACTORS) \
     do { \
         if (full) { \
-            LAM_MVE_DEPTHWISE_WIDE(MODE, LAM_MVE_FULL_##MODE); \
+            LAM_MVE_DEPTHWISE_WIDE(MODE, FACTORS, LAM_MVE_FULL_##MODE); \
         } else { \
-            LAM_MVE_DEPTHWISE_WIDE(MODE, LAM_MVE_BOUND(MODE)); \
+            LAM_MVE_DEPTHWISE_WIDE(MODE, FACTORS, LAM_MVE_BOUND(MODE)); \
         } \
     } while (0)
 
-#define LAM_MVE_DEPTHWISE_BY(MODE, FINISH) \
+#define LAM_MVE_DEPTHWISE_BY(MODE, FACTORS, FINISH) \
     do { \
         if (stride == 1) { \
-            LAM_MVE_DEPTHWISE(MODE, LAM_MVE_STEP_1, FINISH); \
+            LAM_MVE_DEPTHWISE(MODE, FACTORS, LAM_MVE_STEP_1, FINISH); \
         } else if (stride == 2) { \
-            LAM_MVE_DEPTHWISE(MODE, LAM_MVE_STEP_2, FINISH); \
+            LAM_MVE_DEPTHWISE(MODE, FACTORS, LAM_MVE_STEP_2, FINISH); \
         } else { \
-            LAM_MVE_DEPTHWISE(MODE, LAM_MVE_STEP_N, FINISH); \
+            LAM_MVE_DEPTHWISE(MODE, FACTORS, LAM_MVE_STEP_N, FINISH); \
         } \
     } while (0)
 
-#define LAM_MVE_DEPTHWISE_OF(MODE) \
+#define LAM_MVE_DEPTHWISE_OF(MODE, FACTORS) \
     do { \
         if (full) { \
-            LAM_MVE_DEPTHWISE_BY(MODE, LAM_MVE_FULL_##MODE); \
+            LAM_MVE_DEPTHWISE_BY(MODE, FACTORS, LAM_MVE_FULL_##MODE); \
         } else { \
-            LAM_MVE_DEPTHWISE_BY(MODE, LAM_MVE_BOUND(MODE)); \
+            LAM_MVE_DEPTHWISE_BY(MODE, FACTORS, LAM_MVE_BOUND(MODE)); \
         } \
     } while (0)
 
@@ -336,21 +357,24 @@ static inline void lam_mve_bounds(lam_mve_planes *job, int mode)
         job->work[2] = job->high;
     }
 }
+#else
+/* The output of channel c of a block, of its sum. */
+static inline uint8_t lam_mve_depthwise_output(const lam_mve_planes *job, const int32_t *block, int32_t c, int32_t acc,
+                                               int mode, int each)
+{
+    const int32_t multiplier = lam_mve_multiplier(block, c, each, job->multiplier[c]);
+    const int32_t shift = lam_mve_shift(block, c, each, job->shift[c]);
+    return (uint8_t)lam_mve_requant(mode, acc, multiplier, shift, job->zero_point, job->low, job->high);
+}
 #endif
 
 /* Outputs of the job's pixels for the one block at w, whose weights are expanded. */
-static inline void lam_mve_depthwise_wide(lam_mve_planes *job, int mode, int full)
+static inline void lam_mve_depthwise_wide(lam_mve_planes *job, int mode, int each, int full)
 {
 #if LAM_MVE
     register lam_mve_planes *const held __asm("r11") = job;
     lam_mve_bounds(job, mode);
-    if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_DEPTHWISE_WIDE_OF(SINGLE);
-    } else if (mode == LAM_MVE_DOUBLE) {
-        LAM_MVE_DEPTHWISE_WIDE_OF(DOUBLE);
-    } else {
-        LAM_MVE_DEPTHWISE_WIDE_OF(FLOAT);
-    }
+    LAM_MVE_FORM(LAM_MVE_DEPTHWISE_WIDE_OF);
 #else
     LAM_UNUSED(full);
     for (int32_t i = 0; i < 4 * job->count; i++) {
@@ -360,39 +384,33 @@ static inline void lam_mve_depthwise_wide(lam_mve_planes *job, int mode, int ful
         for (int32_t k = 0; k < 16 * job->vectors; k++) {
             acc += x[job->places[k / 4] + k % 4] * job->expanded[k / 16 * 64 + c * 16 + k % 16];
         }
-        job->y[pixel * job->y_step + c] = (uint8_t)lam_mve_requant(
-            mode, acc, job->w[4 + c], lam_mve_byte(job->w + 8, c), job->zero_point, job->low, job->high);
+        job->y[pixel * job->y_step + c] = lam_mve_depthwise_output(job, job->w, c, acc, mode, each);
     }
 #endif
 }
 
 /* Outputs of the job's pixels and blocks.  `full`: low and high are those of int8; stride is x_step / 64. */
-static inline void lam_mve_depthwise(lam_mve_planes *job, int mode, int32_t stride, int full)
+static inline void lam_mve_depthwise(lam_mve_planes *job, int mode, int each, int32_t stride, int full)
 {
 #if LAM_MVE
     register lam_mve_planes *const held __asm("r11") = job;
     lam_mve_bounds(job, mode);
-    if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_DEPTHWISE_OF(SINGLE);
-    } else if (mode == LAM_MVE_DOUBLE) {
-        LAM_MVE_DEPTHWISE_OF(DOUBLE);
-    } else {
-        LAM_MVE_DEPTHWISE_OF(FLOAT);
-    }
+    LAM_MVE_FORM(LAM_MVE_DEPTHWISE_OF);
 #else
     LAM_UNUSED(full);
-    for (const int32_t *w = job->w; w != job->end; w += 9 + job->taps, job->planes += 16, job->y += 4) {
+    const int32_t head = lam_mve_head(each);
+    for (const int32_t *w = job->w; w != job->end; w += head + job->taps, job->planes += 16, job->y += 4) {
         for (int32_t i = 0; i < job->count; i++) {
             for (int32_t c = 0; c < 4; c++) {
                 const int8_t *const x = job->planes + i * 64 * stride + 4 * c;
                 int32_t acc = w[c];
                 for (int32_t lane = 0; lane < 16; lane++) {
                     if ((job->mask >> lane & 1u) != 0) {
-                        acc += x[job->offsets[lane / 4] + lane % 4] * lam_mve_byte(w + 9, c * job->taps + job->order[lane]);
+                        const int32_t weight = lam_mve_byte(w + head, c * job->taps + job->order[lane]);
+                        acc += x[job->offsets[lane / 4] + lane % 4] * weight;
                     }
                 }
-                job->y[i * job->y_step + c] = (uint8_t)lam_mve_requant(
-                    mode, acc, w[4 + c], lam_mve_byte(w + 8, c), job->zero_point, job->low, job->high);
+                job->y[i * job->y_step + c] = lam_mve_depthwise_output(job, w, c, acc, mode, each);
             }
         }
     }

@@ -58,6 +58,26 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_DOUBLE = 1, LAM_MVE_FLOAT = 2 };
     "vminnm.f32 " q ", " q ", " high "\n" \
     "vcvtn.s32.f32 " q ", " q "\n"
 
+/* The form for a mode and for own or shared factors; both are constants. */
+#define LAM_MVE_FORM_OF(FORM, FACTORS) \
+    do { \
+        if (mode == LAM_MVE_SINGLE) { \
+            FORM(SINGLE, FACTORS); \
+        } else if (mode == LAM_MVE_DOUBLE) { \
+            FORM(DOUBLE, FACTORS); \
+        } else { \
+            FORM(FLOAT, FACTORS); \
+        } \
+    } while (0)
+#define LAM_MVE_FORM(FORM) \
+    do { \
+        if (each != 0) { \
+            LAM_MVE_FORM_OF(FORM, EACH); \
+        } else { \
+            LAM_MVE_FORM_OF(FORM, ONE); \
+        } \
+    } while (0)
+
 #define LAM_MVE_LIMITS_SINGLE ""
 #define LAM_MVE_LIMITS_DOUBLE ""
 #define LAM_MVE_LIMITS_FLOAT \
@@ -83,6 +103,23 @@ static inline int32_t lam_mve_byte(const int32_t *stream, int32_t i)
 {
     const uint32_t byte = ((uint32_t)stream[i / 4] >> (8 * (i % 4))) & 0xFFu;
     return (int32_t)(byte ^ 0x80u) - 128;
+}
+
+/* Words of a block of a packed stream before its weights: biases, and factors where each channel has its own. */
+static inline int32_t lam_mve_head(int each)
+{
+    return each != 0 ? 9 : 4;
+}
+
+/* Multiplier and shift of channel c of a block: its own, or what all channels share. */
+static inline int32_t lam_mve_multiplier(const int32_t *block, int32_t c, int each, int32_t shared)
+{
+    return each != 0 ? block[4 + c] : shared;
+}
+
+static inline int32_t lam_mve_shift(const int32_t *block, int32_t c, int each, int32_t shared)
+{
+    return each != 0 ? lam_mve_byte(block + 8, c) : shared;
 }
 
 /* One lane: the output value; low and high are less the zero point. */

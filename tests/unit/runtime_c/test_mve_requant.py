@@ -1,7 +1,7 @@
 """Helium's requantization of sums equals codegen/fixedpoint.py: the assembly on an emulated chip, its twin on the host.
 
 Sums reach the primitives as biases of inputs that are all zero, so that every int32 can be tried; a good part of them
-lies on or next to a tie.
+lies on or next to a tie.  Factors are each channel's own, in the stream, or some in turn that all channels share.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from codegen.target import load_target
 from tests.tools import require_tool
 
 CHANNELS = 4096
+SHARED = (0, 1000, 2001, 3005, 4001)
+"""Records whose factors all channels share, in turn; that of the first one is zero but in mode float."""
 OUTPUTS = ((0, -128, 127), (-128, -128, 127), (3, -5, 90), (130, 0, 255))
 RUNTIME = resource_dir("runtime_c")
 
@@ -32,22 +34,26 @@ static const int32_t packed[] = {{
 {words}
 }};
 static const int32_t outputs[][3] = {{{outputs}}};
+static const int32_t factors[][2] = {{{factors}}};
 static const int8_t x[16];
 static uint8_t y[2][{channels}];
 
 int main(void)
 {{
-    for (int32_t i = 0; i < {count}; i++) {{
+    for (int32_t turn = 0; turn < {turns}; turn++) {{
+        const int32_t *const output = outputs[turn % {count}], *const factor = factors[turn / {count}];
         for (int32_t form = 0; form < 3; form++) {{
-            lam_mve_job job = {{x, x, y[0], y[1], packed, packed + sizeof packed / sizeof *packed, 1, outputs[i][0],
-                outputs[i][1] - outputs[i][0], outputs[i][2] - outputs[i][0], 16, {channels}, 1}};
+            lam_mve_job job = {{
+                .x0 = x, .x1 = x, .y0 = y[0], .y1 = y[1], .w = packed, .end = packed + sizeof packed / sizeof *packed,
+                .count = 1, .zero_point = output[0], .low = output[1] - output[0], .high = output[2] - output[0],
+                .x_step = 16, .y_step = {channels}, .chunks = 1, .multiplier = factor[0], .shift = factor[1]}};
             memset(y, 99, sizeof y);
             if (form == 0) {{
-                lam_mve_vector(&job, {mode});
+                lam_mve_vector(&job, {mode}, {each});
             }} else if (form == 1) {{
-                lam_mve_columns(&job, {mode}, 1);
+                lam_mve_columns(&job, {mode}, {each}, 1);
             }} else {{
-                lam_mve_pairs(&job, {mode});
+                lam_mve_pairs(&job, {mode}, {each});
             }}
             put(y, form == 2 ? sizeof y : sizeof y[0]);
         }}
@@ -88,32 +94,40 @@ def records(mode: Mode) -> tuple[Array, Array, Array]:
     return sums, multipliers, shifts
 
 
-def expected(mode: Mode, output: tuple[int, int, int]) -> Array:
-    """What the definition makes of the records."""
+def expected(mode: Mode, output: tuple[int, int, int], shared: int = -1) -> Array:
+    """What the definition makes of the records; `shared`: the record whose factor all of them have."""
     sums, factors, shifts = records(mode)
+    if shared >= 0:
+        factors, shifts = (np.broadcast_to(part[shared], CHANNELS) for part in (factors, shifts))
     if mode == "float":
         return fixedpoint.requantize_float(sums, factors, *output).astype(np.uint8)
     scale = fixedpoint.requantize_single if mode == "single" else fixedpoint.requantize_double
     return scale(sums, factors, shifts, *output).astype(np.uint8)
 
 
-def source(mode: Mode, console: str) -> str:
+def source(mode: Mode, console: str, each: bool) -> str:
     sums, factors, shifts = records(mode)
     multipliers = np.ascontiguousarray(factors).view(np.int32) if mode == "float" else factors.astype(np.int32)
     lanes = 32 - shifts if mode == "single" else (np.zeros(CHANNELS) if mode == "float" else shifts)
-    packed = stream(np.zeros((CHANNELS, 1), np.int8), sums.astype(np.int32), multipliers, lanes.astype(np.int8))
+    own = (multipliers, lanes.astype(np.int8)) if each else None
+    packed = stream(np.zeros((CHANNELS, 1), np.int8), sums.astype(np.int32), own)
+    shared = [(0, 0)] if each else [(int(multipliers[i]), int(lanes[i])) for i in SHARED]
     return PROGRAM.format(
         console=console,
         words="\n".join(array_lines(packed)),
         outputs=", ".join("{{{}, {}, {}}}".format(*output) for output in OUTPUTS),
+        factors=", ".join("{{{}, {}}}".format(*factor) for factor in shared),
         channels=CHANNELS,
         count=len(OUTPUTS),
+        turns=len(OUTPUTS) * len(shared),
         mode=f"LAM_MVE_{mode.upper()}",
+        each=int(each),
     )
 
 
-def check(mode: Mode, printed: bytes) -> None:
-    wanted = b"".join(bytes(expected(mode, output)) * 4 for output in OUTPUTS)
+def check(mode: Mode, each: bool, printed: bytes) -> None:
+    used = (-1,) if each else SHARED
+    wanted = b"".join(bytes(expected(mode, output, shared)) * 4 for shared in used for output in OUTPUTS)
     assert printed.decode() == wanted.hex()
 
 
@@ -122,30 +136,33 @@ def test_the_cases_reach_inside_the_range(mode: Mode) -> None:
     values = expected(mode, OUTPUTS[0])
     assert len(np.unique(values)) == 256
     assert np.isin(values, (0x80, 0x7F)).mean() < 0.5
+    assert all(len(np.unique(expected(mode, OUTPUTS[0], shared))) > 32 for shared in SHARED[1:])
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize("flags", ["-O2 -fsanitize=undefined -fno-sanitize-recover=all", "-O3"])
-def test_the_twin_equals_the_definition(mode: Mode, flags: str, tmp_path: Path) -> None:
+def test_the_twin_equals_the_definition(mode: Mode, each: bool, flags: str, tmp_path: Path) -> None:
     require_tool("gcc")
-    (tmp_path / "main.c").write_text(source(mode, HOST))
+    (tmp_path / "main.c").write_text(source(mode, HOST, each))
     folders = [f"-I{RUNTIME / part}" for part in ("include", "isa/mve")]
     argv = ["gcc", "-std=c99", *flags.split(), *folders, str(tmp_path / "main.c"), "-o", str(tmp_path / "main")]
     subprocess.run(argv, check=True, timeout=120)
-    check(mode, subprocess.run([str(tmp_path / "main")], check=True, capture_output=True, timeout=60).stdout)
+    check(mode, each, subprocess.run([str(tmp_path / "main")], check=True, capture_output=True, timeout=60).stdout)
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize("optimize", ["-O0", "-O3"])
-def test_the_assembly_equals_the_definition(mode: Mode, optimize: str, tmp_path: Path) -> None:
+def test_the_assembly_equals_the_definition(mode: Mode, each: bool, optimize: str, tmp_path: Path) -> None:
     target = load_target("cortex-m55")
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.board.emulator[0])
-    (tmp_path / "main.c").write_text(source(mode, BOARD))
+    (tmp_path / "main.c").write_text(source(mode, BOARD, each))
     folders = [RUNTIME / "include", RUNTIME / "isa" / "mve"]
     done = build_and_run(
         target, [tmp_path / "main.c"], folders, {}, optimize=optimize, timeout_s=60, workdir=tmp_path / "build"
     )
     assert done.exit_code == 0
-    check(mode, done.console)
+    check(mode, each, done.console)

@@ -50,6 +50,7 @@ CORES = {
     "armv7em": Core("armv7em", 14, 1, 4095, 6),
     "armv7em_wide": Core("armv7em_wide", 14, 1, 4095, 6),
     "armv7m": Core("armv7m", 14, 1, 4095, 6),
+    "armv81m_mve": Core("armv81m_mve", 14, 1, 4095, 6),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16),
     "rv32": Core("rv32", 28, 2, 2047, 8),
     "c99": Core("c99", 28, 2, 2047, 10),

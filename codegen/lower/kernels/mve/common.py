@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.ir.op import NodeView
+from codegen.ir.program import Field
 from codegen.ir.quant import Array, DType, Requant
 from codegen.lower.kernels.common import is_wide
 from codegen.lower.kernels.conv2d import conv_constants, fits
@@ -55,6 +56,36 @@ def lane_factors(requant: Requant, channels: int) -> tuple[Array, Array]:
     given = np.broadcast_to(np.array(requant.shift, np.int32), channels)
     shift = 32 - given if requant.mode == "single" else given
     return multiplier, np.where(multiplier == 0, -1, shift).astype(np.int8)
+
+
+def factor_fields(requant: Requant) -> tuple[Field, ...]:
+    """Params `factor` = [multiplier, shift], where all channels share them; else they lie in the stream."""
+    if requant.per_channel:
+        return ()
+    multiplier, shift = lane_factors(requant, 1)
+    return (Field("factor", np.array([multiplier[0], shift[0]], np.int32)),)
+
+
+def head_words(requant: Requant) -> int:
+    """Words of a block of a packed stream before its weights."""
+    return 9 if requant.per_channel else 4
+
+
+def packed_stream(bias: Array, factors: tuple[Array, Array] | None, weights: Array) -> Array:
+    """The packed stream: per four channels biases, `factors` if each channel has its own, and weights[blocks, bytes].
+
+    `factors` are multiplier and shift of each channel, as `lane_factors` gives them.
+    """
+    blocks = len(weights)
+    own: tuple[Array, ...] = ()
+    if factors is not None:
+        multiplier, shift = factors
+        own = (
+            padded(multiplier, LANES).reshape(blocks, LANES),
+            words(padded(shift, LANES, value=-1)).reshape(blocks, 1),
+        )
+    parts = (padded(bias, LANES).reshape(blocks, LANES), *own, words(weights).reshape(blocks, -1))
+    return np.concatenate(parts, axis=1).reshape(-1)
 
 
 def words(data: Array) -> Array:

@@ -22,10 +22,19 @@ from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window, row_pixels
 from codegen.lower.kernels.common import folded_bias, range_field
 from codegen.lower.kernels.conv2d import conv_constants
-from codegen.lower.kernels.mve.common import CHUNK, LANES, lane_factors, padded, serves, signed_zero, words
+from codegen.lower.kernels.mve.common import (
+    CHUNK,
+    LANES,
+    factor_fields,
+    head_words,
+    lane_factors,
+    packed_stream,
+    padded,
+    serves,
+    signed_zero,
+)
 from codegen.ops import Conv2D, Dense
 
-_HEADER_WORDS = 9
 _MOST_COLUMN_CHUNKS = 4
 _TILE_BYTES = 512
 _TILE_PIXELS = 16
@@ -34,9 +43,14 @@ _ONE = Window(1)
 
 @dataclass(frozen=True, slots=True)
 class MveDenseContext:
-    """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row."""
+    """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row.
+
+    `each`: channels have factors of their own, in the stream, of which blocks begin with `head` words.
+    """
 
     mode: str
+    each: bool
+    head: int
     form: str
     gathered: bool
     flip: int
@@ -62,12 +76,32 @@ class MveDenseContext:
     @property
     def block_words(self) -> int:
         """Words of the packed stream per block of channels."""
-        return _HEADER_WORDS + CHUNK * LANES // 4 * self.chunks
+        return self.head + CHUNK * LANES // 4 * self.chunks
 
     @property
     def full_blocks(self) -> int:
         """Whole blocks of four channels."""
         return self.c_out // LANES
+
+    @property
+    def full(self) -> int:
+        """Channels of whole blocks."""
+        return self.full_blocks * LANES
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the packed stream."""
+        return -(-self.c_out // LANES)
+
+    @property
+    def x_step(self) -> int:
+        """Bytes from the inputs of one pixel to those of the next: in scratch, or where they lie."""
+        return self.chunks * CHUNK if self.gathered else self.stride * self.c_in
+
+    @property
+    def tiles_are_even(self) -> bool:
+        """Whether a row is a number of whole tiles."""
+        return self.run % self.tile == 0
 
     @property
     def rest(self) -> int:
@@ -92,7 +126,9 @@ def costs(inputs: int, pixels: int) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly."""
     chunks = -(-inputs // CHUNK)
     vector = 10 * chunks + 20
-    found = {"vector": float(pixels * vector), "pairs": pixels // 2 * (15 * chunks + 33) + pixels % 2 * vector}
+    found = {"vector": float(pixels * vector)}
+    if pixels > 1:
+        found["pairs"] = pixels // 2 * (15 * chunks + 33) + pixels % 2 * vector
     if chunks <= _MOST_COLUMN_CHUNKS:
         found["columns"] = 14 + pixels * (9 * chunks + 11)
     return found
@@ -125,6 +161,8 @@ def _context(node: NodeView, *, by_pixels: bool) -> MveDenseContext:
     w_in = row_pixels(x.shape)
     return MveDenseContext(
         mode=op.requant.mode,
+        each=op.requant.per_channel,
+        head=head_words(op.requant),
         form=form,
         gathered=gathered,
         flip=0x80 if unsigned else 0,
@@ -165,25 +203,21 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     weights, bias = conv_constants(node)
     folded = folded_bias(weights, bias, signed_zero(node)).astype(np.int32)
     padding = (Field("zero", np.array([signed_zero(node)], np.int32)),) if _has_edges(node) else ()
+    factors = lane_factors(op.requant, len(weights)) if op.requant.per_channel else None
     return (
         *padding,
-        Field("stream", stream(weights.reshape(len(weights), -1), folded, *lane_factors(op.requant, len(weights)))),
+        Field("stream", stream(weights.reshape(len(weights), -1), folded, factors)),
+        *factor_fields(op.requant),
         range_field(op.requant.zero_point, op.requant.low, op.requant.high),
     )
 
 
-def stream(weights: Array, bias: Array, multiplier: Array, shift: Array) -> Array:
-    """The packed stream of weights[channels, inputs]: per four channels the factors, then 16 inputs of each in turn."""
+def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None) -> Array:
+    """The packed stream of weights[channels, inputs]: of a block's weights, 16 inputs of each channel in turn."""
     taps = padded(padded(weights, LANES), CHUNK, axis=1)
     blocks = len(taps) // LANES
     by_chunk = taps.reshape(blocks, LANES, -1, CHUNK).transpose(0, 2, 1, 3)
-    parts = (
-        padded(bias, LANES).reshape(blocks, LANES),
-        padded(multiplier, LANES).reshape(blocks, LANES),
-        words(padded(shift, LANES, value=-1)).reshape(blocks, 1),
-        words(by_chunk).reshape(blocks, -1),
-    )
-    return np.concatenate(parts, axis=1).reshape(-1)
+    return packed_stream(bias, factors, by_chunk.reshape(blocks, -1))
 
 
 def _explain(node: NodeView) -> str:

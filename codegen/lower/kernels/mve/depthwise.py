@@ -13,13 +13,21 @@ import numpy as np
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import DType
 from codegen.lower.kernels.common import folded_bias, range_field
 from codegen.lower.kernels.conv2d import conv_constants
-from codegen.lower.kernels.mve.common import LANES, lane_factors, padded, serves, signed_zero, words
+from codegen.lower.kernels.mve.common import (
+    LANES,
+    factor_fields,
+    head_words,
+    lane_factors,
+    packed_stream,
+    padded,
+    serves,
+    signed_zero,
+)
 from codegen.ops import Conv2D
 
-_HEADER_WORDS = 9
 _GROUP = 16
 _COLUMN_BYTES = _GROUP * 4
 _PLANE_ROWS = 4
@@ -32,9 +40,14 @@ _MOST_TAPS = 255
 
 @dataclass(frozen=True, slots=True)
 class MveDepthwiseContext:
-    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones."""
+    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones.
+
+    `each`: channels have factors of their own, in the stream, of which blocks begin with `head` words.
+    """
 
     mode: str
+    each: bool
+    head: int
     full: bool
     flip: int
     channels: int
@@ -75,12 +88,22 @@ class MveDepthwiseContext:
     @property
     def block_words(self) -> int:
         """Words of the packed stream per four channels."""
-        return _HEADER_WORDS + self.taps
+        return self.head + self.taps
 
     @property
-    def groups(self) -> tuple[tuple[int, int], ...]:
-        """First channel and channels of each group of 16."""
-        return tuple((c, min(_GROUP, self.channels - c)) for c in range(0, self.channels, _GROUP))
+    def group(self) -> int:
+        """Channels that are interleaved at a time."""
+        return min(_GROUP, self.channels)
+
+    @property
+    def whole(self) -> int:
+        """Channels of whole blocks."""
+        return self.channels - self.rest
+
+    @property
+    def tiles_are_even(self) -> bool:
+        """Whether a row is a number of whole tiles."""
+        return self.w_out % self.tile == 0
 
     @property
     def rest(self) -> int:
@@ -132,6 +155,8 @@ def _context(node: NodeView) -> MveDepthwiseContext:
     x, y = node.ins[0], node.outs[0]
     return MveDepthwiseContext(
         mode=op.requant.mode,
+        each=op.requant.per_channel,
+        head=head_words(op.requant),
         full=(y.dtype, op.requant.low, op.requant.high) == (DType.S8, DType.S8.low, DType.S8.high),
         flip=0x80 if x.dtype is DType.U8 else 0,
         channels=x.shape[3],
@@ -157,25 +182,14 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     assert op.requant
     weights, bias = conv_constants(node)
     folded = folded_bias(weights, bias, signed_zero(node)).astype(np.int32)
-    taps = weights.reshape(len(weights), -1)
+    factors = lane_factors(op.requant, len(weights)) if op.requant.per_channel else None
+    by_block = padded(weights.reshape(len(weights), -1), LANES).reshape(-1, LANES * weights[0].size)
     return (
-        Field("stream", _stream(taps, folded, *lane_factors(op.requant, len(taps)))),
+        Field("stream", packed_stream(folded, factors, by_block)),
+        *factor_fields(op.requant),
         range_field(op.requant.zero_point, op.requant.low, op.requant.high),
         Field("zero", np.array([signed_zero(node)], np.int32)),
     )
-
-
-def _stream(taps: Array, bias: Array, multiplier: Array, shift: Array) -> Array:
-    """The packed stream of taps[channels, kernel_h * kernel_w]: per four channels the factors, then their taps."""
-    by_block = padded(taps, LANES)
-    blocks = len(by_block) // LANES
-    parts = (
-        padded(bias, LANES).reshape(blocks, LANES),
-        padded(multiplier, LANES).reshape(blocks, LANES),
-        words(padded(shift, LANES, value=-1)).reshape(blocks, 1),
-        words(by_block).reshape(blocks, -1),
-    )
-    return np.concatenate(parts, axis=1).reshape(-1)
 
 
 def _accepts(node: NodeView, isa: str) -> bool:

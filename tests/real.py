@@ -24,6 +24,9 @@ MODELS: Mapping[str, str] = {
 }
 """Every quantized ONNX file, by its name without ending."""
 
+LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
+"""Those that take longer."""
+
 
 def model_path(name: str) -> Path:
     """Where a model of MODELS is."""

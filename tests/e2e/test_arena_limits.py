@@ -20,7 +20,7 @@ from tests import real_tflite
 from tests.e2e.test_emulated import ready
 from tests.e2e.test_real_models import samples_of
 from tests.networks import NETWORKS, network_path
-from tests.real import MODELS, model_path
+from tests.real import LARGE, MODELS, model_path
 
 LIMITS = {
     "kws_qdq": (6_900, 6_600),
@@ -47,8 +47,6 @@ PLANS = ("smallest", "middle", "fastest")
 SLOW_BUT_SMALLEST = [pytest.param(p, marks=[] if p == "smallest" else [pytest.mark.slow]) for p in PLANS]
 ONE_PIECE = ("micro_speech_int8", "mobilenet_v2_int8")
 """TFLite models whose first operator takes the whole input."""
-LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
-"""Real models that take longer."""
 
 
 def marked(name: str, *more: str) -> object:

@@ -25,11 +25,10 @@ from codegen.target import load_target
 from tests.graphs import conv_chain, residual
 from tests.lifetimes import Life, harmful, least_distance, lifetimes, roots
 from tests.random_networks.cases import draw_case, planned
-from tests.real import MODELS, model_path
+from tests.real import LARGE, MODELS, model_path
 
 SWAPS = 40
 """Pairs of offsets tried per plan."""
-LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
 SOME = 10
 """Rings and pairs tried of a large network."""
 RANDOM = range(7_000_000, 7_000_040)

@@ -15,7 +15,7 @@ from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.samples import Sample, open_samples, random_samples
 from codegen.verbs.verify import VerifyResult, verify
-from tests.real import MODELS, model_path, real_inputs
+from tests.real import LARGE, MODELS, model_path, real_inputs
 from tests.shared import ROOT, shared_dir
 
 MODES = ("single", "double", "float")
@@ -53,7 +53,7 @@ def test_every_tensor_is_equal_on_two_real_inputs_and_a_random_one(name: str) ->
 
 
 @pytest.mark.parametrize("mode", ["double", "float"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(m, marks=pytest.mark.slow if m in LARGE else ()) for m in MODELS])
 def test_every_tensor_is_equal_in_the_other_modes(name: str, mode: str) -> None:
     assert check(name, mode, real=1, random=0).requant == mode
 

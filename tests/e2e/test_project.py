@@ -74,7 +74,7 @@ def _sanitized() -> Iterator[ParameterSet]:
                 yield pytest.param(network, compiler, bits, weights, marks=() if quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("network", "compiler", "bits", "weights"), _sanitized())
+@pytest.mark.parametrize(("network", "compiler", "bits", "weights"), list(_sanitized()))
 def test_sanitizers_are_silent_and_every_tensor_is_right(
     network: str, compiler: str, bits: str, weights: str, tmp_path: Path
 ) -> None:

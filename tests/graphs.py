@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from codegen.ir.graph import Graph, Interface, Node, Value
+from codegen.ir.graph import Graph, Interface, Node, State, Value
 from codegen.ir.op import Op
 from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
@@ -26,12 +27,23 @@ class Sketch:
         self.values: dict[str, Value] = {}
         self.nodes: list[Node] = []
         self.inputs: list[Interface] = []
+        self.states: list[State] = []
 
     def input(self, shape: Sequence[int], dtype: DType = DType.S8, quant: Quant | None = HALF, name: str = "x") -> str:
         """An input of the network."""
         self.values[name] = Value(name, TensorType(tuple(shape), dtype, quant), source=name)
         self.inputs.append(Interface(name, name, tuple(shape), dtype.numpy.name))
         return name
+
+    def state(self, initial: Array, quant: Quant | None = HALF, name: str = "s") -> str:
+        """What the network keeps; nothing changes it until `becomes`."""
+        self.values[name] = Value(name, TensorType(initial.shape, DType.of(initial), quant), source=name)
+        self.states.append(State(name, name, name, initial))
+        return name
+
+    def becomes(self, state: str, value: str) -> None:
+        """Say what a state is after the run."""
+        self.states = [replace(s, next=value) if s.value == state else s for s in self.states]
 
     def const(self, data: Array, quant: Quant | None = None) -> str:
         """A constant."""
@@ -52,7 +64,9 @@ class Sketch:
     def graph(self, *outputs: str) -> Graph:
         """The finished graph."""
         faces = [Interface(o, o, self.values[o].type.shape, self.values[o].type.dtype.numpy.name) for o in outputs]
-        return Graph(self.name, self.values, tuple(self.nodes), tuple(self.inputs), tuple(faces))
+        return Graph(
+            self.name, self.values, tuple(self.nodes), tuple(self.inputs), tuple(faces), states=tuple(self.states)
+        )
 
     def conv(
         self, x: str, outputs: int, size: int = 3, *, stride: int = 1, groups: int = 1, mode: Mode = "single"

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from codegen.errors import ModelTooLarge, ShapeMismatch
-from codegen.ir.graph import Node, Value
+from codegen.ir.graph import Node, State, Value
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops import AveragePool2D, MaxPool2D, check_limits
@@ -47,6 +47,7 @@ class Builder:
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self.nodes: list[Node] = []
+        self.states: Sequence[State] = ()
         self._node_names = _Names()
         self._value_names = _Names()
         self._elements = 0
@@ -78,27 +79,57 @@ class Builder:
         note: str = "",
     ) -> str:
         """The value that `op` writes, called `name` (or a variation of it)."""
-        types = [self.type(i) for i in inputs]
-        (kind,) = op.infer(types)
-        check_size(kind)
-        check_limits(op, types, where=trail[0].where if trail else "")
-        self._count(op, types, kind)
-        out = self._add(Value(self._value_names.take(name), kind, source=source))
-        label = trail[0].name if trail else f"{out}:{type(op).__name__.lower()}"
-        sources = tuple(dict.fromkeys(n.name for n in trail))
-        self.nodes.append(Node(self._node_names.take(label), op, tuple(inputs), (out,), sources, note))
+        (out,) = self.apply_all(op, inputs, (name,), sources=(source,), trail=trail, note=note)
         return out
+
+    def apply_all(
+        self,
+        op: Op,
+        inputs: Sequence[str],
+        names: Sequence[str],
+        *,
+        sources: Sequence[str] = (),
+        trail: Sequence[Origin] = (),
+        note: str = "",
+    ) -> tuple[str, ...]:
+        """The values that an operator of several outputs writes, one for each of `names`."""
+        types = [self.type(i) for i in inputs]
+        kinds = op.infer(types)
+        for kind in kinds:
+            check_size(kind)
+        check_limits(op, types, where=trail[0].where if trail else "")
+        self._count(op, types, kinds)
+        outs = tuple(
+            self._add(Value(self._value_names.take(name), kind, source=source))
+            for name, kind, source in zip(names, kinds, sources or ("",) * len(names), strict=True)
+        )
+        label = trail[0].name if trail else f"{outs[0]}:{type(op).__name__.lower()}"
+        origins = tuple(dict.fromkeys(n.name for n in trail))
+        self.nodes.append(Node(self._node_names.take(label), op, tuple(inputs), outs, origins, note))
+        return outs
+
+    def state(self, name: str, initial: Array, quant: Quant | None = None, source: str = "") -> str:
+        """A value that a run reads and the network keeps; `becomes` says what the next run finds there."""
+        kind = TensorType(initial.shape, DType.of(initial), quant)
+        self._elements += kind.elements
+        value = self._add(Value(self._value_names.take(name), kind, source=source))
+        self.states = (*self.states, State(name, value, value, np.ascontiguousarray(initial)))
+        return value
+
+    def becomes(self, state: str, value: str) -> None:
+        """Say what a state is after the run: a value of its shape and element type."""
+        self.states = tuple(replace(s, next=value) if s.value == state else s for s in self.states)
 
     def rename_source(self, name: str, source: str) -> None:
         """Say that the value holds the numbers of another tensor of the model as well."""
         self.values[name] = replace(self.values[name], source=source)
 
-    def _count(self, op: Op, types: Sequence[TensorType], kind: TensorType) -> None:
+    def _count(self, op: Op, types: Sequence[TensorType], kinds: Sequence[TensorType]) -> None:
         """Refuse networks that would keep the compiler busy for minutes (LAM-IMPORT-004)."""
-        self._elements += kind.elements
-        self._steps += op.macs(types, (kind,))
+        self._elements += sum(kind.elements for kind in kinds)
+        self._steps += op.macs(types, kinds)
         if isinstance(op, AveragePool2D | MaxPool2D):
-            self._steps += kind.elements * op.h.size * op.w.size
+            self._steps += kinds[0].elements * op.h.size * op.w.size
         if len(self.nodes) >= MAX_NODES:
             raise ModelTooLarge(f"more than {MAX_NODES} operators")
         if self._elements > MAX_TOTAL_ELEMENTS:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from codegen.frontends.builder import Builder
 from codegen.frontends.layout import TO_NCHW
-from codegen.ir.graph import Graph, Interface, Node, Value
+from codegen.ir.graph import Graph, Interface, Node, Value, live_part
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import (
     Broadcast,
@@ -36,7 +36,9 @@ def finish(
     drop_quantize: bool,
 ) -> Graph:
     """The finished graph."""
-    _drop_dead(builder, outputs)
+    _settle_states(builder)
+    live, builder.states = live_part(builder.nodes, [o.value for o in outputs], builder.states)
+    builder.nodes = list(live)
     if drop_quantize:
         for item in inputs:
             _drop_input_quantize(builder, item, outputs)
@@ -44,19 +46,24 @@ def finish(
     _retype(builder)
     unused = [i.name for i in inputs if not any(i.value in n.inputs for n in builder.nodes)]
     notes = [*notes, *(f"input '{n}' is not used" for n in unused)]
-    graph = Graph(name, builder.values, tuple(builder.nodes), inputs, tuple(outputs), tuple(notes))
+    graph = Graph(
+        name, builder.values, tuple(builder.nodes), inputs, tuple(outputs), tuple(notes), tuple(builder.states)
+    )
     return graph.with_nodes(graph.nodes)
 
 
-def _drop_dead(builder: Builder, outputs: Sequence[Interface]) -> None:
-    """Drop nodes whose results nothing reads."""
-    wanted = {o.value for o in outputs}
-    kept: list[Node] = []
-    for node in reversed(builder.nodes):
-        if wanted.intersection(node.outputs):
-            kept.append(node)
-            wanted.update(node.inputs)
-    builder.nodes = kept[::-1]
+def _settle_states(builder: Builder) -> None:
+    """Make a state that nothing changes a constant, and let a node of its own write what each other one becomes."""
+    written = {out for node in builder.nodes for out in node.outputs}
+    for state in builder.states:
+        if state.next == state.value:
+            builder.values[state.value] = replace(builder.values[state.value], data=state.initial)
+        elif state.next not in written:
+            shape = builder.type(state.next).shape
+            copy = builder.apply(Broadcast(shape), (state.next,), f"{state.name}:next", note="kept for the next run")
+            builder.becomes(state.value, copy)
+        written.discard(state.next)
+    builder.states = tuple(s for s in builder.states if s.next != s.value)
 
 
 def _drop_input_quantize(builder: Builder, item: Interface, outputs: Sequence[Interface]) -> None:

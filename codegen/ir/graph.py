@@ -5,7 +5,7 @@ Nodes stand in an order in which they can run.  A Graph is immutable; rewrites m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -62,9 +62,24 @@ class Interface:
     perm: tuple[int, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What a network keeps from one run to the next.
+
+    A run reads `value`: `initial` in the first run after a reset, afterwards what `next` was when the run before ended.
+    `next` is written by a node and has the shape and element type of `value`; every reader of `value`, wherever it
+    stands, sees the old numbers.  `name` is the model's own.
+    """
+
+    name: str
+    value: str
+    next: str
+    initial: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A network: values by name, nodes in a runnable order, and its interface."""
+    """A network: values by name, nodes in a runnable order, its interface, and what it keeps between runs."""
 
     name: str
     values: Mapping[str, Value]
@@ -72,6 +87,7 @@ class Graph:
     inputs: tuple[Interface, ...]
     outputs: tuple[Interface, ...]
     notes: tuple[str, ...] = field(default=())
+    states: tuple[State, ...] = field(default=())
 
     def __post_init__(self) -> None:
         """Freeze the mapping."""
@@ -93,8 +109,13 @@ class Graph:
 
     @cached_property
     def output_values(self) -> frozenset[str]:
-        """Values that the network's user reads."""
-        return frozenset(o.value for o in self.outputs)
+        """Values that must be there when a run ends: what the network's user reads, and what states become."""
+        return frozenset((*(o.value for o in self.outputs), *(s.next for s in self.states)))
+
+    @cached_property
+    def source_values(self) -> tuple[str, ...]:
+        """Values that are there before a run begins: inputs, then states."""
+        return (*(i.value for i in self.inputs), *(s.value for s in self.states))
 
     def type(self, name: str) -> TensorType:
         """Type of one value."""
@@ -120,5 +141,25 @@ class Graph:
         nodes = tuple(nodes)
         pool = self.values if values is None else values
         used = {n for node in nodes for n in (*node.inputs, *node.outputs)}
-        used |= {i.value for i in (*self.inputs, *self.outputs)}
+        used |= {*self.source_values, *self.output_values}
         return replace(self, nodes=nodes, values={n: v for n, v in pool.items() if n in used})
+
+
+def live_part(
+    nodes: Sequence[Node], outputs: Iterable[str], states: Sequence[State]
+) -> tuple[tuple[Node, ...], tuple[State, ...]]:
+    """The nodes and states that `outputs` depend on, in this run or through states in later ones, in order."""
+    wanted = set(outputs)
+    live: list[Node] = []
+    kept: tuple[State, ...] = ()
+    while True:
+        live = []
+        for node in reversed(nodes):
+            if wanted.intersection(node.outputs):
+                live.append(node)
+                wanted.update(node.inputs)
+        found = tuple(s for s in states if s.value in wanted)
+        if len(found) == len(kept):
+            return tuple(reversed(live)), found
+        kept = found
+        wanted.update(s.next for s in kept)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir.graph import Graph, Node, Value
+from codegen.ir.graph import Graph, Node, State, Value
 from codegen.ir.op import Op, RowRule
 from codegen.ir.plan import Plan, Storage
 from codegen.ir.program import Call, Operand, Program, RowInput
@@ -26,6 +26,7 @@ def graph_text(graph: Graph) -> str:
     """The network: inputs, constants, nodes in order, outputs."""
     lines = [f"graph {graph.name}"]
     lines += [f"  input {i.value}: {type_text(graph.type(i.value))} ({i.name})" for i in graph.inputs]
+    lines += [f"  state {_state(graph, s)}" for s in graph.states]
     lines += [f"  const {value_text(v)}" for v in graph.values.values() if v.is_const]
     lines += [f"  {node_text(graph, node)}" for node in graph.nodes]
     lines += [f"  output {o.value} ({o.name})" for o in graph.outputs]
@@ -37,6 +38,7 @@ def plan_text(plan: Plan) -> str:
     graph = plan.graph
     lines = [f"plan {graph.name}: arena {plan.arena_bytes} B, lower bound {plan.lower_bound_bytes} B"]
     lines += [f"  input {i.value} {_place(plan.storage[i.value])}" for i in graph.inputs]
+    lines += [f"  state {s.value} {_place(plan.storage[s.value])} becomes {s.next}" for s in graph.states]
     for position, group in enumerate(plan.groups):
         lines.append(f"  group {position}: block {group.block or 'all'}")
         for index in group.nodes:
@@ -84,6 +86,12 @@ def value_text(value: Value) -> str:
     """A constant by its type and checksum."""
     assert value.data is not None, value.name
     return f"{value.name}: {type_text(value.type)} crc {_crc(value.data)}"
+
+
+def _state(graph: Graph, state: State) -> str:
+    """What a state is, what it becomes, and its content after a reset."""
+    kind = type_text(graph.type(state.value))
+    return f"{state.value}: {kind} becomes {state.next}, initial crc {_crc(state.initial)} ({state.name})"
 
 
 def _attributes(op: Op) -> Iterator[str]:

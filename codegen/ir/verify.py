@@ -58,6 +58,7 @@ def verify_graph(graph: Graph) -> None:
     _hold(not unmade, f"values that nothing makes: {unmade}")
     for face in graph.outputs:
         _hold(face.value in known, f"output {face.name!r} is {face.value!r}, which is no value")
+    _verify_states(graph)
 
 
 def _unique(what: str, names: Iterable[str]) -> None:
@@ -66,13 +67,31 @@ def _unique(what: str, names: Iterable[str]) -> None:
 
 
 def _sources(graph: Graph) -> set[str]:
-    """Constants and inputs."""
+    """Constants, inputs and states."""
     known = {name for name, value in graph.values.items() if value.is_const}
-    for face in graph.inputs:
-        _hold(face.value in graph.values, f"input {face.name!r} is {face.value!r}, which is no value")
-        _hold(face.value not in known, f"input {face.name!r} is a constant, or an input twice")
-        known.add(face.value)
+    named = [("input", face.name, face.value) for face in graph.inputs]
+    named += [("state", state.name, state.value) for state in graph.states]
+    for what, name, value in named:
+        _hold(value in graph.values, f"{what} {name!r} is {value!r}, which is no value")
+        _hold(value not in known, f"{what} {name!r} is a constant, or an input twice")
+        known.add(value)
     return known
+
+
+def _verify_states(graph: Graph) -> None:
+    """What states become is written by nodes, each value for one of them, and fits; no state is an output itself."""
+    given_out = {face.value for face in graph.outputs}
+    _unique("state", (state.name for state in graph.states))
+    _unique("what states become:", (state.next for state in graph.states))
+    for state in graph.states:
+        name = state.name
+        _hold(state.value not in given_out, f"state {name!r} is an output, which its new content would overwrite")
+        _hold(state.next in graph.producers, f"state {name!r} becomes {state.next!r}, which no node writes")
+        now, then = graph.type(state.value), graph.type(state.next)
+        fits = (now.shape, now.dtype) == (then.shape, then.dtype)
+        _hold(fits, f"state {name!r} is {type_text(now)} and becomes {type_text(then)}")
+        fits = (state.initial.shape, state.initial.dtype) == (now.shape, now.dtype.numpy)
+        _hold(fits, f"state {name!r} begins as {state.initial.dtype}{state.initial.shape}")
 
 
 def _verify_types(graph: Graph, node: Node) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from codegen.ir.graph import Graph
 from codegen.passes.absorb_movement import absorb_movement
 from codegen.passes.contract import GraphPass
+from codegen.passes.copy_states import copy_states
 from codegen.passes.drop_dead import drop_dead
 from codegen.passes.fold_constants import fold_constants
 from codegen.passes.fold_movement import fold_movement
@@ -38,6 +39,7 @@ PASSES: tuple[GraphPass, ...] = (
     fuse_clamp,
     fuse_lut,
     settle_channels,
+    copy_states,
 )
 
 _ROUNDS = 1000

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
-from codegen.ir.graph import Graph, Node, Value
+from codegen.ir.graph import Graph, Node, Value, live_part
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
 from codegen.passes.permutation import Perm
@@ -65,11 +65,11 @@ class Draft:
         return name
 
     def can_replace(self, old: str, new: str) -> bool:
-        """Whether `new` may stand for `old`: each network output needs a node that writes it, and no other."""
+        """Whether `new` may stand for `old`: what outlives the run needs a node that writes it, each one of its own."""
         if old not in self.graph.output_values:
             return True
         new = self.now(new)
-        taken = [self.now(port.value) for port in (*self.graph.inputs, *self.graph.outputs)]
+        taken = [self.now(name) for name in (*self.graph.source_values, *self.graph.output_values)]
         return self.values[new].data is None and new not in taken
 
     def replace_value(self, old: str, new: str) -> None:
@@ -86,8 +86,8 @@ class Draft:
         if not self.changed:
             return self.graph
         outputs = tuple(replace(o, value=self.now(o.value)) for o in self.graph.outputs)
-        graph = replace(self.graph, outputs=outputs, values=self.values)
-        return graph.with_nodes(live_nodes(self.nodes, {o.value for o in outputs}))
+        states = tuple(replace(s, next=self.now(s.next)) for s in self.graph.states)
+        return without_dead(replace(self.graph, outputs=outputs, states=states, values=self.values), self.nodes)
 
 
 def joined(first: Node, second: Node) -> Node:
@@ -102,12 +102,7 @@ def _unused(base: str, taken: Container[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def live_nodes(nodes: Sequence[Node], wanted: set[str]) -> tuple[Node, ...]:
-    """The nodes that `wanted` values depend on, in order."""
-    wanted = set(wanted)
-    live: list[Node] = []
-    for node in reversed(nodes):
-        if wanted.intersection(node.outputs):
-            live.append(node)
-            wanted.update(node.inputs)
-    return tuple(reversed(live))
+def without_dead(graph: Graph, nodes: Sequence[Node]) -> Graph:
+    """The graph with those of the nodes, and of its states, that its outputs depend on."""
+    live, states = live_part(nodes, [o.value for o in graph.outputs], graph.states)
+    return replace(graph, states=states).with_nodes(live)

@@ -70,7 +70,7 @@ class LayoutChoice:
     def _prices(self) -> dict[str, int]:
         """What a Transpose of each value costs: its bytes, and in the last digits how early it stands."""
         graph = self.graph
-        depth, deepest = {port.value: 0 for port in graph.inputs}, 0
+        depth, deepest = dict.fromkeys(graph.source_values, 0), 0
         for node in graph.nodes:
             deepest += not isinstance(node.op, MOVEMENT)
             depth.update(dict.fromkeys(node.outputs, deepest))

@@ -518,6 +518,13 @@ class OperatorNotOnTarget(CompileError):
     hint = "choose another target, or replace the operator in the model"
 
 
+class StateNotOnTarget(CompileError):
+    """The network keeps state from run to run, which code for chips with local memory and DMA does not."""
+
+    code = "LAM-TARGET-009"
+    hint = "choose a target without local memory"
+
+
 class TypeNotOnTarget(CompileError):
     """An element type of the network is not among those of the target."""
 

@@ -17,11 +17,12 @@ from codegen.errors import (
     ModelRejected,
     OperatorNotOnTarget,
     RequantUnsupported,
+    StateNotOnTarget,
     StreamImpossible,
     TypeNotOnTarget,
 )
 from codegen.frontends import import_model, own_mode
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.ir.graph import Graph
 from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
@@ -45,6 +46,9 @@ from codegen.schedule import OPTIMIZE, Optimize, Scheduler, order_nodes
 from codegen.schedule.fits import check_fits, limit_unreachable
 from codegen.schedule.local import schedule_cores
 from codegen.target import Target, load_target
+
+FEWEST_STEPS = 2
+"""Self-test vectors of a network with state, where any are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,8 @@ def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
 def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
     """The plan of fewest cycles for a chip whose kernels touch only its local memory; a limit is only checked."""
     assert target.dma is not None
+    if orders[0][0].states:
+        raise StateNotOnTarget(f"{target.name} has local memories, on which no state is kept", where=orders[0][0].name)
     if options.stream_input:
         raise StreamImpossible("its input comes by DMA from an arena that holds it whole", where=target.name)
     engine = Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle)
@@ -275,11 +281,14 @@ def compile_file(model: Path, options: Options) -> Compiled:
 
 
 def _vectors(graph: Graph, count: int) -> list[Vector]:
-    """Self-test vectors: generated inputs, the golden model's outputs."""
+    """Self-test vectors: generated inputs, the golden model's outputs; with state, of runs one after the other."""
+    stepper = Stepper(graph)
+    if graph.states and count:
+        count = max(count, FEWEST_STEPS)
     types = [graph.type(i.value) for i in graph.inputs]
     found = []
     for seed in range(1, count + 1):
         feeds = {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)}
-        values = run_graph(graph, feeds)
+        values = stepper.run(feeds)
         found.append(Vector(seed, selftest_crc([np.asarray(values[o.value]) for o in graph.outputs])))
     return found

@@ -15,7 +15,7 @@ from codegen.emit.blob import BLOB_HEADER_BYTES
 from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
 from codegen.ir.op import RowRule
-from codegen.ir.program import Call, ConstRow, KernelFn, Params, Port, Program, RowInput
+from codegen.ir.program import Call, ConstRow, KeptState, KernelFn, Params, Port, Program, RowInput
 from codegen.ir.quant import Array
 
 
@@ -38,6 +38,12 @@ class FunctionView:
     fields: tuple[FieldView, ...]
     template: str
     context: Any
+    outputs: int
+
+    @property
+    def y(self) -> str:
+        """How the output is declared: a pointer, or a list of pointers where there are several."""
+        return f"{self.out_t} *y" if self.outputs == 1 else f"{self.out_t} *const *y"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +160,23 @@ class PortView:
 
 
 @dataclass(frozen=True, slots=True)
+class StateView:
+    """What is kept between runs: its place, where its new content is before it is copied there (-1: there already).
+
+    After a reset every byte is `fill`, or where that is None the content is the constant `initial`.
+    """
+
+    title: str
+    ctype: str
+    shape: str
+    offset: int
+    bytes: int
+    copied_from: int
+    fill: int | None
+    initial: ArrayView | None
+
+
+@dataclass(frozen=True, slots=True)
 class StreamView:
     """A network whose input comes row by row: where the rows go, and how many there are."""
 
@@ -200,6 +223,7 @@ class ModelView:
     isa: str
     byte_order: str
     tensors: int
+    states: tuple[StateView, ...]
     counters: int
     stream: StreamView | None
     uses_float: bool
@@ -258,7 +282,8 @@ class _Builder:
     def _function(self, fn: KernelFn) -> FunctionView:
         fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
         symbol = f"{self.name}_{fn.symbol}"
-        return FunctionView(symbol, fn.in_dtype.ctype, fn.out_dtype.ctype, fields, fn.kernel.template, fn.context)
+        types = fn.in_dtype.ctype, fn.out_dtype.ctype
+        return FunctionView(symbol, *types, fields, fn.kernel.template, fn.context, fn.outputs)
 
     def step(self, call: Call, index: int, first_of_group: int) -> StepView:
         """One call with every expression spelled."""
@@ -388,6 +413,22 @@ def _port(port: Port, index: int) -> PortView:
     )
 
 
+def _state(state: KeptState, name: str) -> StateView:
+    data = state.initial.reshape(-1)
+    found = set(data.tobytes())
+    array = None if len(found) == 1 else ArrayView(name, state.operand.dtype.ctype, data.size, array_lines(data))
+    return StateView(
+        title=comment(state.name),
+        ctype=state.operand.dtype.ctype,
+        shape=", ".join(map(str, state.shape)),
+        offset=state.operand.offset,
+        bytes=state.bytes,
+        copied_from=-1 if state.in_place else state.renewed.offset,
+        fill=None if array else found.pop(),
+        initial=array,
+    )
+
+
 def _common_type(ports: Sequence[Port]) -> str:
     kinds = {p.dtype.ctype for p in ports}
     return kinds.pop() if len(kinds) == 1 else "void"
@@ -486,6 +527,7 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         isa=options.isa,
         byte_order=options.byte_order,
         tensors=len(program.tensors),
+        states=tuple(_state(s, f"{program.name}_state{i}") for i, s in enumerate(program.states)),
         counters=max((len(g.steps) for g in groups if g.pulled), default=0),
         stream=_stream_view(program),
         uses_float=uses_float,

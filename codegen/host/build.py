@@ -73,6 +73,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
         found += ["-DLAM_HOST_CORES"] if manifest["cores"] > 1 else []
     if manifest["streamed"]:
         found.append("-DLAM_HOST_STREAM")
+    if manifest["states"]:
+        found.append("-DLAM_HOST_STATE")
     if trace:
         found += [f"-D{name.upper()}_TRACE", "-DLAM_HOST_TRACE"]
     return found

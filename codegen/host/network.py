@@ -171,7 +171,10 @@ class Network:
         return list(np.ascontiguousarray(feed).reshape(row_count(feed.shape), -1))
 
     def reset(self) -> None:
-        """Start a new input; what was pushed is forgotten.  Without a streamed input every run starts anew anyway."""
+        """Forget what was pushed of a streamed input, and what a network with state keeps of earlier runs.
+
+        Without either, every run starts anew anyway.
+        """
         self._lib.lam_host_reset(self._net)
 
     def push_row(self, row: Array) -> bool:

@@ -9,6 +9,8 @@ read whole gives one pointer, to its first row.  `n` is the number of pixels in 
 of pixels, of output rows for one that takes several, else the number of the output row.  `params` is the layer's
 packed weights, biases and multipliers.  `T` is the element type of the first input, or of the output; inputs of other
 types are converted in the kernel.
+
+A node of several outputs has `T *const *y`: `y[0]` is the output, those after it are what states become.
 """
 
 from __future__ import annotations
@@ -193,6 +195,30 @@ class Port:
     perm: tuple[int, ...] | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptState:
+    """What the network keeps between runs: in `operand` after a reset `initial`, after each run what is in `renewed`.
+
+    Both are the same memory where the new content is written over the old one; otherwise the run ends with a copy.
+    """
+
+    name: str
+    operand: Operand
+    renewed: Operand
+    shape: Shape
+    initial: Array
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the arena that it holds for ever."""
+        return self.operand.rows * self.operand.row_bytes
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the new content is written over the old one."""
+        return self.operand.offset == self.renewed.offset
+
+
 @dataclass(frozen=True, slots=True)
 class TracedTensor:
     """A tensor that the trace hook reports: `index` is what the hook gets."""
@@ -265,5 +291,6 @@ class Program:
     params: tuple[Params, ...]
     params_bytes: int
     tensors: tuple[TracedTensor, ...]
+    states: tuple[KeptState, ...] = ()
     streamed: bool = False
     local: LocalProgram | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from codegen.errors import CompileError
-from codegen.ir.graph import Graph, Node
+from codegen.ir.graph import Graph, Node, State
 from codegen.ir.plan import Plan, Storage
 from codegen.ir.program import Call, Operand, Params, Program
 from codegen.ir.shape import row_count, row_elements
@@ -111,8 +111,8 @@ def verify_plan(plan: Plan) -> None:
     """Return when every node runs once and in order, every tensor has a place, and no two live ones share bytes.
 
     Sharing is allowed between a view and its source, between the input and the output of an operator that runs in
-    place, and between a tensor that dies in a group and one that the group leaves behind.  Addresses of the scratchpad
-    regime are proved by the shadow run alone.
+    place, between a state and what it becomes once all have read it, and between a tensor that dies in a group and one
+    that the group leaves behind.  Addresses of the scratchpad regime are proved by the shadow run alone.
 
     Raises:
         IrError: otherwise.
@@ -217,22 +217,25 @@ class _Liveness:
         for g, group in enumerate(plan.groups):
             for index in group.nodes:
                 live._join_in_place(g, index)
+        for state in plan.graph.states:
+            live._join_state(state)
         return live
 
     def _measure(self) -> None:
-        roots_first = {self.alias[face.value]: -1 for face in self.plan.graph.inputs}
+        graph = self.plan.graph
+        roots_first = {self.alias[name]: -1 for name in graph.source_values}
         roots_last = dict(roots_first)
         for g, group in enumerate(self.plan.groups):
             for index in group.nodes:
-                node = self.plan.graph.nodes[index]
+                node = graph.nodes[index]
                 for name in node.outputs:
                     roots_first.setdefault(self.alias[name], g)
                 for name in (*node.inputs, *node.outputs):
                     if name in self.alias:
                         roots_last[self.alias[name]] = g
-        for face in self.plan.graph.outputs:
-            if face.value in self.alias:
-                roots_last[self.alias[face.value]] = len(self.plan.groups)
+        for name in (*graph.output_values, *(state.value for state in graph.states)):
+            if name in self.alias:
+                roots_last[self.alias[name]] = len(self.plan.groups)
         self.first.update({name: roots_first[root] for name, root in self.alias.items()})
         self.last.update({name: roots_last[root] for name, root in self.alias.items()})
 
@@ -245,8 +248,28 @@ class _Liveness:
             place = self.plan.storage[x]
             if place.offset != self.plan.storage[y].offset or place.bytes != self.plan.storage[y].bytes:
                 continue
-            if node.op.in_place(i, view.ins, view.outs) and self.last[x] == g and self._sole_reader(x, g, index):
+            alone = len(node.outputs) == 1 and self._sole_reader(x, g, index)
+            if node.op.in_place(i, view.ins, view.outs) and self.last[x] == g and alone:
                 self.owner[self.alias[y]] = self._owner(x)
+
+    def _join_state(self, state: State) -> None:
+        """Give the new content the old one's owner when it lies there and nothing reads the old one from then on."""
+        old, new = self.plan.storage[state.value], self.plan.storage[state.next]
+        home, made = self.alias[state.value], self.alias[state.next]
+        if (old.offset, old.bytes) != (new.offset, new.bytes) or self._outlives(home):
+            return
+        born = self.first[state.next]
+        readers = [(g, i) for g, group in enumerate(self.plan.groups) for i in group.nodes if self._reads(i, home)]
+        late = [i for g, i in readers if g >= born]
+        if all(made in map(self.alias.get, self.plan.graph.nodes[i].outputs) for i in late):
+            self.owner[made] = self._owner(home)
+
+    def _outlives(self, root: str) -> bool:
+        """Whether the memory is read when the run has ended."""
+        return any(self.alias.get(name) == root for name in self.plan.graph.output_values)
+
+    def _reads(self, index: int, root: str) -> bool:
+        return root in map(self.alias.get, self.plan.graph.nodes[index].inputs)
 
     def _sole_reader(self, x: str, g: int, index: int) -> bool:
         """Whether no other node of the group reads x or a view of it, and the node reads it once."""
@@ -290,6 +313,11 @@ def verify_program(program: Program) -> None:
     _unique("port", (port.name for port in (*program.inputs, *program.outputs)))
     for port in (*program.inputs, *program.outputs):
         _verify_operand(program, port.operand)
+    for state in program.states:
+        _verify_operand(program, state.operand)
+        _verify_operand(program, state.renewed)
+        whole = all(o.ring == o.rows for o in (state.operand, state.renewed))
+        _hold(whole, f"state {state.name!r} is a ring")
     known = {id(fn) for fn in program.functions}
     if program.local is not None:
         _verify_params(program)

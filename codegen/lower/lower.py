@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegen.ir.graph import Graph, Interface, Node
+from codegen.ir.graph import Graph, Interface, Node, State
 from codegen.ir.op import WHOLE, NodeView, RowRule
 from codegen.ir.plan import Group, Plan
 from codegen.ir.program import (
     Call,
     ConstRow,
     GroupProgram,
+    KeptState,
     Kernel,
     KernelFn,
     Operand,
@@ -44,6 +45,7 @@ def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
         params=tuple(work.pool.placed),
         params_bytes=work.pool.bytes,
         tensors=traced(plan),
+        states=tuple(work.state(s) for s in graph.states),
         streamed=bool(plan.streamed),
     )
 
@@ -153,6 +155,11 @@ class Lowering:
         key = (item.operand.dtype, item.rule.fill)
         elements = item.operand.row_bytes // item.operand.dtype.bytes
         self.const_rows[key] = max(self.const_rows.get(key, 0), elements)
+
+    def state(self, state: State) -> KeptState:
+        """What the network keeps, and where its new content is when a run ends."""
+        shape = self.graph.type(state.value).shape
+        return KeptState(state.name, self.operand(state.value), self.operand(state.next), shape, state.initial)
 
     def port(self, face: Interface) -> Port:
         """One input or output at the C interface."""

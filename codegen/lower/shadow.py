@@ -4,8 +4,9 @@ Every byte of the arena carries the tag (tensor, byte of the tensor) of what was
 checks that all rows it reads, as the row rules say, still carry their tags, also after its own scratch and output
 have been written (unless the operator declares that it runs in place).  A call of several rows is one: all rows that
 its kernel is given must be there before any of its output is written, and not afterwards, for the kernel has read them
-by then (codegen/ir/program.py).  It runs in `compile` itself, so that an unsound program is never emitted.  The order
-of rows is that of templates/model.c.j2.
+by then (codegen/ir/program.py).  A network with state is run twice, and nothing but its states is left of the first run
+to the second.  All this is part of `compile`, so that an unsound program is never emitted.  The order of rows is that of
+templates/model.c.j2.
 """
 
 from __future__ import annotations
@@ -50,16 +51,15 @@ def shadow_run(program: Program) -> ShadowReport:
         IrError: a call reads bytes that do not hold what it needs, or a row is missing at the end.
     """
     run = _Shadow(program)
-    for port in program.inputs:
-        if not program.streamed:
-            run.write_all(port.operand)
-    for group in program.groups:
-        run.group(group)
-    for port in program.outputs:
-        for row in range(port.operand.rows):
-            run.check(port.operand, row, "the network's output")
+    for state in program.states:
+        run.write_all(state.operand)
+    run.once()
     work = {name: Work(*counts) for name, counts in run.work.items()}
-    return ShadowReport(run.rows, work, int(run.touched.sum()))
+    report = ShadowReport(dict(run.rows), work, int(run.touched.sum()))
+    if program.states:
+        run.forget()
+        run.once()
+    return report
 
 
 @dataclass(slots=True)
@@ -75,6 +75,30 @@ class _Shadow:
     def __post_init__(self) -> None:
         self.tags = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
         self.touched = np.zeros(self.program.arena_bytes, np.bool_)
+
+    def once(self) -> None:
+        """One run: inputs, groups, and at its end the states' new content in its place and the outputs in theirs."""
+        for port in self.program.inputs:
+            if not self.program.streamed:
+                self.write_all(port.operand)
+        for group in self.program.groups:
+            self.group(group)
+        for state in self.program.states:
+            self.check_all(state.renewed, "the next run")
+        for state in self.program.states:
+            if not state.in_place:
+                self.write_all(state.operand)
+        for port in self.program.outputs:
+            self.check_all(port.operand, "the network's output")
+        for state in self.program.states:
+            self.write_all(state.operand)
+
+    def forget(self) -> None:
+        """Leave garbage wherever there is no state."""
+        kept = np.zeros(self.tags.size, np.bool_)
+        for state in self.program.states:
+            kept[state.operand.offset : state.operand.offset + state.bytes] = True
+        self.tags[~kept] = _GARBAGE
 
     def group(self, group: GroupProgram) -> None:
         """All rows of a group, in the order of the generated code."""
@@ -177,6 +201,11 @@ class _Shadow:
         place, tags = self._row_bytes(operand, row)
         self.tags[place] = tags
         self.touched[place] = True
+
+    def check_all(self, operand: Operand, reader: str) -> None:
+        """Every row of a tensor must be there."""
+        for row in range(operand.rows):
+            self.check(operand, row, reader)
 
     def check(self, operand: Operand, row: int, reader: str) -> None:
         """One row must be there, whole."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.ir.program import Port, Program
+from codegen.ir.program import KeptState, Port, Program
 from codegen.lower import ShadowReport
 from codegen.report.layers import layer_records
 from codegen.report.local import local_record
@@ -55,6 +55,7 @@ def build_manifest(
         "stages": plan.local.stages if plan.local else 1,
         "input_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.inputs),
         "output_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.outputs),
+        "state_bytes": sum(s.bytes for s in program.states),
         "scratch_bytes": max(plan.scratch_bytes.values(), default=0),
         "weights_bytes": program.params_bytes,
         "padding_bytes": sum(r.elements * r.dtype.bytes for r in program.const_rows),
@@ -69,6 +70,7 @@ def build_manifest(
         "planning": dict(planning),
         "inputs": [_port(p) for p in program.inputs],
         "outputs": [_port(p) for p in program.outputs],
+        "states": [_state(s) for s in program.states],
         "layers": [record.as_dict() for record in layer_records(plan, program)],
         "memory_map": _memory_map(plan),
         "plan": plain(plan_record(plan, program, shadow)),
@@ -108,6 +110,20 @@ def _port(port: Port) -> dict[str, Any]:
         "model_shape": port.model_shape,
         "model_dtype": port.model_dtype,
         "perm": port.perm,
+    }
+
+
+def _state(state: KeptState) -> dict[str, Any]:
+    """`tensor` is read, `becomes` replaces it when a run ends, over it when that is `in_place`."""
+    return {
+        "name": state.name,
+        "tensor": state.operand.value,
+        "becomes": state.renewed.value,
+        "in_place": state.in_place,
+        "shape": state.shape,
+        "dtype": state.operand.dtype.value,
+        "bytes": state.bytes,
+        "offset": state.operand.offset,
     }
 
 

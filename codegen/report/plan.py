@@ -74,7 +74,8 @@ class SlicesRecord:
 class TensorRecord:
     """What holds `bytes` of the arena from `offset`, from group `first_group` to `last_group`, both included.
 
-    `kind` is input, output, tensor (whole), ring, or scratch; `layer` makes it, and is empty for an input.
+    `kind` is input, state (kept between runs), output, tensor (whole), ring, or scratch; `layer` makes it, and is empty
+    for an input or a state.
     """
 
     tensor: str
@@ -197,6 +198,6 @@ def _weights(call: Call) -> int:
 def _shared(alive: Sequence[Resident], group: int) -> list[SharedRecord]:
     """Pairs of one that ends and one that begins in this group, in the same bytes."""
     dying = [r for r in alive if r.last == group and r.kind != "scratch"]
-    made = [r for r in alive if r.first == group and r.kind not in ("scratch", "input")]
+    made = [r for r in alive if r.first == group and r.kind not in ("scratch", "input", "state")]
     pairs = ((a, b, a.overlap(b)) for a in dying for b in made if a is not b)
     return [SharedRecord(a.name, b.name, size) for a, b, size in pairs if size]

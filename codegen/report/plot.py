@@ -9,9 +9,17 @@ from typing import Any, Literal
 from codegen.errors import ExtraMissing, one_line
 from codegen.report.plan import PlanRecord, RingRecord, TensorRecord
 
-_COLORS = {"input": "#8fb8de", "output": "#9fd3a4", "tensor": "#d9d9d9", "ring": "#f7c873", "scratch": "#e6a3a3"}
+_COLORS = {
+    "input": "#8fb8de",
+    "state": "#c6a9d9",
+    "output": "#9fd3a4",
+    "tensor": "#d9d9d9",
+    "ring": "#f7c873",
+    "scratch": "#e6a3a3",
+}
 _MEANING = {
     "input": "input",
+    "state": "state, kept between runs",
     "output": "output",
     "tensor": "tensor, held whole",
     "ring": "ring of rows",

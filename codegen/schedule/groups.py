@@ -16,6 +16,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
 from codegen.schedule.cost import alone, grouped
 from codegen.schedule.demand import Flow, Process, Rows
+from codegen.schedule.states import renewals
 
 LONGEST = 48
 """Nodes in one group at most."""
@@ -62,7 +63,7 @@ class Grouping:
     Args:
         graph: the network, its nodes in the order to run.
         needs: by node index; a node without an entry is a view.
-        roots: the value that owns each value's memory (views share).
+        roots: the value that owns each value's memory (views share); states that are renewed in place are added to it.
         streamed: the input whose rows come one by one, or "".
     """
 
@@ -70,10 +71,13 @@ class Grouping:
         """Collect lifetimes; the dynamic program runs on demand."""
         self.graph = graph
         self.needs = needs
-        self.roots = roots
         self.streamed = streamed
-        self.rows = Rows(graph, frozenset(i for i in range(len(graph.nodes)) if i not in needs or needs[i].whole))
-        self.born = {roots[face.value]: -1 for face in graph.inputs}
+        whole = frozenset(i for i in range(len(graph.nodes)) if i not in needs or needs[i].whole)
+        self.rows = Rows(graph, whole)
+        self.renewals = renewals(graph, roots, whole)
+        homes = {renewal.new: renewal.home for renewal in self.renewals}
+        self.roots = roots = {name: homes.get(root, root) for name, root in roots.items()}
+        self.born = {roots[value]: -1 for value in graph.source_values}
         self.last: dict[str, int] = {}
         for step, node in enumerate(graph.nodes):
             for name in node.outputs:
@@ -81,7 +85,7 @@ class Grouping:
             for name in (*node.inputs, *node.outputs):
                 if name in roots:
                     self.last[roots[name]] = step
-        for name in graph.output_values:
+        for name in (*graph.output_values, *(state.value for state in graph.states)):
             self.last[roots[name]] = len(graph.nodes)
         self.size = {root: max(graph.type(v).bytes for v, r in roots.items() if r == root) for root in self.born}
         self._flows: dict[object, Flow] = {}
@@ -103,7 +107,7 @@ class Grouping:
     def floor(self) -> int:
         """Bytes that every plan needs: the inputs, and each node that can only run alone."""
         lonely = (i for i in self.needs if self.rows.nodes[i].barrier)
-        inputs = sum(self.size[self.roots[face.value]] for face in self.graph.inputs if face.value != self.streamed)
+        inputs = sum(self.size[self.roots[name]] for name in self.graph.source_values if name != self.streamed)
         return max([inputs, *(self.alone[i].memory for i in lonely if i in self.alone)])
 
     @cached_property
@@ -137,6 +141,8 @@ class Grouping:
         for stop in range(start + 2, min(start + LONGEST, len(self.graph.nodes)) + 1):
             newest = stop - 1
             if newest not in self.needs or self.rows.nodes[newest].barrier or patience == 0:
+                return
+            if any(start <= renewal.last_reader < renewal.maker == newest for renewal in self.renewals):
                 return
             if self._may_gain(start, stop) and not self._must_stream(start, stop) and self._connected(start, stop):
                 least, most = self._least(start, stop), self._most(start, stop)
@@ -252,7 +258,7 @@ class Grouping:
 
     def _passing(self, start: int, outputs: set[str]) -> int:
         """Bytes of whole tensors alive while the group runs: passing by, read, and left behind."""
-        return self._before[start] + sum(self.size[r] for r in outputs)
+        return self._before[start] + sum(self.size[r] for r in outputs if self.born[r] >= start)
 
     @cached_property
     def _before(self) -> Sequence[int]:
@@ -274,7 +280,7 @@ class Grouping:
             gaps[pair] = max(gaps.get(pair, 0), gap)
         options: list[tuple[int, str, str, int]] = []
         for (value, out), gap in gaps.items():
-            if self.roots[out] in outputs:
+            if self.roots[out] in outputs and self.born[self.roots[out]] >= 0:
                 inside, outside = self.size[value], self.size[self.roots[out]]
                 gap = -(-gap // 4) * 4
                 saved = inside + outside - max(gap + inside, outside)

@@ -12,7 +12,7 @@ from typing import Literal
 from codegen.ir.plan import Plan
 from codegen.schedule.planner import view_roots
 
-Kind = Literal["input", "output", "tensor", "ring", "scratch"]
+Kind = Literal["input", "state", "output", "tensor", "ring", "scratch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,26 @@ def group_title(plan: Plan, group: int) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"
 
 
+def _memory(plan: Plan) -> dict[str, str]:
+    """The value that owns each value's memory; a state's, where its new content takes the old one's place."""
+    roots = view_roots(plan.graph, plan.views)
+    homes = {
+        roots[state.next]: roots[state.value]
+        for state in plan.graph.states
+        if plan.storage[state.next].offset == plan.storage[state.value].offset
+    }
+    return {name: homes.get(root, root) for name, root in roots.items()}
+
+
 def _tensors(plan: Plan) -> list[Resident]:
     graph, end = plan.graph, max(0, len(plan.groups) - 1)
     at = {node: g for g, group in enumerate(plan.groups) for node in group.nodes}
-    roots = view_roots(graph, plan.views)
+    roots = _memory(plan)
     inputs = {roots[face.value] for face in graph.inputs}
+    states = {roots[state.value] for state in graph.states}
     outputs = {roots[name] for name in graph.output_values}
     makers = {name: node.name for node in graph.nodes for name in node.outputs}
-    first = dict.fromkeys(inputs, 0)
+    first = dict.fromkeys((roots[value] for value in graph.source_values), 0)
     last: dict[str, int] = {}
     for index, node in enumerate(graph.nodes):
         for name in (*node.inputs, *node.outputs):
@@ -111,7 +123,8 @@ def _tensors(plan: Plan) -> list[Resident]:
             continue
         kind: Kind = "ring" if place.ring < place.rows else "tensor"
         kind = "input" if root in inputs else "output" if root in outputs else kind
-        stop = end if root in outputs else last.get(root, born)
+        kind = "state" if root in states else kind
+        stop = end if root in outputs | states else last.get(root, born)
         span = (place.offset, place.bytes, born, stop)
         found.append(Resident(root, makers.get(root, ""), kind, *span, place.rows, place.ring, place.row_bytes))
     return found

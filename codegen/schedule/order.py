@@ -45,12 +45,12 @@ class _Facts:
             {self.roots[o] for o in node.outputs} - ({self.roots[node.inputs[0]]} if i in views else set())
             for i, node in enumerate(graph.nodes)
         ]
-        kept = {self.roots[face.value] for face in graph.outputs}
+        kept = {self.roots[name] for name in (*graph.output_values, *(state.value for state in graph.states))}
         self.readers = {
             root: -1 if root in kept else sum(1 << i for i, read in enumerate(self.reads) if root in read)
             for root in self.size
         }
-        self.start = sum(self.size[self.roots[face.value]] for face in graph.inputs)
+        self.start = sum(self.size[self.roots[name]] for name in graph.source_values)
 
     def _makers(self, graph: Graph, node: Node) -> int:
         index = {out: i for i, n in enumerate(graph.nodes) for out in n.outputs}

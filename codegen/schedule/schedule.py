@@ -161,4 +161,6 @@ def _grouping(graph: Graph, needs: Mapping[int, NodeNeeds], streamed: str) -> Gr
 def _streamed_input(graph: Graph) -> str:
     if len(graph.inputs) != 1:
         raise StreamImpossible(f"the network has {len(graph.inputs)} inputs; one can be streamed", where=graph.name)
+    if graph.states:
+        raise StreamImpossible("the network keeps state from run to run", where=graph.name)
     return graph.inputs[0].value

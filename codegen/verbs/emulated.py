@@ -26,15 +26,19 @@ _TIMEOUT_S = 600.0
 _LINE = re.compile(rb"^([to]) ([0-9a-f]{4}) ([0-9a-f]{8})$", re.MULTILINE)
 
 
-def run_on_board(compiled: Compiled, project: Path, cases: Sequence[Case]) -> Difference | None:
-    """Run all cases in one program on the target's board; the first difference, or None."""
-    printed = _run(compiled, project, cases, dump=None)
+def run_on_board(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int = 0) -> Difference | None:
+    """Run all cases in one program on the target's board; the first difference, or None.
+
+    A network with state is reset before each row of `steps` cases.
+    """
+    printed = _run(compiled, project, cases, steps, dump=None)
     sums = _checksums(printed, "t", len(compiled.program.tensors), compiled, len(cases))
     ends = _checksums(printed, "o", len(compiled.program.outputs), compiled, len(cases))
-    for case, found, final in zip(cases, sums, ends, strict=True):
+    for number, (case, found, final) in enumerate(zip(cases, sums, ends, strict=True)):
         for tensor in compiled.program.tensors:
             if found[tensor.index] != zlib.crc32(_on_chip(case[1][tensor.value], compiled)):
-                return _locate(compiled, project, case, tensor.index)
+                upto = cases[: number + 1] if compiled.program.states else [case]
+                return _locate(compiled, project, upto, steps, tensor.index)
         for crc, port in zip(final, compiled.program.outputs, strict=True):
             golden = case[2][port.operand.value]
             if crc != zlib.crc32(_on_chip(golden, compiled)):
@@ -60,13 +64,13 @@ def _checksums(printed: bytes, letter: str, tensors: int, compiled: Compiled, sa
     return [sums[i * tensors : (i + 1) * tensors] for i in range(samples)]
 
 
-def _locate(compiled: Compiled, project: Path, case: Case, index: int) -> Difference:
-    """Run the case again, print the whole tensor, and name the first element that differs."""
+def _locate(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, index: int) -> Difference:
+    """Run the cases again, print the whole tensor, and name the first element that differs in the last one."""
     tensor = compiled.program.tensors[index]
-    printed = _run(compiled, project, [case], dump=index)
-    found = re.search(rb"^d ([0-9a-f]*)$", printed, re.MULTILINE)
-    golden = case[1][tensor.value]
-    raw = bytes.fromhex(found[1].decode("ascii")) if found else b""
+    printed = _run(compiled, project, cases, steps, dump=index)
+    found = re.findall(rb"^d ([0-9a-f]*)$", printed, re.MULTILINE)
+    golden = cases[-1][1][tensor.value]
+    raw = bytes.fromhex(found[-1].decode("ascii")) if found else b""
     if len(raw) != golden.nbytes:
         raise RunFailed(f"{len(raw)} bytes traced, {golden.nbytes} expected", where=tensor.value)
     actual = np.frombuffer(raw, _chip_dtype(golden, compiled)).astype(golden.dtype).reshape(golden.shape)
@@ -75,7 +79,7 @@ def _locate(compiled: Compiled, project: Path, case: Case, index: int) -> Differ
     return difference
 
 
-def _run(compiled: Compiled, project: Path, cases: Sequence[Case], *, dump: int | None) -> bytes:
+def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *, dump: int | None) -> bytes:
     """What the check program printed."""
     name = compiled.program.name
     host = resource_dir("runtime_c") / "host"
@@ -88,6 +92,8 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], *, dump: int 
     }
     if compiled.program.streamed:
         defines["LAM_HOST_STREAM"] = None
+    if compiled.program.states:
+        defines["LAM_CHECK_STEPS"] = str(max(steps, 1))
     if dump is not None:
         defines["LAM_CHECK_DUMP"] = str(dump)
     if "weights.bin" in compiled.files:

@@ -2,7 +2,8 @@
 
 `golden` is the specification, `c` the generated code, `float` the original ONNX model, `litert` and `tflm` the
 original TFLite model.
-Each takes and gives arrays in the model's own layout and type.
+Each takes and gives arrays in the model's own layout and type.  A network with state keeps it from one run to the next:
+an engine's first run begins as after a reset.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Protocol, Self
 from codegen.emit import write_project
 from codegen.errors import EngineUnknown
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.host import HOST_FLAGS, Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
@@ -72,16 +73,17 @@ class GoldenEngine:
     def __init__(self, model: Path, options: Options) -> None:
         """Read the model."""
         self._graph = read_model(model, options, load_target(options.target))
+        self._stepper = Stepper(self._graph)
         self.inputs, self._outputs = graph_ports(self._graph)
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by the model's names."""
-        values = run_graph(self._graph, network_feeds(self.inputs, sample))
+        values = self._stepper.run(network_feeds(self.inputs, sample))
         return {port.name: port.to_model(values[port.value]) for port in self._outputs}
 
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Every tensor as the network holds it, in the model's layout where the model has it, and the outputs."""
-        values = run_graph(self._graph, network_feeds(self.inputs, sample))
+        values = self._stepper.run(network_feeds(self.inputs, sample))
         found: dict[str, Array] = {}
         for value in self._graph.values.values():
             if not value.is_const:

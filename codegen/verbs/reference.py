@@ -10,7 +10,7 @@ import numpy as np
 
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import graph_ports, network_feeds
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.pipeline import Options
@@ -34,7 +34,7 @@ class ReferenceCheck:
 
 
 def compare_with(runtime: str, model: Path, graph: Graph, samples: Sequence[Mapping[str, Array]]) -> ReferenceCheck:
-    """Run the golden model, which the C equals, and a runtime on the same inputs.
+    """Run the golden model, which the C equals, and a runtime on the same inputs, one after the other.
 
     Args:
         runtime: an engine's name: `tflm` or `litert`.
@@ -48,9 +48,10 @@ def compare_with(runtime: str, model: Path, graph: Graph, samples: Sequence[Mapp
     """
     total = differing = 0
     first: Difference | None = None
+    stepper = Stepper(graph)
     with open_engine(runtime, model, Options()) as engine:
         for sample in samples:
-            for name, own, other in _pairs(engine, graph, sample):
+            for name, own, other in _pairs(engine, stepper, sample):
                 raw = [np.ascontiguousarray(a).view(np.uint8).reshape(-1) for a in (own, other)]
                 total += raw[0].size
                 differing += int((raw[0] != raw[1]).sum())
@@ -58,9 +59,9 @@ def compare_with(runtime: str, model: Path, graph: Graph, samples: Sequence[Mapp
     return ReferenceCheck(runtime, len(samples), total, differing, first)
 
 
-def _pairs(engine: Engine, graph: Graph, sample: Mapping[str, Array]) -> list[tuple[str, Array, Array]]:
+def _pairs(engine: Engine, stepper: Stepper, sample: Mapping[str, Array]) -> list[tuple[str, Array, Array]]:
     """Each output: its name, the golden model's array and the runtime's."""
-    ports, results = graph_ports(graph)
-    values = run_graph(graph, network_feeds(ports, sample))
+    ports, results = graph_ports(stepper.graph)
+    values = stepper.run(network_feeds(ports, sample))
     others = engine.run(sample)
     return [(p.name, p.to_model(values[p.value]), others[p.name]) for p in results]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 from codegen.emit import write_project
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import graph_ports, made_rows, network_feeds
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
@@ -73,7 +73,8 @@ def verify(
     """Compare golden and C on `samples` inputs.
 
     The golden model runs the graph as imported, before any pass; tensors that a pass stored transposed are compared
-    transposed.  The C runs on the host, or on the target's emulated board when the target has one.
+    transposed.  Of a network with state the inputs are steps, one after the other from a reset on; all of them are run,
+    and after another reset all once more.  The C runs on the host, or on the target's emulated board when there is one.
 
     Args:
         model: the model file.
@@ -103,17 +104,17 @@ def verify(
     check_options(options)
     compiled = compile_file(Path(model), options)
     chosen = _samples(compiled.imported, inputs, samples, seed)
-    expected = (_expected(compiled, sample) for sample in chosen)
+    expected = _expectations(compiled, chosen)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
         if compiled.target.board is not None:
             items = list(expected)
-            difference = run_on_board(compiled, project, [(e.feeds, e.tensors, e.outputs) for e in items])
-            done = len(items)
+            difference = run_on_board(compiled, project, [(e.feeds, e.tensors, e.outputs) for e in items], len(chosen))
+            done = len(chosen)
         else:
             with Network(project, trace=True, compiler=compiler, flags=flags) as net:
-                difference, done = _on_host(net, expected, progress)
+                difference, done = _on_host(net, expected, len(chosen), progress)
     result = _result(compiled, difference, done)
     if reference is None:
         return result
@@ -141,13 +142,21 @@ def _samples(graph: Graph, inputs: object, count: int, seed: int) -> list[Sample
     return given_samples(ports, arrays, count)
 
 
-def _expected(compiled: Compiled, sample: Sample) -> Expected:
+def _expectations(compiled: Compiled, samples: Sequence[Sample]) -> Iterator[Expected]:
+    """What each sample must give; with state, what the samples must give as steps, and again after a reset."""
+    for _ in range(2 if compiled.imported.states else 1):
+        imported, final = Stepper(compiled.imported), Stepper(compiled.graph)
+        for sample in samples:
+            yield _expected(compiled, imported, final, sample)
+
+
+def _expected(compiled: Compiled, before: Stepper, after: Stepper, sample: Sample) -> Expected:
     """Golden values for every tensor of the final graph; those of the imported graph where it has the same tensor."""
     ports, _ = graph_ports(compiled.imported)
     feeds = network_feeds(ports, sample)
-    imported = run_graph(compiled.imported, feeds)
+    imported = before.run(feeds)
     by_source = {v.source: imported[v.name] for v in compiled.imported.values.values() if v.source and not v.is_const}
-    final = run_graph(compiled.graph, {i.value: feeds[i.value] for i in compiled.graph.inputs})
+    final = after.run({i.value: feeds[i.value] for i in compiled.graph.inputs})
     tensors = {}
     for tensor in compiled.program.tensors:
         own = by_source.get(tensor.source)
@@ -161,18 +170,21 @@ def _expected(compiled: Compiled, sample: Sample) -> Expected:
 
 
 def _on_host(
-    net: Network, expected: Iterable[Expected], progress: Callable[[int], None]
+    net: Network, expected: Iterable[Expected], steps: int, progress: Callable[[int], None]
 ) -> tuple[Difference | None, int]:
+    """The first difference, and how many of the samples were compared; a reset comes before each row of `steps`."""
     done = 0
-    for item in expected:
+    for run, item in enumerate(expected):
+        if run % steps == 0:
+            net.reset()
         outputs, traced = net.trace_raw(item.feeds)
         found = [(name, golden, traced[name]) for name, golden in item.tensors.items()]
         found += [(name, golden, outputs[name]) for name, golden in item.outputs.items()]  # as they are after the run
         for name, golden, actual in found:
             difference = first_difference(name, golden, actual)
             if difference is not None:
-                return difference, done + 1
-        done += 1
+                return difference, min(run + 1, steps)
+        done = min(run + 1, steps)
         progress(done)
     return None, done
 

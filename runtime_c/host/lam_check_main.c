@@ -10,6 +10,7 @@
  *     [-DLAM_HOST_LMEM]        kernels work in local memory
  *     [-DLAM_HOST_CORES]       of several cores, which take turns
  *     [-DLAM_CHECK_THREADS]    each core is a thread (POSIX; give no KWS_TRACE and 0 tensors)
+ *     [-DLAM_CHECK_STEPS=5]    the network keeps state, and is reset before each row of five samples
  *     [-DLAM_CHECK_DUMP=3]     also prints all bytes of tensor 3
  *
  * and a file that defines the samples (templates/check_data.c.j2):
@@ -169,6 +170,11 @@ int main(void)
         return 2;
     }
     for (int32_t s = 0; s < lam_check_samples; s++) {
+#ifdef LAM_CHECK_STEPS
+        if (s % LAM_CHECK_STEPS == 0) {
+            NET(_reset)(&net);
+        }
+#endif
         if (run_sample(&net, &data) != 0) {
             print_text("run failed\n");
             return 3;

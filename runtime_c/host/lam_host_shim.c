@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_LMEM [-DLAM_HOST_CORES]] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_LMEM [-DLAM_HOST_CORES]] [-DKWS_TRACE -DLAM_HOST_TRACE]
  */
 #include LAM_HOST_HEADER
 
@@ -116,7 +116,11 @@ int lam_host_run(void *net)
 
 void lam_host_reset(void *net)
 {
+#ifdef LAM_HOST_STATE
+    NET(_reset)((NET(_t) *)net);
+#else
     LAM_UNUSED(net);
+#endif
 }
 
 void *lam_host_next_row(void *net)

@@ -415,6 +415,13 @@ class OptionBad(CompileError):
     hint = "io_type is quantized or model, io_layout is nhwc or model"
 
 
+class VariableUnsupported(CompileError):
+    """A variable, which keeps its content from run to run, is used in a way that is not supported."""
+
+    code = "LAM-IMPORT-031"
+    hint = "docs/tflite.md says which variables are supported"
+
+
 class InputsDoNotFit(CompileError):
     """An operator's inputs contradict its attributes or each other."""
 

@@ -26,6 +26,7 @@ from codegen.errors import (
 from codegen.frontends.builder import Builder
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
+from codegen.frontends.tflite.variables import Variables
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops import Reshape
@@ -40,9 +41,10 @@ _QUANTIZED = (DType.S8, DType.U8, DType.S16)
 class Context:
     """The values of all tensors so far, the graph so far, and what the user should know."""
 
-    def __init__(self, mode: Mode, graph: Subgraph) -> None:
+    def __init__(self, mode: Mode, graphs: Sequence[Subgraph]) -> None:
         self.mode: Mode = mode
-        self.graph = graph
+        self.graph = graphs[0]
+        self.variables = Variables(graphs)
         self.builder = Builder()
         self.values: dict[int, str] = {}
         self.notes: list[str] = []

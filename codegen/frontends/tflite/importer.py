@@ -75,7 +75,7 @@ class _Walk:
         self._drop = drop
         self._problems: list[CompileError] = []
         self._poison: set[int] = set()
-        self._ctx = Context(mode, self._graph)
+        self._ctx = Context(mode, model.subgraphs)
 
     def graph(self, where: str) -> Graph:
         """The graph, or every problem."""
@@ -143,13 +143,14 @@ class _Walk:
             return True
         if tensor.problem is not None:
             raise tensor.problem
-        if tensor.data is None and place not in self._ctx.values and not tensor.is_variable:
+        known = tensor.data is not None or tensor.is_variable or place in self._ctx.variables.handles
+        if not known and place not in self._ctx.values:
             raise InputMissing(f"nothing has written its input '{tensor.name}'", where=node.where)
         return False
 
     def _outputs(self, inputs: list[Interface]) -> list[Interface]:
         outputs: list[Interface] = []
-        taken = {i.value for i in inputs}
+        taken = {i.value for i in inputs} | {s.value for s in self._ctx.builder.states}
         names = {i.name for i in inputs}
         for place in self._graph.outputs:
             tensor = self._graph.tensors[place]

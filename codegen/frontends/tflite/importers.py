@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.frontends.tflite import elementwise, linear, move, pool, resize, unary
+from codegen.frontends.tflite import elementwise, linear, move, pool, resize, state, unary
 from codegen.frontends.tflite.context import ImportFn
 
 IMPORTERS: Mapping[str, ImportFn] = {
@@ -12,7 +12,9 @@ IMPORTERS: Mapping[str, ImportFn] = {
     "ADD": elementwise.add,
     "ARG_MAX": pool.arg_extremum,
     "ARG_MIN": pool.arg_extremum,
+    "ASSIGN_VARIABLE": state.assign_variable,
     "AVERAGE_POOL_2D": pool.average_pool_2d,
+    "CALL_ONCE": state.call_once,
     "CAST": unary.cast,
     "CONCATENATION": move.concatenation,
     "CONV_2D": linear.conv_2d,
@@ -39,6 +41,7 @@ IMPORTERS: Mapping[str, ImportFn] = {
     "PADV2": move.pad,
     "PRELU": elementwise.prelu,
     "QUANTIZE": unary.quantize,
+    "READ_VARIABLE": state.read_variable,
     "REDUCE_MAX": pool.reduce_max,
     "RELU": unary.relu,
     "RELU6": unary.relu6,
@@ -60,4 +63,5 @@ IMPORTERS: Mapping[str, ImportFn] = {
     "TRANSPOSE": move.transpose,
     "TRANSPOSE_CONV": linear.transpose_conv,
     "UNPACK": move.unpack,
+    "VAR_HANDLE": state.var_handle,
 }

@@ -124,6 +124,8 @@ def read_model(path: Path) -> Model:
     graphs = tuple(_subgraph(t, codes, buffers, root.flat) for t in root.tables(2))
     if not graphs:
         raise ModelUnreadable("the file holds no graph", where=where)
+    if not graphs[0].outputs:
+        raise InputMissing("the model has no output", where=where)
     return Model(graphs[0].name or path.stem, graphs)
 
 
@@ -152,8 +154,6 @@ def _subgraph(table: Table, codes: Sequence[tuple[str, int]], buffers: Sequence[
     inputs, outputs = (_indices(table, slot, count, flat.where) for slot in (1, 2))
     if -1 in (*inputs, *outputs):
         raise ModelUnreadable("an input or output of the graph is left out", where=flat.where)
-    if not outputs:
-        raise InputMissing("the model has no output", where=flat.where)
     return Subgraph(table.text(4), tensors, inputs, outputs, nodes)
 
 

@@ -30,6 +30,7 @@ from codegen.ops.slice import Gather, Slice
 from codegen.ops.softmax import Softmax
 from codegen.ops.softmax16 import Softmax16
 from codegen.ops.squared_difference import SquaredDifference
+from codegen.ops.svdf import Svdf
 from codegen.ops.transpose import Transpose
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
@@ -108,6 +109,7 @@ __all__ = [
     "Softmax16",
     "SpaceToDepth",
     "SquaredDifference",
+    "Svdf",
     "Transpose",
     "TwoSlopes",
     "accumulator_bound",

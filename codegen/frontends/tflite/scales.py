@@ -46,6 +46,13 @@ def product_requant(
     return requant_by_factor(mode, np.asarray(product / np.float64(y.scale)), y, bounds, wide=wide)
 
 
+def svdf_requant(x_scale: float, w_scale: float, y: Quant, dtype: DType) -> Requant:
+    """Of SVDF, in mode `double` whatever the network's is: float64(float32(float32(sx * sw) / sy))."""
+    with np.errstate(over="ignore", under="ignore"):
+        factor = np.float32(x_scale) * np.float32(w_scale) / np.float32(y.scale)
+    return requant_by_factor("double", np.asarray(factor, np.float64), y, (dtype.low, dtype.high))
+
+
 def _quantized(value: float, y: Quant) -> int:
     with np.errstate(over="ignore"):
         quotient = np.float32(value) / np.float32(y.scale)

@@ -15,12 +15,13 @@ from codegen.emit import write_project
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.importers import IMPORTERS
 from codegen.golden.interface import graph_ports, network_feeds
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file
 from tests.tflite_cases import MAKERS, Case, draw
 from tests.tflite_models import run_litert, run_tflm
+from tests.tflite_state_cases import STATE_MAKERS, TOGETHER
 from tests.tools import require_module
 
 PAIRS = [(name, kind) for name, (_, kinds) in MAKERS.items() for kind in kinds]
@@ -28,20 +29,19 @@ ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)
 
 
 def golden(case: Case, folder: Path) -> list[list[Array]]:
-    """The golden model's outputs for each of the case's inputs, QUANTIZE and DEQUANTIZE at the borders kept."""
+    """The golden model's outputs for the case's inputs, step by step; QUANTIZE and DEQUANTIZE at the borders kept."""
     path = folder / "case.tflite"
     path.write_bytes(case.data)
     graph = import_tflite(path, mode="double", io_type="model")
     ports, results = graph_ports(graph)
-    found = []
+    found, stepper = [], Stepper(graph)
     for inputs in case.inputs:
-        values = run_graph(graph, network_feeds(ports, {p.name: x for p, x in zip(ports, inputs, strict=True)}))
+        values = stepper.run(network_feeds(ports, {p.name: x for p, x in zip(ports, inputs, strict=True)}))
         found.append([port.to_model(values[port.value]) for port in results])
     return found
 
 
-def check_golden(name: str, kind: str, seed: int, folder: Path) -> None:
-    case = draw(name, kind, seed)
+def check_golden(case: Case, kind: str, seed: int, folder: Path) -> None:
     run = run_litert if kind == "uint8" else run_tflm
     expected = run(case.data, *case.inputs)
     for number, (want, have) in enumerate(zip(expected, golden(case, folder), strict=True)):
@@ -50,8 +50,7 @@ def check_golden(name: str, kind: str, seed: int, folder: Path) -> None:
             assert np.array_equal(x, y), f"seed {seed}, inputs {number}"
 
 
-def check_c(name: str, kind: str, seed: int, folder: Path) -> None:
-    case = draw(name, kind, seed)
+def check_c(case: Case, seed: int, folder: Path) -> None:
     expected = golden(case, folder)
     made = compile_file(folder / "case.tflite", Options(io_type="model", vectors=0))
     write_project(folder / "c", made.files)
@@ -63,7 +62,7 @@ def check_c(name: str, kind: str, seed: int, folder: Path) -> None:
 
 
 def test_every_operator_that_is_read_has_cases() -> None:
-    assert set(IMPORTERS) - WITHOUT_ORACLE <= set(MAKERS)
+    assert set(IMPORTERS) - WITHOUT_ORACLE <= {*MAKERS, *STATE_MAKERS, *TOGETHER}
 
 
 WITHOUT_ORACLE = {"NEG"}
@@ -74,12 +73,12 @@ WITHOUT_ORACLE = {"NEG"}
 def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
     require_module("tflite_micro", "ai_edge_litert")
     for seed in range(6):
-        check_golden(name, kind, seed, tmp_path)
+        check_golden(draw(name, kind, seed), kind, seed, tmp_path)
 
 
 @ON_PAIRS
 def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
-    check_c(name, kind, 1, tmp_path)
+    check_c(draw(name, kind, 1), 1, tmp_path)
 
 
 @pytest.mark.slow
@@ -87,7 +86,7 @@ def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
 def test_golden_is_tflite_micro_on_many(name: str, kind: str, tmp_path: Path) -> None:
     require_module("tflite_micro", "ai_edge_litert")
     for seed in range(100, 250):
-        check_golden(name, kind, seed, tmp_path)
+        check_golden(draw(name, kind, seed), kind, seed, tmp_path)
 
 
 @pytest.mark.slow
@@ -96,4 +95,4 @@ def test_c_is_golden_on_many(name: str, kind: str, tmp_path: Path) -> None:
     for seed in range(10, 22):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        check_c(name, kind, seed, folder)
+        check_c(draw(name, kind, seed), seed, folder)

@@ -1,0 +1,46 @@
+"""Random TFLite models with state, step by step: the golden model gives TFLite Micro's bytes, and the C the golden's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_tflite_operators import check_c, check_golden
+from tests.tflite_state_cases import STATE_MAKERS, draw_state
+from tests.tools import require_module
+
+PAIRS = [(name, kind) for name, (_, kinds) in STATE_MAKERS.items() for kind in kinds]
+ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)
+
+
+@ON_PAIRS
+def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for seed in range(12):
+        check_golden(draw_state(name, kind, seed), kind, seed, tmp_path)
+
+
+@ON_PAIRS
+def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
+    for seed in range(1, 4):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        check_c(draw_state(name, kind, seed), seed, folder)
+
+
+@pytest.mark.slow
+@ON_PAIRS
+def test_golden_is_tflite_micro_on_many(name: str, kind: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for seed in range(100, 250):
+        check_golden(draw_state(name, kind, seed), kind, seed, tmp_path)
+
+
+@pytest.mark.slow
+@ON_PAIRS
+def test_c_is_golden_on_many(name: str, kind: str, tmp_path: Path) -> None:
+    for seed in range(10, 30):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        check_c(draw_state(name, kind, seed), seed, folder)

@@ -106,7 +106,10 @@ class Op(Protocol):
         ...
 
     def in_place(self, index: int, ins: Sequence[TensorType], outs: Sequence[TensorType]) -> bool:
-        """Whether element i of input `index` is read before element i of the output is written, and sizes agree."""
+        """Whether element i of input `index` is read before element i of the output is written, and sizes agree.
+
+        Of several outputs, all but the first are what states become: it is then the one that takes the input's place.
+        """
         ...
 
 

@@ -71,6 +71,7 @@ OPS: tuple[type[Op], ...] = (
     Sigmoid16,
     Softmax16,
     LogSoftmax,
+    Svdf,
 )
 
 __all__ = [

@@ -26,11 +26,13 @@ import numpy as np
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ops.accumulator import exact_matmul
-from codegen.ops.answers import Types, never_in_place, whole
+from codegen.ops.answers import Types, whole
 from codegen.ops.limits import require, types_among
 from codegen.ops.requantize import apply_requant
 
 _STATES = (DType.S8, DType.S16)
+_STATE = 4
+"""Its place among the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,9 @@ class Svdf:
         """One per weight and sample."""
         return ins[0].shape[0] * (ins[1].elements + ins[2].elements)
 
-    in_place = never_in_place
+    def in_place(self, index: int, ins: Types, outs: Types) -> bool:
+        """The memory moves on by one where it lies."""
+        return index == _STATE
 
 
 def _wrapped(sums: Array) -> Array:

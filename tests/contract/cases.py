@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from codegen.ir.op import Op
-from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
+from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import (
     Add,
@@ -44,6 +44,7 @@ from codegen.ops import (
     Softmax16,
     SpaceToDepth,
     SquaredDifference,
+    Svdf,
     Transpose,
     TwoSlopes,
     make_requant,
@@ -84,6 +85,7 @@ def cases() -> tuple[Case, ...]:
         transposed(),
         elementwise(),
         tflite(),
+        keeping(),
         pooling(),
         tables(),
         movement(),
@@ -174,6 +176,19 @@ def elementwise() -> Iterator[Case]:
             yield Case(mode, Mul(A.zero_point, B.zero_point, requant, DType.S8, Y), (data(a), data(b, seed=2)), (A, B))
     yield Case("s8", Clamp(-100, 50), (data((1, 3, 4, 2)),), (A,))
     yield Case("s32", Clamp(-100, 50), (data((3, 4), DType.S32),), (None,))
+
+
+def keeping() -> Iterator[Case]:
+    """Operators that give what they keep for the next step as well."""
+    for kind, zero, shift in ((DType.S16, 0, 4), (DType.S8, -128, -4), (DType.S8, 3, -3)):
+        for batch, inputs, units, rank, memory in ((1, 5, 4, 2, 3), (2, 3, 3, 1, 1), (1, 1, 1, 3, 6)):
+            filters, kept = units * rank, Quant(float(np.float32(0.01)), zero)
+            feature = Requant("double", 0, kind.low, kind.high, (1 << 30,), (-2 if kind is DType.S8 else 0,))
+            requant = Requant("double", 5, -100, 127, (1500000000,), (-11 + shift - (kind is DType.S16) * 10,))
+            op = Svdf(A.zero_point, zero, feature, requant, Y)
+            weights = data((filters, inputs)), data((filters, memory), kind, 1)
+            ins = (data((batch, inputs)), *weights, data((units,), DType.S32), data((batch, filters * memory), kind, 2))
+            yield Case(f"svdf_{kind.value}_{zero}", op, ins, (A, None, None, None, kept), (1, 2, 3))
 
 
 def tflite() -> Iterator[Case]:

@@ -97,10 +97,12 @@ def build_graph(chosen: Sequence[Case]) -> Graph:
                 port(0, name, kind)
         types = [values[n].type for n in names]
         check_limits(case.op, types)
-        (out,) = case.op.infer(types)
-        values[case.name] = Value(case.name, out, source=case.name)
-        nodes.append(Node(case.name, case.op, tuple(names), (case.name,)))
-        port(1, case.name, out)
+        made = case.op.infer(types)
+        outs = tuple(f"{case.name}{f'.next{i}' if i else ''}" for i in range(len(made)))
+        values |= {out: Value(out, kind, source=out) for out, kind in zip(outs, made, strict=True)}
+        nodes.append(Node(case.name, case.op, tuple(names), outs))
+        for out, kind in zip(outs, made, strict=True):
+            port(1, out, kind)
     return Graph("kernels", values, tuple(nodes), tuple(ports[0]), tuple(ports[1]))
 
 

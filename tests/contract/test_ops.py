@@ -106,7 +106,7 @@ def test_in_place_is_claimed_only_for_equal_sizes(case: Case) -> None:
     outs = case.op.infer(case.types)
     for index in case.dynamic:
         if case.op.in_place(index, case.types, outs):
-            assert case.types[index].bytes == outs[0].bytes
+            assert case.types[index].bytes in {kind.bytes for kind in (outs if len(outs) == 1 else outs[1:])}
 
 
 @ON_CASES

@@ -1,4 +1,4 @@
-"""Random TFLite models with state, step by step: the golden model gives TFLite Micro's bytes, and the C the golden's."""
+"""Random TFLite models with state, step by step: golden gives TFLite Micro's bytes, and the C gives golden's."""
 
 from __future__ import annotations
 

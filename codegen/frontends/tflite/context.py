@@ -149,6 +149,16 @@ class Context:
             operands = (value,)
         self.bind(node, value, index)
 
+    def write_keeping(self, node: TfliteNode, op: Op, inputs: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
+        """An operator that makes an output and what it keeps for the next run; returns the values of the latter."""
+        name = self.result(node).name
+        names = (name, *(f"{name}:{what}" for what in kept))
+        sources = (name, *("" for _ in kept))
+        note = f"{node.op_type} -> {type(op).__name__}"
+        value, *others = self.builder.apply_all(op, inputs, names, sources=sources, trail=(node,), note=note)
+        self.bind(node, value)
+        return tuple(others)
+
     def bind(self, node: TfliteNode, value: str, index: int = 0) -> None:
         """Say that a value is an output, when it fits the output's record."""
         tensor, kind = self.result(node, index), self.builder.type(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.frontends.tflite import elementwise, linear, move, pool, resize, state, unary
+from codegen.frontends.tflite import elementwise, linear, move, pool, recurrent, resize, state, unary
 from codegen.frontends.tflite.context import ImportFn
 
 IMPORTERS: Mapping[str, ImportFn] = {
@@ -59,6 +59,7 @@ IMPORTERS: Mapping[str, ImportFn] = {
     "STRIDED_SLICE": move.strided_slice,
     "SUB": elementwise.add,
     "SUM": pool.total,
+    "SVDF": recurrent.svdf,
     "TANH": unary.tanh,
     "TRANSPOSE": move.transpose,
     "TRANSPOSE_CONV": linear.transpose_conv,

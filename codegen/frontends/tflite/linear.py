@@ -70,7 +70,7 @@ def fully_connected(ctx: Context, node: TfliteNode) -> None:
     x, _ = ctx.quantized(node, 0)
     y, dtype = ctx.quantized_result(node)
     scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
-    bias = _bias(ctx, node, outputs)
+    bias = read_bias(ctx, node, outputs)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point)
     bounds = activation_range(node.activation(options), y, dtype)
     if scales.size == 1:
@@ -88,7 +88,7 @@ def _convolution(
     """The operator, from weights [outputs, rows, columns, depth]."""
     x, x_dtype = ctx.quantized(node, 0)
     y, dtype = ctx.quantized_result(node)
-    bias = _bias(ctx, node, len(weights))
+    bias = read_bias(ctx, node, len(weights))
     wide = _is_wide(ctx, node, weights, bias, x.zero_point)
     bounds = activation_range(act, y, dtype)
     if x_dtype is DType.U8:  # the kernels for uint8 take the product of the scales in float32
@@ -152,7 +152,7 @@ def _channel_scales(node: TfliteNode, tensor: Tensor, axis: int, outputs: int) -
     return scales
 
 
-def _bias(ctx: Context, node: TfliteNode, outputs: int, place: int = 2) -> Array:
+def read_bias(ctx: Context, node: TfliteNode, outputs: int, place: int = 2) -> Array:
     """Integer biases at the scale of the products; zeros when there are none."""
     if not ctx.has(node, place):
         return np.zeros(outputs, np.int64)
@@ -210,7 +210,7 @@ def transpose_conv(ctx: Context, node: TfliteNode) -> None:
     x, _ = ctx.quantized(node, 2)
     y, dtype = ctx.quantized_result(node)
     scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
-    bias = _bias(ctx, node, outputs, place=3)
+    bias = read_bias(ctx, node, outputs, place=3)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point, x_place=2)
     bounds = activation_range(node.activation(options), y, dtype)
     requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)

@@ -18,6 +18,7 @@ from codegen.lower.kernels import (
     sigmoid16,
     slopes,
     softmax,
+    svdf,
     unary,
 )
 from codegen.lower.kernels.blocked import BLOCKED
@@ -49,6 +50,7 @@ KERNELS: tuple[Kernel, ...] = (
     softmax.SOFTMAX16,
     softmax.LOG_SOFTMAX,
     sigmoid16.SIGMOID16,
+    svdf.SVDF,
     unary.LUT,
     unary.CLAMP,
     unary.QUANTIZE,

@@ -12,7 +12,19 @@ from codegen.ir.op import Op
 from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
 from codegen.ir.shape import Window, row_count
-from codegen.ops import Add, Clamp, Conv2D, Dense, GlobalAveragePool, MaxPool2D, Reshape, make_requant
+from codegen.ops import (
+    Add,
+    Clamp,
+    Concat,
+    Conv2D,
+    Dense,
+    GlobalAveragePool,
+    MaxPool2D,
+    Reshape,
+    Slice,
+    Svdf,
+    make_requant,
+)
 
 HALF = Quant(0.5, 0)
 
@@ -142,6 +154,29 @@ def residual(mode: Mode = "single", seed: int = 0) -> Graph:
     assert quant is not None
     total = s.apply(Add(quant, quant, quant, DType.S8, -128, 127, mode), first, second)
     return s.graph(s.apply(Clamp(0, 127), total))
+
+
+def keeping(mode: Mode = "single", seed: int = 0) -> Graph:
+    """Three states: the last rows of the input, an image of the run before, and the memory of a layer's filters.
+
+    The first and the last are renewed in place; the image is still read when its new content is there.
+    """
+    s = Sketch("keeping", seed)
+    quant = Quant(0.5, -3)
+    x, rows = s.input((1, 4, 5, 2), quant=quant), s.state(random_array(s.rng, (1, 2, 5, 2), DType.S8), quant, "rows")
+    joined = s.apply(Concat(1, (None, None), DType.S8, quant), rows, x)
+    s.becomes(rows, s.apply(Slice((0, 4, 0, 0), (1, 2, 5, 2), (1, 1, 1, 1)), joined))
+    y, image = s.conv(joined, 4, groups=2, mode=mode), s.state(random_array(s.rng, (1, 6, 5, 4), DType.S8), quant, "image")
+    s.becomes(image, y)
+    y = s.apply(Add(quant, quant, quant, DType.S8, -128, 127, mode), image, y)
+    y = s.apply(Reshape((1, 4)), s.apply(GlobalAveragePool(quant, quant, DType.S8, -128, 127, mode), y))
+    kept = s.state(np.zeros((1, 4 * 5), np.int16), None, "filters")
+    feature = Requant("double", 0, -32768, 32767, (1 << 30,), (0,))
+    op = Svdf(-3, 0, feature, Requant("double", 7, -128, 127, (1 << 30,), (-20,)), quant)
+    weights = [random_array(s.rng, shape, kind) for shape, kind in (((4, 4), DType.S8), ((4, 5), DType.S16))]
+    y = s.apply(op, y, *map(s.const, weights), s.const(np.arange(2, dtype=np.int32)), kept)
+    s.becomes(kept, s.nodes[-1].outputs[1])
+    return s.graph(y)
 
 
 def apart(graph: Graph) -> Plan:

@@ -15,7 +15,7 @@ import pytest
 from codegen.emit import array_lines, fill_pattern, render, write_project
 from codegen.errors import ToolFailed
 from codegen.golden.interface import made_rows
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.host import WARNINGS
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Group, Plan, Storage
@@ -25,7 +25,7 @@ from codegen.pipeline import Compiled, Options, compile_file, compile_graph, fin
 from codegen.process import check_program, run_program
 from codegen.resources import resource_dir
 from codegen.target import load_target
-from tests.graphs import Sketch, conv_chain, residual
+from tests.graphs import Sketch, conv_chain, keeping, residual
 from tests.shared import ROOT
 from tests.tools import require_tool
 
@@ -113,13 +113,14 @@ NETWORKS: Mapping[str, Callable[[Options], Compiled]] = {
     "residual": _graph(residual),
     "conv_chain": _graph(conv_chain),
     "pulled": _pulled,
+    "keeping": _graph(keeping),
     "digits": lambda options: compile_file(DIGITS, options),
     "digits_as_trained": lambda options: compile_file(
         DIGITS, replace(options, io_layout="model", io_type="model", name="digits_as_trained")
     ),
 }
-"""Small networks that between them have every form of schedule: whole layers, rows, pulled rows, branches; the last one
-takes and gives floats, channels first."""
+"""Small networks that between them have every form of schedule: whole layers, rows, pulled rows, branches, states; the
+last one takes and gives floats, channels first."""
 
 
 @cache
@@ -200,11 +201,12 @@ def random_feeds(made: Compiled, count: int, seed: int = 5) -> list[dict[str, Ar
 
 
 def expected_lines(made: Compiled, feeds: Sequence[Mapping[str, Array]]) -> str:
-    """What runtime_c/host/lam_check_main.c prints when the C is right, by the golden model."""
+    """What runtime_c/host/lam_check_main.c prints when the C is right, by the golden model; the samples are steps."""
     order = "<" if made.target.byte_order == "little" else ">"
     lines: list[str] = []
+    stepper = Stepper(made.graph)
     for sample in feeds:
-        values = run_graph(made.graph, sample)
+        values = stepper.run(sample)
         rows = made.shadow.rows
         traced = [("t", t.index, made_rows(values[t.value], rows[t.value])) for t in made.program.tensors]
         outputs = [("o", i, values[p.operand.value]) for i, p in enumerate(made.program.outputs)]
@@ -234,6 +236,8 @@ def check_sources(made: Project, feeds: Sequence[Mapping[str, Array]], folder: P
     data.write_text(text, encoding="ascii")
     sources = [*made.sources, HOST_C / "lam_check_main.c", data]
     defines = [*host_macros(made), f"-D{made.upper}_TRACE", f"-DLAM_CHECK_TENSORS={len(program.tensors)}"]
+    if program.states:
+        defines.append(f"-DLAM_CHECK_STEPS={len(feeds)}")
     if made.blob is not None:
         defines.append("-DLAM_HOST_BLOB")
     return sources, defines

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from codegen.emit import array_lines
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.ir.quant import Array
 from codegen.process import check_program
 from tests.e2e.projects import NETWORKS, Project, build, project, random_feeds, require_build, run
@@ -38,6 +38,9 @@ static int {name}_check(uint8_t *arena, int rounds)
         return 1;
     }}
     for (int i = 0; i < rounds * {name}_CASES; i++) {{
+        if (i % {name}_CASES == 0) {{
+            {reset};
+        }}
         memcpy({name}_input(&net, 0), {name}_cases[i % {name}_CASES].x, sizeof({name}_cases[0].x));
         if ({name}_run(&net) != LAM_OK) {{
             return 2;
@@ -83,12 +86,12 @@ int main(void)
 
 
 def cases_header(made: Project, feeds: Sequence[Mapping[str, Array]], folder: Path) -> Path:
-    """NAME_cases.h: inputs, the golden model's outputs, and a function that compares."""
+    """NAME_cases.h: inputs, the golden model's outputs when they come in a row, and a function that compares."""
     graph, program = made.compiled.graph, made.compiled.program
     source, sink = program.inputs[0], program.outputs[0]
-    text = []
+    text, stepper = [], Stepper(graph)
     for sample in feeds:
-        x, y = sample[source.operand.value], run_graph(graph, sample)[sink.operand.value]
+        x, y = sample[source.operand.value], stepper.run(sample)[sink.operand.value]
         text.append("    { { " + "\n".join(array_lines(x)) + " }, { " + "\n".join(array_lines(y)) + " } },")
     path = folder / f"{made.name}_cases.h"
     path.write_text(
@@ -101,13 +104,14 @@ def cases_header(made: Project, feeds: Sequence[Mapping[str, Array]], folder: Pa
             n_in=int(np.prod(source.shape)),
             n_out=int(np.prod(sink.shape)),
             cases="\n".join(text),
+            reset=f"{made.name}_reset(&net)" if program.states else "(void)0",
         )
     )
     return path
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("network", ["residual", "pulled"])
+@pytest.mark.parametrize("network", ["residual", "pulled", "keeping"])
 def test_two_instances_run_in_two_threads(network: str, compiler: str, tmp_path: Path) -> None:
     flags = ("-O1", "-g", "-pthread", "-fsanitize=thread")
     require_build(compiler, flags, tmp_path)
@@ -143,24 +147,26 @@ def test_two_networks_and_their_self_tests_live_in_one_image(weights: str, tmp_p
     run(build("gcc", flags, sources, tmp_path / "image", includes=includes))
 
 
-def test_two_instances_take_turns_layer_by_layer(tmp_path: Path) -> None:
-    """The second instance runs whole inside every trace call of the first: between any two rows."""
-    flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPULLED_TRACE")
+@pytest.mark.parametrize("network", ["pulled", "keeping"])
+def test_two_instances_take_turns_layer_by_layer(network: str, tmp_path: Path) -> None:
+    """The second instance runs whole, several times, inside every trace call of the first: between any two rows."""
+    made = project(tmp_path, network)
+    flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-D{made.upper}_TRACE")
     require_build("gcc", flags, tmp_path)
-    made = project(tmp_path, "pulled")
     cases_header(made, random_feeds(made.compiled, 1), tmp_path)
+    arena = f"[{made.upper}_ARENA_SIZE] {made.upper}_ARENA_ALIGNED"
     main = tmp_path / "main.c"
     main.write_text(
-        '#include "pulled_cases.h"\n'
-        "static uint8_t outer[PULLED_ARENA_SIZE] PULLED_ARENA_ALIGNED, inner[PULLED_ARENA_SIZE] PULLED_ARENA_ALIGNED;\n"
+        f'#include "{network}_cases.h"\n'
+        f"static uint8_t outer{arena}, inner{arena};\n"
         "static int depth, failed, calls;\n"
-        "void pulled_trace(const pulled_t *net, int32_t tensor, int32_t row, int32_t col, const void *data,\n"
+        f"void {network}_trace(const {network}_t *net, int32_t tensor, int32_t row, int32_t col, const void *data,\n"
         "    uint32_t bytes)\n"
         "{\n    LAM_UNUSED(net);\n    LAM_UNUSED(tensor);\n    LAM_UNUSED(row);\n    LAM_UNUSED(col);\n"
         "    LAM_UNUSED(data);\n    LAM_UNUSED(bytes);\n"
-        "    if (depth == 0) {\n        depth++;\n        failed += pulled_check(inner, 1);\n        calls++;\n"
+        f"    if (depth == 0) {{\n        depth++;\n        failed += {network}_check(inner, 1);\n        calls++;\n"
         "        depth--;\n    }\n}\n"
-        "int main(void)\n{\n    return pulled_check(outer, 1) + failed + (calls < 20);\n}\n"
+        f"int main(void)\n{{\n    return {network}_check(outer, 1) + failed + (calls < 20);\n}}\n"
     )
     includes = [*made.includes, f"-I{tmp_path}"]
     run(build("gcc", flags, [main, *made.sources], tmp_path / "turns", includes=includes))

@@ -15,7 +15,7 @@ import cffi
 import numpy as np
 
 from codegen.golden.interface import made_rows
-from codegen.golden.interpreter import run_graph
+from codegen.golden.interpreter import Stepper
 from codegen.host.build import WARNINGS, host_compiler, shim_defines
 from codegen.ir.local import LocalPlan
 from codegen.ir.quant import Array
@@ -59,6 +59,8 @@ void {p}_trace_into(const {p}_sink *sinks, const uint32_t *row_bytes);
 _GUARD = 64
 _CANARY = 0xC3
 _FILLS = (0x00, 0xFF)
+_STEPS = 3
+"""Runs one after the other of a network with state."""
 _DONE = 33
 _TIMEOUT_S = 600.0
 
@@ -144,7 +146,7 @@ def _write(found: Planned, folder: Path) -> Path:
     local = found.program.local
     streamed = found.program.streamed
     manifest = {"name": name, "weights_file": None, "streamed": streamed, "lmem_bytes": local.bytes if local else 0}
-    manifest["cores"] = local.cores if local else 1
+    manifest |= {"cores": local.cores if local else 1, "states": found.program.states}
     lines = [f"#define {d[2:].replace('=', ' ', 1)}" for d in shim_defines(manifest, trace=True)]
     lines += [f"#define lam_host_{part} {name}_host_{part}" for part in _NAMES]
     schedule = home / "src" / f"{name}.c"
@@ -196,24 +198,29 @@ class _Instance:
     def _call(self, name: str) -> Any:
         return getattr(self.lib, f"{self.found.program.name}_host_{name}")
 
-    def run(self, feeds: Mapping[str, Array], fill: int) -> list[Array]:
-        """Outputs, from an arena that held `fill` everywhere."""
-        program, ffi = self.found.program, self.ffi
+    def init(self, fill: int) -> None:
+        """Begin anew, in an arena that holds `fill` everywhere."""
+        ffi = self.ffi
         self.arena.bytes[:] = fill
         for region in self.locals:
             region.bytes[:] = fill
-        for array in (*self.traced, *self.seen):
-            array[:] = 0
-        self._call("trace_into")(self.sinks, self.row_bytes)
         arena = ffi.from_buffer("uint8_t[]", self.arena.bytes)
         for core, region in enumerate(self.locals):
             self._call("local")(core, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
-        status = [self._call("init")(self.net, arena, self.arena.bytes.size, ffi.NULL, 0)]
+        assert self._call("init")(self.net, arena, self.arena.bytes.size, ffi.NULL, 0) == 0
+
+    def run(self, feeds: Mapping[str, Array]) -> list[Array]:
+        """Outputs."""
+        program, ffi = self.found.program, self.ffi
+        for array in (*self.traced, *self.seen):
+            array[:] = 0
+        self._call("trace_into")(self.sinks, self.row_bytes)
+        status = []
         if program.streamed:
             (x,) = (np.ascontiguousarray(a) for a in feeds.values())
             for row in x.reshape(row_count(x.shape), -1):
                 status.append(self._call("push_row")(self.net, ffi.from_buffer(row)))
-            status = [status[0], status[-1] - _DONE]
+            status = [status[-1] - _DONE]
         else:
             for index, port in enumerate(program.inputs):
                 data = np.ascontiguousarray(feeds[port.operand.value])
@@ -245,12 +252,14 @@ def _check(found: Planned, net: _Instance) -> str:
     rng = np.random.default_rng(found.case.seed)
     types = {i.value: found.case.graph.type(i.value) for i in found.case.graph.inputs}
     for fill in _FILLS:
-        feeds = {name: random_array(rng, kind.shape, kind.dtype) for name, kind in types.items()}
-        outputs = net.run(feeds, fill)
-        what = _tensors(found, net, run_graph(found.case.graph, feeds))
-        what = what or _outputs(found, outputs, run_graph(found.case.drawn, feeds))
-        if what:
-            return what
+        golden, drawn = Stepper(found.case.graph), Stepper(found.case.drawn)
+        net.init(fill)
+        for _ in range(_STEPS if found.program.states else 1):
+            feeds = {name: random_array(rng, kind.shape, kind.dtype) for name, kind in types.items()}
+            outputs = net.run(feeds)
+            what = _tensors(found, net, golden.run(feeds)) or _outputs(found, outputs, drawn.run(feeds))
+            if what:
+                return what
         for region in (net.arena, *net.locals):
             region.note(fill)
             if not region.intact:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from codegen.errors import LocalMemoryTooSmall, StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
@@ -17,6 +19,7 @@ from codegen.target import Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling
 from tests.random_networks.motifs import classifier, several
+from tests.random_networks.state_motifs import remembered
 from tests.scratchpad import plan_on_cores, scratchpad
 
 MOST_NODES = 24
@@ -24,6 +27,10 @@ SCRATCHPAD = 0.25
 """Share of networks for chips with local memory."""
 CORES = 0.5
 """Share of those for chips with several cores."""
+STATE = 0.2
+"""Share of networks with state; they take inputs whole, and run on chips without local memory."""
+REMEMBERED = 0.3
+"""Share of their steps that keep something."""
 PLENTY = 1 << 21
 """Bytes of each core's local memory in which every random network fits."""
 
@@ -74,10 +81,14 @@ def draw_graph(seed: int) -> Drawing:
         z = d.input((1, h, w, d.int(1, 4)), d.pick(BYTES), name="z")
         x = d.concat(3, x, z)
     wanted = d.int(3, 18)
+    memory = np.random.default_rng(
+        [seed, 1]
+    )  # networks without state are the same with and without those that keep one
+    share = REMEMBERED if memory.random() < STATE else 0.0
     for _ in range(60):
         if len(d.nodes) >= wanted:
             break
-        x = _try(d, x, several)
+        x = _try(d, x, remembered if memory.random() < share else several)
     if d.chance(0.25):
         x = _try(d, x, classifier)
     return d if d.nodes else draw_graph(seed + (1 << 32))
@@ -85,16 +96,16 @@ def draw_graph(seed: int) -> Drawing:
 
 def _try(d: Drawing, x: str, step: object) -> str:
     """The step's result, or x when the step was unfit; then nothing of it is left."""
-    values, nodes, data = dict(d.values), list(d.nodes), dict(d.data)
+    values, nodes, data, states = dict(d.values), list(d.nodes), dict(d.data), list(d.states)
     try:
         assert callable(step)
         y = str(step(d, x))
     except Unfit:
         y = x
-    if not d.is_byte(y) or (len(d.shape(y)) != 4 and step is several) or len(d.nodes) > MOST_NODES:
+    if not d.is_byte(y) or (len(d.shape(y)) != 4 and step is not classifier) or len(d.nodes) > MOST_NODES:
         y = x
     if y == x:
-        d.values, d.nodes, d.data = values, nodes, data
+        d.values, d.nodes, d.data, d.states = values, nodes, data, states
     return y
 
 
@@ -105,10 +116,10 @@ def draw_case(seed: int) -> Case:
     verify_graph(drawn)
     graph = optimize(drawn) if d.chance(0.5) else drawn
     options = Options(optimize=d.pick(("memory",) * 5 + ("balanced", "speed")))
-    if d.chance(SCRATCHPAD):
+    if d.chance(SCRATCHPAD) and not graph.states:
         cores = d.pick((2, 3, 4, 8)) if d.chance(CORES) else 1
         return _in_local_memory(Case(seed, drawn, graph, options, cores=cores), d)
-    if len(graph.inputs) == 1 and d.chance(0.35):
+    if len(graph.inputs) == 1 and d.chance(0.35) and not graph.states:
         options = replace(options, stream_input=True)
     case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
     if d.chance(0.35):

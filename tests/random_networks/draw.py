@@ -97,6 +97,13 @@ class Drawing(Sketch):
         self.data[name] = random_array(self.rng, shape, dtype)
         return name
 
+    def keep(self, shape: Sequence[int], dtype: DType, quant: Quant) -> str:
+        """A state that begins at random."""
+        initial = random_array(self.rng, shape, dtype)
+        name = self.state(initial, quant, f"kept{len(self.values)}")
+        self.data[name] = initial
+        return name
+
     def const(self, data: Array, quant: Quant | None = None) -> str:
         name = super().const(data, quant)
         self.data[name] = data
@@ -285,7 +292,8 @@ class Drawing(Sketch):
         """The network: tensors that nothing reads are its outputs, and some that are read."""
         read = {i for node in self.nodes for i in node.inputs}
         made = [o for node in self.nodes for o in node.outputs]
-        outputs = [o for o in made if o not in read]
+        kept = {state.next for state in self.states}
+        outputs = [o for o in made if o not in read | kept] or [o for o in made if o not in read] or made[-1:]
         if len(made) > 3 and self.chance(extra):
             outputs.insert(0, self.pick([o for o in made if o in read]))
         return self.graph(*outputs)

@@ -1,0 +1,70 @@
+"""What a network keeps between runs, as parts of random networks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from codegen.frontends.tflite.scales import svdf_requant
+from codegen.ir.quant import DType, Quant
+from codegen.ir.shape import Window
+from codegen.ops import Broadcast, Clamp, Concat, Reshape, Slice, Svdf
+from tests.graphs import random_array
+from tests.random_networks.draw import Drawing, Unfit
+
+
+def delayed(d: Drawing, x: str) -> str:
+    """A tensor beside itself as it was in the run before."""
+    kept = d.keep(d.shape(x), d.kind(x).dtype, d.quant(x))
+    y = d.pick((d.add, d.add, lambda a, b: d.concat(3, a, b)))(*d.pick(((x, kept), (kept, x))))
+    made = {out for node in d.nodes for out in node.outputs} - {state.next for state in d.states}
+    d.becomes(kept, x if x in made and d.chance(0.7) else d.apply(Broadcast(d.shape(x)), x))
+    return y
+
+
+def running(d: Drawing, x: str) -> str:
+    """A sum that goes on and on, of which a bounded part is kept."""
+    kept = d.keep(d.shape(x), d.kind(x).dtype, d.quant(x))
+    old = d.apply(Clamp(d.kind(kept).dtype.low + 9, d.kind(kept).dtype.high - 9), kept) if d.chance(0.5) else kept
+    y = d.add(old, x)
+    if d.kind(y).dtype is not d.kind(kept).dtype:
+        raise Unfit("another type than what is kept")
+    d.becomes(kept, y)
+    return y
+
+
+def history(d: Drawing, x: str) -> str:
+    """A window over the rows of this run and the last ones of the runs before."""
+    _, h, w, c = d.shape(x)
+    depth, kind = d.int(1, 6), d.kind(x)
+    kept = d.keep((1, depth, w, c), kind.dtype, d.quant(x))
+    rows = d.apply(Concat(1, (None, None), kind.dtype, kind.quant), kept, x)
+    d.becomes(kept, d.apply(Slice((0, h, 0, 0), (1, depth, w, c), (1, 1, 1, 1)), rows))
+    return d.conv(rows, Window(d.int(1, depth + 1)), d.window(w, same=True), depthwise=d.chance(0.3))
+
+
+def filters(d: Drawing, x: str) -> str:
+    """Channels weighted by what filters with memory make of the image."""
+    g = d.apply(Reshape((1, d.shape(x)[3])), d.global_average(x))
+    units, rank, memory, kind = d.int(1, 6), d.int(1, 3), d.int(1, 5), d.pick((DType.S8, DType.S16))
+    wf, wt = (random_array(d.rng, (units * rank, n), t) for n, t in ((d.shape(x)[3], DType.S8), (memory, kind)))
+    found = (d.data[g].astype(np.int64) - d.quant(g).zero_point) @ wf.T.astype(np.int64)
+    scale = d.quant(g).scale / 64 * max(1, int(np.abs(found).max())) / kind.high
+    state = Quant(float(np.float32(scale)), 0 if kind is DType.S16 else d.int(-20, 20))
+    kept = d.keep((1, units * rank * memory), kind, state)
+    sums = ((d.data[kept].reshape(-1, memory).astype(np.int64) - state.zero_point) * wt).sum(axis=1)
+    y = d.fit(sums.reshape(units, rank).sum(axis=1) * state.scale / 64, DType.S8)
+    feature = svdf_requant(d.quant(g).scale, 1 / 64, Quant(state.scale), kind)
+    op = Svdf(d.quant(g).zero_point, state.zero_point, feature, svdf_requant(state.scale, 1 / 64, y, DType.S8), y)
+    bias = d.const(d.rng.integers(-500, 500, units).astype(np.int32))
+    y_name = d.apply(op, g, d.const(wf), d.const(wt), bias, kept)
+    d.becomes(kept, d.nodes[-1].outputs[1])
+    weights = d.conv(d.apply(Reshape((1, 1, 1, units)), y_name), Window(1), Window(1), outputs=d.shape(x)[3])
+    return d.mul(x, weights)
+
+
+STATES = (delayed, running, history, filters)
+
+
+def remembered(d: Drawing, x: str) -> str:
+    """One of them."""
+    return str(d.pick(STATES)(d, x))

@@ -260,9 +260,16 @@ class _Liveness:
             return
         born = self.first[state.next]
         readers = [(g, i) for g, group in enumerate(self.plan.groups) for i in group.nodes if self._reads(i, home)]
-        late = [i for g, i in readers if g >= born]
-        if all(made in map(self.alias.get, self.plan.graph.nodes[i].outputs) for i in late):
+        if all(self._renews(i, home, made) for g, i in readers if g >= born):
             self.owner[made] = self._owner(home)
+
+    def _renews(self, index: int, home: str, made: str) -> bool:
+        """Whether the node makes the new content, and reads each element of the old one before it writes it."""
+        node = self.plan.graph.nodes[index]
+        view = self.plan.graph.view(node)
+        places = [i for i in view.dynamic if self.alias[node.inputs[i]] == home]
+        in_place = all(node.op.in_place(i, view.ins, view.outs) for i in places)
+        return in_place and made in map(self.alias.get, node.outputs)
 
     def _outlives(self, root: str) -> bool:
         """Whether the memory is read when the run has ended."""

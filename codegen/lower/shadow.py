@@ -5,7 +5,7 @@ checks that all rows it reads, as the row rules say, still carry their tags, als
 have been written (unless the operator declares that it runs in place).  A call of several rows is one: all rows that
 its kernel is given must be there before any of its output is written, and not afterwards, for the kernel has read them
 by then (codegen/ir/program.py).  A network with state is run twice, and nothing but its states is left of the first run
-to the second.  All this is part of `compile`, so that an unsound program is never emitted.  The order of rows is that of
+to the second.  It runs in `compile` itself, so that an unsound program is never emitted.  The order of rows is that of
 templates/model.c.j2.
 """
 

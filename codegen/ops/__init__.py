@@ -16,6 +16,7 @@ from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
 from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.log_softmax import LogSoftmax
+from codegen.ops.lstm import Lstm
 from codegen.ops.lut import Lut
 from codegen.ops.max_pool import MaxPool2D
 from codegen.ops.mul import Mul
@@ -93,6 +94,7 @@ __all__ = [
     "GlobalAveragePool",
     "GlobalSum",
     "LogSoftmax",
+    "Lstm",
     "Lut",
     "MatMul",
     "MaxPool2D",

@@ -53,6 +53,12 @@ def svdf_requant(x_scale: float, w_scale: float, y: Quant, dtype: DType) -> Requ
     return requant_by_factor("double", np.asarray(factor, np.float64), y, (dtype.low, dtype.high))
 
 
+def gate_product(a_scale: float, b_scale: float, y: Quant, dtype: DType) -> Requant:
+    """Of two numbers within an LSTM, in mode `double` whatever the network's is: float64(sa) * float64(sb) / sy."""
+    factor = np.asarray(np.float64(a_scale) * np.float64(b_scale) / np.float64(y.scale))
+    return requant_by_factor("double", factor, y, (dtype.low, dtype.high))
+
+
 def _quantized(value: float, y: Quant) -> int:
     with np.errstate(over="ignore"):
         quotient = np.float32(value) / np.float32(y.scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.recurrent_cases import Recurrent, svdf
+from tests.recurrent_cases import Recurrent, lstm, svdf
 from tests.tflite_cases import Draw
 from tests.tflite_models import run_tflm
 from tests.tools import require_module
@@ -33,6 +33,13 @@ def test_svdf_sums_wrap_around() -> None:
         check(made, seed)
         wrapped += _leaves_32_bits(made)
     assert wrapped > 2
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+def test_lstm_is_tflite_micro(kind: str) -> None:
+    require_module("tflite_micro")
+    for seed in range(30):
+        check(lstm(Draw(np.random.default_rng([seed, 6]), kind)), seed)
 
 
 def _leaves_32_bits(made: Recurrent) -> bool:

@@ -78,7 +78,7 @@ class PortSpec:
         if self.model_dtype == "float32" and not self.dtype.is_float:
             assert self.quant is not None
             array = fixedpoint.dequantize_linear(array, self.quant.scale, self.quant.zero_point)
-        return np.ascontiguousarray(array).reshape(self.model_shape)
+        return np.ascontiguousarray(array).reshape(self.model_shape).astype(self.model_dtype, copy=False)
 
 
 def graph_ports(graph: Graph) -> tuple[tuple[PortSpec, ...], tuple[PortSpec, ...]]:

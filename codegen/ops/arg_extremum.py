@@ -1,10 +1,10 @@
 """ArgExtremum: where the largest or the smallest number of the last axis stands.
 
-x: s8, u8 or s16[..., C] -> y: s32[..., 1], the first of equal ones.
+x: s8, u8 or s16[..., C] -> y: s32[..., 1], the first of equal ones, or the last.
 
     y = argmax or argmin over the last axis of the integers as they are
 
-Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h; ONNX ArgMax and ArgMin with select_last_index = 0.
+Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h; ONNX ArgMax and ArgMin.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from codegen.ops.limits import only_input, require, types_among
 
 @dataclass(frozen=True, slots=True)
 class ArgExtremum:
-    """Index of the largest number when `largest`, else of the smallest."""
+    """Index of the largest number when `largest`, else of the smallest; of equal ones the `last` or the first."""
 
     largest: bool
+    last: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-466", 0, "the input", (DType.S8, DType.U8, DType.S16)),)
 
@@ -37,8 +38,10 @@ class ArgExtremum:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        found = (np.argmax if self.largest else np.argmin)(ins[0], axis=-1, keepdims=True)
-        return (np.asarray(found).astype(np.int32),)
+        (x,) = ins
+        ordered = x[..., ::-1] if self.last else x
+        found = (np.argmax if self.largest else np.argmin)(ordered, axis=-1, keepdims=True)
+        return (np.asarray(x.shape[-1] - 1 - found if self.last else found).astype(np.int32),)
 
     rows = same_row
     macs = no_macs

@@ -1,19 +1,33 @@
-"""LogSoftmax: the logarithm of softmax over the last axis, in TFLite's fixed point.
+"""LogSoftmax: the logarithm of softmax over the last axis, in fixed point.
 
-x: s8[..., C] -> y: s8[..., C] of scale 1/16, zero point 127.  All numbers below are 32-bit fixed point:
+x: s8 or u8[..., C] -> y: s8, u8 or s16[..., C].  d = max of the row - q.  Two definitions:
+
+Lamina's own, in every mode but where TFLite's applies
+
+    P[d] = rint(exp(-d * sx) * 2^30) as in ops/softmax.py;  S = sum over the row of P[d]          uint64, below 2^42
+    L    = log((S + 2^10) >> 11, 12 integer bits), 5 integer bits (`logarithm`), rounded to F fractional bits
+    N[d] = min(rint(d * sx * 2^F), 2^30)                             float64, half to even
+    y    = clamp(zy + (-(N[d] + L) requantized by 2^-F / sy)), one rounding, half up (mode `single`)
+
+    F is the most, 26 at most, with which (9 + sy * (1 + zy - lowest)) * 2^F <= 2^30: what is cut off lies below the
+    lowest output, as log 4095 < 9.  The logarithm is within 2^-18.
+
+TFLite's, in mode `double` where the output has TFLite's own meaning: s8 of scale 1/16 and zero point 127
 
     M, e = multiplier of min(sx * 2^26, 2^31 - 1), e >= 0;  R, f = multiplier of -1 / (2^-e * M / 2^31)
-    d    = max of the row - q;  D[d] = -MultiplyByQuantizedMultiplier(d, M, e), 5 integer bits
+    D[d] = -MultiplyByQuantizedMultiplier(d, M, e), 5 integer bits
     T[d] = exp(D[d]) without integer bits, 0 where d * 2^e > 31 * 2^26;  S = sum of T / 2^12, rounded, 12 integer bits
     L    = log(S), 5 integer bits (`logarithm`)
     y    = clamp(127 + (D[d] - L) / 2^22, rounded), and -128 from d >= -max(-radius - 1, MBQM(L - 2^31, R, f)) on
 
-One definition for every mode.  Source: tensorflow/lite/kernels/internal/reference/log_softmax.h, internal/common.h
-(log_x_for_x_greater_than_or_equal_to_1_impl), quantization_util.cc (PreprocessLogSoftmaxScalingExp).
+Source: onnx/docs/Operators.md, LogSoftmax, the first form being Lamina's own; tensorflow/lite/kernels/internal/
+reference/log_softmax.h, internal/common.h (log_x_for_x_greater_than_or_equal_to_1_impl), quantization_util.cc
+(PreprocessLogSoftmaxScalingExp) for the second.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,15 +37,21 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.fixedpoint import INT32_MAX, INT32_MIN, rounding_divide_by_pot
 from codegen.ir.op import Limit
-from codegen.ir.quant import Array, DType, Quant, TensorType
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative, logarithm
-from codegen.ops.limits import limit, only_input, types_among
+from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
+from codegen.ops.requantize import apply_requant, requant_by_factor
+from codegen.ops.softmax import TABLE_BITS, exp_table
 
 OUTPUT = Quant(2.0**-4, 127)
 INPUT_BITS, SUM_BITS = 5, 12
-SHIFT = 31 - INPUT_BITS - 4
+LOG_BITS = 31 - INPUT_BITS
+SHIFT = LOG_BITS - 4
 """From five integer bits to steps of 1/16."""
+SUM_SHIFT = TABLE_BITS - (31 - SUM_BITS)
+"""From a sum of powers to twelve integer bits."""
+_LARGEST_LOG = 9.0
 _MOST_CHANNELS = (1 << SUM_BITS) - 1
 
 
@@ -40,29 +60,54 @@ class LogSoftmax:
     """log(exp(x) / sum exp(x)) over the last axis."""
 
     x_quant: Quant
+    y_quant: Quant
+    y_dtype: DType
+    mode: Mode
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-471", 0, "the input", (DType.S8,)),
+        types_among("LAM-OPS-471", 0, "the input", EIGHT_BIT),
         limit(
             "LAM-OPS-472",
-            "the input's scale must be above 2^-26 and below 16",
-            lambda op, ins: 2.0**-26 < op.x_quant.scale < 16.0,
+            "the input's scale must be above 2^-26 and below 16 in TFLite's form",
+            lambda op, ins: not op.is_tflite or 2.0**-26 < op.x_quant.scale < 16.0,
         ),
         limit(
             "LAM-OPS-473",
             f"there must be at most {_MOST_CHANNELS} channels",
             lambda op, ins: ins[0].shape[-1] <= _MOST_CHANNELS,
         ),
+        limit(
+            "LAM-OPS-483",
+            "the output's scale must be from 2^-12 to 2^10",
+            lambda op, ins: 2.0**-12 <= op.y_quant.scale <= 2.0**10,
+        ),
     )
+
+    @property
+    def is_tflite(self) -> bool:
+        """Whether TFLite's fixed-point form is the definition."""
+        return self.mode == "double" and (self.y_quant, self.y_dtype) == (OUTPUT, DType.S8)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
-        return (TensorType(only_input(self, ins).shape, DType.S8, OUTPUT),)
+        x = only_input(self, ins)
+        require(len(x.shape) >= 1, self, "takes a tensor of one axis or more")
+        return (TensorType(x.shape, self.y_dtype, self.y_quant),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         x = ins[0].astype(np.int64)
         below = x.max(axis=-1, keepdims=True) - x
+        if self.is_tflite:
+            return (self._fixed(below),)
+        total = np.array(exp_table(self.x_quant), np.int64)[below].sum(axis=-1, keepdims=True)
+        log = logarithm((total + (1 << SUM_SHIFT >> 1)) >> SUM_SHIFT, SUM_BITS, INPUT_BITS)
+        depths = np.array(depth_table(self), np.int64)[below]
+        acc = depths + rounding_divide_by_pot(log, LOG_BITS - fraction_bits(self))
+        return (apply_requant(log_requant(self), -acc, self.y_dtype),)
+
+    def _fixed(self, below: Array) -> Array:
+        """TFLite's form, of how far each number lies below the largest of its row."""
         depths, powers = (np.array(t, np.int64) for t in tables(self.x_quant))
         total = rounding_divide_by_pot(powers[below], SUM_BITS).sum(axis=-1, keepdims=True)
         log = logarithm(total, SUM_BITS, INPUT_BITS)
@@ -71,11 +116,29 @@ class LogSoftmax:
         reach = fixedpoint.saturate(_scaled(log + INT32_MIN, multiplier, exponent), *bounds)
         reach = np.maximum(least, reach)
         y = rounding_divide_by_pot(depths[below] - log, SHIFT) + 127
-        return (np.where(-below > reach, np.clip(y, -128, 127), -128).astype(np.int8),)
+        return np.where(-below > reach, np.clip(y, -128, 127), -128).astype(np.int8)
 
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+
+
+def fraction_bits(op: LogSoftmax) -> int:
+    """F."""
+    reach = _LARGEST_LOG + op.y_quant.scale * (1 + op.y_quant.zero_point - op.y_dtype.low)
+    return min(LOG_BITS, 30 - math.ceil(math.log2(reach)))
+
+
+def depth_table(op: LogSoftmax) -> tuple[int, ...]:
+    """N: how far below the largest each of 256 differences lies, F fractional bits."""
+    steps = np.rint(op.x_quant.scale * np.arange(256) * 2.0 ** fraction_bits(op))
+    return tuple(np.minimum(steps, 2.0**30).astype(np.int64).tolist())
+
+
+def log_requant(op: LogSoftmax) -> Requant:
+    """From F fractional bits to the output."""
+    factor = np.asarray(2.0 ** -fraction_bits(op) / op.y_quant.scale)
+    return requant_by_factor("single", factor, op.y_quant, (op.y_dtype.low, op.y_dtype.high))
 
 
 def scaling(x: Quant) -> tuple[int, int]:

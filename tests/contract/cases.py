@@ -51,6 +51,7 @@ from codegen.ops import (
     requantize_table,
     unary_table,
 )
+from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from tests.graphs import random_array, spread_requant
 
 A, B, Y = (Quant(float(np.float32(s)), z) for s, z in ((0.07, -5), (0.11, 12), (0.09, 3)))
@@ -204,6 +205,7 @@ def tflite() -> Iterator[Case]:
     square = SquaredDifference(wide, wide, Quant(2.0**-6), DType.S16, -32768, 32767)
     yield Case("s16", square, (data((3, 4), DType.S16), data((4,), DType.S16)), (wide, wide))
     yield Case("arg", ArgExtremum(True), (data((1, 3, 4, 5)),), (A,))
+    yield Case("arg", ArgExtremum(True, last=True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(False), (data((7,), DType.U8),), (A,))
     yield Case(
         "s8", GlobalSum(-5, make_requant("double", 0.07, [1.0], Y, DType.S8), DType.S8, Y), (data((1, 3, 4, 5)),), (A,)
@@ -211,7 +213,8 @@ def tflite() -> Iterator[Case]:
     slopes = TwoSlopes(0, (1 << 30, -3), (1 << 30, -6), False, -32768, 32767, DType.S16, wide)
     yield Case("s16", slopes, (data((1, 3, 4, 5), DType.S16),), (wide,))
     yield Case("s16", Softmax16(1 << 30, 1), (data((1, 3, 2, 9), DType.S16),), (wide,))
-    yield Case("s8", LogSoftmax(A), (data((1, 3, 2, 9)),), (A,))
+    yield Case("s8", LogSoftmax(A, LOG_OUTPUT, DType.S8, "double"), (data((1, 3, 2, 9)),), (A,))
+    yield Case("own", LogSoftmax(A, Y, DType.U8, "single"), (data((1, 3, 2, 9)),), (A,))
     yield Case("s16", Sigmoid16("tanh", 3, 0), (data((1, 3, 2, 9), DType.S16),), (wide,))
 
 

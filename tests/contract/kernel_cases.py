@@ -38,6 +38,7 @@ from codegen.ops import (
     TwoSlopes,
     make_requant,
 )
+from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from tests.contract import cases as laws
 from tests.contract.movement_cases import movement_cases
 
@@ -158,6 +159,7 @@ def tflite_cases() -> Iterator[Raw]:
     yield "slope_map", PRelu(q(0.03, 127), b, q(0.5, -3), S8), (full, ints(S8, 3, 5, 7))
     for largest in (True, False):
         yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
+        yield f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),)
         yield f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),)
     yield "sum", GlobalSum(-7, requant("double", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),)
     yield "sum16", GlobalSum(0, requant("single", 3e5, 1, S16), S16, q(1.0)), (t(S16, 1, 4, 2, 3),)
@@ -172,7 +174,10 @@ def tflite_cases() -> Iterator[Raw]:
         yield f"logistic{shift}", Sigmoid16("logistic", multiplier, shift), (wide,)
         yield f"tanh{shift}", Sigmoid16("tanh", multiplier, shift), (wide,)
     for scale in (0.001, 0.1, 3.0):
-        yield f"log{scale}", LogSoftmax(q(scale, 4)), (t(S8, 3, 40),)
+        yield f"log{scale}", LogSoftmax(q(scale, 4), LOG_OUTPUT, S8, "double"), (t(S8, 3, 40),)
+        yield f"own_log{scale}", LogSoftmax(q(scale, 4), q(scale / 2, 90), S8, "single"), (t(U8, 3, 40),)
+    yield "log_sums", LogSoftmax(q(1e-4), q(0.05, 255), U8, "single"), (t(S8, 4095),)
+    yield "log16", LogSoftmax(q(0.1), q(2.0**-12, 32767), S16, "float"), (t(S8, 5, 7),)
     add = Add(q(0.001), q(0.0002), q(0.0009), S16, -32768, 32000, "double", -1)
     yield "add16", add, (wide, t(S16, 1, 1, 1, 7))
     yield "mul16", Mul(0, 0, requant("double", 2.0**30, 1, S16), S16, None), (wide, wide)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.quant import DType, Mode
+from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.ops import (
     ArgExtremum,
@@ -19,6 +19,7 @@ from codegen.ops import (
     TwoSlopes,
     make_requant,
 )
+from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.two_slopes import slope
 from tests.random_networks.draw import Drawing
 
@@ -74,7 +75,8 @@ def curve_16(d: Drawing, x: str) -> str:
 
 
 def log_softmax(d: Drawing, x: str) -> str:
-    return d.apply(LogSoftmax(d.quant(x)), _signed(d, x))
+    quant = d.pick((LOG_OUTPUT, Quant(0.05, 120)))
+    return d.apply(LogSoftmax(d.quant(x), quant, DType.S8, d.mode), x)
 
 
 def _signed(d: Drawing, x: str) -> str:

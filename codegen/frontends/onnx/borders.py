@@ -90,7 +90,7 @@ def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tu
         case Real():
             return _dequantized(ctx, name, state, borders), "float32"
         case Int(value=value):
-            return value, ctx.type(value).dtype.numpy.name
+            return value, ctx.kind(state)
         case Accum():
             return write_accumulator(ctx, state, name), "int32"
         case Pending(trail=trail):

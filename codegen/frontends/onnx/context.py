@@ -108,8 +108,8 @@ class Context:
                 return ""
             case Const(array=array):
                 return "float" if array.dtype.kind == "f" else array.dtype.name
-            case Int(value=value):
-                return self.type(value).dtype.numpy.name
+            case Int(value=value, kind=kind):
+                return kind or self.type(value).dtype.numpy.name
             case Accum():
                 return "int32"
             case _:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from codegen.frontends.onnx import (
     activation,
+    arg_extremum,
     conv,
     conv_transpose,
     elementwise,
@@ -36,6 +37,8 @@ _FUNCTIONS = (
 IMPORTERS: Mapping[tuple[str, str], ImportFn] = {
     **{("", name): activation.function for name in _FUNCTIONS},
     ("", "Add"): elementwise.elementwise,
+    ("", "ArgMax"): arg_extremum.arg_extremum,
+    ("", "ArgMin"): arg_extremum.arg_extremum,
     ("", "AveragePool"): pool.average_pool,
     ("", "BatchNormalization"): elementwise.batch_normalization,
     ("", "Cast"): quantize.cast,
@@ -57,6 +60,7 @@ IMPORTERS: Mapping[tuple[str, str], ImportFn] = {
     ("", "GlobalAveragePool"): pool.global_average_pool,
     ("", "GlobalMaxPool"): pool.global_max_pool,
     ("", "Identity"): shape_ops.identity,
+    ("", "LogSoftmax"): join.softmax,
     ("", "MatMul"): matmul.matmul,
     ("", "MatMulInteger"): integer.matmul_integer,
     ("", "Max"): elementwise.elementwise,

@@ -1,7 +1,8 @@
-"""Concat and Softmax.
+"""Concat, Softmax and LogSoftmax.
 
 Decides: that a Concat of equally quantized tensors moves integers and any other one brings each input to the result's
-scale; and which axis a Softmax of each operator set runs over.
+scale; and which axis the two others of each operator set
+run over.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Emit, Int, Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import exact, table_of
 from codegen.ir.op import Op
-from codegen.ops import Clamp, Concat, Reshape, Softmax, Transpose, activation_bounds
+from codegen.ops import Clamp, Concat, LogSoftmax, Reshape, Softmax, Transpose, activation_bounds
 from codegen.ops.requantize import quantize_real
 
 _FLAT_SOFTMAX = 13
@@ -40,9 +41,9 @@ def concat_of(ctx: Context, node: OnnxNode, states: Sequence[State]) -> State:
         raise ShapeMismatch(f"shapes {[list(s) for s in shapes]} differ beyond axis {axis}", where=node.where)
     if len(states) == 1:
         return states[0]
-    if all(isinstance(s, Int) for s in states):
-        return Int(_copied(ctx, node, states, axis))
     first = states[0]
+    if isinstance(first, Int) and all(isinstance(s, Int) for s in states):
+        return replace(first, value=_copied(ctx, node, states, axis))
     if isinstance(first, Real) and all(_alike(ctx, first, s) for s in states):
         return Real(_copied(ctx, node, states, axis), first.quant)
     for i, state in enumerate(states):
@@ -54,13 +55,13 @@ def concat_of(ctx: Context, node: OnnxNode, states: Sequence[State]) -> State:
 
 
 def softmax(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """Softmax of a dequantized tensor."""
+    """Softmax or LogSoftmax of a dequantized tensor."""
     version = ctx.opset if not node.domain else node.integer("opset", _FLAT_SOFTMAX)
     return [softmax_of(ctx, node, exact(ctx, node, 0), version)]
 
 
 def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
-    """Softmax over one axis; before operator set 13 over all axes from the given one on."""
+    """Softmax or LogSoftmax over one axis; before operator set 13 over all axes from the given one on."""
     shape = ctx.shape(x)
     rank = len(shape)
     if not rank:
@@ -76,8 +77,9 @@ def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
         pre, post = (Transpose(perm),), (Transpose(tuple(int(i) for i in np.argsort(perm))),)
 
     def emit(request: Request) -> str:
-        op = Softmax(x.quant, request.quant, request.dtype, ctx.mode)
-        note = f"{story(request.trail)} -> Softmax"
+        make = LogSoftmax if node.op_type == "LogSoftmax" else Softmax
+        op = make(x.quant, request.quant, request.dtype, ctx.mode)
+        note = f"{story(request.trail)} -> {make.__name__}"
         return clamped(ctx, request, lambda r: ctx.run(x.value, Route(op, pre, post), r.name, r.trail, note))
 
     return Pending(shape, emit, (node,))

@@ -29,7 +29,7 @@ def move(ctx: Context, node: OnnxNode, state: State, plan: Plan, out: int = 0) -
 
     match state:
         case Int(value=value):
-            return Int(carried(value, name))
+            return replace(state, value=carried(value, name))
         case Float(value=value):
             return Float(carried(value, name))
         case Real(value=value):

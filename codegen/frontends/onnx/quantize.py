@@ -43,6 +43,7 @@ from codegen.ops import Lut, Quantize, Rescale
 from codegen.ops.requantize import activation_bounds, make_requant
 
 _OUTPUT_TYPES = {TensorProto.UINT8: DType.U8, TensorProto.INT8: DType.S8, TensorProto.INT16: DType.S16}
+_WHOLE_TYPES = {TensorProto.INT32: "", TensorProto.INT64: "int64"}
 _FLOAT_TYPES = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
 
 
@@ -153,7 +154,10 @@ def dynamic_quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
 
 
 def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """Cast to float: of int32 sums as in the ConvInteger pattern, of integers as pixels; of floats it is nothing."""
+    """Cast to float: of int32 sums as in the ConvInteger pattern, of integers as pixels; of floats it is nothing.
+
+    Between integers of 32 and of 64 bits, which are ours of 32, it is nothing either.
+    """
     x = ctx.state(node, 0)
     target = node.integer("to")
     if target in _FLOAT_TYPES:
@@ -168,6 +172,8 @@ def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
                 return [x]
             case _:
                 pass
+    if isinstance(x, Int) and ctx.type(x.value).dtype is DType.S32 and target in _WHOLE_TYPES:
+        return [Int(x.value, _WHOLE_TYPES[target])]
     raise FormUnsupported(f"a cast of this tensor to {type_name(target)}", where=node.where)
 
 

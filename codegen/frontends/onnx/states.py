@@ -86,9 +86,10 @@ class IntConst:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """An integer tensor computed by the network."""
+    """An integer tensor computed by the network.  `kind` is the model's element type where ours is a smaller one."""
 
     value: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

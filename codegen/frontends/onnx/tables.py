@@ -121,6 +121,11 @@ def is_increasing(ctx: Context, state: State) -> bool:
     return not isinstance(state, Real) or state.function is None or bool((np.diff(reals_of(ctx, state)) >= 0).all())
 
 
+def is_strictly_increasing(ctx: Context, real: Real) -> bool:
+    """Whether a tensor's order is that of its integers, equal numbers included."""
+    return real.function is None or bool((np.diff(reals_of(ctx, real)) > 0).all())
+
+
 def reals_of(ctx: Context, real: Real) -> Array:
     """The real value of every integer of the tensor's type, in float64."""
     with np.errstate(all="ignore"):

@@ -75,7 +75,7 @@ def log_softmax(ctx: Context, node: TfliteNode) -> None:
     y, dtype = ctx.quantized_result(node)
     if (y, dtype) != (LOG_OUTPUT, DType.S8):
         raise FormUnsupported(f"an output of scale {y.scale}, TFLite has 1/16 and zero point 127", where=node.where)
-    ctx.write(node, LogSoftmax(x), (ctx.value(node, 0),))
+    ctx.write(node, LogSoftmax(x, y, dtype, ctx.mode), (ctx.value(node, 0),))
 
 
 def _pair(ctx: Context, node: TfliteNode, op: Op) -> None:

@@ -49,6 +49,7 @@ KERNELS: tuple[Kernel, ...] = (
     softmax.SOFTMAX_FIXED,
     softmax.SOFTMAX16,
     softmax.LOG_SOFTMAX,
+    softmax.LOG_SOFTMAX_FIXED,
     sigmoid16.SIGMOID16,
     svdf.SVDF,
     unary.LUT,

@@ -27,7 +27,8 @@ def _accepts_arg(node: NodeView, isa: str) -> bool:
 
 def _arg_context(node: NodeView) -> ArgContext:
     assert isinstance(node.op, ArgExtremum)
-    return ArgContext(channels(node.ins[0].shape), ">" if node.op.largest else "<")
+    beats = (">" if node.op.largest else "<") + ("=" if node.op.last else "")
+    return ArgContext(channels(node.ins[0].shape), beats)
 
 
 def _accepts_sum(node: NodeView, isa: str) -> bool:

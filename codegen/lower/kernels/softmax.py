@@ -8,7 +8,13 @@ import numpy as np
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
-from codegen.lower.kernels.common import channels, only_dynamic
+from codegen.lower.kernels.common import (
+    RequantContext,
+    channels,
+    only_dynamic,
+    requant_context,
+    requant_fields,
+)
 from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
@@ -84,6 +90,19 @@ def _params_16(node: NodeView) -> tuple[Field, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LogContext:
+    """Elements per pixel, the integer bits of the logarithm and of the sum, and the shifts that both are brought by."""
+
+    channels: int
+    input_bits: int
+    sum_bits: int
+    sum_shift: int
+    sum_half: int
+    shift: int
+    rq: RequantContext
+
+
+@dataclass(frozen=True, slots=True)
+class FixedLogContext:
     """Elements per pixel, the integer bits of differences and of their sum, and the shift to steps of the output."""
 
     channels: int
@@ -93,14 +112,43 @@ class LogContext:
 
 
 def _accepts_log(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, LogSoftmax) and only_dynamic(node)
+    return isinstance(node.op, LogSoftmax) and not node.op.is_tflite and only_dynamic(node)
+
+
+def _accepts_log_fixed(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, LogSoftmax) and node.op.is_tflite and only_dynamic(node)
 
 
 def _log_context(node: NodeView) -> LogContext:
-    return LogContext(channels(node.ins[0].shape), log_softmax.INPUT_BITS, log_softmax.SUM_BITS, log_softmax.SHIFT)
+    op = node.op
+    assert isinstance(op, LogSoftmax)
+    return LogContext(
+        channels=channels(node.ins[0].shape),
+        input_bits=log_softmax.INPUT_BITS,
+        sum_bits=log_softmax.SUM_BITS,
+        sum_shift=log_softmax.SUM_SHIFT,
+        sum_half=1 << log_softmax.SUM_SHIFT >> 1,
+        shift=log_softmax.LOG_BITS - log_softmax.fraction_bits(op),
+        rq=requant_context(log_softmax.log_requant(op)),
+    )
 
 
 def _log_params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, LogSoftmax)
+    return (
+        *requant_fields(log_softmax.log_requant(op)),
+        Field("depth", np.array(log_softmax.depth_table(op), np.int32)),
+        Field("power", np.array(exp_table(op.x_quant), np.uint32)),
+    )
+
+
+def _log_fixed_context(node: NodeView) -> FixedLogContext:
+    bits = (log_softmax.INPUT_BITS, log_softmax.SUM_BITS)
+    return FixedLogContext(channels(node.ins[0].shape), *bits, log_softmax.SHIFT)
+
+
+def _log_fixed_params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, LogSoftmax)
     depths, powers = log_softmax.tables(op.x_quant)
@@ -115,3 +163,6 @@ SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", _accepts, _context, _param
 SOFTMAX_FIXED = Kernel("softmax_fixed", "softmax_fixed.c.j2", "pixels", _accepts_fixed, _fixed_context, _fixed_params)
 SOFTMAX16 = Kernel("softmax16", "softmax16.c.j2", "pixels", _accepts_16, _context, _params_16)
 LOG_SOFTMAX = Kernel("log_softmax", "log_softmax.c.j2", "pixels", _accepts_log, _log_context, _log_params)
+LOG_SOFTMAX_FIXED = Kernel(
+    "log_softmax_fixed", "log_softmax_fixed.c.j2", "pixels", _accepts_log_fixed, _log_fixed_context, _log_fixed_params
+)

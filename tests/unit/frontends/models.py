@@ -125,6 +125,10 @@ def _with_types(model: onnx.ModelProto) -> onnx.ModelProto:
         kind = TensorProto.FLOAT
         if node.op_type == "QuantizeLinear":
             kind = kinds[node.input[2]] if len(node.input) > 2 else TensorProto.UINT8
+        elif node.op_type in ("ArgMax", "ArgMin"):
+            kind = TensorProto.INT64
+        elif node.op_type == "Cast":
+            kind = next(a.i for a in node.attribute if a.name == "to")
         elif node.op_type.endswith("Integer"):
             kind = TensorProto.INT32
         elif node.op_type.startswith("QLinear") or node.op_type == "QGemm":

@@ -170,6 +170,28 @@ def test_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path
     assert "Softmax" in kinds(graph)
 
 
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize(("axis", "opset"), [(-1, 17), (1, 17), (2, 13), (1, 11), (3, 11)])
+def test_log_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("LogSoftmax", net.qdq(net.input((1, 3, 4, 5)), *S8), axis=axis)
+    model = net.model(net.qdq(y, 0.0413, 120), opset=opset, ir_version=5)
+    graph = agrees(model, tmp_path, mode=mode)
+    assert "LogSoftmax" in kinds(graph)
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero", "kind"), [(1 / 16, 127, np.int8), (0.2, 255, np.uint8), (0.001, 32767, np.int16)]
+)
+def test_log_softmax_at_other_scales(scale: float, zero: int, kind: type, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("LogSoftmax", net.qdq(net.input((20, 60)), 0.11, 130, np.uint8))
+    model = net.model(net.qdq(y, scale, zero, kind), opset=21, ir_version=10)
+    agrees(model, tmp_path, spread=8.0)
+    # TFLite's own form, where it applies, is coarser
+    assert compare(model, tmp_path, mode="double", spread=8.0).largest <= 1.001
+
+
 def test_identity_dropout_and_casts_between_floats_are_nothing(tmp_path: Path) -> None:
     net = Net()
     y = net.op("Cast", net.op("Dropout", net.op("Identity", net.qdq(net.input((2, 30)), *S8))), to=1)

@@ -12,6 +12,7 @@ from codegen.errors import OperatorLimit
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ops import GlobalSum, LogSoftmax, Softmax, Softmax16, SquaredDifference, check_limits, make_requant
 from codegen.ops.fixed_functions import exp_on_negative, inverse_sqrt, logarithm, logistic, reciprocal, tanh
+from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.sigmoid16 import sigmoid16
 from codegen.ops.softmax16 import softmax16
 
@@ -77,7 +78,7 @@ def test_softmax_has_both_forms() -> None:
     [
         (Softmax(Quant(0.125), Quant(2.0**-8, -128), DType.S8, "double"), (DType.S8, (1, 4096)), "449"),
         (Softmax16(1 << 30, 15), (DType.S16, (1, 4)), "464"),
-        (LogSoftmax(Quant(16.0)), (DType.S8, (1, 4)), "472"),
+        (LogSoftmax(Quant(16.0), LOG_OUTPUT, DType.S8, "double"), (DType.S8, (1, 4)), "472"),
         (SquaredDifference(Quant(4.0), Quant(4.0), Quant(2.0**-9), DType.S8, -128, 127), (DType.S8, (4,)), "454"),
         (GlobalSum(0, make_requant("float", 1.0, [1.0], Quant(1.0), DType.S8), DType.S8, Quant(1.0)), None, "470"),
     ],

@@ -1,6 +1,6 @@
 """PRelu: x where it is not negative, else x times a slope, broadcast as numpy does.
 
-x, slope: s8 or u8 -> y: s8 or u8.  One definition, TFLite's:
+x: s8 or u8, slope: s8, u8 or s16 -> y: s8 or u8.  One definition, TFLite's:
 
     q = x - zx;  y = clamp(zy + (q scaled by float64(sx) / float64(sy))                            for q >= 0
                                (q * (slope - zs) scaled by float64(sx) * float64(ss) / float64(sy)) else
@@ -37,11 +37,12 @@ class PRelu:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-455", 0, "the input", EIGHT_BIT),
-        types_among("LAM-OPS-456", 1, "the slope", EIGHT_BIT),
+        types_among("LAM-OPS-456", 1, "the slope", (*EIGHT_BIT, DType.S16)),
         limit(
             "LAM-OPS-458",
-            "the output's scale must be at least 2^-14 of the input's",
-            lambda op, ins: op.x.scale * max(1.0, op.slope.scale) < 2.0**14 * op.y_quant.scale,
+            "the output's scale must be at least 2^-14 of the input's, also times an 8-bit slope's scale",
+            lambda op, ins: op.x.scale * max(1.0, op.slope.scale * 2.0 ** (8 * ins[1].dtype.bytes - 8))
+            < 2.0**14 * op.y_quant.scale,
         ),
     )
 

@@ -157,6 +157,7 @@ def tflite_cases() -> Iterator[Raw]:
     yield "squared16", SquaredDifference(q(3e-4), q(2e-5), q(1e-3), S16, -32768, 32767), (wide, wide)
     yield "slope", PRelu(a, q(0.01, 127), q(0.05, -3), S8), (full, ints(S8, 7))
     yield "slope_map", PRelu(q(0.03, 127), b, q(0.5, -3), S8), (full, ints(S8, 3, 5, 7))
+    yield "slope16", PRelu(q(0.03, 127), q(2.0**-15), q(0.02, -3), S8), (full, ints(S16, 1, 3, 1, 7))
     for largest in (True, False):
         yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
         yield f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),)

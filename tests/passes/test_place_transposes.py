@@ -5,13 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from codegen.ir.quant import DType
-from codegen.ops import Broadcast, Concat, Gather, Lut, Pad, Reshape, Slice, Softmax, Transpose
+from codegen.ops import (
+    ArgExtremum,
+    Broadcast,
+    Concat,
+    Extremum,
+    Gather,
+    LogSoftmax,
+    Lut,
+    Pad,
+    PRelu,
+    Reshape,
+    Slice,
+    Softmax,
+    Transpose,
+)
 from codegen.passes import optimize
 from codegen.passes.fuse_lut import fuse_lut
 from codegen.passes.merge_transposes import merge_transposes
 from codegen.passes.min_cut import SINK, SOURCE, min_cut
 from codegen.passes.place_transposes import place_transposes
-from tests.passes.build import Net, Q, assert_same, kinds, names, only
+from tests.passes.build import NCHW, NHWC, Net, Q, assert_same, kinds, names, only
 
 
 def test_min_cut_takes_the_cheapest_arcs() -> None:
@@ -61,6 +75,20 @@ def test_broadcast_constants_are_transposed() -> None:
     best = optimize(graph)
     assert "Transpose" not in kinds(best)
     assert "Reshape" not in kinds(best)
+    assert_same(graph, best)
+
+
+def test_slopes_maxima_and_functions_of_channels_have_no_transpose_left() -> None:
+    net = Net()
+    x = net.conv_nchw(net.nchw(net.input(1, 8, 8, 3)), 6)
+    slopes = net.const(np.arange(-2, 4, dtype=np.int16).reshape(6, 1, 1))
+    bent = net.op(PRelu(Q, Q, Q, DType.S8), x, slopes)
+    most = net.op(Extremum(True, Q), bent, x)
+    log = net.op(Transpose(NCHW), net.op(LogSoftmax(Q, Q, DType.S8, "single"), net.op(Transpose(NHWC), most)))
+    found = net.op(ArgExtremum(True), net.op(Transpose(NHWC), net.conv_nchw(log, 5)))
+    graph = net.output(found)
+    best = optimize(graph)
+    assert "Transpose" not in kinds(best)
     assert_same(graph, best)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.context import Context, is_scalar, refuse_unquantized
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Function, Int, Pending, Real, Route, State
@@ -38,15 +38,6 @@ def gelu(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """Gelu, exact or by tanh."""
     approximate = node.string("approximate", "none", ("none", "tanh"))
     return [apply_function(ctx, node, 0, named("Gelu" if approximate == "none" else "GeluTanh"))]
-
-
-def prelu(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """PRelu with one slope."""
-    slope = ctx.const(node, 1)
-    if (slope != slope.reshape(-1)[:1]).any() or not slope.size:
-        hint = "use LeakyRelu, or one slope for all channels"
-        raise FormUnsupported("PRelu with a slope per channel", where=node.where, hint=hint)
-    return [apply_function(ctx, node, 0, named("LeakyRelu", {"alpha": float(slope.reshape(-1)[0])}))]
 
 
 def relu(ctx: Context, node: OnnxNode) -> Sequence[State]:

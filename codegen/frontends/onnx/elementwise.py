@@ -59,7 +59,7 @@ def _extremum(ctx: Context, node: OnnxNode) -> State:
         hint = "quantize both alike"
         raise FormUnsupported(f"{node.op_type} of tensors of different scales", where=node.where, hint=hint)
     rank = max(len(ctx.shape(a)), len(ctx.shape(b)))
-    x, y = (_with_rank(ctx, s.value, rank) for s in (a, b))
+    x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
     op = Extremum(node.op_type == "Max", a.quant)
     name = node.outputs[0]
     value = ctx.run(x, Route(op), name, (node,), f"{node.op_type} -> Extremum", [y])
@@ -98,7 +98,7 @@ def binary(ctx: Context, node: OnnxNode, a: Side, b: Side) -> Pending:
     def emit(request: Request) -> str:
         bounds = activation_bounds(request.quant, request.dtype, *real_bounds(request))
         op = _binary_op(ctx.mode, node.op_type, (a.quant, b.quant), request, bounds)
-        x, y = (_with_rank(ctx, s.value, rank) for s in (a, b))
+        x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
         note = f"{story(request.trail)} -> {type(op).__name__}, requant {ctx.mode}"
         return ctx.run(x, Route(op), request.name, request.trail, note, [y])
 
@@ -115,7 +115,7 @@ def _binary_op(mode: Mode, op_type: str, quants: tuple[Quant, Quant], request: R
     return Add(a, b, request.quant, request.dtype, *bounds, mode, -1 if op_type == "Sub" else 1)
 
 
-def _with_rank(ctx: Context, value: str, rank: int) -> str:
+def with_rank(ctx: Context, value: str, rank: int) -> str:
     """The value with axes of size 1 in front, so that every operand has the rank of the result."""
     shape = ctx.type(value).shape
     if len(shape) == rank:

@@ -160,6 +160,43 @@ def test_prelu_with_one_slope_is_leaky_relu(tmp_path: Path) -> None:
     assert kinds(agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)) == ["Lut"]
 
 
+SLOPES = [0.25, -0.5, 1.75]
+
+
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_prelu_with_a_slope_per_channel(mode: Mode, kind: type, tmp_path: Path) -> None:
+    net = Net()
+    slope = net.const(np.reshape(SLOPES, (3, 1, 1)), np.float32)
+    y = net.op("PRelu", net.qdq(net.input((1, 3, 20, 5)), 0.05, 100, kind), slope)
+    assert kinds(agrees(net.model(net.qdq(y, 0.0413, 90, kind)), tmp_path, mode=mode)) == ["PRelu"]
+
+
+def test_prelu_with_a_quantized_slope(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("PRelu", net.qdq(net.input((1, 3, 20, 5)), *S8), net.weights(net.ints(3, 1, 1), 0.01, zero=4))
+    graph = agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)
+    assert kinds(graph) == ["PRelu"]
+
+
+def test_prelu_with_a_slope_quantized_per_channel(tmp_path: Path) -> None:
+    net = Net()
+    slope = net.weights(net.ints(3, 1, 1), [0.01, 0.002, 0.005])
+    y = net.op("PRelu", net.qdq(net.input((1, 3, 20, 5)), *S8), slope)
+    assert kinds(agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)) == ["PRelu"]
+
+
+@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("shape", [(1, 3, 20, 5), (3, 1, 1), (5,), (1,)])
+def test_prelu_with_a_computed_slope(mode: Mode, shape: tuple[int, ...], tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 3, 20, 5)), *S8)
+    slope = net.qdq(net.input(shape, name="slope"), 0.01, 120, np.uint8)
+    y = net.op("Relu", net.op("PRelu", x, slope))
+    graph = agrees(net.model(net.qdq(y, 0.0413, -100)), tmp_path, mode=mode)
+    assert "PRelu" in kinds(graph)
+
+
 @pytest.mark.parametrize("mode", ["float", "single"])
 @pytest.mark.parametrize(("axis", "opset"), [(-1, 17), (1, 17), (2, 13), (1, 11), (3, 11), (2, 10)])
 def test_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path) -> None:

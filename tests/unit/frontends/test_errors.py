@@ -499,7 +499,7 @@ OPERATORS: list[tuple[str, tuple[int, ...], Callable[[Net, str], Any]]] = [
     ("022", (1, 2, 6, 5), lambda net, x: net.op("Resize", x, "", net.const([1, 1, 2, 2], np.float32), mode="cubic")),
     ("022", (1, 2, 6, 5), lambda net, x: net.op("Resize", x, "", net.const([1, 2, 2, 2], np.float32))),
     ("022", (1, 2, 6, 5, 4), lambda net, x: net.op("GlobalAveragePool", x)),
-    ("022", (1, 2, 6, 5), lambda net, x: net.op("PRelu", x, net.const([[[0.1]], [[0.2]]], np.float32))),
+    ("014", (1, 2, 6, 5), lambda net, x: net.op("PRelu", x, net.const(np.arange(4).reshape(2, 2, 1, 1), np.float32))),
     ("022", (1, 2, 6, 5), lambda net, x: net.op("MaxPool", x, kernel_shape=[2, 2], outputs=2)[0]),
     ("022", (1, 4), lambda net, x: net.op("Max", x, x, x)),
     ("022", (1, 4), lambda net, x: net.op("Div", x, net.weights(net.ints(1, 4), 0.1))),

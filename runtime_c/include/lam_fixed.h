@@ -70,6 +70,37 @@ static inline int16_t lam_exp_s16(int32_t below, int32_t multiplier, int32_t exp
     return (int16_t)lam_table_s16(steps, table);
 }
 
+/* A table of 256 entries, linear in between, `beyond` from its last entry on.  One entry is 2^bits steps. */
+static inline int32_t lam_curve_s16(uint32_t steps, int32_t bits, int32_t beyond, const uint16_t *table)
+{
+    const uint32_t entry = steps >> bits;
+    if (entry >= 255u) {
+        return beyond;
+    }
+    const uint32_t low = table[entry], high = table[entry + 1u];
+    return (int32_t)((low << bits) + (steps & (((uint32_t)1 << bits) - 1u)) * (high - low));
+}
+
+/* 1 / (1 + exp(-x)) of a 16-bit number, result of scale 2^-15, from the table of codegen/ops/sigmoid16.py, its twin.
+ *
+ *   factor   0 .. 65535; (x * factor + half) >> shift has scale 1 / 12288
+ *   half     2^(shift - 1), 0 for shift 0
+ */
+static inline int32_t lam_logistic_s16(int32_t x, int32_t factor, int32_t half, int32_t shift, const uint16_t *table)
+{
+    const int64_t steps = ((int64_t)x * factor + half) >> shift;
+    const int32_t r = lam_curve_s16((uint32_t)(steps < 0 ? -steps : steps), 9, 0x7FFF << 10, table);
+    return (steps < 0 ? (1 << 25) + (1 << 9) - 1 - r : r + (1 << 9)) >> 10;
+}
+
+/* As lam_logistic_s16, of tanh(x). */
+static inline int32_t lam_tanh_s16(int32_t x, int32_t factor, int32_t half, int32_t shift, const uint16_t *table)
+{
+    const int64_t steps = ((int64_t)x * factor + half) >> shift;
+    const int32_t r = lam_curve_s16((uint32_t)(steps < 0 ? -steps : steps), 8, 0xFFFF << 8, table);
+    return (steps < 0 ? (1 << 23) + (1 << 7) - 1 - r : r + (1 << 7) - (1 << 23)) >> 8;
+}
+
 /* x * 2^bits: saturated to the left, rounded to the right (bits below 0, down to -31). */
 static inline int32_t lam_fixed_left(int32_t x, int32_t bits)
 {

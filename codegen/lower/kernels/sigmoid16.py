@@ -15,15 +15,10 @@ from codegen.ops.sigmoid16 import sigmoid_table
 
 @dataclass(frozen=True, slots=True)
 class SigmoidContext:
-    """Elements per pixel, and the literals of ops/sigmoid16.py: y = (d >= 0 ? r + up : down - r) >> last."""
+    """Elements per pixel, and the function's name."""
 
     channels: int
-    bits: int
-    mask: int
-    beyond: int
-    up: int
-    down: int
-    last: int
+    function: str
 
 
 def _accepts(node: NodeView, isa: str) -> bool:
@@ -33,17 +28,18 @@ def _accepts(node: NodeView, isa: str) -> bool:
 def _context(node: NodeView) -> SigmoidContext:
     op = node.op
     assert isinstance(op, Sigmoid16)
-    size = channels(node.ins[0].shape)
-    if op.function == "logistic":
-        return SigmoidContext(size, 9, 511, 0x7FFF << 10, 1 << 9, (1 << 25) + (1 << 9) - 1, 10)
-    return SigmoidContext(size, 8, 255, 0xFFFF << 8, (1 << 7) - (1 << 23), (1 << 23) + (1 << 7) - 1, 8)
+    return SigmoidContext(channels(node.ins[0].shape), op.function)
 
 
 def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Sigmoid16)
+    assert isinstance(node.op, Sigmoid16)
+    return curve_fields(node.op)
+
+
+def curve_fields(op: Sigmoid16) -> tuple[Field, ...]:
+    """Params `steps` = [factor, half, shift] and `table`, as lam_logistic_s16 and lam_tanh_s16 take them."""
     return (
-        Field("scaling", np.array([op.multiplier, (1 << op.shift) >> 1, op.shift], np.int32)),
+        Field("steps", np.array([op.multiplier, (1 << op.shift) >> 1, op.shift], np.int32)),
         Field("table", np.array(sigmoid_table(), np.uint16)),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tests.recurrent_cases import svdf
+from tests.recurrent_cases import lstm, svdf
 from tests.tflite_cases import Case, Draw
 
 
@@ -112,6 +112,7 @@ Maker = Callable[[Draw], Case]
 
 STATE_MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "ASSIGN_VARIABLE": (variables, ("int8", "int16")),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (lambda d: lstm(d).case, ("int8", "int16")),
     "SVDF": (lambda d: svdf(d, str(d.pick("int8", "int16"))).case, ("int8",)),
 }
 """As tests/tflite_cases.py: MAKERS."""

@@ -73,6 +73,7 @@ OPS: tuple[type[Op], ...] = (
     Softmax16,
     LogSoftmax,
     Svdf,
+    Lstm,
 )
 
 __all__ = [

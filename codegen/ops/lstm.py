@@ -29,7 +29,7 @@ import numpy as np
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ops.accumulator import exact_matmul
-from codegen.ops.answers import Types, never_in_place, whole
+from codegen.ops.answers import Types, whole
 from codegen.ops.limits import limit, require, types_among
 from codegen.ops.requantize import apply_requant
 from codegen.ops.sigmoid16 import Sigmoid16
@@ -38,6 +38,8 @@ GATES = ("input", "forget", "cell", "output")
 GATE = Quant(2.0**-12)
 """What goes into a gate's function."""
 _TYPES = (DType.S8, DType.S16)
+_STATES = (4, 5)
+"""The places of the hidden and the cell state among the inputs."""
 _LOGISTIC, _TANH = Sigmoid16("logistic", 3, 0), Sigmoid16("tanh", 3, 0)
 FUNCTIONS = (_LOGISTIC, _LOGISTIC, _TANH, _LOGISTIC)
 """Of each gate."""
@@ -70,8 +72,8 @@ class Lstm:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-478", 0, "the input", _TYPES),
-        types_among("LAM-OPS-479", 1, "the weights of the input", (DType.S8,)),
-        types_among("LAM-OPS-480", 2, "the weights of the hidden state", (DType.S8,)),
+        types_among("LAM-OPS-479", 1, "the input's weights", (DType.S8,)),
+        types_among("LAM-OPS-480", 2, "the hidden state's weights", (DType.S8,)),
         types_among("LAM-OPS-481", 5, "the cell state", (DType.S16,)),
         limit(
             "LAM-OPS-482",
@@ -131,7 +133,9 @@ class Lstm:
         """One per weight, sample and step."""
         return ins[0].shape[0] * ins[0].shape[1] * (ins[1].elements + ins[2].elements)
 
-    in_place = never_in_place
+    def in_place(self, index: int, ins: Types, outs: Types) -> bool:
+        """A state is read before what it becomes is written."""
+        return index in _STATES
 
 
 def _sum16(a: Array, b: Array) -> Array:

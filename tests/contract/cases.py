@@ -53,6 +53,8 @@ from codegen.ops import (
 )
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from tests.graphs import random_array, spread_requant
+from tests.recurrent_cases import lstm
+from tests.tflite_cases import Draw
 
 A, B, Y = (Quant(float(np.float32(s)), z) for s, z in ((0.07, -5), (0.11, 12), (0.09, 3)))
 BOUNDS = (-120, 125)
@@ -190,6 +192,13 @@ def keeping() -> Iterator[Case]:
             weights = data((filters, inputs)), data((filters, memory), kind, 1)
             ins = (data((batch, inputs)), *weights, data((units,), DType.S32), data((batch, filters * memory), kind, 2))
             yield Case(f"svdf_{kind.value}_{zero}", op, ins, (A, None, None, None, kept), (1, 2, 3))
+    for kind in (DType.S8, DType.S16):
+        for seed in range(4):
+            made = lstm(Draw(np.random.default_rng([seed, 9]), kind.numpy.name), most=7)
+            states = [data(s.shape, DType.of(s), seed) for s in made.states]
+            yield Case(
+                f"lstm_{kind.value}", made.op, (*made.case.inputs[0], *made.constants, *states), (None,) * 6, (1, 2, 3)
+            )
 
 
 def tflite() -> Iterator[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.frontends.tflite import elementwise, linear, move, pool, recurrent, resize, state, unary
+from codegen.frontends.tflite import elementwise, linear, lstm, move, pool, recurrent, resize, state, unary
 from codegen.frontends.tflite.context import ImportFn
 
 IMPORTERS: Mapping[str, ImportFn] = {
@@ -63,6 +63,7 @@ IMPORTERS: Mapping[str, ImportFn] = {
     "TANH": unary.tanh,
     "TRANSPOSE": move.transpose,
     "TRANSPOSE_CONV": linear.transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm.lstm,
     "UNPACK": move.unpack,
     "VAR_HANDLE": state.var_handle,
 }

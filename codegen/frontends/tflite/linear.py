@@ -32,7 +32,7 @@ def conv_2d(ctx: Context, node: TfliteNode) -> None:
     """CONV_2D, with groups where the weights have fewer channels than the input."""
     options = node.options_of("Conv2DOptions")
     shape = feature_map(node, ctx.tensor(node, 0).shape)
-    weights = _weights(ctx, node, 4)
+    weights = read_weights(ctx, node, 4)
     outputs, _, _, depth = weights.shape
     if shape[3] % depth or outputs % (shape[3] // depth):
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
@@ -45,7 +45,7 @@ def depthwise_conv_2d(ctx: Context, node: TfliteNode) -> None:
     """DEPTHWISE_CONV_2D: output channel c * multiplier + m reads input channel c."""
     options = node.options_of("DepthwiseConv2DOptions")
     shape = feature_map(node, ctx.tensor(node, 0).shape)
-    weights = _weights(ctx, node, 4)
+    weights = read_weights(ctx, node, 4)
     outputs = weights.shape[3]
     if weights.shape[0] != 1 or outputs % shape[3]:
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
@@ -59,7 +59,7 @@ def fully_connected(ctx: Context, node: TfliteNode) -> None:
     options = node.options_of("FullyConnectedOptions")
     if options.WeightsFormat():
         raise FormUnsupported("shuffled weights", where=node.where, hint="convert the model without shuffling")
-    kind, weights = ctx.type(node, 0), _weights(ctx, node, 2)
+    kind, weights = ctx.type(node, 0), read_weights(ctx, node, 2)
     outputs, depth = weights.shape
     if kind.elements % depth:
         raise ShapeMismatch(f"{kind.elements} inputs for weights of shape {list(weights.shape)}", where=node.where)
@@ -121,10 +121,10 @@ def _windows(node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tup
     return h, w
 
 
-def _weights(ctx: Context, node: TfliteNode, rank: int, x_place: int = 0) -> Array:
+def read_weights(ctx: Context, node: TfliteNode, rank: int, x_place: int = 0, place: int = 1) -> Array:
     """Constant weights, int64, their zero point subtracted."""
-    tensor = ctx.tensor(node, 1)
-    data = ctx.constant(node, 1)
+    tensor = ctx.tensor(node, place)
+    data = ctx.constant(node, place)
     x = ctx.tensor(node, x_place)
     if x.kind == "float32" and tensor.kind in _WEIGHT_KINDS:
         hint = "convert it with full-integer quantization, inputs and outputs of the layers too"
@@ -194,7 +194,7 @@ def transpose_conv(ctx: Context, node: TfliteNode) -> None:
     options = node.options_of("TransposeConvOptions")
     shape = feature_map(node, ctx.tensor(node, 2).shape)
     result = feature_map(node, ctx.result(node).shape)
-    weights = _weights(ctx, node, 4, x_place=2)
+    weights = read_weights(ctx, node, 4, x_place=2)
     outputs, depth = weights.shape[0], weights.shape[3]
     if shape[3] != depth or result[3] != outputs:
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)

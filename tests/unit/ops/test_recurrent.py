@@ -38,7 +38,7 @@ def test_svdf_sums_wrap_around() -> None:
 @pytest.mark.parametrize("kind", ["int8", "int16"])
 def test_lstm_is_tflite_micro(kind: str) -> None:
     require_module("tflite_micro")
-    for seed in range(30):
+    for seed in range(12):
         check(lstm(Draw(np.random.default_rng([seed, 6]), kind)), seed)
 
 

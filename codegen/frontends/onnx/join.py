@@ -18,9 +18,12 @@ from codegen.frontends.onnx.context import Context, array_of, real_bounds, refus
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Emit, Int, Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import exact, table_of
+from codegen.frontends.onnx.wide import to_request
 from codegen.ir.op import Op
+from codegen.ir.quant import DType
 from codegen.ops import Clamp, Concat, LogSoftmax, Reshape, Softmax, Transpose, activation_bounds
 from codegen.ops.requantize import quantize_real
+from codegen.ops.softmax16 import softmax16
 
 _FLAT_SOFTMAX = 13
 
@@ -77,12 +80,20 @@ def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
         pre, post = (Transpose(perm),), (Transpose(tuple(int(i) for i in np.argsort(perm))),)
 
     def emit(request: Request) -> str:
-        make = LogSoftmax if node.op_type == "LogSoftmax" else Softmax
-        op = make(x.quant, request.quant, request.dtype, ctx.mode)
-        note = f"{story(request.trail)} -> {make.__name__}"
-        return clamped(ctx, request, lambda r: ctx.run(x.value, Route(op, pre, post), r.name, r.trail, note))
+        op, *more = _softmax_ops(ctx, node, x, request)
+        note = f"{story(request.trail)} -> {type(op).__name__}"
+        route = Route(op, pre, (*more, *post))
+        return clamped(ctx, request, lambda r: ctx.run(x.value, route, r.name, r.trail, note))
 
     return Pending(shape, emit, (node,))
+
+
+def _softmax_ops(ctx: Context, node: OnnxNode, x: Real, request: Request) -> tuple[Op, ...]:
+    if node.op_type == "LogSoftmax":
+        return (LogSoftmax(x.quant, request.quant, request.dtype, ctx.mode),)
+    if ctx.type(x.value).dtype is DType.S16:
+        return (softmax16(x.quant, 1.0), *to_request(request))
+    return (Softmax(x.quant, request.quant, request.dtype, ctx.mode),)
 
 
 def clamped(ctx: Context, request: Request, write: Emit) -> str:

@@ -1,4 +1,4 @@
-"""Functions of 8-bit tensors as tables, composed while the model is read.
+"""Functions of 8-bit tensors as tables, composed while the model is read; those of 16-bit ones are in wide.py.
 
 Decides: that a chain of elementwise functions between DequantizeLinear and QuantizeLinear is one table, and when that
 table is nothing at all, a clamp, or a look-up.  ops/unary.py states how a table is rounded; a chain of functions is
@@ -17,6 +17,7 @@ from codegen.errors import FormUnsupported, ResultNotQuantized
 from codegen.frontends.onnx.context import Context, refuse_unquantized, story
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Function, Pending, Real, Request, Route, State
+from codegen.frontends.onnx.wide import wide_ops
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant
 from codegen.ops import FUNCTIONS, Clamp, Lut, unary_table
@@ -155,17 +156,19 @@ def _table(ctx: Context, real: Real, quant: Quant, dtype: DType) -> Array:
 def _write(ctx: Context, real: Real, table: Array, request: Request, same: bool) -> str:
     x = ctx.type(real.value)
     low, high = int(table[0]), int(table[-1])
-    op: Op
+    ops: tuple[Op, ...] | None
     if same and low <= high and np.array_equal(table, np.clip(np.arange(x.dtype.low, x.dtype.high + 1), low, high)):
-        op = Clamp(low, high)
+        ops = (Clamp(low, high),)
     elif x.dtype in EIGHT_BIT:
         what = "+".join(n.op_type for n in request.trail if n.op_type != "QuantizeLinear") or "Requantize"
-        op = Lut(tuple(table.tolist()), request.dtype, request.quant, what)
+        ops = (Lut(tuple(table.tolist()), request.dtype, request.quant, what),)
     else:
+        ops = wide_ops(real.quant, real.function, request) if x.dtype is DType.S16 else None
+    if ops is None:
         where = request.trail[-1].where if request.trail else ""
         raise FormUnsupported(f"an elementwise function of a tensor of type {x.dtype.value}", where=where)
-    note = f"{story(request.trail) or 'DequantizeLinear'} -> {type(op).__name__}; its input was rounded before"
-    return ctx.run(real.value, Route(op), request.name, request.trail, note)
+    note = f"{story(request.trail) or 'DequantizeLinear'} -> {type(ops[0]).__name__}; its input was rounded before"
+    return ctx.run(real.value, Route(ops[0], post=ops[1:]), request.name, request.trail, note)
 
 
 def _adopt_name(ctx: Context, value: str, name: str) -> None:

@@ -36,6 +36,7 @@ from tests.e2e.mutations import BYTES, FIELDS
 from tests.e2e.tflite_mutations import change_numbers, places
 from tests.shared import ROOT, shared_dir
 from tests.tflite_cases import MAKERS, draw
+from tests.tflite_state_cases import STATE_MAKERS, draw_state
 
 COMPILE_S = 20.0
 VERIFY_S = 120.0
@@ -122,6 +123,8 @@ def mutants(count: int, seed: int, start: int = 0) -> Iterator[Mutant]:
 def tflite_sources() -> dict[str, bytes]:
     """TFLite models to damage: small real ones where they are there, and one of each operator."""
     found = {f"{name}_{kind}": draw(name, kind, 3).data for name, (_, kinds) in MAKERS.items() for kind in kinds}
+    for name, (_, kinds) in STATE_MAKERS.items():
+        found |= {f"{name}_{kind}": draw_state(name, kind, 3).data for kind in kinds}
     with contextlib.suppress(pytest.skip.Exception):
         found |= {f"real_{i}": (shared_dir() / "models" / name).read_bytes() for i, name in enumerate(_REAL_TFLITE)}
     return found

@@ -68,9 +68,15 @@ def lifetimes(program: Program, plan: Plan) -> dict[str, Life]:
     if not program.streamed:
         for port in program.inputs:
             log.write_all(port.operand)
+    for state in program.states:
+        log.write_all(state.operand)
     for group in program.groups:
         log.group(group)
     log.now = np.inf
+    for state in program.states:
+        log.check_all(state.renewed, "the next run")
+        if not state.in_place:
+            log.lives[state.operand.memory].read[:] = np.inf
     for port in program.outputs:
         for row in range(port.operand.rows):
             log.check(port.operand, row, "the network's output")

@@ -234,7 +234,7 @@ def _read(item: RowInput, rows: Span) -> Sequence[int]:
 
 
 def _given(item: RowInput, rows: Span) -> Sequence[int]:
-    """The input rows of a call of several rows: from the first tap of the first one to the last tap of the last.
+    """The input rows that count in a call of several rows: the taps of each, without what lies between dilated ones.
 
     The kernel finds the taps of each next row `mul` further; IrError for a rule by which they lie elsewhere.
     """
@@ -242,8 +242,7 @@ def _given(item: RowInput, rows: Span) -> Sequence[int]:
     firsts = [rule.first(row) for row in range(rows.start, rows.stop)]
     if rule.whole or any(at != firsts[0] + k * rule.mul for k, at in enumerate(firsts)):
         raise IrError(f"rows {rows.start} to {rows.stop} of one call read {item.operand.value} at uneven steps")
-    span = rule.in_span(rows, item.operand.rows)
-    return range(span.start, span.stop)
+    return sorted({at for row in range(rows.start, rows.stop) for at in rows_read(rule, row, item.operand.rows)})
 
 
 def rows_read(rule: RowRule, row: int, in_rows: int) -> list[int]:

@@ -75,7 +75,7 @@ def curve_16(d: Drawing, x: str) -> str:
 
 
 def log_softmax(d: Drawing, x: str) -> str:
-    quant = d.pick((LOG_OUTPUT, Quant(0.05, 120)))
+    quant = d.pick((LOG_OUTPUT, Quant(3.0 / 64, 120)))
     return d.apply(LogSoftmax(d.quant(x), quant, DType.S8, d.mode), x)
 
 

@@ -48,7 +48,11 @@ class FunctionView:
 
 @dataclass(frozen=True, slots=True)
 class InputView:
-    """Row pointers of one input in one call.  `slot` is its first place in `rows`."""
+    """Row pointers of one input in one call.  `slot` is its first place in `rows`.
+
+    `position` is the row of the first tap and `need` how many rows have to be there, as C expressions of `row`.  `fixed`:
+    the one pointer is the same in each call.
+    """
 
     slot: int
     taps: int
@@ -59,6 +63,8 @@ class InputView:
     wraps: bool
     ring: int
     position: str
+    need: str
+    fixed: bool
     dilation: int
     checked: bool
     padding: str
@@ -80,7 +86,11 @@ class OutputView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One call: the function that makes `rows_per_call` rows (`rows_made` at this step), and how it is driven."""
+    """One call: the function that makes `rows_per_call` rows (`rows_made` at this step), and how it is driven.
+
+    `uses_row`: there are several steps, told apart by `row`, which is a parameter if `takes_row`, and `reads_row` says
+    whether the code reads it.
+    """
 
     index: int
     title: str
@@ -95,6 +105,8 @@ class StepView:
     rows_per_call: int
     rows_made: str
     uses_row: bool
+    takes_row: bool
+    reads_row: bool
     moves: bool
     steps: int
     place: int
@@ -285,7 +297,7 @@ class _Builder:
         types = fn.in_dtype.ctype, fn.out_dtype.ctype
         return FunctionView(symbol, *types, fields, fn.kernel.template, fn.context, fn.outputs)
 
-    def step(self, call: Call, index: int, first_of_group: int) -> StepView:
+    def step(self, call: Call, index: int, first_of_group: int, *, pulled: bool) -> StepView:
         """One call with every expression spelled."""
         inputs: list[InputView] = []
         slot = 0
@@ -294,32 +306,40 @@ class _Builder:
             slot += inputs[-1].taps
         alone = call.steps == 1
         moves = call.fn.kernel.run != "accumulate"
-        view = StepView(
+        outputs = tuple(self._output(call, k) for k in range(len(call.outputs)))
+        reads_row = (
+            not moves
+            or (not alone and any(o.ring > 1 for o in outputs))
+            or any(not i.fixed and i.position != "0" for i in inputs)
+            or "row" in _extent(call)
+        )
+        return StepView(
             index=index,
             title=comment(_title(call)),
             function=self.functions[id(call.fn)],
             inputs=tuple(inputs),
             pointers=max(slot, 1),
-            outputs=tuple(self._output(call, k) for k in range(len(call.outputs))),
-            params=self.source(call.params) if call.params_offset < 0 else f"{self.work} + {call.params_offset}",
-            scratch="NULL" if call.scratch_offset is None else f"{self.work} + {call.scratch_offset}",
+            outputs=outputs,
+            params=self.source(call.params) if call.params_offset < 0 else _plus(self.work, call.params_offset),
+            scratch="NULL" if call.scratch_offset is None else _plus(self.work, call.scratch_offset),
             n=_extent(call),
             rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
             rows_made=_rows_made(call),
             uses_row=not alone,
+            takes_row=reads_row or not alone or pulled or self.program.local is not None,
+            reads_row=reads_row,
             moves=moves,
             steps=call.steps,
             place=index - first_of_group,
         )
-        return view
 
     def source(self, params: Params | None) -> str:
         """Where parameters are stored."""
         if params is None:
             return "NULL"
         if self.blob:
-            return f"net->weights + {params.offset}"
+            return _plus("net->weights", params.offset)
         return f"LAM_VIEW(uint8_t, &{self.name}_p{self.params[id(params)]})"
 
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:
@@ -328,7 +348,10 @@ class _Builder:
         if call.fn.kernel.run == "rows":
             reach = (call.rows_per_call - 1) * rule.mul + (rule.taps - 1) * rule.dilation
             rule = replace(rule, taps=reach + 1, dilation=1)
-        fixed = rule.taps == place.ring == 1 and not checked and item.maker == -1
+        held = rule.taps == place.ring == 1 and not checked and item.maker == -1
+        position = "0" if rule.whole or held else self._position(rule)
+        wraps = place.ring < place.rows
+        still = place.ring == 1 or (not wraps and call.steps == 1 and position == "row")
         return InputView(
             slot=slot,
             taps=1 if rule.whole else rule.taps,
@@ -336,9 +359,11 @@ class _Builder:
             offset=place.offset,
             row_bytes=place.row_bytes,
             rows=place.rows,
-            wraps=place.ring < place.rows,
+            wraps=wraps,
             ring=place.ring,
-            position="0" if rule.whole or fixed else self._position(rule),
+            position=position,
+            need="1" if rule.whole or held else self._position(rule, (rule.taps - 1) * rule.dilation + 1),
+            fixed=rule.whole or (rule.taps == 1 and not checked and still),
             dilation=rule.dilation,
             checked=checked,
             padding=self._padding(item),
@@ -348,19 +373,19 @@ class _Builder:
 
     def _padding(self, item: RowInput) -> str:
         if item.padding_offset >= 0:
-            return f"{self.work} + {item.padding_offset}"
+            return _plus(self.work, item.padding_offset)
         fill = item.rule.fill
         return "NULL" if fill is None else self.padding.get((item.operand.dtype, fill), "NULL")
 
-    def _position(self, rule: RowRule) -> str:
-        """Row of the first tap, as a C expression of `row`."""
+    def _position(self, rule: RowRule, ahead: int = 0) -> str:
+        """The row `ahead` of the first tap's, as a C expression of `row`."""
         if rule.accumulate:
-            return "row"
+            return _plus("row", ahead)
         if rule.table is not None:
-            return f"{self._table(rule.table)}[row]"
+            return _plus(f"{self._table(rule.table)}[row]", ahead)
         text = "row" if rule.mul == 1 else f"row * {rule.mul}"
-        text = text if rule.div == 1 else f"({text}) / {rule.div}"
-        return text if rule.pad == 0 else f"{text} - {rule.pad}"
+        text = text if rule.div == 1 else f"{text} / {rule.div}"
+        return _plus(text, ahead - rule.pad)
 
     def _table(self, values: tuple[int, ...]) -> str:
         if values not in self.tables:
@@ -372,6 +397,11 @@ class _Builder:
         wraps = out.ring < out.rows
         tensor = -1 if call.partial else self.tensors[out.value]
         return OutputView(tensor, out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
+
+
+def _plus(text: str, number: int) -> str:
+    """A sum with a literal, spelled without what does nothing."""
+    return text if number == 0 else f"{text} {'+' if number > 0 else '-'} {abs(number)}"
 
 
 def _rows_made(call: Call) -> str:
@@ -463,11 +493,11 @@ class EmitOptions:
 def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:
     if program.local:
         calls = enumerate(program.local.calls)
-        return (GroupView(0, tuple(builder.step(c, i, 0) for i, c in calls), False, False, (), "", (), False),)
+        return (GroupView(0, tuple(builder.step(c, i, 0, pulled=False) for i, c in calls), False, False, (), "", (), False),)
     groups: list[GroupView] = []
     index = 0
     for group in program.groups:
-        steps = tuple(builder.step(call, index + place, index) for place, call in enumerate(group.calls))
+        steps = tuple(builder.step(call, index + place, index, pulled=group.pulled) for place, call in enumerate(group.calls))
         index += len(steps)
         last = len(steps) - 1
         single = all(place == last for place, _ in group.pulls)

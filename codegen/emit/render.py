@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 
-from codegen.emit.context import ModelView
+from codegen.emit.context import FunctionView, ModelView
 from codegen.emit.runtime import needed_headers
 from codegen.resources import resource_dir
 
@@ -38,12 +38,12 @@ def render(template: str, **context: Any) -> str:
 
 def render_layers(view: ModelView) -> str:
     """The file of layer functions, with the runtime headers that they call."""
-    bodies = [_closed_up(render(f"kernels/{f.template}", k=f.context, f=f)) for f in view.functions]
+    bodies = [render_kernel(f) for f in view.functions]
     return render("layers.c.j2", m=view, bodies=bodies, headers=needed_headers(bodies))
 
 
-def _closed_up(kernel: str) -> str:
-    """A kernel without the blank lines in function bodies that macros leave behind."""
-    lines = kernel.rstrip().splitlines()
+def render_kernel(function: FunctionView) -> str:
+    """One layer function, without the blank lines in function bodies that macros leave behind."""
+    lines = render(f"kernels/{function.template}", k=function.context, f=function).rstrip().splitlines()
     following = [*lines[1:], ""]
     return "\n".join(line for line, after in zip(lines, following, strict=True) if line or not after.startswith(" "))

@@ -65,7 +65,8 @@ def _stacked(node: NodeView) -> MoveContext:
         if index in node.dynamic:
             x, when = _source(node, index, 0), f"rows[{node.dynamic.index(index)}] != NULL"
         else:
-            x, when = f"part{index} + (n - {start}) * {deep}", f"n >= {start} && n < {start + rows}"
+            row = f"(n - {start})" if start else "n"
+            x, when = f"part{index} + {row} * {deep}", f"n >= {start} && n < {start + rows}"
         lut = f"table{index}" if op.tables[index] is not None else ""
         moves.append(move(x, kind.dtype.ctype, (Loop(deep, 1, 1),), lut=lut, when=when if len(node.ins) > 1 else ""))
         start += rows

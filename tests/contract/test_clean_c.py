@@ -1,0 +1,84 @@
+"""Generated C is spelled as one would write it: no arithmetic that does nothing, no parameter that nobody reads.
+
+Numbers are settled in Python, so that a factor of 1 or an offset of 0 is known before anything is spelled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codegen.emit.context import FieldView, FunctionView
+from codegen.emit.render import render_kernel
+from codegen.lower.pack import field_offsets
+from codegen.lower.select import find_kernel
+from codegen.ops import Reshape
+from codegen.pipeline import Options, compile_file
+from tests.contract.test_kernels import LEVELS, all_cases, build_graph
+from tests.shared import ROOT
+
+IDLE = re.compile(
+    r"""[-+*/%]\ 0\b(?![.xX])      # x + 0, x * 0
+      | (?<![\w.)\]]\ [-+/*%]\ )(?<![\w.])0\ [-+*/%]\   # 0 + x
+      | [*/%]\ 1\b(?![.\w])        # x * 1, x % 1
+      | (?<![\w.])1\ \*\           # 1 * x
+      | [-+]\ \(?-                 # x + -1, x + (-1)
+    """,
+    re.VERBOSE,
+)
+MOST = 12
+"""Different functions that are looked at for each kernel."""
+
+
+def functions(isa: str) -> Iterator[tuple[str, str]]:
+    """Kernels' names and texts."""
+    seen: Counter[str] = Counter()
+    contexts = set()
+    graph = build_graph(all_cases())
+    for node in graph.nodes:
+        view = graph.view(node)
+        kernel = None if isinstance(node.op, Reshape) else find_kernel(view, isa)
+        if kernel is None or seen[kernel.name] == MOST or (context := kernel.context(view)) in contexts:
+            continue
+        seen[kernel.name] += 1
+        contexts.add(context)
+        ordered, offsets, _ = field_offsets(kernel.params(view))
+        fields = tuple(FieldView(f.name, f.ctype, offsets[f.name]) for f in ordered)
+        types = ((view.ins[view.dynamic[0]] if view.dynamic else view.outs[0]), view.outs[0])
+        yield kernel.name, render_kernel(FunctionView("f", *(t.dtype.ctype for t in types), fields, kernel.template, context))
+
+
+def idle(text: str) -> list[str]:
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return [line.strip() for line in code.splitlines() if not line.startswith("#") and IDLE.search(line)]
+
+
+def unread(text: str) -> list[str]:
+    """Parameters made local and only declared unused."""
+    return re.findall(r"\bLAM_UNUSED\((?!rows|y|params|n|scratch|row|net|again)(\w+)\)", text)
+
+
+def test_the_pattern_finds_what_it_is_for() -> None:
+    wrong = ("x % 1", "at * 1 - 1", "rows[0 + tap]", "y + 0", "done % 1 + 1 < 1", "1 * k", "x + -3", "+ (-128)")
+    assert all(idle(text) for text in wrong)
+    right = ("x - 1", "y[o + 10]", "a * 16 + 1", "row % 3", "0.5f * x", "x * 0x01010101u", "i + 1 < 12", "-1", "a = 0;")
+    assert not any(idle(text) for text in right)
+
+
+@pytest.mark.parametrize("isa", LEVELS)
+def test_kernels_have_no_idle_arithmetic_and_no_unread_parameters(isa: str) -> None:
+    found = {name: (idle(text), unread(text)) for name, text in functions(isa) if idle(text) or unread(text)}
+    assert not found
+
+
+@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55", "gap8-cores"])
+def test_schedules_have_no_idle_arithmetic(target: str) -> None:
+    model = ROOT / "examples" / "digits" / "digits_qdq.onnx"
+    files = compile_file(Path(model), Options(target=target, vectors=0)).files
+    texts = [data.decode() for path, data in files.items() if path.startswith("src/") and "weights" not in path]
+    assert len(texts) >= 3
+    assert [line for text in texts for line in idle(text)] == []

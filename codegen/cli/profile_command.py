@@ -27,7 +27,7 @@ from codegen.report.profile import profile_text
 @plan_options
 @click.option("--level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
 @click.option("--cycles", is_flag=True, help="Estimate cycles too, by the target's table and what was executed.")
-@click.option("--repeats", type=int, default=15, show_default=True, help="Inferences on the host; the median counts.")
+@click.option("--repeats", type=int, help="Inferences on the host, 15 when left out; the median counts.")
 @json_option
 @common
 def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:

@@ -278,6 +278,7 @@ class Program:
     """All that the C spells.
 
     With `local` set, calls work in local memory, and `groups` is only the account of which layers run together.
+    `params_bytes` is the size of the weight section, with the gaps that align its layers.
     """
 
     name: str
@@ -294,3 +295,8 @@ class Program:
     states: tuple[KeptState, ...] = ()
     streamed: bool = False
     local: LocalProgram | None = None
+
+    @property
+    def packed_bytes(self) -> int:
+        """The parameters themselves: what a linked image has of them."""
+        return sum(p.bytes for p in self.params)

@@ -57,7 +57,7 @@ def build_manifest(
         "output_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.outputs),
         "state_bytes": sum(s.bytes for s in program.states),
         "scratch_bytes": max(plan.scratch_bytes.values(), default=0),
-        "weights_bytes": program.params_bytes,
+        "weights_bytes": program.params_bytes if weights == "blob" else program.packed_bytes,
         "padding_bytes": sum(r.elements * r.dtype.bytes for r in program.const_rows),
         "weights_file": "weights.bin" if weights == "blob" else None,
         "macs": total_macs(graph),

@@ -29,7 +29,8 @@ from codegen.verbs.profiling import (
 HOST_ISAS = ("host", "avx2", "avx512_vnni")
 """Instruction sets that this machine may have: a target with one of them, and no board, is timed here."""
 
-LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
+LEVELS = ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
+REPEATS = 15
 
 
 def profile(
@@ -42,7 +43,7 @@ def profile(
     stream_input: bool = False,
     level: str | None = None,
     cycles: bool = False,
-    repeats: int = 15,
+    repeats: int | None = None,
 ) -> Profile:
     """Measure one inference of `model`, after one that warms up, on a made-up input.
 
@@ -59,7 +60,8 @@ def profile(
         stream_input: take the input row by row, as in `compile_model`.
         level: the C compiler's level, such as `-Os`; what the target's file says when None.
         cycles: also estimate cycles, by the target's table and what was executed (LAM-EMULATOR-002 without a table).
-        repeats: inferences on the host.
+        repeats: inferences on the host, 15 when None; a board counts exactly, and is not asked to repeat
+            (LAM-IMPORT-030).
     """
     options = Options(
         target=target,
@@ -70,19 +72,22 @@ def profile(
         vectors=0,
     )
     check_options(options)
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+    if repeats is not None and (isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1):
         raise CountBad(f"{repeats!r}", where="repeats")
     if level is not None and level not in LEVELS:
         raise OptionBad(f"{level!r}", where="level", hint=f"choose one of {', '.join(LEVELS)}")
     compiled = compile_file(Path(model), options)
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, cycles)
+    if repeats is not None and not on_host:
+        hint = "leave it out: a board counts instructions exactly"
+        raise OptionBad(f"{repeats} on {target}", where="repeats", hint=hint)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
         if on_host:
             flags = HOST_FLAGS if level is None else (level, *HOST_FLAGS[1:])
-            reading = measure_on_host(compiled, project, Path(folder), flags, repeats)
+            reading = measure_on_host(compiled, project, Path(folder), flags, repeats or REPEATS)
             return _timed(_frame(compiled, reading, flags), reading)
         return _on_board(compiled, project, level, cycles)
 
@@ -127,7 +132,7 @@ def _frame(compiled: Compiled, reading: Reading, flags: Sequence[str]) -> Profil
         macs=sum(layer.macs for layer in layers),
         hook=reading.hook,
         layers=layers,
-        weights_bytes=compiled.program.params_bytes,
+        weights_bytes=compiled.program.packed_bytes,
         arena_bytes=compiled.plan.arena_bytes,
     )
 

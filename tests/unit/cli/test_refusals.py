@@ -151,6 +151,7 @@ PROFILE = [
     ("profile TINY --level -O2;reboot", "LAM-IMPORT-030"),
     ("profile TINY --repeats 0", "LAM-API-012"),
     ("profile TINY --repeats many", "LAM-CLI-001"),
+    ("profile TINY -t cortex-m4 --repeats 3", "LAM-IMPORT-030"),
     ("profile TINY -t cortex-m4 --arena-limit 10", "LAM-SCHEDULE-303"),
     ("profile", "LAM-CLI-001"),
 ]

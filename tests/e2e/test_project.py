@@ -197,16 +197,39 @@ def test_an_image_for_a_chip_needs_three_functions_and_nothing_else(chip: str, t
 @pytest.mark.parametrize("network", NETWORKS)
 def test_cppcheck_has_nothing_to_say(network: str, weights: str, tmp_path: Path) -> None:
     require_tool("cppcheck")
-    made = project(tmp_path, network, weights=weights)
-    files = [*made.sources, *sorted((made.folder / "test").glob("*.c"))]
+    assert cppcheck(project(tmp_path, network, weights=weights)) == ""
+
+
+HELIUM = ("-D__ARM_FEATURE_MVE=3", "-D__ARMEL__=1", "--suppress=constParameter")
+"""The assembly; what that writes through a pointer, cppcheck does not see."""
+
+
+@pytest.mark.parametrize(
+    ("chip", "more"),
+    [("cortex-m55", ()), ("cortex-m55", HELIUM), ("cortex-m4", ()), ("cortex-m3", ()), ("cortex-m0plus", ())],
+    ids=["helium-twins", "helium", "cortex-m4", "cortex-m3", "cortex-m0plus"],
+)
+@pytest.mark.parametrize("network", ["digits", "residual"])
+def test_cppcheck_has_nothing_to_say_of_kernels_for_chips(
+    network: str, chip: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    require_tool("cppcheck")
+    assert cppcheck(project(tmp_path, network, target=chip), *more) == ""
+
+
+def cppcheck(made: Project, *more: str) -> str:
+    """What it says of the sources and of the self-test."""
     argv = [
         *("cppcheck", "--enable=warning,style,performance,portability", "--std=c99", "--error-exitcode=1", "--quiet"),
         *("--inline-suppr", "--suppress=missingIncludeSystem", f"-D{made.upper}_TRACE", "-D__GNUC__=12"),
+        *more,
         *made.includes,
-        *map(str, files),
+        *map(str, [*made.sources, *sorted((made.folder / "test").glob("*.c"))]),
     ]
     done = run_program(argv, timeout_s=240)
-    assert done.returncode == 0, done.stderr.decode("utf-8", errors="replace")[-4000:]
+    said = done.stderr.decode("utf-8", errors="replace")[-4000:]
+    assert done.returncode == 0 or said
+    return said if done.returncode else ""
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -43,6 +43,23 @@
 #define LAM_TURN_OF(step) step step step step step step step step
 #endif
 
+/* `groups` groups, each `step` on `words` words from w on: whole turns, then what is left in fours, twos and ones. */
+#define LAM_IN_TURNS(run, step, words) \
+    do { \
+        for (const uint32_t *const end = w + (words) * (groups & -LAM_TURN); w != end;) { \
+            run(LAM_TURN_OF(step)); \
+        } \
+        if ((groups & 4 & (LAM_TURN - 1)) != 0) { \
+            run(step step step step); \
+        } \
+        if ((groups & 2 & (LAM_TURN - 1)) != 0) { \
+            run(step step); \
+        } \
+        if ((groups & 1) != 0) { \
+            run(step); \
+        } \
+    } while (0)
+
 /* The lower and the upper half of a pair. */
 static inline int32_t lam_low(uint32_t pair)
 {
@@ -363,18 +380,7 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
 LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 2 * (groups & -LAM_TURN); w != end;) {
-        LAM_2X2_ASM(LAM_TURN_OF(LAM_2X2));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_2X2_ASM(LAM_2X2 LAM_2X2 LAM_2X2 LAM_2X2);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_2X2_ASM(LAM_2X2 LAM_2X2);
-    }
-    if ((groups & 1) != 0) {
-        LAM_2X2_ASM(LAM_2X2);
-    }
+    LAM_IN_TURNS(LAM_2X2_ASM, LAM_2X2, 2);
 #else
     for (int32_t i = 0; i < groups; i++, x += 4, w += 2) {
         for (int32_t j = 0; j < 4; j++) {
@@ -414,18 +420,7 @@ LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const u
 LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 2 * (groups & -LAM_TURN); w != end;) {
-        LAM_1X2_ASM(LAM_TURN_OF(LAM_1X2));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_1X2_ASM(LAM_1X2 LAM_1X2 LAM_1X2 LAM_1X2);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_1X2_ASM(LAM_1X2 LAM_1X2);
-    }
-    if ((groups & 1) != 0) {
-        LAM_1X2_ASM(LAM_1X2);
-    }
+    LAM_IN_TURNS(LAM_1X2_ASM, LAM_1X2, 2);
 #else
     for (int32_t i = 0; i < groups; i++, x += 4, w += 2) {
         for (int32_t j = 0; j < 2; j++) {
@@ -465,18 +460,7 @@ LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const u
 LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 2 * (groups & -LAM_TURN); w != end;) {
-        LAM_3X1_ASM(LAM_TURN_OF(LAM_3X1));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_3X1_ASM(LAM_3X1 LAM_3X1 LAM_3X1 LAM_3X1);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_3X1_ASM(LAM_3X1 LAM_3X1);
-    }
-    if ((groups & 1) != 0) {
-        LAM_3X1_ASM(LAM_3X1);
-    }
+    LAM_IN_TURNS(LAM_3X1_ASM, LAM_3X1, 2);
 #else
     for (int32_t i = 0; i < groups; i++, x += 6, w += 2) {
         for (int32_t j = 0; j < 3; j++) {
@@ -522,18 +506,7 @@ LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w,
 LAM_BLOCK const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 4 * (groups & -LAM_TURN); w != end;) {
-        LAM_1X4_ASM(LAM_TURN_OF(LAM_1X4));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_1X4_ASM(LAM_1X4 LAM_1X4 LAM_1X4 LAM_1X4);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_1X4_ASM(LAM_1X4 LAM_1X4);
-    }
-    if ((groups & 1) != 0) {
-        LAM_1X4_ASM(LAM_1X4);
-    }
+    LAM_IN_TURNS(LAM_1X4_ASM, LAM_1X4, 4);
 #else
     for (int32_t i = 0; i < groups; i++, x += 2, w += 4) {
         for (int32_t j = 0; j < 4; j++) {

@@ -37,18 +37,7 @@
 LAM_BLOCK const uint32_t *lam_dot_2x2w(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 4 * (groups & -LAM_TURN); w != end;) {
-        LAM_2X2W_ASM(LAM_TURN_OF(LAM_2X2W));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_2X2W_ASM(LAM_2X2W LAM_2X2W LAM_2X2W LAM_2X2W);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_2X2W_ASM(LAM_2X2W LAM_2X2W);
-    }
-    if ((groups & 1) != 0) {
-        LAM_2X2W_ASM(LAM_2X2W);
-    }
+    LAM_IN_TURNS(LAM_2X2W_ASM, LAM_2X2W, 4);
 #else
     for (int32_t i = 0; i < groups; i++, x += 4, w += 4) {
         for (int32_t j = 0; j < 4; j++) {
@@ -84,18 +73,7 @@ LAM_BLOCK const uint32_t *lam_dot_2x2w(int32_t acc[4], const uint32_t *x, const 
 LAM_BLOCK const uint32_t *lam_dot_1x2w(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 4 * (groups & -LAM_TURN); w != end;) {
-        LAM_1X2W_ASM(LAM_TURN_OF(LAM_1X2W));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_1X2W_ASM(LAM_1X2W LAM_1X2W LAM_1X2W LAM_1X2W);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_1X2W_ASM(LAM_1X2W LAM_1X2W);
-    }
-    if ((groups & 1) != 0) {
-        LAM_1X2W_ASM(LAM_1X2W);
-    }
+    LAM_IN_TURNS(LAM_1X2W_ASM, LAM_1X2W, 4);
 #else
     for (int32_t i = 0; i < groups; i++, x += 4, w += 4) {
         for (int32_t j = 0; j < 2; j++) {
@@ -132,18 +110,7 @@ LAM_BLOCK const uint32_t *lam_dot_1x2w(int32_t acc[2], const uint32_t *x, const 
 LAM_BLOCK void lam_dot_3x1w(int32_t acc[3], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 4 * (groups & -LAM_TURN); w != end;) {
-        LAM_3X1W_ASM(LAM_TURN_OF(LAM_3X1W));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_3X1W_ASM(LAM_3X1W LAM_3X1W LAM_3X1W LAM_3X1W);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_3X1W_ASM(LAM_3X1W LAM_3X1W);
-    }
-    if ((groups & 1) != 0) {
-        LAM_3X1W_ASM(LAM_3X1W);
-    }
+    LAM_IN_TURNS(LAM_3X1W_ASM, LAM_3X1W, 4);
 #else
     for (int32_t i = 0; i < groups; i++, x += 6, w += 4) {
         for (int32_t j = 0; j < 3; j++) {
@@ -182,18 +149,7 @@ LAM_BLOCK void lam_dot_3x1w(int32_t acc[3], const uint32_t *x, const uint32_t *w
 LAM_BLOCK const uint32_t *lam_dot_1x4w(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    for (const uint32_t *const end = w + 8 * (groups & -LAM_TURN); w != end;) {
-        LAM_1X4W_ASM(LAM_TURN_OF(LAM_1X4W));
-    }
-    if ((groups & 4 & (LAM_TURN - 1)) != 0) {
-        LAM_1X4W_ASM(LAM_1X4W LAM_1X4W LAM_1X4W LAM_1X4W);
-    }
-    if ((groups & 2 & (LAM_TURN - 1)) != 0) {
-        LAM_1X4W_ASM(LAM_1X4W LAM_1X4W);
-    }
-    if ((groups & 1) != 0) {
-        LAM_1X4W_ASM(LAM_1X4W);
-    }
+    LAM_IN_TURNS(LAM_1X4W_ASM, LAM_1X4W, 8);
 #else
     for (int32_t i = 0; i < groups; i++, x += 2, w += 8) {
         for (int32_t j = 0; j < 4; j++) {

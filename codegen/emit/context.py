@@ -50,8 +50,8 @@ class FunctionView:
 class InputView:
     """Row pointers of one input in one call.  `slot` is its first place in `rows`.
 
-    `position` is the row of the first tap and `need` how many rows have to be there, as C expressions of `row`.  `fixed`:
-    the one pointer is the same in each call.
+    `position` is the row of the first tap and `need` how many rows have to be there, as C expressions of `row`.
+    `fixed`: the one pointer is the same in each call.
     """
 
     slot: int
@@ -276,6 +276,13 @@ def _spell_int(kind: np.dtype[Any]) -> Any:
     return str
 
 
+def function_view(fn: KernelFn, network: str) -> FunctionView:
+    """One kernel function of a network."""
+    fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
+    types = fn.in_dtype.ctype, fn.out_dtype.ctype
+    return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.kernel.template, fn.context, fn.outputs)
+
+
 class _Builder:
     """Names functions, padding rows and tables of one program."""
 
@@ -285,17 +292,11 @@ class _Builder:
         self.name = program.name
         lmem = "lmem" if program.local and program.local.cores > 1 else "net->lmem"
         self.work = lmem if program.local else "net->arena"
-        self.functions = {id(fn): self._function(fn) for fn in program.functions}
+        self.functions = {id(fn): function_view(fn, self.name) for fn in program.functions}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
         self.params = {id(p): i for i, p in enumerate(program.params)}
         self.tables: dict[tuple[int, ...], TableView] = {}
         self.tensors = {t.value: t.index for t in program.tensors}
-
-    def _function(self, fn: KernelFn) -> FunctionView:
-        fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
-        symbol = f"{self.name}_{fn.symbol}"
-        types = fn.in_dtype.ctype, fn.out_dtype.ctype
-        return FunctionView(symbol, *types, fields, fn.kernel.template, fn.context, fn.outputs)
 
     def step(self, call: Call, index: int, first_of_group: int, *, pulled: bool) -> StepView:
         """One call with every expression spelled."""
@@ -492,12 +493,12 @@ class EmitOptions:
 
 def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:
     if program.local:
-        calls = enumerate(program.local.calls)
-        return (GroupView(0, tuple(builder.step(c, i, 0, pulled=False) for i, c in calls), False, False, (), "", (), False),)
+        steps = tuple(builder.step(call, i, 0, pulled=False) for i, call in enumerate(program.local.calls))
+        return (GroupView(0, steps, False, False, (), "", (), False),)
     groups: list[GroupView] = []
     index = 0
     for group in program.groups:
-        steps = tuple(builder.step(call, index + place, index, pulled=group.pulled) for place, call in enumerate(group.calls))
+        steps = tuple(builder.step(c, index + k, index, pulled=group.pulled) for k, c in enumerate(group.calls))
         index += len(steps)
         last = len(steps) - 1
         single = all(place == last for place, _ in group.pulls)

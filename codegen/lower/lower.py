@@ -130,23 +130,9 @@ class Lowering:
 
     def function(self, kernel: Kernel, view: NodeView, params: Params | None) -> KernelFn:
         """The function for this content, made once."""
-        context = kernel.context(view)
-        offsets = params.offsets if params else {}
-        in_dtype = (view.ins[view.dynamic[0]] if view.dynamic else view.outs[0]).dtype
-        key = (kernel.name, context, tuple(offsets.items()), in_dtype, view.outs[0].dtype, len(view.outs))
-        if key not in self.functions:
-            dtypes = {f.name: f.ctype for f in params.fields} if params else {}
-            self.functions[key] = KernelFn(
-                symbol=f"k{len(self.functions)}_{kernel.name}",
-                kernel=kernel,
-                context=context,
-                in_dtype=in_dtype,
-                out_dtype=view.outs[0].dtype,
-                outputs=len(view.outs),
-                offsets=offsets,
-                dtypes=dtypes,
-            )
-        return self.functions[key]
+        made = kernel_function(f"k{len(self.functions)}_{kernel.name}", kernel, view, params)
+        key = (kernel.name, made.context, tuple(made.offsets.items()), made.in_dtype, made.out_dtype, made.outputs)
+        return self.functions.setdefault(key, made)
 
     def note_padding(self, item: RowInput, out_rows: int) -> None:
         """Ask for a padding row as long as this input's rows, when the rule reaches outside with a value."""
@@ -175,6 +161,20 @@ class Lowering:
             model_dtype=face.model_dtype,
             perm=face.perm,
         )
+
+
+def kernel_function(symbol: str, kernel: Kernel, view: NodeView, params: Params | None) -> KernelFn:
+    """The function that a kernel has for a node."""
+    return KernelFn(
+        symbol=symbol,
+        kernel=kernel,
+        context=kernel.context(view),
+        in_dtype=(view.ins[view.dynamic[0]] if view.dynamic else view.outs[0]).dtype,
+        out_dtype=view.outs[0].dtype,
+        outputs=len(view.outs),
+        offsets=params.offsets if params else {},
+        dtypes={f.name: f.ctype for f in params.fields} if params else {},
+    )
 
 
 def _rows_per_call(

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from codegen.emit.context import FieldView, FunctionView
+from codegen.emit.context import function_view
 from codegen.emit.render import render_kernel
-from codegen.lower.pack import field_offsets
+from codegen.lower.lower import kernel_function
+from codegen.lower.pack import ParamsPool
 from codegen.lower.select import find_kernel
 from codegen.ops import Reshape
 from codegen.pipeline import Options, compile_file
@@ -46,10 +47,8 @@ def functions(isa: str) -> Iterator[tuple[str, str]]:
             continue
         seen[kernel.name] += 1
         contexts.add(context)
-        ordered, offsets, _ = field_offsets(kernel.params(view))
-        fields = tuple(FieldView(f.name, f.ctype, offsets[f.name]) for f in ordered)
-        types = ((view.ins[view.dynamic[0]] if view.dynamic else view.outs[0]), view.outs[0])
-        yield kernel.name, render_kernel(FunctionView("f", *(t.dtype.ctype for t in types), fields, kernel.template, context))
+        made = kernel_function("k", kernel, view, ParamsPool().place("p", kernel.params(view)))
+        yield kernel.name, render_kernel(function_view(made, "net"))
 
 
 def idle(text: str) -> list[str]:

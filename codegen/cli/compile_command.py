@@ -74,6 +74,9 @@ def _summary(m: Mapping[str, Any]) -> str:
     if m["stack_bytes"] is not None:
         worst = max(m["plan"]["groups"], key=lambda g: (g["stack_bytes"], -g["index"]))
         pairs.insert(1, ("stack", f"{m['stack_bytes']} B, most in {worst['title']} ({m['stack_flags']})"))
+    if m["states"]:
+        kept = ", ".join(_port(s) for s in m["states"])
+        pairs.append(("state", f"{kept}; kept from run to run ({m['name']}_reset forgets it)"))
     if m["streamed"]:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
     header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"

@@ -107,7 +107,8 @@ def _tensors(plan: Plan) -> list[Resident]:
     roots = _memory(plan)
     inputs = {roots[face.value] for face in graph.inputs}
     states = {roots[state.value] for state in graph.states}
-    outputs = {roots[name] for name in graph.output_values}
+    outputs = {roots[face.value] for face in graph.outputs}
+    lasting = {roots[name] for name in graph.output_values} | states
     makers = {name: node.name for node in graph.nodes for name in node.outputs}
     first = dict.fromkeys((roots[value] for value in graph.source_values), 0)
     last: dict[str, int] = {}
@@ -124,7 +125,7 @@ def _tensors(plan: Plan) -> list[Resident]:
         kind: Kind = "ring" if place.ring < place.rows else "tensor"
         kind = "input" if root in inputs else "output" if root in outputs else kind
         kind = "state" if root in states else kind
-        stop = end if root in outputs | states else last.get(root, born)
+        stop = end if root in lasting else last.get(root, born)
         span = (place.offset, place.bytes, born, stop)
         found.append(Resident(root, makers.get(root, ""), kind, *span, place.rows, place.ring, place.row_bytes))
     return found

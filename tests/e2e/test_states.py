@@ -17,6 +17,8 @@ from codegen.target import load_target
 from codegen.verbs.inspect import inspect
 from codegen.verbs.run import run, run_file
 from codegen.verbs.verify import verify
+from tests.e2e.projects import SANITIZE, build, require_build, written
+from tests.e2e.projects import run as run_program
 from tests.tflite_models import Model, run_tflm
 from tests.tools import require_module, require_tool
 
@@ -64,6 +66,7 @@ def test_the_model_has_a_state_of_each_kind(tmp_path: Path) -> None:
     made = compile_file(model(tmp_path), Options())
     assert [(s.name, s.in_place) for s in made.program.states] == [("before", False), ("sum", True)]
     assert made.manifest["state_bytes"] == 24
+    assert "| state `sum`, int8_t [1, 3, 2, 2], in the arena | 12 |" in made.files["README.md"].decode("ascii")
 
 
 def test_verify_runs_the_samples_as_steps_from_a_reset(tmp_path: Path) -> None:
@@ -102,6 +105,42 @@ def test_the_samples_of_a_file_are_steps(engine: str, tmp_path: Path) -> None:
         (found,) = run_file(path, tmp_path / "x.npz", engine).values()
         assert np.array_equal(found, expected)
     assert np.array_equal(run(path, x[:1], engine), expected[:1])
+
+
+def test_reset_is_harmless_before_init(tmp_path: Path) -> None:
+    """Without a network, or with one whose init failed, it does nothing; after a run it brings the first content back."""
+    require_build("gcc", SANITIZE, tmp_path)
+    made = written(tmp_path / "steps", compile_file(model(tmp_path), Options()))
+    place = made.compiled.program.states[0].operand.offset
+    first = ", ".join(map(str, START.reshape(-1)))
+    main = tmp_path / "main.c"
+    main.write_text(f"""
+#include "steps.h"
+static uint8_t arena[STEPS_ARENA_SIZE] STEPS_ARENA_ALIGNED;
+static const int8_t first[] = {{ {first} }};
+int main(void)
+{{
+    steps_t net;
+    steps_memory memory = STEPS_MEMORY(arena);
+    memory.arena_size = 0;
+    steps_reset(NULL);
+    if (steps_init(&net, &memory) == LAM_OK) {{
+        return 1;
+    }}
+    steps_reset(&net);
+    memory.arena_size = sizeof(arena);
+    if (steps_init(&net, &memory) != LAM_OK || memcmp(arena + {place}, first, sizeof(first)) != 0) {{
+        return 2;
+    }}
+    memset(steps_input(&net, 0), 99, STEPS_INPUT0_BYTES);
+    if (steps_run(&net) != LAM_OK || memcmp(arena + {place}, first, sizeof(first)) == 0) {{
+        return 3;
+    }}
+    steps_reset(&net);
+    return memcmp(arena + {place}, first, sizeof(first)) == 0 ? 0 : 4;
+}}
+""")
+    run_program(build("gcc", SANITIZE, [main, *made.sources], tmp_path / "resets", includes=made.includes))
 
 
 # Faults
@@ -159,5 +198,6 @@ def test_inspect_shows_states(tmp_path: Path) -> None:
     plan = inspect(model(tmp_path)).plan
     assert plan is not None
     assert sorted(t.tensor for t in plan.tensors if t.kind == "state") == ["before", "sum"]
+    assert not any(t.kind == "output" and t.tensor != "main_t8" for t in plan.tensors)
     ends = {(t.first_group, t.last_group) for t in plan.tensors if t.kind == "state"}
     assert ends == {(0, len(plan.groups) - 1)}

@@ -150,7 +150,7 @@ class Network:
         """One inference and every tensor that it computes, by the model's name where it has one, and the outputs.
 
         Tensors are as the network holds them (quantized), in the model's layout where the model has them.  A network
-        built without `trace` is built once more.
+        built without `trace` is built once more, and that one keeps a state of its own.
         """
         if self._sinks is None:
             if self._tracer is None:

@@ -60,7 +60,7 @@ def evaluate(
     stream_input: bool = False,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Run the labelled samples of `data` and count the right answers.
+    """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
 
     Args:
         model: an ONNX file whose first output has one number per class.

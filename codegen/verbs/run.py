@@ -76,7 +76,7 @@ def run(
     stream_input: bool = False,
     dump_all: bool = False,
 ) -> dict[str, Array] | Array:
-    """One inference, in the model's own layout and type.
+    """One inference, in the model's own layout and type; a network with state begins as after a reset.
 
     Args:
         model: an ONNX file.
@@ -121,7 +121,10 @@ def run_file(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Array]:
-    """Every sample of a data file through the model: results joined along the first axis."""
+    """Every sample of a data file through the model: results joined along the first axis.
+
+    Of a network with state the samples are steps, in order, the first one after a reset.
+    """
     _check_dump(engine, dump_all)
     check_count(limit)
     found: dict[str, list[Array]] = {}

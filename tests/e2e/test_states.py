@@ -108,7 +108,7 @@ def test_the_samples_of_a_file_are_steps(engine: str, tmp_path: Path) -> None:
 
 
 def test_reset_is_harmless_before_init(tmp_path: Path) -> None:
-    """Without a network, or with one whose init failed, it does nothing; after a run it brings the first content back."""
+    """Without a network, or with one whose init failed, it does nothing; later it brings the first content back."""
     require_build("gcc", SANITIZE, tmp_path)
     made = written(tmp_path / "steps", compile_file(model(tmp_path), Options()))
     place = made.compiled.program.states[0].operand.offset

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.frontends.tflite.scales import svdf_requant
+from codegen.frontends.tflite.scales import gate_product, product_requant, svdf_requant
 from codegen.ir.quant import DType, Quant
 from codegen.ir.shape import Window
-from codegen.ops import Broadcast, Clamp, Concat, Reshape, Slice, Svdf
+from codegen.ops import Broadcast, Clamp, Concat, Lstm, Reshape, Slice, Svdf
+from codegen.ops.lstm import GATE, Gate, squash
+from codegen.ops.sigmoid16 import OUTPUT
 from tests.graphs import random_array
 from tests.random_networks.draw import Drawing, Unfit
 
@@ -62,7 +64,30 @@ def filters(d: Drawing, x: str) -> str:
     return d.mul(x, weights)
 
 
-STATES = (delayed, running, history, filters)
+def recurrent(d: Drawing, x: str) -> str:
+    """Rows weighted by what a recurrent layer makes of the first pixel of each, one row after the other."""
+    _, h, _, c = d.shape(x)
+    first = d.apply(Slice((0, 0, 0, 0), (1, h, 1, c), (1, 1, 1, 1)), x)
+    first = d.conv(first, Window(1), Window(1), outputs=c, dtype=DType.S8)
+    sequence = d.apply(Reshape((1, h, c)), first)
+    units, meaning, cell_scale = d.int(1, 5), Quant(1 / 128, d.int(-9, 9)), 2.0 ** -d.int(9, 13)
+    w, r = (random_array(d.rng, (4, units, n), DType.S8) for n in (c, units))
+    real = (d.data[sequence].reshape(h, c).astype(np.int64) - d.quant(sequence).zero_point) @ w.reshape(-1, c).T
+    scales = [(d.quant(sequence).scale, 3 / (max(1, np.abs(real).max()) * d.quant(sequence).scale)), (1 / 128, 1 / 200)]
+    sums = [product_requant("double", *s, GATE, DType.S16, (-32768, 32767)) for s in scales]
+    products = [gate_product(OUTPUT.scale, s, Quant(cell_scale), DType.S16) for s in (cell_scale, OUTPUT.scale)]
+    end = gate_product(OUTPUT.scale, OUTPUT.scale, meaning, DType.S8)
+    gate, clip = Gate(*sums), d.pick((None, 9000))
+    op = Lstm(False, d.quant(sequence).zero_point, (gate,) * 4, *products, clip, squash(cell_scale), end, meaning)
+    hidden, cell = d.keep((1, units), DType.S8, meaning), d.keep((1, units), DType.S16, Quant(cell_scale))
+    bias = d.const(d.rng.integers(-500, 500, (4, units)).astype(np.int32))
+    y = d.apply(op, sequence, d.const(w), d.const(r), bias, hidden, cell)
+    for state, following in zip((hidden, cell), d.nodes[-1].outputs[1:], strict=True):
+        d.becomes(state, following)
+    return d.mul(x, d.conv(d.apply(Reshape((1, h, 1, units)), y), Window(1), Window(1), outputs=c))
+
+
+STATES = (delayed, running, history, filters, recurrent)
 
 
 def remembered(d: Drawing, x: str) -> str:

@@ -90,7 +90,8 @@ class Context:
         """The graph's value for a tensor."""
         if place not in self.values:
             tensor = self.graph.tensors[place]
-            assert tensor.data is not None, "the walk has checked that something writes it"
+            if tensor.data is None:  # a variable tensor, which only operators that keep one read
+                raise InputMissing(f"nothing has written its input '{tensor.name}'", where=where)
             dtype_of(tensor, where)
             self.values[place] = self.builder.const(tensor.name, tensor.data, self._meaning(tensor))
         return self.values[place]

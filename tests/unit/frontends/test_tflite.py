@@ -112,6 +112,13 @@ def test_an_operator_out_of_order_is_refused(tmp_path: Path) -> None:
     assert ids(model, tmp_path) == ["LAM-IMPORT-015"]
 
 
+def test_a_variable_tensor_that_nothing_writes_is_refused(tmp_path: Path) -> None:
+    model = Model()
+    x = model.tensor((1, 4), "int8", 0.5, variable=True)
+    model.op("RELU", [x], [model.output((1, 4), "int8", 0.5)])
+    assert ids(model, tmp_path) == ["LAM-IMPORT-015"]
+
+
 def test_a_tensor_written_twice_is_refused(tmp_path: Path) -> None:
     model = Model()
     x, y = model.input((1, 4), "int8", 0.5), model.output((1, 4), "int8", 0.5)

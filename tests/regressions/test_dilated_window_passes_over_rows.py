@@ -1,4 +1,4 @@
-"""A dilated window passes over rows that it does not read: those need not be there; the shadow run asked for them once."""
+"""A dilated window passes over rows that it does not read: those need not be there for it."""
 
 from __future__ import annotations
 

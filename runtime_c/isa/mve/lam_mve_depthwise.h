@@ -42,7 +42,7 @@ typedef struct {
     int32_t vectors;        /* fours of words */
     /* where all channels share them, four times each: */
     int32_t multiplier[4];
-    int8_t shift[4];
+    int32_t shift[4];
 } lam_mve_planes;
 
 /* Makes all channels share these. */
@@ -50,13 +50,13 @@ static inline void lam_mve_share(lam_mve_planes *job, int32_t multiplier, int32_
 {
     for (int32_t c = 0; c < 4; c++) {
         job->multiplier[c] = multiplier;
-        job->shift[c] = (int8_t)shift;
+        job->shift[c] = shift;
     }
 }
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 112, mve_planes_is_28_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 
 #define LAM_MVE_STEP_1 "vldrw.u32 q5, [q4, #64]!\n"
 #define LAM_MVE_STEP_2 "vldrw.u32 q5, [q4, #128]!\n"
@@ -95,7 +95,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 112, mve_planes_is_28_words);
 #define LAM_MVE_MULTIPLIERS_EACH "vldrw.32 q6, [r5, #16]\n"
 #define LAM_MVE_MULTIPLIERS_ONE "vldrw.32 q6, [r11, #92]\n"
 #define LAM_MVE_SHIFTS_EACH "vldrb.s32 q6, [r5, #32]\n"
-#define LAM_MVE_SHIFTS_ONE "vldrb.s32 q6, [r11, #108]\n"
+#define LAM_MVE_SHIFTS_ONE "vldrw.32 q6, [r11, #108]\n"
 #define LAM_MVE_WEIGHTS_EACH "add r12, r5, #36\n"
 #define LAM_MVE_WEIGHTS_ONE "add r12, r5, #16\n"
 

@@ -103,7 +103,6 @@ def graph() -> Graph:
     return build_graph(list(cases()))
 
 
-
 def test_cases_reach_every_kernel(graph: Graph) -> None:
     found = Counter(k.name for node in graph.nodes if (k := find_kernel(graph.view(node), "host")))
     assert all(found[kernel.name] >= 9 for kernel in X86), found

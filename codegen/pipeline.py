@@ -166,18 +166,24 @@ def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, optio
 
 
 def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
-    """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it."""
+    """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it.
+
+    What does not fit at all goes to slower memories, where the chip has them.
+    """
     known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
     scheduler = Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
-    goal = choose_goal(options, target)
-    first = scheduler.plan(goal, options.arena_limit)
-    ram = target.ram_bytes
-    if options.arena_limit is not None or ram is None or first.arena_bytes <= ram:
-        return first
+    goal, limit, ram = choose_goal(options, target), options.arena_limit, target.ram_bytes
+    several = len(target.working) > 1
     try:
+        first = scheduler.plan(goal, limit)
+        if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
+            return first
         return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
-        return scheduler.plan("memory")
+        spread = scheduler.spread(target.working, limit) if several else None
+        if spread is None and limit is not None:
+            raise
+        return spread or scheduler.plan("memory")
 
 
 def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:

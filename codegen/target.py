@@ -23,6 +23,7 @@ EXPANDED = {"armv7em": "armv7em_wide"}
 """Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
+WORKING_KINDS = ("ram", "psram")
 GOALS = ("memory", "balanced", "speed")
 REQUANT_MODES = ("single", "double", "float")
 DTYPES = ("s8", "u8", "s16", "s32", "f32")
@@ -35,9 +36,10 @@ RuleValue = bool | int | str | tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the number stands.
+    """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the numbers stand.
 
-    `banks` are parts of equal size; what moves and what computes had better not meet in one.
+    `banks` are parts of equal size; what moves and what computes had better not meet in one.  `cost` is that of a byte
+    read or written, beside a byte of the fastest memory.
     """
 
     name: str
@@ -45,6 +47,13 @@ class Memory:
     bytes: int | None
     source: str
     banks: int = 1
+    cost: int = 1
+
+    @property
+    def symbol(self) -> str:
+        """The name as the beginning of C identifiers."""
+        symbol = re.sub(r"[^0-9a-z]+", "_", self.name.lower()).strip("_")
+        return f"m{symbol}" if symbol[:1].isdigit() else symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +173,18 @@ class Target:
         return next((m for m in self.memories if m.kind == kind), None)
 
     @property
+    def working(self) -> tuple[Memory, ...]:
+        """The memories that may hold tensors, the fastest first: there is the arena; the others take what it cannot.
+
+        One memory where kernels work in local memory.
+        """
+        found = sorted((m for m in self.memories if m.kind in WORKING_KINDS), key=lambda m: m.cost)
+        return tuple(found if self.dma is None else [m for m in found if m.kind == "ram"][:1])
+
+    @property
     def ram_bytes(self) -> int | None:
         """Bytes an arena may have; None when there is no limit."""
-        ram = self.memory("ram")
-        return ram.bytes if ram else 0
+        return self.working[0].bytes
 
     @property
     def lmem_bytes(self) -> int:
@@ -259,16 +276,18 @@ def _level(table: _Table, weights: Weights) -> str:
 def _memories(table: _Table) -> tuple[Memory, ...]:
     memories: list[Memory] = []
     for entry in table.tables("memories", Memory):
-        limited = entry.has("bytes")
+        kind = entry.text("kind", MEMORY_KINDS)
+        stated = entry.has("bytes") or entry.has("cost")
         memory = Memory(
             name=entry.text("name"),
-            kind=entry.text("kind", MEMORY_KINDS),
-            bytes=entry.number("bytes") if limited else None,
-            source=entry.text("source") if limited else entry.text("source", default="no limit"),
+            kind=kind,
+            bytes=entry.number("bytes") if entry.has("bytes") else None,
+            source=entry.text("source") if stated else entry.text("source", default="no limit"),
             banks=entry.number("banks", default=1),
+            cost=entry.number("cost") if kind == "psram" else entry.number("cost", default=1),
         )
-        if memory.name in (m.name for m in memories):
-            raise entry.bad("name", f"{memory.name!r} is used twice")
+        if memory.symbol in ("", "arena", *(m.symbol for m in memories)):
+            raise entry.bad("name", f"{memory.name!r} is no name that C can tell from the others")
         memories.append(memory)
     if not any(m.kind == "ram" for m in memories):
         raise table.bad("memories", "has none of kind 'ram', so there is no place for the arena")

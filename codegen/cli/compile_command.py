@@ -64,6 +64,7 @@ def _summary(m: Mapping[str, Any]) -> str:
     lower = m["arena_lower_bound_bytes"]
     pairs = [
         ("arena", f"{m['arena_bytes']} B working memory, of which scratch {m['scratch_bytes']} B (at least {lower} B)"),
+        *((f"in {r['memory']}", f"{r['bytes']} B more working memory") for r in m["plan"]["memories"][1:]),
         ("input", ", ".join(_port(p) for p in m["inputs"])),
         ("output", ", ".join(_port(p) for p in m["outputs"])),
         ("weights", f"{m['weights_bytes']} B"),

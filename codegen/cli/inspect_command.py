@@ -161,6 +161,8 @@ def _totals(result: Inspection) -> str:
     if result.arena_bytes is not None:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
         pairs.append(("arena, at least", f"{result.arena_lower_bound_bytes} B"))
+    for memory in result.plan.memories[1:] if result.plan else ():
+        pairs.append((f"in {memory.memory}", f"{memory.bytes} B"))
     if result.stack is not None:
         pairs.append(("stack", f"{result.stack.bytes} B ({result.stack.flags})"))
     notes = [f"  note: {n}" for n in result.notes]

@@ -15,6 +15,7 @@ from codegen.emit.blob import BLOB_HEADER_BYTES
 from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
 from codegen.ir.op import RowRule
+from codegen.ir.plan import ARENA, place_of
 from codegen.ir.program import Call, ConstRow, KeptState, KernelFn, Params, Port, Program, RowInput
 from codegen.ir.quant import Array
 
@@ -48,7 +49,7 @@ class FunctionView:
 
 @dataclass(frozen=True, slots=True)
 class InputView:
-    """Row pointers of one input in one call.  `slot` is its first place in `rows`.
+    """Row pointers of one input in one call: `slot` is its first one in `rows`, `place` the address of row 0.
 
     `position` is the row of the first tap and `need` how many rows have to be there, as C expressions of `row`.
     `fixed`: the one pointer is the same in each call.
@@ -57,7 +58,7 @@ class InputView:
     slot: int
     taps: int
     ctype: str
-    offset: int
+    place: str
     row_bytes: int
     rows: int
     wraps: bool
@@ -74,11 +75,14 @@ class InputView:
 
 @dataclass(frozen=True, slots=True)
 class OutputView:
-    """Where one output of a call goes, and how it is traced; `tensor` is -1 where only a part of it is made."""
+    """Where one output of a call goes, and how it is traced; `tensor` is -1 where only a part of it is made.
+
+    `place` spells the address of its first row.
+    """
 
     tensor: int
     ctype: str
-    offset: int
+    place: str
     row_bytes: int
     wraps: bool
     ring: int
@@ -157,11 +161,12 @@ class ParamsView:
 
 @dataclass(frozen=True, slots=True)
 class PortView:
-    """One input or output in the header."""
+    """One input or output in the header; `place` spells its address, `offset` counts from its memory's beginning."""
 
     index: int
     title: str
     ctype: str
+    place: str
     offset: int
     bytes: int
     dims: int
@@ -173,7 +178,7 @@ class PortView:
 
 @dataclass(frozen=True, slots=True)
 class StateView:
-    """What is kept between runs: its place, where its new content is before it is copied there (-1: there already).
+    """What is kept between runs: its address, and that of its new content before it is copied there (or nothing).
 
     After a reset every byte is `fill`, or where that is None the content is the constant `initial`.
     """
@@ -181,9 +186,9 @@ class StateView:
     title: str
     ctype: str
     shape: str
-    offset: int
+    place: str
     bytes: int
-    copied_from: int
+    copied_from: str
     fill: int | None
     initial: ArrayView | None
 
@@ -193,7 +198,7 @@ class StreamView:
     """A network whose input comes row by row: where the rows go, and how many there are."""
 
     ctype: str
-    offset: int
+    place: str
     ring: int
     rows: int
     row_bytes: int
@@ -208,6 +213,15 @@ class TableView:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionView:
+    """Working memory beside the arena: what its identifiers begin with, in small and big letters, and its size."""
+
+    symbol: str
+    upper: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelView:
     """All that the project's templates see."""
 
@@ -218,6 +232,7 @@ class ModelView:
     options: str
     arena_bytes: int
     arena_align: int
+    regions: tuple[RegionView, ...]
     inputs: tuple[PortView, ...]
     outputs: tuple[PortView, ...]
     input_t: str
@@ -322,7 +337,7 @@ class _Builder:
             pointers=max(slot, 1),
             outputs=outputs,
             params=self.source(call.params) if call.params_offset < 0 else _plus(self.work, call.params_offset),
-            scratch="NULL" if call.scratch_offset is None else _plus(self.work, call.scratch_offset),
+            scratch="NULL" if call.scratch_offset is None else self.place(call.scratch_offset),
             n=_extent(call),
             rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
@@ -334,6 +349,11 @@ class _Builder:
             steps=call.steps,
             place=index - first_of_group,
         )
+
+    def place(self, offset: int, first: str = "") -> str:
+        """The address of an offset; `first` is the pointer to the arena, or to the memory that kernels work in."""
+        memory, at = place_of(self.program.regions, offset)
+        return _plus((first or self.work) if memory == ARENA else f"net->{memory}_arena", at)
 
     def source(self, params: Params | None) -> str:
         """Where parameters are stored."""
@@ -357,7 +377,7 @@ class _Builder:
             slot=slot,
             taps=1 if rule.whole else rule.taps,
             ctype=place.dtype.ctype,
-            offset=place.offset,
+            place=self.place(place.offset),
             row_bytes=place.row_bytes,
             rows=place.rows,
             wraps=wraps,
@@ -397,7 +417,7 @@ class _Builder:
         out = call.outputs[index]
         wraps = out.ring < out.rows
         tensor = -1 if call.partial else self.tensors[out.value]
-        return OutputView(tensor, out.dtype.ctype, out.offset, out.row_bytes, wraps, out.ring)
+        return OutputView(tensor, out.dtype.ctype, self.place(out.offset), out.row_bytes, wraps, out.ring)
 
 
 def _plus(text: str, number: int) -> str:
@@ -427,13 +447,14 @@ def _title(call: Call) -> str:
     return f"{node.name}: {type(node.op).__name__} {types} -> {result}"
 
 
-def _port(port: Port, index: int) -> PortView:
+def _port(port: Port, index: int, builder: _Builder) -> PortView:
     size = port.operand.rows * port.operand.row_bytes
     scale = "" if port.scale is None else _spell_float(port.scale)
     return PortView(
         index=index,
         title=comment(port.name),
         ctype=port.dtype.ctype,
+        place=builder.place(port.operand.offset, "net->arena"),
         offset=port.operand.offset,
         bytes=size,
         dims=len(port.shape),
@@ -444,7 +465,7 @@ def _port(port: Port, index: int) -> PortView:
     )
 
 
-def _state(state: KeptState, name: str) -> StateView:
+def _state(state: KeptState, name: str, builder: _Builder) -> StateView:
     data = state.initial.reshape(-1)
     found = set(data.tobytes())
     array = None if len(found) == 1 else ArrayView(name, state.operand.dtype.ctype, data.size, array_lines(data))
@@ -452,9 +473,9 @@ def _state(state: KeptState, name: str) -> StateView:
         title=comment(state.name),
         ctype=state.operand.dtype.ctype,
         shape=", ".join(map(str, state.shape)),
-        offset=state.operand.offset,
+        place=builder.place(state.operand.offset),
         bytes=state.bytes,
-        copied_from=-1 if state.in_place else state.renewed.offset,
+        copied_from="" if state.in_place else builder.place(state.renewed.offset),
         fill=None if array else found.pop(),
         initial=array,
     )
@@ -521,11 +542,11 @@ def _pull_table(pulls: tuple[tuple[int, int], ...]) -> tuple[str, tuple[str, ...
     return ctype, tuple(f"{{{place}, {steps}}}," for place, steps in pulls)
 
 
-def _stream_view(program: Program) -> StreamView | None:
+def _stream_view(program: Program, builder: _Builder) -> StreamView | None:
     if not program.streamed:
         return None
     place = program.inputs[0].operand
-    return StreamView(place.dtype.ctype, place.offset, place.ring, place.rows, place.row_bytes)
+    return StreamView(place.dtype.ctype, builder.place(place.offset), place.ring, place.rows, place.row_bytes)
 
 
 def build_view(program: Program, options: EmitOptions) -> ModelView:
@@ -541,8 +562,9 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         options=comment(options.options),
         arena_bytes=program.arena_bytes,
         arena_align=program.arena_align,
-        inputs=tuple(_port(p, i) for i, p in enumerate(program.inputs)),
-        outputs=tuple(_port(p, i) for i, p in enumerate(program.outputs)),
+        regions=tuple(RegionView(r.memory, r.memory.upper(), r.bytes) for r in program.regions),
+        inputs=tuple(_port(p, i, builder) for i, p in enumerate(program.inputs)),
+        outputs=tuple(_port(p, i, builder) for i, p in enumerate(program.outputs)),
         input_t=_common_type(program.inputs),
         output_t=_common_type(program.outputs),
         functions=tuple(builder.functions.values()),
@@ -558,9 +580,9 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         isa=options.isa,
         byte_order=options.byte_order,
         tensors=len(program.tensors),
-        states=tuple(_state(s, f"{program.name}_state{i}") for i, s in enumerate(program.states)),
+        states=tuple(_state(s, f"{program.name}_state{i}", builder) for i, s in enumerate(program.states)),
         counters=max((len(g.steps) for g in groups if g.pulled), default=0),
-        stream=_stream_view(program),
+        stream=_stream_view(program, builder),
         uses_float=uses_float,
         work=builder.work,
         local=_local_view(program, builder),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     if manifest.get("lmem_bytes"):
         found.append("-DLAM_HOST_LMEM")
         found += ["-DLAM_HOST_CORES"] if manifest["cores"] > 1 else []
+    regions = [memory["memory"] for memory in manifest["plan"]["memories"][1:]]
+    found += [f"-DLAM_HOST_REGIONS={host_regions(regions)}"] if regions else []
     if manifest["streamed"]:
         found.append("-DLAM_HOST_STREAM")
     if manifest["states"]:
@@ -78,3 +80,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     if trace:
         found += [f"-D{name.upper()}_TRACE", "-DLAM_HOST_TRACE"]
     return found
+
+
+def host_regions(memories: Iterable[str]) -> str:
+    """LAM_HOST_REGIONS: the working memories beside the arena, for the C of runtime_c/host."""
+    return " ".join(f"REGION({name}, {name.upper()})" for name in memories)

@@ -3,17 +3,23 @@
 Every tensor is a ring of rows at an offset of the arena: row r lives at
 `offset + (r % ring) * row_bytes`.  A tensor that is held whole has `ring == rows`.  A group is run by pulling
 rows from its last node; a group of one node is a plain layer.
+
+Where a chip has several working memories, their offsets are one space: those of the arena, in the fastest one, come
+first, and those of each `Region` behind all before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from codegen.ir.graph import Graph
 from codegen.ir.local import LocalPlan
+
+ARENA = "arena"
+"""What the working memory in the fastest memory is called where there are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,36 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """Working memory beside the arena, in a slower memory of the chip: offsets from `start` on, `bytes` of them.
+
+    No placement of what lies there can beat `lower_bound_bytes`.  `cost` is that of a byte read or written, beside 1.
+    """
+
+    memory: str
+    start: int
+    bytes: int
+    lower_bound_bytes: int
+    cost: int
+
+    @property
+    def stop(self) -> int:
+        """The first offset behind it."""
+        return self.start + self.bytes
+
+
+def region_at(regions: Sequence[Region], offset: int) -> Region | None:
+    """The region that an offset lies in; None where that is the arena."""
+    return next((r for r in reversed(regions) if offset >= r.start), None)
+
+
+def place_of(regions: Sequence[Region], offset: int) -> tuple[str, int]:
+    """The memory that an offset lies in, ARENA or a region's, and the offset counted from where that begins."""
+    region = region_at(regions, offset)
+    return (region.memory, offset - region.start) if region else (ARENA, offset)
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Nodes (indices into the graph's order) that run together, pulled from the last one.
 
@@ -86,8 +122,8 @@ class Plan:
 
     `views` are nodes that only rename memory (a reshape of a whole tensor) and need no code.  `lower_bound_bytes`
     is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
-    `front` holds the plans to choose from.  `local` is set in the scratchpad regime: kernels work in local memory, and
-    the arena holds what is in global memory.
+    `front` holds the plans to choose from, `regions` working memory beside the arena.  `local` is set in the scratchpad
+    regime: kernels work in local memory, and the arena holds what is in global memory.
     """
 
     graph: Graph
@@ -101,6 +137,7 @@ class Plan:
     lower_bound_bytes: int
     streamed: str = ""
     front: tuple[FrontPoint, ...] = ()
+    regions: tuple[Region, ...] = ()
     local: LocalPlan | None = None
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from codegen.ir.local import Command, Fill, Stream
 from codegen.ir.op import NodeView, RowRule
+from codegen.ir.plan import Region
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape
 
@@ -277,8 +278,9 @@ class LocalProgram:
 class Program:
     """All that the C spells.
 
-    With `local` set, calls work in local memory, and `groups` is only the account of which layers run together.
-    `params_bytes` is the size of the weight section, with the gaps that align its layers.
+    `regions` are working memory beside the arena, as in Plan.  With `local` set, calls work in local memory, and
+    `groups` is only the account of which layers run together.  `params_bytes` is the size of the weight section, with
+    the gaps that align its layers.
     """
 
     name: str
@@ -294,9 +296,15 @@ class Program:
     tensors: tuple[TracedTensor, ...]
     states: tuple[KeptState, ...] = ()
     streamed: bool = False
+    regions: tuple[Region, ...] = ()
     local: LocalProgram | None = None
 
     @property
     def packed_bytes(self) -> int:
         """The parameters themselves: what a linked image has of them."""
         return sum(p.bytes for p in self.params)
+
+    @property
+    def working_bytes(self) -> int:
+        """Offsets that the arena and the regions beside it have together, with the gaps between them."""
+        return self.regions[-1].stop if self.regions else self.arena_bytes

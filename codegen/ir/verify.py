@@ -13,7 +13,7 @@ from itertools import combinations
 
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Node, State
-from codegen.ir.plan import Plan, Storage
+from codegen.ir.plan import Plan, Storage, region_at
 from codegen.ir.program import Call, Operand, Params, Program
 from codegen.ir.shape import row_count, row_elements
 from codegen.ir.text import type_text
@@ -121,6 +121,7 @@ def verify_plan(plan: Plan) -> None:
     _verify_order(plan)
     computed = {name for name, value in plan.graph.values.items() if not value.is_const}
     _hold(set(plan.storage) == computed, f"places without tensors, or tensors without: {set(plan.storage) ^ computed}")
+    _verify_regions(plan)
     if plan.local is not None:
         return
     live = _Liveness.of(plan)
@@ -156,7 +157,7 @@ def _verify_place(plan: Plan, name: str, place: Storage) -> None:
     _hold(place.row_bytes == row_elements(kind.shape) * kind.dtype.bytes, f"{name!r} has rows of {place.row_bytes} B")
     _hold(1 <= place.ring <= place.rows, f"{name!r} has a ring of {place.ring} of {place.rows} rows")
     _hold(place.offset % kind.dtype.bytes == 0, f"{name!r} lies unaligned at {place.offset}")
-    inside = place.offset >= 0 and place.offset + place.bytes <= plan.arena_bytes
+    inside = _inside(plan, *_extent(place))
     _hold(inside, f"{name!r} at {place.offset} leaves the arena of {plan.arena_bytes} B")
 
 
@@ -177,10 +178,26 @@ def _verify_scratch(plan: Plan, live: _Liveness) -> None:
     group_of = {index: g for g, group in enumerate(plan.groups) for index in group.nodes}
     for index, offset in plan.scratch.items():
         extent = (offset, offset + plan.scratch_bytes[index])
-        _hold(0 <= extent[0] <= extent[1] <= plan.arena_bytes, f"scratch of node {index} leaves the arena")
+        _hold(_inside(plan, *extent), f"scratch of node {index} leaves the arena")
         for name, place in plan.storage.items():
             in_use = live.first[name] <= group_of[index] <= live.last[name]
             _hold(not (in_use and _overlap(extent, _extent(place))), f"scratch of node {index} lies in {name!r}")
+
+
+def _inside(form: Plan | Program, start: int, stop: int) -> bool:
+    """Whether the offsets lie in the arena, or in one region beside it."""
+    region = region_at(form.regions, start)
+    return start >= 0 and stop <= (region.stop if region else form.arena_bytes)
+
+
+def _verify_regions(form: Plan | Program) -> None:
+    """Regions come one behind the other, each where the arena could begin too."""
+    end = form.arena_bytes
+    for region in form.regions:
+        aligned = region.start % form.arena_align == 0
+        _hold(region.start >= end and aligned, f"region {region.memory!r} begins at {region.start}")
+        end = region.stop
+    _unique("region", (region.memory for region in form.regions))
 
 
 def _extent(place: Storage) -> tuple[int, int]:
@@ -318,6 +335,7 @@ def verify_program(program: Program) -> None:
     """
     _unique("function", (fn.symbol for fn in program.functions))
     _unique("port", (port.name for port in (*program.inputs, *program.outputs)))
+    _verify_regions(program)
     for port in (*program.inputs, *program.outputs):
         _verify_operand(program, port.operand)
     for state in program.states:
@@ -352,12 +370,12 @@ def _verify_call(program: Program, before: tuple[Call, ...], call: Call) -> None
         _verify_operand(program, operand)
     _hold(1 <= call.rows_per_call <= call.outputs[0].rows, f"call {name!r} makes {call.rows_per_call} rows at a time")
     scratch = call.scratch_offset
-    _hold(scratch is None or 0 <= scratch <= program.arena_bytes, f"scratch of call {name!r} leaves the arena")
+    _hold(scratch is None or _inside(program, scratch, scratch), f"scratch of call {name!r} leaves the arena")
 
 
 def _verify_operand(program: Program, operand: Operand) -> None:
-    end = operand.offset + operand.ring * operand.row_bytes
-    _hold(operand.offset >= 0 and end <= program.arena_bytes, f"operand {operand.value!r} leaves the arena")
+    inside = _inside(program, operand.offset, operand.offset + operand.ring * operand.row_bytes)
+    _hold(inside, f"operand {operand.value!r} leaves the arena")
     _hold(1 <= operand.ring <= operand.rows, f"operand {operand.value!r} has a ring of {operand.ring} rows")
     aligned = operand.offset % operand.dtype.bytes == 0 == operand.row_bytes % operand.dtype.bytes
     _hold(aligned, f"operand {operand.value!r} lies unaligned at {operand.offset}")

@@ -47,6 +47,7 @@ def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
         tensors=traced(plan),
         states=tuple(work.state(s) for s in graph.states),
         streamed=bool(plan.streamed),
+        regions=plan.regions,
     )
 
 

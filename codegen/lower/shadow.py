@@ -37,11 +37,16 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ShadowReport:
-    """What the run saw: rows made of each tensor (not those that nobody needs), work by node, bytes ever touched."""
+    """What the run saw: rows made of each tensor (not those that nobody needs), work by node, bytes ever touched.
+
+    `moved` has the bytes of rows that kernel calls were given and made, by the tensor whose memory they lie in; it is
+    empty where kernels work in local memory.
+    """
 
     rows: Mapping[str, int]
     work: Mapping[str, Work]
     touched_bytes: int
+    moved: Mapping[str, int] = field(default_factory=dict)
 
 
 def shadow_run(program: Program) -> ShadowReport:
@@ -55,7 +60,7 @@ def shadow_run(program: Program) -> ShadowReport:
         run.write_all(state.operand)
     run.once()
     work = {name: Work(*counts) for name, counts in run.work.items()}
-    report = ShadowReport(dict(run.rows), work, int(run.touched.sum()))
+    report = ShadowReport(dict(run.rows), work, int(run.touched.sum()), dict(run.moved))
     if program.states:
         run.forget()
         run.once()
@@ -70,11 +75,12 @@ class _Shadow:
     memories: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     work: dict[str, list[int]] = field(default_factory=dict)
+    moved: dict[str, int] = field(default_factory=dict)
     rows_in: int = 0
 
     def __post_init__(self) -> None:
-        self.tags = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
-        self.touched = np.zeros(self.program.arena_bytes, np.bool_)
+        self.tags = np.full(self.program.working_bytes, _GARBAGE, np.int64)
+        self.touched = np.zeros(self.program.working_bytes, np.bool_)
 
     def once(self) -> None:
         """One run: inputs, groups, and at its end the states' new content in its place and the outputs in theirs."""
@@ -157,12 +163,12 @@ class _Shadow:
             if kind == "whole" or (kind == "accumulate" and rows.start == call.steps - 1):
                 self.write_all(out)
                 self.rows[out.value] = out.rows
-                self.work[call.node.name][2] += out.rows * out.row_bytes
+                self._count(call, 2, out, out.rows)
             elif kind != "accumulate":
                 for row in range(rows.start, rows.stop):
                     self.write(out, row)
                 self.rows[out.value] = rows.stop
-                self.work[call.node.name][2] += len(rows) * out.row_bytes
+                self._count(call, 2, out, len(rows))
         if kind != "rows":
             self._check_reads(call, rows, before=False)
 
@@ -175,7 +181,12 @@ class _Shadow:
             for at in read:
                 self.check(item.operand, at, f"{node.name} at row {rows.start}")
             if before:
-                self.work[node.name][1] += len(read) * item.operand.row_bytes
+                self._count(call, 1, item.operand, len(read))
+
+    def _count(self, call: Call, what: int, operand: Operand, rows: int) -> None:
+        """Account for rows of an operand that the call was given or made."""
+        self.work[call.node.name][what] += rows * operand.row_bytes
+        self.moved[operand.memory] = self.moved.get(operand.memory, 0) + rows * operand.row_bytes
 
     def _scratch(self, call: Call, row: int) -> None:
         size = call.fn.kernel.scratch_by(call.node, call.rows_per_call)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from codegen.ir.graph import Graph
-from codegen.ir.plan import Plan
+from codegen.ir.plan import Plan, place_of
 from codegen.ir.program import KeptState, Port, Program
 from codegen.lower import ShadowReport
 from codegen.report.layers import layer_records
@@ -68,9 +68,9 @@ def build_manifest(
         "streamed": bool(plan.streamed),
         "local": local_record(plan.local) if plan.local else None,
         "planning": dict(planning),
-        "inputs": [_port(p) for p in program.inputs],
-        "outputs": [_port(p) for p in program.outputs],
-        "states": [_state(s) for s in program.states],
+        "inputs": [_port(plan, p) for p in program.inputs],
+        "outputs": [_port(plan, p) for p in program.outputs],
+        "states": [_state(plan, s) for s in program.states],
         "layers": [record.as_dict() for record in layer_records(plan, program)],
         "memory_map": _memory_map(plan),
         "plan": plain(plan_record(plan, program, shadow)),
@@ -97,7 +97,7 @@ def total_macs(graph: Graph) -> int:
     return sum(v.op.macs(v.ins, v.outs) for v in views)
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _port(plan: Plan, port: Port) -> dict[str, Any]:
     return {
         "name": port.name,
         "tensor": port.operand.value,
@@ -106,14 +106,14 @@ def _port(port: Port) -> dict[str, Any]:
         "scale": port.scale,
         "zero_point": port.zero_point,
         "bytes": port.operand.rows * port.operand.row_bytes,
-        "offset": port.operand.offset,
+        **_place(plan, port.operand.offset),
         "model_shape": port.model_shape,
         "model_dtype": port.model_dtype,
         "perm": port.perm,
     }
 
 
-def _state(state: KeptState) -> dict[str, Any]:
+def _state(plan: Plan, state: KeptState) -> dict[str, Any]:
     """`tensor` is read, `becomes` replaces it when a run ends, over it when that is `in_place`."""
     return {
         "name": state.name,
@@ -123,19 +123,23 @@ def _state(state: KeptState) -> dict[str, Any]:
         "shape": state.shape,
         "dtype": state.operand.dtype.value,
         "bytes": state.bytes,
-        "offset": state.operand.offset,
+        **_place(plan, state.operand.offset),
     }
+
+
+def _place(plan: Plan, offset: int) -> dict[str, Any]:
+    memory, at = place_of(plan.regions, offset)
+    return {"memory": memory, "offset": at}
 
 
 def _memory_map(plan: Plan) -> list[dict[str, Any]]:
     """Every tensor's place, in order of address."""
     places = [
-        {"tensor": name, "offset": s.offset, "bytes": s.bytes, "rows": s.rows, "ring": s.ring}
+        (s.offset, {"tensor": name, **_place(plan, s.offset), "bytes": s.bytes, "rows": s.rows, "ring": s.ring})
         for name, s in plan.storage.items()
         if s.memory == "arena"
     ]
-    scratch = [
-        {"tensor": f"scratch of {plan.graph.nodes[i].name}", "offset": o, "bytes": plan.scratch_bytes[i]}
-        for i, o in plan.scratch.items()
-    ]
-    return sorted([*places, *scratch], key=lambda p: (p["offset"], str(p["tensor"])))
+    for i, offset in plan.scratch.items():
+        name = f"scratch of {plan.graph.nodes[i].name}"
+        places.append((offset, {"tensor": name, **_place(plan, offset), "bytes": plan.scratch_bytes[i]}))
+    return [record for _, record in sorted(places, key=lambda p: (p[0], str(p[1]["tensor"])))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from codegen.ir.plan import FrontPoint, Plan
+from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
 from codegen.lower import ShadowReport
 from codegen.schedule import find_peak, group_title, residents, used_bytes
@@ -75,7 +75,7 @@ class TensorRecord:
     """What holds `bytes` of the arena from `offset`, from group `first_group` to `last_group`, both included.
 
     `kind` is input, state (kept between runs), output, tensor (whole), ring, or scratch; `layer` makes it, and is empty
-    for an input or a state.
+    for an input or a state.  `memory` is the arena, or the slower memory in which `offset` counts.
     """
 
     tensor: str
@@ -85,6 +85,22 @@ class TensorRecord:
     bytes: int
     first_group: int
     last_group: int
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """Working memory: the arena, which is in the chip's fastest memory, or what a slower one of that name holds.
+
+    `cost` is that of a byte read or written, beside 1.  `moved_bytes` are those of rows that kernel calls were given
+    and made; null where kernels work in local memory.
+    """
+
+    memory: str
+    bytes: int
+    lower_bound_bytes: int
+    cost: int
+    moved_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +127,9 @@ class PlanRecord:
 
     `lower_bound_bytes` is what no placement of these groups can beat, `gap_bytes` what the arena has above it.
     `streamed` names the input whose rows are pushed one by one, or is empty.  `slices` has the groups that are run on
-    several cores, and those beside them; it is empty where there is one core.  `front` has every plan that no other one
-    beats in both memory (live bytes before placement) and time (units of the cost model).
+    several cores, and those beside them; it is empty where there is one core.  `memories` begin with the arena.
+    `front` has every plan that no other one beats in both memory (live bytes before placement) and time (units of the
+    cost model).
     """
 
     arena_bytes: int
@@ -128,6 +145,7 @@ class PlanRecord:
     groups: tuple[GroupRecord, ...]
     tensors: tuple[TensorRecord, ...]
     slices: tuple[SlicesRecord, ...]
+    memories: tuple[MemoryRecord, ...]
     front: tuple[FrontPoint, ...]
 
     @property
@@ -158,10 +176,26 @@ def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecor
             live=tuple(LiveTensor(r.name, r.bytes) for r in peak.live),
         ),
         groups=groups,
-        tensors=tuple(TensorRecord(r.name, r.layer, r.kind, r.offset, r.bytes, r.first, r.last) for r in held),
+        tensors=tuple(_tensor(plan, r) for r in held),
         slices=tuple(_slices(plan)),
+        memories=_memories(plan, program, shadow),
         front=plan.front,
     )
+
+
+def _tensor(plan: Plan, held: Resident) -> TensorRecord:
+    memory, offset = place_of(plan.regions, held.offset)
+    return TensorRecord(held.name, held.layer, held.kind, offset, held.bytes, held.first, held.last, memory)
+
+
+def _memories(plan: Plan, program: Program, shadow: ShadowReport) -> tuple[MemoryRecord, ...]:
+    moved = dict.fromkeys([ARENA, *(r.memory for r in plan.regions)], 0)
+    for tensor, size in shadow.moved.items():
+        moved[place_of(plan.regions, plan.storage[tensor].offset)[0]] += size
+    first = None if program.local else moved[ARENA]
+    arena = MemoryRecord(ARENA, plan.arena_bytes, plan.lower_bound_bytes, 1, first)
+    others = (MemoryRecord(r.memory, r.bytes, r.lower_bound_bytes, r.cost, moved[r.memory]) for r in plan.regions)
+    return (arena, *others)
 
 
 def _slices(plan: Plan) -> Iterator[SlicesRecord]:

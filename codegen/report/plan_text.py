@@ -8,8 +8,8 @@ from codegen.report.table import text_pairs, text_table
 
 def plan_text(plan: PlanRecord) -> str:
     """Sizes and traffic, groups, slices, rings, what shares memory, bytes over time, the peak, and the other plans."""
-    parts = [f"memory plan\n{text_pairs(_totals(plan))}", _groups(plan), _slices(plan), _rings(plan), _shared(plan)]
-    parts += [_tensors(plan), _peak(plan), _front(plan)]
+    parts = [f"memory plan\n{text_pairs(_totals(plan))}", _memories(plan), _groups(plan), _slices(plan)]
+    parts += [_rings(plan), _shared(plan), _tensors(plan), _peak(plan), _front(plan)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -43,6 +43,13 @@ def _cores(plan: PlanRecord) -> list[tuple[str, object]]:
     again, macs = (sum(getattr(s, name) for s in plan.slices) for name in ("recomputed_macs", "macs"))
     share = 100 * again / max(1, macs - again)
     return [("cores", max(len(s.rows) for s in plan.slices)), ("recomputed MACs", f"{again}, {share:.1f} % more")]
+
+
+def _memories(plan: PlanRecord) -> str:
+    """Working memories, where there are several."""
+    rows = [(m.memory, m.bytes, m.lower_bound_bytes, m.cost, m.moved_bytes) for m in plan.memories]
+    headers = ["memory", "bytes", "at least", "a byte costs", "read and written B"]
+    return f"memories\n{text_table(headers, rows)}" if len(rows) > 1 else ""
 
 
 def _groups(plan: PlanRecord) -> str:
@@ -94,8 +101,12 @@ def _shared(plan: PlanRecord) -> str:
 
 def _tensors(plan: PlanRecord) -> str:
     ordered = sorted(plan.tensors, key=lambda t: (t.first_group, t.offset, t.tensor))
-    rows = [(t.first_group, t.last_group, t.offset, t.bytes, t.kind, t.layer, t.tensor) for t in ordered]
-    headers = ["from", "to", "offset", "bytes", "kind", "made by", "tensor"]
+    several = len(plan.memories) > 1
+    rows = [
+        (t.first_group, t.last_group, *([t.memory] if several else []), t.offset, t.bytes, t.kind, t.layer, t.tensor)
+        for t in ordered
+    ]
+    headers = ["from", "to", *(["memory"] if several else []), "offset", "bytes", "kind", "made by", "tensor"]
     return f"memory over time, in groups\n{text_table(headers, rows)}"
 
 

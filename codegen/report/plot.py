@@ -78,7 +78,7 @@ def _rings(plan: PlanRecord) -> dict[str, RingRecord]:
 
 def _frame(axes: Any, plan: PlanRecord, title: str, steps: int) -> None:
     """Axes, ticks and title; ticks name the groups."""
-    top = max((t.offset + t.bytes for t in plan.tensors), default=1)
+    top = max((_address(plan, t) + t.bytes for t in plan.tensors), default=1)
     axes.set_xlim(0, steps)
     axes.set_ylim(0, max(top, plan.arena_bytes, 1) * 1.06)
     axes.set_ylabel("bytes: addresses in the arena, and bytes in use")
@@ -98,16 +98,22 @@ def _rectangles(axes: Any, plan: PlanRecord) -> None:
     rings = _rings(plan)
     written: list[_Box] = []
     points = 72.0 / axes.figure.dpi
-    for t in sorted(plan.tensors, key=lambda t: (-t.bytes, t.first_group, t.offset)):
-        steps = t.last_group - t.first_group + 1
-        corner, end = (t.first_group, t.offset), (t.first_group + steps, t.offset + t.bytes)
+    for t in sorted(plan.tensors, key=lambda t: (-t.bytes, t.first_group, _address(plan, t))):
+        steps, address = t.last_group - t.first_group + 1, _address(plan, t)
+        corner, end = (t.first_group, address), (t.first_group + steps, address + t.bytes)
         axes.add_patch(Rectangle(corner, steps, t.bytes, facecolor=_COLORS[t.kind], **_EDGE))
         (left, low), (right, high) = axes.transData.transform([corner, end]) * points
         label = _label(_words(t, rings.get(t.tensor)), (left, low, right, high), written)
         if label is not None:
             text, turned, height = label
-            at = (t.first_group + steps / 2, t.offset + t.bytes * height)
+            at = (t.first_group + steps / 2, address + t.bytes * height)
             axes.text(*at, text, ha="center", va="center", rotation=90 if turned else 0)
+
+
+def _address(plan: PlanRecord, tensor: TensorRecord) -> int:
+    """Where the tensor is drawn: the memories lie one above the other."""
+    below = next(k for k, memory in enumerate(plan.memories) if memory.memory == tensor.memory)
+    return sum(memory.bytes for memory in plan.memories[:below]) + tensor.offset
 
 
 def _words(tensor: TensorRecord, ring: RingRecord | None) -> list[str]:
@@ -143,6 +149,10 @@ def _lines(axes: Any, plan: PlanRecord, steps: int) -> None:
     axes.axhline(plan.arena_bytes, color="#b02020", linewidth=1.2, label=f"arena, {plan.arena_bytes} B")
     bound = f"lower bound, {plan.lower_bound_bytes} B"
     axes.axhline(plan.lower_bound_bytes, color="#b02020", linewidth=1.0, linestyle=(0, (4, 3)), label=bound)
+    top = plan.arena_bytes
+    for memory in plan.memories[1:]:
+        top += memory.bytes
+        axes.axhline(top, color="#7a3f9f", linewidth=1.2, label=f"{memory.memory} above it, {memory.bytes} B")
     used = [g.live_bytes for g in plan.groups]
     if used:
         axes.stairs(used, range(steps + 1), baseline=None, color="#1f3f9f", linewidth=1.2, label="bytes in use")

@@ -17,11 +17,20 @@ ELEMENT = 6.0
 """Units per output element: requantization and store."""
 WEIGHT_BYTE = 0.06
 """Units per byte of weights and reading."""
+MOVED_BYTE = 0.25
+"""Units per byte that is read or written in the fastest memory: words of four bytes."""
+SCRATCH_READS = 8
+"""Times that a call reads its scratch: kernels go through it for every few output channels."""
 
 
 def alone(needs: NodeNeeds, steps: int) -> float:
     """Units for a node in a group of its own."""
-    return _work(needs) + _calls(needs, 1 if needs.whole or needs.one_run else -(-steps // needs.most_rows))
+    return _work(needs) + _calls(needs, calls_alone(needs, steps))
+
+
+def calls_alone(needs: NodeNeeds, steps: int) -> int:
+    """Kernel calls of a node in a group of its own."""
+    return 1 if needs.whole or needs.one_run else -(-steps // needs.most_rows)
 
 
 def grouped(needs: NodeNeeds, steps: int, depth: float) -> float:

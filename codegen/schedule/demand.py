@@ -27,7 +27,7 @@ class Edge:
     `last[r]` rows of the tensor must exist before step r; `low[r]` is the lowest row that step r or a later one
     reads, and `low[steps]` the number of rows.  `in_place`: step r reads its row before it writes its own.  `window`
     is the ring that this reader alone asks for.  `lowest[r]` is the lowest row that step r itself reads; where it reads
-    none, that is the number of rows.
+    none, that is the number of rows.  `reads` counts the rows that all steps read.
     """
 
     value: str
@@ -36,6 +36,7 @@ class Edge:
     in_place: bool
     window: int
     lowest: tuple[int, ...]
+    reads: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +115,9 @@ class Rows:
 
 def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> Edge:
     if rule.whole:
-        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place, rows, (0,) * steps)
+        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place, rows, (0,) * steps, rows * steps)
     if rule.accumulate:
-        return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False, 1, tuple(range(steps)))
+        return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False, 1, tuple(range(steps)), steps)
     r = np.arange(steps)
     first = np.array(rule.table) if rule.table is not None else (r * rule.mul) // rule.div - rule.pad
     taps = first[:, None] + np.arange(rule.taps) * rule.dilation
@@ -125,7 +126,8 @@ def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> E
     lowest = np.where(inside, taps, rows).min(axis=1)
     low = np.minimum.accumulate(np.append(lowest, rows)[::-1])[::-1]
     window = int((np.maximum.accumulate(last) - low[:-1]).max(initial=1))
-    return Edge(value, tuple(last.tolist()), tuple(low.tolist()), in_place, window, tuple(lowest.tolist()))
+    tables = (tuple(last.tolist()), tuple(low.tolist()))
+    return Edge(value, *tables, in_place, window, tuple(lowest.tolist()), int(inside.sum()))
 
 
 class Process:

@@ -17,6 +17,9 @@ def check_fits(plan: Plan, weights_bytes: int, target: Target) -> None:
     if ram is not None and plan.arena_bytes > ram:
         missing = plan.arena_bytes - ram
         needs = f"needs {plan.arena_bytes} B of working memory, {target.name} has {ram} B, {missing} B too few"
+        if len(target.working) > 1:
+            sizes = ", ".join(f"{m.bytes or 'any'} B of {m.name}" for m in target.working)
+            needs = f"needs {plan.arena_bytes} B of working memory, and no way was found to spread it over {sizes}"
         hint = _ways_out(plan, missing, f"choose a target with {plan.arena_bytes} B of RAM")
         raise ArenaTooSmall(f"{needs}; {_at_peak(plan)}", where=plan.graph.name, hint=hint)
     if flash is not None and weights_bytes > flash:

@@ -96,6 +96,24 @@ class Grouping:
         return {i: self._candidate(i, i + 1) for i in self.needs if not self._must_stream(i, i + 1)}
 
     @cached_property
+    def moved(self) -> dict[str, int]:
+        """By tensor that owns memory, the bytes of rows that kernel calls are given and make.
+
+        At the border, what the caller writes and reads too.  The same in every plan; rows that nobody needs count.
+        """
+        found = dict.fromkeys(self.born, 0)
+        for face in (*self.graph.inputs, *self.graph.outputs):
+            found[self.roots[face.value]] += self.graph.type(face.value).bytes
+        for i, needs in self.needs.items():
+            node = self.rows.nodes[i]
+            for edge in node.edges:
+                rows = self.rows.height[edge.value] if needs.whole else edge.reads
+                found[self.roots[edge.value]] += rows * self.rows.row_bytes[edge.value]
+            for name in node.outputs:
+                found[self.roots[name]] += self.graph.type(name).bytes
+        return found
+
+    @cached_property
     def useless(self) -> int:
         """Bytes that no group of several nodes may need: every node alone needs no more, and is faster."""
         if self.streamed:

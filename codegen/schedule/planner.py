@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.ir.graph import Graph
-from codegen.ir.plan import FrontPoint, Group, Plan, Storage
-from codegen.schedule.arena import TRIES, Block, Packing, pack
+from codegen.ir.plan import FrontPoint, Group, Plan, Region, Storage
+from codegen.schedule.arena import TRIES, Block, Packing, pack, round_up
+from codegen.schedule.cost import SCRATCH_READS, calls_alone
 from codegen.schedule.groups import Candidate, Grouping, Label
+from codegen.schedule.spread import Load, place_in, spread
+from codegen.target import Memory
 
 TENSOR_ALIGN = 4
 SCRATCH_ALIGN = 8
@@ -18,12 +21,17 @@ BALANCED = 1.15
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """One label with its real addresses."""
+    """One label with its real addresses; `packing` has the bytes and the bound of the arena, `regions` those beside it.
+
+    `extra` is what bytes moved cost in slower memories, beyond those of the fastest.
+    """
 
     grouping: Grouping
     label: Label
     groups: tuple[Candidate, ...]
     packing: Packing
+    regions: tuple[Region, ...] = ()
+    extra: int = 0
 
 
 class Placer:
@@ -52,6 +60,37 @@ class Placer:
             best = Placed(self.grouping, label, groups, packing)
         self._known[id(label)] = (best, tries if packing.bytes > enough else tried)
         return best
+
+    def least_extra(self, label: Label, memories: Sequence[Memory], limits: Sequence[int]) -> int | None:
+        """What `spread_out` will give as `extra` at least, told without addresses; None where it will find none."""
+        found = spread(self._load(label), memories, limits)
+        return None if found is None else found.cost
+
+    def spread_out(
+        self, label: Label, memories: Sequence[Memory], limits: Sequence[int], arena_align: int
+    ) -> Placed | None:
+        """Pack a label into several memories, the fastest first, within so many bytes of each, or None."""
+        load = self._load(label)
+        found = place_in(load, memories, limits, TRIES)
+        if found is None or not found[1][0].offsets:
+            return None
+        option, (packing, *others) = found
+        offsets, end = dict(packing.offsets), packing.bytes
+        regions: list[Region] = []
+        for memory, part in zip(memories[1:], others, strict=True):
+            if part.offsets:
+                start = round_up(end, arena_align)
+                regions.append(Region(memory.symbol, start, part.bytes, part.bound, memory.cost))
+                offsets |= {name: start + offset for name, offset in part.offsets.items()}
+                end = regions[-1].stop
+        packing = Packing(offsets, packing.bytes, packing.bound)
+        return Placed(self.grouping, label, label.groups(), packing, tuple(regions), option.cost)
+
+    def _load(self, label: Label) -> Load:
+        groups = label.groups()
+        blocks, shares = _blocks(self.grouping, groups)
+        moved = self.grouping.moved | _scratch_moved(self.grouping, groups)
+        return Load(blocks, shares, _align(blocks), moved)
 
 
 def _align(blocks: Sequence[Block]) -> int:
@@ -86,7 +125,22 @@ def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list
 
 
 def _scratch_name(grouping: Grouping, node: int, step: int) -> str:
+    """The block of a node's scratch: those of a group take turns in one, but for what is kept between calls."""
     return f"\0kept{node}" if grouping.needs[node].keeps else f"\0once{step}"
+
+
+def _scratch_moved(grouping: Grouping, groups: Sequence[Candidate]) -> dict[str, int]:
+    """Bytes moved by block of scratch: each call of a kernel writes it and reads it again and again."""
+    found: dict[str, int] = {}
+    for step, candidate in enumerate(groups):
+        for i in range(candidate.start, candidate.stop):
+            if i in grouping.needs:
+                name, needs = _scratch_name(grouping, i, step), grouping.needs[i]
+                alone = candidate.stop - candidate.start == 1
+                times = calls_alone(needs, grouping.rows.nodes[i].steps) if alone else grouping.rows.nodes[i].steps
+                size = needs.scratch(candidate.stop - candidate.start)
+                found[name] = found.get(name, 0) + (1 + SCRATCH_READS) * size * times
+    return found
 
 
 def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
@@ -112,6 +166,7 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
         lower_bound_bytes=placed.packing.bound,
         streamed=grouping.streamed,
         front=tuple(front),
+        regions=placed.regions,
     )
 
 

@@ -10,9 +10,11 @@ from codegen.errors import StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
 from codegen.schedule.arena import TRIES
+from codegen.schedule.cost import MOVED_BYTE
 from codegen.schedule.fits import limit_unreachable
 from codegen.schedule.groups import Grouping, Label
 from codegen.schedule.planner import BALANCED, Placed, Placer, to_plan, view_roots
+from codegen.target import Memory
 
 Optimize = Literal["memory", "balanced", "speed", "size"]
 OPTIMIZE: tuple[Optimize, ...] = get_args(Optimize)
@@ -23,6 +25,7 @@ FINALISTS = 6
 """Plans whose addresses are searched thoroughly when the smallest one is wanted."""
 HOPELESS = 1.15
 """A plan that a glance leaves this many times above a limit is not searched thoroughly."""
+_NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +78,36 @@ class Scheduler:
         """
         chosen = self._choose(optimize, arena_limit)
         return to_plan(chosen, tuple(self._front(chosen)), self.arena_align)
+
+    def spread(self, memories: Sequence[Memory], limit: int | None = None) -> Plan | None:
+        """The plan of least time in several memories, where none fits the fastest one alone.
+
+        Time is the cost model's, and what bytes moved cost in slower memories.
+
+        Args:
+            memories: the fastest one first.
+            limit: bytes that may be used of it, where that is less.
+
+        Returns:
+            None where no plan is found that fits them all together.
+        """
+        limits = [_NO_LIMIT if m.bytes is None else m.bytes for m in memories]
+        limits[0] = min(limits[0], _NO_LIMIT if limit is None else limit)
+        rated: list[tuple[float, int]] = []
+        for k, offer in enumerate(self.offers):
+            extra = offer.placer.least_extra(offer.label, memories, limits)
+            if extra is not None:
+                rated.append((offer.label.time + extra * MOVED_BYTE, k))
+        best: tuple[float, Placed] | None = None
+        for least, k in sorted(rated):
+            if best is not None and best[0] <= least:
+                break
+            offer = self.offers[k]
+            placed = offer.placer.spread_out(offer.label, memories, limits, self.arena_align)
+            if placed is not None:
+                time = placed.label.time + placed.extra * MOVED_BYTE
+                best = (time, placed) if best is None or time < best[0] else best
+        return to_plan(best[1], tuple(self._front(best[1])), self.arena_align) if best else None
 
     def _choose(self, optimize: Optimize, limit: int | None) -> Placed:
         if limit is not None:

@@ -15,6 +15,7 @@ from codegen.emit import array_lines, render
 from codegen.emulator import build_and_run
 from codegen.errors import RunFailed
 from codegen.golden.compare import Difference, first_difference
+from codegen.host import host_regions
 from codegen.ir.quant import Array
 from codegen.pipeline import Compiled
 from codegen.resources import resource_dir
@@ -90,6 +91,8 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *
         f"{name.upper()}_TRACE": None,
         "LAM_CHECK_TENSORS": str(len(compiled.program.tensors)),
     }
+    if compiled.program.regions:
+        defines["LAM_HOST_REGIONS"] = host_regions(r.memory for r in compiled.program.regions)
     if compiled.program.streamed:
         defines["LAM_HOST_STREAM"] = None
     if compiled.program.states:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codegen.emulator import Mix, RunResult, board_of, build_and_run, build_program, executed_mix, section_sizes
 from codegen.errors import BoardMissing, RunFailed
-from codegen.host import host_compiler
+from codegen.host import host_compiler, host_regions
 from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
@@ -213,6 +213,8 @@ def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | 
         "LAM_PROFILE_MASK": "0x3f" if floats else "0xff",
         "LAM_PROFILE_INPUT_BYTES": ",".join(str(p.operand.rows * p.operand.row_bytes) for p in program.inputs),
     }
+    if program.regions:
+        defines["LAM_HOST_REGIONS"] = host_regions(r.memory for r in program.regions)
     if program.streamed:
         defines["LAM_HOST_STREAM"] = None
     hooks = {"hooked": "LAM_PROFILE_HOOKS", "marked": "LAM_PROFILE_MARKS", "stacks": "LAM_PROFILE_STACKS"}

@@ -45,6 +45,7 @@ extern const uint32_t lam_check_weights_bytes;
 #endif
 
 static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
+#include "lam_host_regions.h"
 #ifdef LAM_HOST_CORES
 static uint8_t lmem[BIG(_CORES)][BIG(_LMEM_SIZE)] BIG(_LMEM_ALIGNED);
 #define LOCAL , lmem
@@ -160,9 +161,9 @@ int main(void)
 {
     NET(_t) net;
 #ifdef LAM_HOST_BLOB
-    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena LOCAL, lam_check_weights, lam_check_weights_bytes));
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS LOCAL, lam_check_weights, lam_check_weights_bytes));
 #else
-    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena LOCAL));
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS LOCAL));
 #endif
     const uint8_t *data = lam_check_data;
     if (NET(_init)(&net, &memory) != LAM_OK) {

@@ -4,7 +4,9 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_LMEM [-DLAM_HOST_CORES]] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_LMEM [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *
+ * LAM_HOST_REGIONS is REGION(psram, PSRAM) for each working memory beside the arena, one after another.
  */
 #include LAM_HOST_HEADER
 
@@ -14,6 +16,7 @@
 
 size_t lam_host_net_bytes(void);
 void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
+void lam_host_region(int32_t index, uint8_t *region, size_t region_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
 int lam_host_run(void *net);
@@ -39,9 +42,26 @@ void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes)
     local_bytes = lmem_bytes;
 }
 
+#define MOST_REGIONS 8
+static uint8_t *regions[MOST_REGIONS];
+static size_t region_sizes[MOST_REGIONS];
+
+/* Names a working memory beside the arena of the networks that are initialised from now on. */
+void lam_host_region(int32_t index, uint8_t *region, size_t region_bytes)
+{
+    regions[index] = region;
+    region_sizes[index] = region_bytes;
+}
+
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes)
 {
     NET(_memory) memory;
+#ifdef LAM_HOST_REGIONS
+    int32_t region = 0;
+#define REGION(small, big) memory.small##_arena = regions[region], memory.small##_arena_size = region_sizes[region++];
+    LAM_HOST_REGIONS
+#undef REGION
+#endif
     memory.arena = arena;
     memory.arena_size = arena_bytes;
 #ifdef LAM_HOST_LMEM

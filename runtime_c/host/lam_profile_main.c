@@ -26,6 +26,7 @@
 #define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
 #define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
 #define BIG(suffix) LAM_HOST_JOIN(LAM_HOST_UPPER, suffix)
+#define APPLY(name, arguments) name arguments
 
 static uint32_t last_byte = 1;
 
@@ -63,11 +64,12 @@ static void refill(void)
 }
 #else
 static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
+#include "lam_host_regions.h"
 static NET(_t) net;
 
 static int prepare(void)
 {
-    const NET(_memory) memory = BIG(_MEMORY)(arena);
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS));
     return NET(_init)(&net, &memory) == LAM_OK ? 0 : 1;
 }
 

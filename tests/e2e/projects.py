@@ -16,7 +16,7 @@ from codegen.emit import array_lines, fill_pattern, render, write_project
 from codegen.errors import ToolFailed
 from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import Stepper
-from codegen.host import WARNINGS
+from codegen.host import WARNINGS, host_regions
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.quant import Array, Mode
@@ -245,4 +245,6 @@ def check_sources(made: Project, feeds: Sequence[Mapping[str, Array]], folder: P
 
 def host_macros(made: Project) -> list[str]:
     """Which network the programs of runtime_c/host drive."""
-    return [f"-DLAM_HOST_NAME={made.name}", f"-DLAM_HOST_UPPER={made.upper}", f'-DLAM_HOST_HEADER="{made.name}.h"']
+    found = [f"-DLAM_HOST_NAME={made.name}", f"-DLAM_HOST_UPPER={made.upper}", f'-DLAM_HOST_HEADER="{made.name}.h"']
+    regions = host_regions(r.memory for r in made.compiled.program.regions)
+    return [*found, f"-DLAM_HOST_REGIONS={regions}"] if regions else found

@@ -18,6 +18,7 @@ from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import Stepper
 from codegen.host.build import WARNINGS, host_compiler, shim_defines
 from codegen.ir.local import LocalPlan
+from codegen.ir.plan import ARENA, Plan, place_of
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
 from codegen.lower import select_kernels
@@ -32,6 +33,7 @@ _DMA = _SHIM.with_name("lam_dma_deferred.c")
 _NAMES = (
     "net_bytes",
     "local",
+    "region",
     "init",
     "input",
     "run",
@@ -46,6 +48,7 @@ _NAMES = (
 _CDEF = """
 size_t {p}_net_bytes(void);
 void {p}_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
+void {p}_region(int32_t index, uint8_t *region, size_t region_bytes);
 int {p}_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *{p}_input(void *net, int32_t index);
 int {p}_run(void *net);
@@ -145,8 +148,10 @@ def _write(found: Planned, folder: Path) -> Path:
             (home / path).write_bytes(data)
     local = found.program.local
     streamed = found.program.streamed
-    manifest = {"name": name, "weights_file": None, "streamed": streamed, "lmem_bytes": local.bytes if local else 0}
-    manifest |= {"cores": local.cores if local else 1, "states": found.program.states}
+    manifest: dict[str, object] = {"name": name, "weights_file": None, "streamed": streamed}
+    manifest |= {"lmem_bytes": local.bytes if local else 0, "cores": local.cores if local else 1}
+    manifest["plan"] = {"memories": [{"memory": ARENA}, *({"memory": r.memory} for r in found.program.regions)]}
+    manifest["states"] = found.program.states
     lines = [f"#define {d[2:].replace('=', ' ', 1)}" for d in shim_defines(manifest, trace=True)]
     lines += [f"#define lam_host_{part} {name}_host_{part}" for part in _NAMES]
     schedule = home / "src" / f"{name}.c"
@@ -185,6 +190,7 @@ class _Instance:
         program = found.program
         self.net = ffi.new("uint64_t[]", -(-self._call("net_bytes")() // 8))
         self.arena = _Region(program.arena_bytes, program.arena_align)
+        self.regions = [_Region(r.bytes, program.arena_align) for r in program.regions]
         local = program.local
         self.locals = [_Region(local.bytes, local.align) for _ in range(local.cores)] if local else []
         self.traced = [np.zeros(_bytes(t), np.uint8) for t in program.tensors]
@@ -202,11 +208,13 @@ class _Instance:
         """Begin anew, in an arena that holds `fill` everywhere."""
         ffi = self.ffi
         self.arena.bytes[:] = fill
-        for region in self.locals:
+        for region in (*self.locals, *self.regions):
             region.bytes[:] = fill
         arena = ffi.from_buffer("uint8_t[]", self.arena.bytes)
         for core, region in enumerate(self.locals):
             self._call("local")(core, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
+        for index, region in enumerate(self.regions):
+            self._call("region")(index, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
         assert self._call("init")(self.net, arena, self.arena.bytes.size, ffi.NULL, 0) == 0
 
     def run(self, feeds: Mapping[str, Array]) -> list[Array]:
@@ -260,7 +268,7 @@ def _check(found: Planned, net: _Instance) -> str:
             what = _tensors(found, net, golden.run(feeds)) or _outputs(found, outputs, drawn.run(feeds))
             if what:
                 return what
-        for region in (net.arena, *net.locals):
+        for region in (net.arena, *net.locals, *net.regions):
             region.note(fill)
             if not region.intact:
                 return "bytes outside the memory were written"
@@ -290,8 +298,10 @@ def _outputs(found: Planned, outputs: Sequence[Array], golden: Mapping[str, Arra
 def _peak(found: Planned, net: _Instance) -> str:
     """The printed size is the real one: the last byte is used, and C touches nothing that the shadow run does not."""
     plan = found.plan
-    arena, scratch = net.arena.touched, plan.scratch
-    regions = [(arena, plan.arena_align, scratch)]
+    arena = net.arena.touched
+    regions = [(arena, plan.arena_align, _scratch_in(plan, ARENA))]
+    for part, region in zip(plan.regions, net.regions, strict=True):
+        regions.append((region.touched, plan.arena_align, _scratch_in(plan, part.memory)))
     if plan.local is not None:
         local = np.any([region.touched for region in net.locals], axis=0)
         regions = [(arena, plan.arena_align, {}), (local, plan.local.align, _local_scratch(plan.local))]
@@ -300,10 +310,16 @@ def _peak(found: Planned, net: _Instance) -> str:
         end = max((offset + plan.scratch_bytes.get(i, 0) for i, offset in scratch.items()), default=0)
         if touched.size - top >= align and end <= top:
             return f"the memory has {touched.size} B, of which only {top} are used"
-    bytes_touched = sum(int(region.touched.sum()) for region in (net.locals or [net.arena]))
+    bytes_touched = sum(int(region.touched.sum()) for region in (net.locals or [net.arena, *net.regions]))
     if bytes_touched > found.shadow.touched_bytes:
         return f"C touched {bytes_touched} B, the shadow run {found.shadow.touched_bytes}"
     return ""
+
+
+def _scratch_in(plan: Plan, memory: str) -> dict[int, int]:
+    """Scratch by node, counted from the beginning of the memory that it lies in."""
+    places = {i: place_of(plan.regions, offset) for i, offset in plan.scratch.items()}
+    return {i: at for i, (name, at) in places.items() if name == memory}
 
 
 def _local_scratch(local: LocalPlan) -> dict[int, int]:

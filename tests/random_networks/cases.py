@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from codegen.errors import LocalMemoryTooSmall, StreamImpossible
+from codegen.errors import ArenaLimitUnreachable, LocalMemoryTooSmall, StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Program
@@ -15,7 +15,7 @@ from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.lower import ShadowReport, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Options, lower_plan, make_plan, prove
-from codegen.target import Target, load_target
+from codegen.target import Memory, Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling
 from tests.random_networks.motifs import classifier, several
@@ -31,6 +31,8 @@ STATE = 0.2
 """Share of networks with state; they take inputs whole, and run on chips without local memory."""
 REMEMBERED = 0.3
 """Share of their steps that keep something."""
+MEMORIES = 0.2
+"""Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
 """Bytes of each core's local memory in which every random network fits."""
 
@@ -40,7 +42,7 @@ class Case:
     """A network and how it is to be compiled.  `graph` is what is scheduled: as drawn, or after the passes.
 
     `eager`: by the scheduler of eager.py.  `local_bytes`: the local memory of each of the chip's `cores`, 0 for a chip
-    without.
+    without.  `fast_bytes`: the first of its working memories, 0 where it has one without limit; the second has as much.
     """
 
     seed: int
@@ -50,6 +52,7 @@ class Case:
     eager: bool = False
     local_bytes: int = 0
     cores: int = 1
+    fast_bytes: int = 0
 
     @property
     def text(self) -> str:
@@ -59,6 +62,7 @@ class Case:
         more = f"{', streamed' if o.stream_input else ''}{', eager' if self.eager else ''}"
         how = f"{self.local_bytes} B of local memory" if self.local_bytes else how
         how = f"{self.cores} cores with {how}" if self.cores > 1 else how
+        how = f"{how}, {self.fast_bytes} B of fast memory" if self.fast_bytes else how
         return f"seed {self.seed}: {len(self.graph.nodes)} nodes, {how}{more}"
 
 
@@ -126,7 +130,7 @@ def draw_case(seed: int) -> Case:
         ends = [replace(case, options=replace(case.options, optimize=o)) for o in ("memory", "speed")]
         sizes = [plan_of(end).arena_bytes for end in ends]
         case = replace(case, options=replace(case.options, arena_limit=d.int(min(sizes), max(sizes))))
-    return case
+    return _in_memories(case, d) if d.chance(MEMORIES) else case
 
 
 def _possible(case: Case) -> Case:
@@ -155,8 +159,29 @@ def _in_local_memory(case: Case, d: Drawing) -> Case:
             return smaller
 
 
+def _in_memories(case: Case, d: Drawing) -> Case:
+    """The case for a chip with three working memories, the fast one smaller than the smallest arena."""
+    smallest = plan_of(replace(case, options=replace(case.options, optimize="memory", arena_limit=None))).arena_bytes
+    size = max(1, smallest * d.int(10, 95) // 100)
+    while not _is_planned(replace(case, fast_bytes=size)):
+        size += 1 + size // 4
+    return replace(case, fast_bytes=size)
+
+
+def _is_planned(case: Case) -> bool:
+    """Whether the fast memory holds something at least."""
+    try:
+        return plan_of(case).arena_bytes <= case.fast_bytes
+    except ArenaLimitUnreachable:
+        return False
+
+
 def target_of(case: Case) -> Target:
     """The chip that the case is for."""
+    if case.fast_bytes:
+        fast = Memory("sram", "ram", case.fast_bytes, "drawn")
+        slow = (Memory("tcm-2", "ram", case.fast_bytes, "drawn", cost=2), Memory("psram", "psram", None, "any", cost=7))
+        return replace(load_target("host"), memories=(*slow, fast))
     return scratchpad(case.local_bytes * case.cores, case.cores) if case.local_bytes else load_target("host")
 
 

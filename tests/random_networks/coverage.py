@@ -57,6 +57,7 @@ def features(found: Planned) -> set[str]:
         "a skip inside a group": any(_has_skip(plan, g) for g in plan.groups),
         "shared input and output rows": any(_shares(plan, g) for g in range(len(plan.groups))),
         "a ring": any(p.ring < p.rows for p in plan.storage.values()),
+        "working memory in several memories": bool(plan.regions),
         "several outputs": len(plan.graph.outputs) > 1,
         "state": bool(plan.graph.states),
         "state renewed in place": any(s.in_place for s in found.program.states),

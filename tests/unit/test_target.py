@@ -58,6 +58,15 @@ BAD = {
     "text for a table": ("isa =", 'rules = "none"\nisa =', "LAM-TARGET-005", "rules"),
     "memory of no size": ("bytes = 65536\nsource", "bytes = 0\nsource", "LAM-TARGET-005", "memories[0].bytes"),
     "memory of negative size": ("bytes = 65536\nsource", "bytes = -1\nsource", "LAM-TARGET-005", "memories[0].bytes"),
+    "slow memory without its cost": ('kind = "ram"', 'kind = "psram"', "LAM-TARGET-004", "memories[0].cost"),
+    "cost of nothing": ('kind = "ram"', 'kind = "ram"\ncost = 0', "LAM-TARGET-005", "memories[0].cost"),
+    "cost without source": ('bytes = 65536\nsource = "datasheet, section 2"', "cost = 2", "LAM-TARGET-004", "source"),
+    "two memories that are one name in C": (
+        "[toolchain]",
+        '[[memories]]\nname = "SRAM "\nkind = "ram"\n[toolchain]',
+        "LAM-TARGET-005",
+        "memories[1].name",
+    ),
     "board without memory": ("ram_bytes = 65536", "ram_bytes = 0", "LAM-TARGET-005", "board.ram_bytes"),
     "byte order nobody has": ('"little"', '"middle"', "LAM-TARGET-005", "byte_order"),
     "word of 31 bits": ("word_bits = 32", "word_bits = 31", "LAM-TARGET-005", "word_bits"),
@@ -153,6 +162,20 @@ def test_the_file_shown_in_the_readme_loads(tmp_path: Path) -> None:
     text = (resource_dir("targets") / "README.md").read_text(encoding="utf-8")
     example = text.split("```toml\n", 1)[1].split("```", 1)[0]
     assert load_target(write(tmp_path, example)).flash_bytes == 1 << 20
+
+
+def test_working_memories_begin_with_the_fastest(tmp_path: Path) -> None:
+    slow = '[[memories]]\nname = "ext"\nkind = "psram"\ncost = 9\nsource = "sheet"\n'
+    first = slow + '[[memories]]\nname = "2nd-ram"\nkind = "ram"\n' + GOOD[GOOD.index("[[memories]]") :]
+    target = load_target(write(tmp_path, GOOD[: GOOD.index("[[memories]]")] + first))
+    assert [(m.name, m.symbol, m.cost) for m in target.working] == [
+        ("2nd-ram", "m2nd_ram", 1),
+        ("sram", "sram", 1),
+        ("ext", "ext", 9),
+    ]
+    assert target.ram_bytes is None
+    local = load_target("gap8-like")
+    assert [m.name for m in local.working] == ["l2"]
 
 
 def test_rules_and_unsupported_operators_are_read(tmp_path: Path) -> None:

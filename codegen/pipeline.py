@@ -207,6 +207,7 @@ def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
                 local_bytes=target.lmem_bytes,
                 arena_align=target.arena_align,
                 cores=target.dma.cores,
+                banks=target.lmem_banks,
             )
         except LocalMemoryTooSmall as error:
             refusals.append(error)

@@ -193,6 +193,12 @@ class Target:
         return (lmem.bytes or 1 << 31) if lmem else 0
 
     @property
+    def lmem_banks(self) -> int:
+        """Banks of local memory."""
+        lmem = self.memory("lmem")
+        return lmem.banks if lmem else 1
+
+    @property
     def flash_bytes(self) -> int | None:
         """Bytes for code and weights; None when there is no limit, or when the target does not say."""
         flash = self.memory("flash")

@@ -21,13 +21,14 @@ from tests.graphs import Sketch
 GLOBAL_BYTES = 1 << 23
 
 
-def scratchpad(local_bytes: int, cores: int = 1) -> Target:
+def scratchpad(local_bytes: int, cores: int = 1, banks: int = 1) -> Target:
     """The GAP8-like target with so many bytes of local memory and plenty of global memory, all cores together."""
     target = load_target("gap8-like")
     assert target.dma is not None
     sizes = {"lmem": local_bytes, "ram": GLOBAL_BYTES}
-    memories = tuple(replace(m, bytes=sizes.get(m.kind, m.bytes)) for m in target.memories)
-    return replace(target, memories=memories, dma=replace(target.dma, cores=cores))
+    parts = {"lmem": banks}
+    memories = (replace(m, bytes=sizes.get(m.kind, m.bytes), banks=parts.get(m.kind, 1)) for m in target.memories)
+    return replace(target, memories=tuple(memories), dma=replace(target.dma, cores=cores))
 
 
 def target_file(folder: Path, local_bytes: int, cores: int = 1) -> str:
@@ -40,10 +41,12 @@ def target_file(folder: Path, local_bytes: int, cores: int = 1) -> str:
     return str(path)
 
 
-def compile_local(model: Path | Graph, local_bytes: int, weights: str = "c", cores: int = 1) -> Compiled:
+def compile_local(
+    model: Path | Graph, local_bytes: int, weights: str = "c", cores: int = 1, banks: int = 1
+) -> Compiled:
     """A model file or a graph, compiled for so much local memory, all cores together, and for just so many cores."""
     options = Options(target="gap8-like", weights=weights)
-    target = scratchpad(local_bytes, cores)
+    target = scratchpad(local_bytes, cores, banks)
     imported = model if isinstance(model, Graph) else read_model(model, options, target)
     if cores == 1:
         return compile_graph(imported, target, options)

@@ -170,14 +170,15 @@ class StageSlices:
 class LocalPlan:
     """Everything decided about local memory.
 
-    `bytes` are those of each core's memory.  `commands` are those of core 0, then of core 1, and so on; `steps` are
-    the places in them at which time steps begin, and `bounds` has, by core, the places at which stages begin and where
-    the last one ends.  Within a stage cores are independent; one core has a single stage, as nothing waits for it.
-    `slices` say how groups are shared out.
+    `bytes` are those of each core's memory, of which `bank_bytes` are one bank (0: no banks).  `commands` are those of
+    core 0, then of core 1, and so on; `steps` are the places in them at which time steps begin, and `bounds` has, by
+    core, the places at which stages begin and where the last one ends.  Within a stage cores are independent; one core
+    has a single stage, as nothing waits for it.  `slices` say how groups are shared out.
     """
 
     bytes: int
     align: int
+    bank_bytes: int
     layers: tuple[LocalLayer, ...]
     streams: tuple[Stream, ...]
     params: tuple[ParamsLoad, ...]

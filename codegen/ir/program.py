@@ -248,11 +248,13 @@ class LocalProgram:
     """The scratchpad regime: calls on local memory, and the list of commands that runs and feeds them.
 
     `global_offsets` are the places of the streams' tensors in the arena.  `bytes` are those of each core's memory, in
-    which calls have the same places; `bounds` divides the commands by core and stage, as in LocalPlan.
+    which calls have the same places, `bank_bytes` those of a bank (0: no banks); `bounds` divides the commands by core
+    and stage, as in LocalPlan.
     """
 
     bytes: int
     align: int
+    bank_bytes: int
     calls: tuple[Call, ...]
     streams: tuple[Stream, ...]
     global_offsets: tuple[int, ...]

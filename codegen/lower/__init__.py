@@ -3,6 +3,7 @@
 `choose_kernels` runs before scheduling (the plan must know what each kernel needs), `lower` after it.
 """
 
+from codegen.lower.banks import bank_conflicts
 from codegen.lower.local import lower_local
 from codegen.lower.lower import lower
 from codegen.lower.select import choose_kernels, find_kernel, kernel_needs, packing_growth, select_kernels
@@ -12,6 +13,7 @@ from codegen.lower.tiles import params_needs
 
 __all__ = [
     "ShadowReport",
+    "bank_conflicts",
     "choose_kernels",
     "find_kernel",
     "kernel_needs",

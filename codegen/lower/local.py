@@ -112,6 +112,7 @@ class _LocalLowering:
         return LocalProgram(
             bytes=self.local.bytes,
             align=self.local.align,
+            bank_bytes=self.local.bank_bytes,
             calls=tuple(self.calls),
             streams=self.local.streams,
             global_offsets=tuple(self.plan.storage[s.value].offset for s in self.local.streams),

@@ -8,8 +8,8 @@ from typing import Any
 from codegen.ir.local import LocalPlan
 
 
-def local_record(local: LocalPlan) -> dict[str, Any]:
-    """Keys that scripts may rely on."""
+def local_record(local: LocalPlan, bank_conflicts: int | None) -> dict[str, Any]:
+    """Keys that scripts may rely on; `bank_conflicts` of the lowered commands, null for a memory without banks."""
     acts = [command.act for command in local.commands]
     return {
         "steps": len(local.steps),
@@ -18,6 +18,8 @@ def local_record(local: LocalPlan) -> dict[str, Any]:
         "waits": acts.count("wait"),
         "tickets": local.slots,
         **asdict(local.estimate),
+        "bank_bytes": local.bank_bytes or None,
+        "bank_conflicts": bank_conflicts,
         "hidden_share": round(local.estimate.hidden, 4),
         "map": [asdict(block) for block in local.blocks],
     }

@@ -8,7 +8,7 @@ from typing import Any
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan, place_of
 from codegen.ir.program import KeptState, Port, Program
-from codegen.lower import ShadowReport
+from codegen.lower import ShadowReport, bank_conflicts
 from codegen.report.layers import layer_records
 from codegen.report.local import local_record
 from codegen.report.plan import plan_record
@@ -66,7 +66,7 @@ def build_manifest(
         "stack_bytes": None,
         "stack_flags": None,
         "streamed": bool(plan.streamed),
-        "local": local_record(plan.local) if plan.local else None,
+        "local": local_record(plan.local, bank_conflicts(program.local)) if plan.local and program.local else None,
         "planning": dict(planning),
         "inputs": [_port(plan, p) for p in program.inputs],
         "outputs": [_port(plan, p) for p in program.outputs],

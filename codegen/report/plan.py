@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
-from codegen.lower import ShadowReport
+from codegen.lower import ShadowReport, bank_conflicts
 from codegen.schedule import find_peak, group_title, residents, used_bytes
 from codegen.schedule.live import Resident
 
@@ -128,6 +128,8 @@ class PlanRecord:
     `lower_bound_bytes` is what no placement of these groups can beat, `gap_bytes` what the arena has above it.
     `streamed` names the input whose rows are pushed one by one, or is empty.  `slices` has the groups that are run on
     several cores, and those beside them; it is empty where there is one core.  `memories` begin with the arena.
+    `bank_conflicts` counts kernel calls that share a bank of local memory with a transfer; null where there are no
+    banks.
     `front` has every plan that no other one beats in both memory (live bytes before placement) and time (units of the
     cost model).
     """
@@ -146,6 +148,7 @@ class PlanRecord:
     tensors: tuple[TensorRecord, ...]
     slices: tuple[SlicesRecord, ...]
     memories: tuple[MemoryRecord, ...]
+    bank_conflicts: int | None
     front: tuple[FrontPoint, ...]
 
     @property
@@ -179,6 +182,7 @@ def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecor
         tensors=tuple(_tensor(plan, r) for r in held),
         slices=tuple(_slices(plan)),
         memories=_memories(plan, program, shadow),
+        bank_conflicts=bank_conflicts(program.local) if program.local else None,
         front=plan.front,
     )
 

@@ -34,6 +34,11 @@ def _totals(plan: PlanRecord) -> list[tuple[str, object]]:
         ("weights read", f"{plan.weights_read_bytes} B, {again:.1f} times their {plan.weights_bytes} B"),
         ("activations", f"{plan.read_bytes} B read, {plan.written_bytes} B written"),
         *_cores(plan),
+        *(
+            []
+            if plan.bank_conflicts is None
+            else [("bank conflicts", f"in {plan.bank_conflicts} of {plan.kernel_calls} kernel calls")]
+        ),
     ]
 
 

@@ -11,11 +11,12 @@ from codegen.ir.local import Engine, Estimate, LocalBlock, LocalPlan, Padding, P
 from codegen.ir.plan import Group, NodeNeeds, Plan, Storage
 from codegen.schedule.arena import Block, Packing, pack, round_up
 from codegen.schedule.demand import Rows
+from codegen.schedule.local.banks import in_banks
 from codegen.schedule.local.commands import Listing, Tables, clock
 from codegen.schedule.local.groups import LocalGroups
 from codegen.schedule.local.shape import ALIGN, Facts
 from codegen.schedule.local.stage import Stage
-from codegen.schedule.local.timeline import Place, Timeline, prefetch
+from codegen.schedule.local.timeline import Place, Timeline, block_name, prefetch
 from codegen.schedule.planner import view_roots
 
 TRIES = (1.0, 0.96, 0.92, 0.88, 0.8, 0.7, 0.6)
@@ -31,10 +32,12 @@ def schedule_cores(
     local_bytes: int,
     arena_align: int,
     cores: int,
+    banks: int = 1,
 ) -> Plan:
     """The fastest plan on all cores, on half of them, and so on: `local_bytes` are shared by those that are used.
 
-    Fewer cores have more local memory each, and load parameters fewer times.  The search ends where fewer are slower.
+    They have `banks` of equal size, which count where each core has whole ones.  Fewer cores have more local memory
+    each, and load parameters fewer times.  The search ends where fewer are slower.
 
     Raises:
         LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer does not fit all of it, even in tiles.
@@ -43,8 +46,10 @@ def schedule_cores(
     refusal: LocalMemoryTooSmall | None = None
     for count in [cores >> n for n in range(cores.bit_length())]:
         each = local_bytes // count
+        bank_bytes = each * count // banks if banks > 1 and banks % count == 0 else 0
+        sizes = {"local_bytes": each, "arena_align": arena_align, "cores": count, "bank_bytes": bank_bytes}
         try:
-            plan = schedule_local(graph, needs, params, engine, local_bytes=each, arena_align=arena_align, cores=count)
+            plan = schedule_local(graph, needs, params, engine, **sizes)
         except LocalMemoryTooSmall as error:
             refusal = error
             continue
@@ -71,8 +76,11 @@ def schedule_local(
     local_bytes: int,
     arena_align: int,
     cores: int = 1,
+    bank_bytes: int = 0,
 ) -> Plan:
     """Groups, steps and addresses for a chip whose kernels touch only local memory, `local_bytes` of each core.
+
+    What moves and what computes is kept apart in banks of `bank_bytes` as far as there is room, unless that is 0.
 
     Raises:
         LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer does not fit it, even in tiles.
@@ -84,8 +92,10 @@ def schedule_local(
     padded = {i: _padded(graph, rows, i) if pads[i] else frozenset[int]() for i in needs}
     facts = Facts(graph, needs, params, pads, padded, rows, engine)
     lines, packing = _lines(facts, roots, local_bytes, cores)
+    if bank_bytes:
+        packing = in_banks(lines, _blocks(lines), packing, bank_bytes, local_bytes)
     spans = _spans(lines)
-    places = {place: packing.offsets[_name(place)] for place in spans}
+    places = {place: packing.offsets[block_name(place)] for place in spans}
     lists = _listed(lines, places)
     arena = _arena(lines, roots)
     return Plan(
@@ -98,7 +108,7 @@ def schedule_local(
         arena_bytes=arena.bytes,
         arena_align=arena_align,
         lower_bound_bytes=arena.bound,
-        local=_local(lists, packing, places, spans),
+        local=_local(lists, packing, places, spans, bank_bytes),
     )
 
 
@@ -155,11 +165,6 @@ def _listed(lines: Sequence[Timeline], places: Mapping[Place, int]) -> list[List
     return lists
 
 
-def _name(place: Place) -> str:
-    group, (role, what, number) = place
-    return f"{group} {role} {what} {number}"
-
-
 def _spans(lines: Sequence[Timeline]) -> dict[Place, tuple[int, int]]:
     """First and last step of every block, on any core: blocks have the same place on all."""
     found: dict[Place, tuple[int, int]] = {}
@@ -172,7 +177,7 @@ def _spans(lines: Sequence[Timeline]) -> dict[Place, tuple[int, int]]:
 
 def _blocks(lines: Sequence[Timeline]) -> list[Block]:
     stages = lines[0].stages
-    return [Block(_name(p), stages[p[0]].blocks[p[1]], *span) for p, span in _spans(lines).items()]
+    return [Block(block_name(p), stages[p[0]].blocks[p[1]], *span) for p, span in _spans(lines).items()]
 
 
 def _arena(lines: Sequence[Timeline], roots: Mapping[str, str]) -> Packing:
@@ -224,10 +229,11 @@ def _local(
     packing: Packing,
     places: Mapping[Place, int],
     spans: Mapping[Place, tuple[int, int]],
+    bank_bytes: int,
 ) -> LocalPlan:
     line, tables = lists[0].line, lists[0].tables
     blocks = [
-        LocalBlock(_name(place), offset, line.stages[place[0]].blocks[place[1]], *spans[place])
+        LocalBlock(block_name(place), offset, line.stages[place[0]].blocks[place[1]], *spans[place])
         for place, offset in places.items()
     ]
     starts = [0, *accumulate(len(listing.commands) for listing in lists)]
@@ -235,6 +241,7 @@ def _local(
     return LocalPlan(
         bytes=round_up(packing.bytes, ALIGN),
         align=ALIGN,
+        bank_bytes=bank_bytes,
         layers=tuple(tables.layers.items),
         streams=tuple(tables.streams.items),
         params=tuple(tables.params.items),

@@ -25,6 +25,12 @@ Place = tuple[int, Key]
 """A block of local memory: group, key."""
 
 
+def block_name(place: Place) -> str:
+    """A name for the packer."""
+    group, (role, what, number) = place
+    return f"{group} {role} {what} {number}"
+
+
 @dataclass(slots=True)
 class Move:
     """One transfer.  A load or params must be there in step `at`; a store's rows are made in step `at`.

@@ -39,13 +39,16 @@ from codegen.lower import (
     shadow_local,
     shadow_run,
 )
-from codegen.passes import optimize
+from codegen.passes import is_wide, optimize, turn_sideways
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
 from codegen.schedule import OPTIMIZE, Optimize, Scheduler, order_nodes
 from codegen.schedule.fits import check_fits, limit_unreachable
 from codegen.schedule.local import schedule_cores
 from codegen.target import Target, load_target
+
+Ordered = tuple[Graph, dict[int, Kernel]]
+"""A network with its nodes in an order, and the kernel of each node that needs one."""
 
 FEWEST_STEPS = 2
 """Self-test vectors of a network with state, where any are asked for."""
@@ -148,36 +151,60 @@ def compile_graph(imported: Graph, target: Target, options: Options, model_hash:
 
 
 def plan_in_best_order(graph: Graph, target: Target, options: Options) -> tuple[Plan, dict[int, Kernel]]:
-    """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask."""
+    """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
+
+    A network on wide images competes in turned form too, where memory is short.
+    """
+    orders, turned = _orders(graph, target), _turned_orders(graph, target, options)
+    if target.dma is None:
+        plan = _plan_arena(orders, target, options, turned)
+    else:
+        plan = _plan_local(orders, target, options, turned)
+    return plan, next(kernels for order, kernels in (*orders, *turned) if order is plan.graph)
+
+
+def _orders(graph: Graph, target: Target) -> list[Ordered]:
     kernels = choose_kernels(graph, target)
     other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
-    orders = [(graph, kernels)]
-    if other is not graph:
-        named = {graph.nodes[i].name: kernel for i, kernel in kernels.items()}
-        orders.append((other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named}))
-    plan = _plan_local(orders, target, options) if target.dma is not None else _plan_arena(orders, target, options)
-    return plan, next(kernels for order, kernels in orders if order is plan.graph)
+    if other is graph:
+        return [(graph, kernels)]
+    named = {graph.nodes[i].name: kernel for i, kernel in kernels.items()}
+    return [(graph, kernels), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
+
+
+def _turned_orders(graph: Graph, target: Target, options: Options) -> list[Ordered]:
+    """The network on columns; none where its images are not wide, come by rows, or the target lacks an operator."""
+    if options.stream_input or not is_wide(graph):
+        return []
+    turned = optimize(turn_sideways(graph))
+    try:
+        check_target(turned, target)
+        return _orders(turned, target)
+    except ModelRejected:
+        return []
 
 
 def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
     """Groups and addresses for the graph in the order of its nodes."""
-    orders = [(graph, kernels)]
+    orders: list[Ordered] = [(graph, dict(kernels))]
     return _plan_local(orders, target, options) if target.dma is not None else _plan_arena(orders, target, options)
 
 
-def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
+def _plan_arena(orders: Sequence[Ordered], target: Target, options: Options, turned: Sequence[Ordered] = ()) -> Plan:
     """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it.
 
-    What does not fit at all goes to slower memories, where the chip has them.
+    The turned network competes where the smallest plan is asked for, or a limit set.  What does not fit at all goes to
+    slower memories, where the chip has them.
     """
-    known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
-    scheduler = Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
     goal, limit, ram = choose_goal(options, target), options.arena_limit, target.ram_bytes
-    several = len(target.working) > 1
+    small, several = goal == "memory" or limit is not None, len(target.working) > 1
+    scheduler = _scheduler([*orders, *turned] if small else orders, target, options)
     try:
         first = scheduler.plan(goal, limit)
         if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
             return first
+        if turned and not small:
+            scheduler = _scheduler([*orders, *turned], target, options)
         return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
         spread = scheduler.spread(target.working, limit) if several else None
@@ -186,8 +213,16 @@ def _plan_arena(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
         return spread or scheduler.plan("memory")
 
 
-def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Target, options: Options) -> Plan:
-    """The plan of fewest cycles for a chip whose kernels touch only its local memory; a limit is only checked."""
+def _scheduler(orders: Sequence[Ordered], target: Target, options: Options) -> Scheduler:
+    known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
+    return Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
+
+
+def _plan_local(orders: Sequence[Ordered], target: Target, options: Options, turned: Sequence[Ordered] = ()) -> Plan:
+    """The plan of fewest cycles for a chip whose kernels touch only its local memory; a limit is only checked.
+
+    The turned network is tried where the other one does not fit.
+    """
     assert target.dma is not None
     if orders[0][0].states:
         raise StateNotOnTarget(f"{target.name} has local memories, on which no state is kept", where=orders[0][0].name)
@@ -214,6 +249,8 @@ def _plan_local(orders: Sequence[tuple[Graph, Mapping[int, Kernel]]], target: Ta
         else:
             assert plan.local is not None
             found.append((plan.local.estimate.cycles, k, plan))
+    if not found and turned:
+        return _plan_local(turned, target, options)
     if not found:
         raise refusals[-1]
     _, _, best = min(found)

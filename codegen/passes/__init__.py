@@ -23,6 +23,7 @@ from codegen.passes.place_transposes import place_transposes
 from codegen.passes.settle_channels import settle_channels
 from codegen.passes.sink_reshapes import sink_reshapes
 from codegen.passes.trace_sources import trace_sources
+from codegen.passes.turn_sideways import is_wide, turn_sideways
 
 PASSES: tuple[GraphPass, ...] = (
     drop_dead,
@@ -57,4 +58,4 @@ def optimize(graph: Graph) -> Graph:
     raise AssertionError("the passes undo each other")
 
 
-__all__ = ["PASSES", "optimize"]
+__all__ = ["PASSES", "is_wide", "optimize", "turn_sideways"]

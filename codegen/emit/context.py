@@ -363,6 +363,10 @@ class _Builder:
             return _plus("net->weights", params.offset)
         return f"LAM_VIEW(uint8_t, &{self.name}_p{self.params[id(params)]})"
 
+    def load_from(self, params: Params) -> str:
+        """What a table says of where parameters are stored: in a blob, how far into its weights."""
+        return str(params.offset) if self.blob else self.source(params)
+
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:
         rule, place, out_rows = item.rule, item.operand, call.outputs[0].rows
         checked = rule.leaves(place.rows, out_rows) or out_rows % call.rows_per_call != 0
@@ -592,5 +596,5 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
 def _local_view(program: Program, builder: _Builder) -> LocalView | None:
     if program.local is None:
         return None
-    sources = tuple(builder.source(load.params) for load in program.local.params)
+    sources = tuple(builder.load_from(load.params) for load in program.local.params)
     return local_view(program.local, sources, builder.tensors)

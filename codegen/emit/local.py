@@ -78,7 +78,11 @@ class LocalView:
 
 
 def local_view(local: LocalProgram, sources: tuple[str, ...], tensors: dict[str, int]) -> LocalView:
-    """The record.  `sources` spells where each load of parameters comes from; `tensors` numbers them for the trace."""
+    """The record.
+
+    `sources` spells where each load of parameters comes from, in a blob how far into it; `tensors` numbers the tensors
+    for the trace.
+    """
     return LocalView(
         bytes=local.bytes,
         align=local.align,

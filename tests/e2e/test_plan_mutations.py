@@ -189,6 +189,8 @@ def test_changed_plans_of_random_networks_are_refused() -> None:
         if case.local_bytes:
             continue
         found = planned(case)
+        if found.plan.regions:
+            continue
         kernels = select_kernels(found.case.graph, load_target("host").isa)
         totals = [a + b for a, b in zip(totals, check(subject(found.plan, kernels)), strict=True)]
     assert min(totals) > len(RANDOM) / 2, totals

@@ -27,7 +27,7 @@ from codegen.passes import is_wide, optimize, turn_sideways
 from tests.graphs import Sketch, conv_chain, random_array, residual, spread_requant
 from tests.random_networks.cases import draw_graph
 
-SEEDS = range(900, 925)
+SEEDS = [*range(900, 911), *range(912, 926)]  # all that 911 gives is zeros
 
 
 def uneven(op: str) -> Graph:

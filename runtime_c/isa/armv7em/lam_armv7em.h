@@ -306,7 +306,7 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
                 "smlad %[a_], %[p], %[w4], %[a_]\n\t" \
                 "smlad %[b_], %[q], %[w5], %[b_]\n\t" \
                 "smlabt %[a_], %[q], %[w5], %[a_]\n\t" \
-                : [a_] "+r"(a), [b_] "=&r"(b), [p] "=&r"(p), [q] "=&r"(q) \
+                : [a_] "+&r"(a), [b_] "=&r"(b), [p] "=&r"(p), [q] "=&r"(q) \
                 : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"((w)[0]), [w1] "r"((w)[1]), \
                   [w2] "r"((w)[2]), [w3] "r"((w)[3]), [w4] "r"((w)[4]), [w5] "r"((w)[5]) \
                 : "memory"); \
@@ -323,7 +323,7 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
                 "ldrd %[p], %[q], [%[x_], %[two]]\n\t" \
                 "smlad %[a_], %[p], %[w4], %[a_]\n\t" \
                 "smlabt %[a_], %[q], %[w5], %[a_]\n\t" \
-                : [a_] "+r"(a), [p] "=&r"(p), [q] "=&r"(q) \
+                : [a_] "+&r"(a), [p] "=&r"(p), [q] "=&r"(q) \
                 : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"((w)[0]), [w1] "r"((w)[1]), \
                   [w2] "r"((w)[2]), [w3] "r"((w)[3]), [w4] "r"((w)[4]), [w5] "r"((w)[5]) \
                 : "memory"); \

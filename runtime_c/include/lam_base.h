@@ -108,6 +108,14 @@ typedef enum lam_status {
 #endif
 #endif
 
+/* LAM_APART: a function that its callers call: copied into them, compilers have been seen to spill what it holds in
+ * registers. */
+#if defined(__GNUC__)
+#define LAM_APART static __attribute__((noinline))
+#else
+#define LAM_APART static
+#endif
+
 /* LAM_INLINE: a function that is worth its copies, unless code is to be small. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !LAM_SMALL
 #define LAM_INLINE static inline __attribute__((always_inline))

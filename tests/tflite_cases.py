@@ -123,8 +123,9 @@ def weights(d: Draw, shape: tuple[int, ...], axis: int, per_channel: bool) -> tu
     return d.const(data, scales, 0, axis=axis), scales
 
 
-def bias(d: Draw, outputs: int, x_scale: float, scales: Array) -> int:
-    kind = "int64" if d.kind == "int16" else "int32"
+def bias(d: Draw, outputs: int, x_scale: float, scales: Array, *, either: bool = False) -> int:
+    """Constant biases; for int16 activations sometimes of 32 bits where an operator takes `either` type."""
+    kind = "int64" if d.kind == "int16" and not (either and d.flag()) else "int32"
     data = d.rng.integers(-3000, 3000, outputs).astype(kind)
     return d.const(data, np.float32(x_scale) * scales, 0)
 
@@ -139,7 +140,7 @@ def conv_2d(d: Draw) -> Case:
     sh, sw = (1 if e > 1 else d.size(1, 2) for e in (dh, dw))
     x = d.x((1, h, w, c))
     place, scales = weights(d, (o, kh, kw, c // groups), 0, d.flag())
-    inputs = [x, place] + ([bias(d, o, d.meaning(x)[0], scales)] if d.flag() or d.kind == "uint8" else [])
+    inputs = [x, place] + ([bias(d, o, d.meaning(x)[0], scales, either=True)] if d.flag() or d.kind == "uint8" else [])
     oh, ow = (same_or_valid(d, n, (k - 1) * e + 1, s, padding) for n, k, e, s in ((h, kh, dh, sh), (w, kw, dw, sw)))
     fields = {"Padding": padding, "StrideH": sh, "StrideW": sw, "DilationHFactor": dh, "DilationWFactor": dw}
     d.op(
@@ -182,7 +183,7 @@ def fully_connected(d: Draw) -> Case:
     keep = d.flag()
     x = d.x((batch, depth) if not keep else (1, batch, depth))
     place, scales = weights(d, (outputs, depth), 0, d.kind != "int16" and d.flag())
-    inputs = [x, place] + ([bias(d, outputs, d.meaning(x)[0], scales)] if d.flag() else [])
+    inputs = [x, place] + ([bias(d, outputs, d.meaning(x)[0], scales, either=True)] if d.flag() else [])
     d.op(
         "FULLY_CONNECTED",
         inputs,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tflite
 
 from codegen.emit import write_project
 from codegen.frontends.tflite import import_tflite
@@ -79,6 +80,21 @@ def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
 @ON_PAIRS
 def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
     check_c(draw(name, kind, 1), 1, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "FULLY_CONNECTED"])
+def test_a_bias_of_32_bits_means_sums_of_32_bits(name: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    seeds = [seed for seed in range(80) if _has_int32(draw(name, "int16", seed))]
+    assert len(seeds) >= 6
+    for seed in seeds:
+        check_golden(draw(name, "int16", seed), "int16", seed, tmp_path)
+    check_c(draw(name, "int16", seeds[0]), seeds[0], tmp_path)
+
+
+def _has_int32(case: Case) -> bool:
+    graph = tflite.Model.GetRootAs(case.data, 0).Subgraphs(0)
+    return any(graph.Tensors(i).Type() == tflite.TensorType.INT32 for i in range(graph.TensorsLength()))
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 
 _WIDE_BOUND = 1 << 47
 _WEIGHT_KINDS = ("int8", "uint8", "int4")
+_NARROW_BIAS = ("CONV_2D", "FULLY_CONNECTED")
+"""Operators whose biases may have 32 bits where activations have 16."""
 MakeOp = Callable[[Requant, DType, Quant], Op]
 
 
@@ -152,29 +154,48 @@ def _channel_scales(node: TfliteNode, tensor: Tensor, axis: int, outputs: int) -
     return scales
 
 
-def read_bias(ctx: Context, node: TfliteNode, outputs: int, place: int = 2) -> Array:
-    """Integer biases at the scale of the products; zeros when there are none."""
+def read_bias(ctx: Context, node: TfliteNode, outputs: int, place: int = 2, x_place: int = 0) -> Array:
+    """Integer biases at the scale of the products; zeros when there are none.
+
+    LAM-IMPORT-019 for a type that TFLite Micro's kernels read as another one.
+    """
     if not ctx.has(node, place):
         return np.zeros(outputs, np.int64)
     data = ctx.constant(node, place)
-    if data.dtype.kind != "i" or data.dtype.itemsize < 4:
-        raise TypeUnsupported(f"a bias of type {data.dtype}", where=node.where)
+    x = ctx.tensor(node, x_place).kind
+    allowed = ("int32",) if x != "int16" else ("int64", "int32") if node.op_type in _NARROW_BIAS else ("int64",)
+    if str(data.dtype) not in allowed:
+        hint = f"write it as {allowed[0]}, as TFLite's converter does"
+        raise TypeUnsupported(f"{x} activations with a bias of type {data.dtype}", where=node.where, hint=hint)
     if data.size != outputs:
         raise ShapeMismatch(f"a bias of shape {list(data.shape)} for {outputs} outputs", where=node.where)
     return data.reshape(-1).astype(np.int64)
 
 
 def _is_wide(ctx: Context, node: TfliteNode, weights: Array, bias: Array, zero_point: int, x_place: int = 0) -> bool:
-    """Whether sums are kept in 64 bits: TFLite does for 16-bit activations, and 32 bits could overflow otherwise."""
+    """Whether sums are kept in 64 bits: TFLite does for 16-bit activations, and 32 bits could overflow otherwise.
+
+    With a bias of 32 bits TFLite's kernels for 16-bit activations sum in 32 bits as well, and wrap: refused where sums
+    could.
+    """
     x = ctx.type(node, x_place).dtype
     if not len(weights) or not weights.size:
         raise InputMissing("weights without elements", where=node.where)
     bound = accumulator_bound(weights, bias, x.low, x.high, zero_point)
-    wide = bound >= INT32_LIMIT or (x is DType.S16 and ctx.mode == "double")
+    as_16_bits = x is DType.S16 and ctx.mode == "double"
+    narrow = as_16_bits and _has_narrow_bias(ctx, node)
+    if narrow and bound >= INT32_LIMIT:
+        hint = "write the bias as int64, as TFLite's converter does: sums then have 64 bits"
+        raise FormUnsupported(f"a bias of 32 bits, and sums of up to {bound}", where=node.where, hint=hint)
+    wide = bound >= INT32_LIMIT or (as_16_bits and not narrow)
     if wide and (bound >= _WIDE_BOUND or ctx.mode == "float"):
         hint = "use --requant double or single"
         raise FormUnsupported(f"sums of up to {bound} do not fit the accumulator", where=node.where, hint=hint)
     return wide
+
+
+def _has_narrow_bias(ctx: Context, node: TfliteNode) -> bool:
+    return node.op_type in _NARROW_BIAS and ctx.has(node, 2) and ctx.tensor(node, 2).kind == "int32"
 
 
 def _constants(ctx: Context, node: TfliteNode, weights: Array, bias: Array) -> tuple[str, str]:
@@ -210,7 +231,7 @@ def transpose_conv(ctx: Context, node: TfliteNode) -> None:
     x, _ = ctx.quantized(node, 2)
     y, dtype = ctx.quantized_result(node)
     scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
-    bias = read_bias(ctx, node, outputs, place=3)
+    bias = read_bias(ctx, node, outputs, place=3, x_place=2)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point, x_place=2)
     bounds = activation_range(node.activation(options), y, dtype)
     requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)

@@ -47,6 +47,48 @@ def dense(kind: str = "int8", weights_scale: float = 0.1, zero: int = 0, x_kind:
     return model
 
 
+def convolution(name: str, bias_kind: str, x_kind: str = "int16", depth: int = 1) -> Model:
+    """A 1x1 convolution whose bias has this type."""
+    model = Model()
+    shape = model.const(np.array([1, 2, 2, 1], np.int32)) if name == "TRANSPOSE_CONV" else -1
+    x = model.input((1, 2, 2, depth), x_kind, 0.01)
+    w, b = model.const(np.full((1, 1, 1, depth), 127, np.int8), 0.1), model.const(np.zeros(1, bias_kind), 0.001)
+    y = model.output((1, 2, 2, 1), x_kind, 0.5)
+    options = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions"}
+    strides = {"StrideH": 1, "StrideW": 1}
+    model.op(
+        name, [shape, w, x, b] if shape >= 0 else [x, w, b], [y], options.get(name, "TransposeConvOptions"), **strides
+    )
+    return model
+
+
+@pytest.mark.parametrize(
+    ("name", "bias_kind", "x_kind"),
+    [
+        ("DEPTHWISE_CONV_2D", "int32", "int16"),
+        ("TRANSPOSE_CONV", "int32", "int16"),
+        ("CONV_2D", "int64", "int8"),
+        ("TRANSPOSE_CONV", "int64", "int8"),
+    ],
+)
+def test_a_bias_that_would_be_read_as_another_type_is_refused(
+    name: str, bias_kind: str, x_kind: str, tmp_path: Path
+) -> None:
+    fitting = {"int64": "int32", "int32": "int64"}[bias_kind]
+    path = written(convolution(name, bias_kind, x_kind), tmp_path)
+    with pytest.raises(ModelRejected, match=rf"LAM-IMPORT-019 .*bias of type {bias_kind}.*write it as {fitting}"):
+        import_tflite(path, mode="double")
+    assert import_tflite(written(convolution(name, fitting, x_kind), tmp_path), mode="double").nodes
+
+
+def test_sums_that_leave_the_32_bits_of_their_bias_are_refused(tmp_path: Path) -> None:
+    path = written(convolution("CONV_2D", "int32", depth=520), tmp_path)
+    with pytest.raises(ModelRejected, match=r"LAM-IMPORT-022 .*a bias of 32 bits.*write the bias as int64"):
+        import_tflite(path, mode="double")
+    for bias_kind, depth in (("int32", 500), ("int64", 520)):
+        assert import_tflite(written(convolution("CONV_2D", bias_kind, depth=depth), tmp_path), mode="double").nodes
+
+
 def test_formats_are_told_apart_by_their_mark(tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(relu().bytes())

@@ -422,6 +422,13 @@ class VariableUnsupported(CompileError):
     hint = "docs/tflite.md says which variables are supported"
 
 
+class VersionUnknown(CompileError):
+    """An operator of a TFLite model has a version that does not exist, or is newer than what is known of it."""
+
+    code = "LAM-IMPORT-032"
+    hint = "convert the model with an older converter"
+
+
 class InputsDoNotFit(CompileError):
     """An operator's inputs contradict its attributes or each other."""
 

@@ -17,10 +17,11 @@ from codegen.errors import (
     OperatorUnknown,
     OptionBad,
     OutputConstant,
+    VersionUnknown,
 )
 from codegen.frontends.finish import finish
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
-from codegen.frontends.tflite.importers import IMPORTERS
+from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Tensor, read_model
 from codegen.ir.graph import Graph, Interface
@@ -64,6 +65,14 @@ def _port(tensor: Tensor, names: set[str]) -> Port:
 def _free_name(tensor: Tensor, names: set[str]) -> str:
     """A tensor that is given out twice has another name the second time."""
     return tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
+
+
+def _check_version(node: TfliteNode) -> None:
+    """LAM-IMPORT-032 for a version of which nothing is known."""
+    newest = NEWEST_VERSION.get(node.op_type, 1)
+    if not 1 <= node.version <= newest:
+        found = f"version {node.version} of {node.op_type}, known are 1 .. {newest}"
+        raise VersionUnknown(found, where=node.where)
 
 
 class _Walk:
@@ -124,6 +133,7 @@ class _Walk:
             if importer is None:
                 hint = "docs/operators.md lists the operators that are read"
                 raise OperatorUnknown(f"operator {node.op_type} is not supported", where=node.where, hint=hint)
+            _check_version(node)
             if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
                 self._poison.update(node.outputs)
                 return

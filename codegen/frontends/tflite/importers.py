@@ -1,4 +1,7 @@
-"""The importer table: one line per operator of TFLite."""
+"""The importer table: one line per operator of TFLite, and the versions of each that exist.
+
+Source of the versions: tensorflow/lite/core/kernels/register.cc.
+"""
 
 from __future__ import annotations
 
@@ -67,3 +70,55 @@ IMPORTERS: Mapping[str, ImportFn] = {
     "UNPACK": move.unpack,
     "VAR_HANDLE": state.var_handle,
 }
+
+NEWEST_VERSION: Mapping[str, int] = {
+    "ABS": 5,
+    "ADD": 5,
+    "ARG_MAX": 3,
+    "ARG_MIN": 3,
+    "AVERAGE_POOL_2D": 3,
+    "CAST": 5,
+    "CONCATENATION": 4,
+    "CONV_2D": 7,
+    "DEPTHWISE_CONV_2D": 7,
+    "DEPTH_TO_SPACE": 2,
+    "DEQUANTIZE": 5,
+    "FULLY_CONNECTED": 10,
+    "GATHER": 6,
+    "LEAKY_RELU": 2,
+    "LOGISTIC": 3,
+    "LOG_SOFTMAX": 2,
+    "MAXIMUM": 4,
+    "MAX_POOL_2D": 3,
+    "MEAN": 3,
+    "MINIMUM": 4,
+    "MIRROR_PAD": 3,
+    "MUL": 7,
+    "PACK": 4,
+    "PAD": 4,
+    "PADV2": 4,
+    "QUANTIZE": 3,
+    "REDUCE_MAX": 3,
+    "RELU": 3,
+    "RELU6": 3,
+    "RESIZE_BILINEAR": 4,
+    "RESIZE_NEAREST_NEIGHBOR": 4,
+    "RSQRT": 2,
+    "SLICE": 6,
+    "SOFTMAX": 3,
+    "SPACE_TO_DEPTH": 2,
+    "SPLIT": 4,
+    "SPLIT_V": 2,
+    "SQUARED_DIFFERENCE": 2,
+    "SQUEEZE": 2,
+    "STRIDED_SLICE": 8,
+    "SUB": 5,
+    "SUM": 2,
+    "SVDF": 4,
+    "TANH": 3,
+    "TRANSPOSE": 6,
+    "TRANSPOSE_CONV": 4,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 4,
+    "UNPACK": 4,
+}
+"""The newest version of an operator that its importer knows; 1 where nothing stands here."""

@@ -11,6 +11,7 @@ from codegen.errors import CompileError, ModelRejected
 from codegen.frontends import import_model, own_mode
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.flat import Flat
+from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
 from tests.tflite_models import Model
 
@@ -87,6 +88,21 @@ def test_sums_that_leave_the_32_bits_of_their_bias_are_refused(tmp_path: Path) -
         import_tflite(path, mode="double")
     for bias_kind, depth in (("int32", 500), ("int64", 520)):
         assert import_tflite(written(convolution("CONV_2D", bias_kind, depth=depth), tmp_path), mode="double").nodes
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("RELU", 99), ("RELU", 4), ("FULLY_CONNECTED", -3), ("FULLY_CONNECTED", 0)]
+)
+def test_an_unknown_version_of_an_operator_is_refused(name: str, version: int, tmp_path: Path) -> None:
+    model = relu() if name == "RELU" else dense()
+    model.codes = [(code, version) for code, _ in model.codes]
+    with pytest.raises(ModelRejected, match=rf"LAM-IMPORT-032 .*version {version} of {name}, known are 1 \.\. \d+"):
+        import_tflite(written(model, tmp_path), mode="double")
+
+
+def test_every_known_version_is_of_an_operator_that_is_read() -> None:
+    assert set(NEWEST_VERSION) <= set(IMPORTERS)
+    assert min(NEWEST_VERSION.values()) > 1
 
 
 def test_formats_are_told_apart_by_their_mark(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from codegen.errors import (
     ShapeDynamic,
     TypeUnsupported,
 )
+from codegen.frontends.tflite import is_tflite
 from codegen.ir.quant import Array
 
 _TYPES = {
@@ -51,6 +52,9 @@ class FloatEngine:
         runtime = _runtime()
         if not model.is_file():
             raise ModelMissing("no such file" if not model.exists() else "not a file", where=str(model))
+        if is_tflite(model):
+            hint = "the engines litert and tflm run TFLite models"
+            raise EngineFailed("no ONNX model", where=f"engine float, {model}", hint=hint)
         self._model = model
         self._session, self._errors = _session(runtime, model, optimize=False)
         self.note = ""

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
-from codegen.frontends.tflite import is_tflite, read_ports
+from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
 from codegen.ir.quant import Array
 
 RUNTIMES = ("litert", "tflm")
@@ -43,6 +43,9 @@ class TfliteEngine:
         if not is_tflite(model):
             hint = "the engine float runs ONNX models"
             raise EngineFailed("no TFLite model", where=f"engine {runtime}, {model}", hint=hint)
+        if runtime == "tflm" and has_uint8_weights(model):
+            hint = "take litert, whose reference kernels run it"
+            raise EngineFailed("TFLite Micro does not run uint8 weights", where=f"engine {runtime}, {model}", hint=hint)
         inputs, outputs = read_ports(model)
         self.inputs = tuple(TflitePort(*p) for p in inputs)
         self._outputs = tuple(TflitePort(*p) for p in outputs)

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from codegen.emit import write_project
+from codegen.errors import EngineFailed
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ops import Dense
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
+from codegen.verbs.engines import open_engine
 from codegen.verbs.samples import open_samples
 from codegen.verbs.verify import verify
 from tests.real_tflite import LARGE, MODELS, model_path, recorded
@@ -119,6 +121,16 @@ def test_verify_compares_with_other_runtimes(runtime: str) -> None:
     assert result.reference is not None
     assert result.reference.bytes == 2 * 640
     assert result.equal == (runtime == "tflm")
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "way_out"),
+    [("tflm", "mobilenet_v1_025_128_uint8", "take litert"), ("float", "ad_int8", "litert and tflm")],
+)
+def test_an_engine_that_cannot_run_the_model_names_one_that_can(engine: str, name: str, way_out: str) -> None:
+    require_module("onnxruntime")
+    with pytest.raises(EngineFailed, match=rf"LAM-API-010 .*{way_out}"):
+        open_engine(engine, model_path(name), Options())
 
 
 @pytest.mark.parametrize("mode", ["single", "float"])

@@ -29,6 +29,7 @@ from codegen.ir.quant import MODES, DType, Mode, TensorType
 from codegen.ops import Dequantize, Reshape
 
 Port = tuple[str, tuple[int, ...], str]
+_PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
 def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Graph:
@@ -54,6 +55,13 @@ def read_ports(path: Path) -> tuple[list[Port], list[Port]]:
     names: set[str] = set()
     inputs = [_port(graph.tensors[i], names) for i in graph.inputs]
     return inputs, [_port(graph.tensors[i], names) for i in graph.outputs]
+
+
+def has_uint8_weights(path: Path) -> bool:
+    """Whether a product of the model has weights of the older uint8 scheme."""
+    graph = read_model(path).subgraphs[0]
+    places = [n.inputs[1] for n in graph.nodes if n.op_type in _PRODUCTS and len(n.inputs) > 1]
+    return any(graph.tensors[i].kind == "uint8" for i in places if i >= 0)
 
 
 def _port(tensor: Tensor, names: set[str]) -> Port:

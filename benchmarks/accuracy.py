@@ -8,9 +8,13 @@ The least that each must reach is in tests/e2e/test_accuracy.py.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-import codegen
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import codegen  # noqa: E402
 
 CASES = (
     ("mlperf_tiny_onnx/kws_qdq", "kws01", "kws"),

@@ -11,12 +11,16 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
-import codegen
-from codegen.report.table import text_table
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import codegen  # noqa: E402
+from codegen.report.table import text_table  # noqa: E402
 
 NETWORKS = ("resnet8", "kws", "vww", "ad")
 PEERS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("peers.toml").read_text(encoding="utf-8"))

@@ -8,9 +8,13 @@ Instruction counts are exact and repeat.  `twice` is the fastest plan within twi
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-from codegen.api import Profile, profile
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from codegen.api import Profile, profile  # noqa: E402
 
 MODELS = ("kws", "resnet8", "vww")
 

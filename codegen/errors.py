@@ -696,7 +696,7 @@ class SampleDoesNotFit(CompileError):
     """A sample does not have the axes, channels or size that the [preprocess] table and the model call for."""
 
     code = "LAM-PREPROCESS-004"
-    hint = "docs/preprocess.md says how a sample becomes the model's input"
+    hint = "a file for --config says how a sample becomes the model's input; docs/preprocess.md shows whole files"
 
 
 class ImageUnreadable(CompileError):

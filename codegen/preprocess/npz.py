@@ -19,6 +19,9 @@ from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing
 from codegen.ir.quant import Array
 
 _DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, OverflowError, MemoryError)
+_JPEG_HINT = (
+    "JPEG files need a file for --config with jpeg = true in [preprocess]; docs/preprocess.md shows whole files"
+)
 _UNREADABLE = (OSError, *_DAMAGED, zipfile.BadZipFile, zlib.error)
 
 
@@ -43,7 +46,8 @@ def need(arrays: Mapping[str, Array], key: str, where: str) -> Array:
     """One array; LAM-API-004 naming those that are there when it is missing."""
     if key not in arrays:
         there = ", ".join(sorted(arrays)) or "none of the arrays that are looked for"
-        raise DataKeyMissing(f"no array {key!r}; it has {there}", where=where)
+        hint = _JPEG_HINT if key == "x" and "jpeg" in arrays else None
+        raise DataKeyMissing(f"no array {key!r}; it has {there}", where=where, hint=hint)
     return arrays[key]
 
 

@@ -19,6 +19,10 @@ from codegen.ir.quant import Array
 
 COLORS = ("rgb", "bgr", "gray")
 _LAYOUT_HINT = 'say how its axes become the model\'s: layout = "NHWC->NCHW", for example, in [preprocess] of --config'
+_QUANTIZE_HINT = (
+    "say in a file for --config how the data becomes the model's integers: [preprocess] with "
+    "quantize = { scale = S, zero_point = Z }; docs/preprocess.md shows whole files"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,5 +209,6 @@ def _typed(x: Array, dtype: str) -> Array:
     info = np.iinfo(wanted)
     whole = not x.size or bool(np.isfinite(x).all() and (x == np.rint(x)).all())
     if not whole or (x.size and not info.min <= x.min() <= x.max() <= info.max):
-        raise SampleDoesNotFit(f"samples of type {x.dtype} do not fit the model's {dtype} input without loss")
+        found = f"samples of type {x.dtype} do not fit the model's {dtype} input without loss"
+        raise SampleDoesNotFit(found, hint=_QUANTIZE_HINT)
     return np.ascontiguousarray(x, wanted)

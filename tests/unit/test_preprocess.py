@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from codegen.errors import CompileError
-from codegen.preprocess import Preprocess, decode_jpeg, jpeg_slices, load_preprocess, parse_preprocess
+from codegen.preprocess import Preprocess, decode_jpeg, jpeg_slices, load_preprocess, need, parse_preprocess
 from codegen.preprocess.config import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,6 +161,16 @@ def test_integers_reach_an_integer_input_unchanged_or_not_at_all() -> None:
         with pytest.raises(CompileError) as error:
             Preprocess().apply(bad, (1, 2), "int8")
         assert code_of(error) == "LAM-PREPROCESS-004"
+        assert all(
+            part in error.value.text() for part in ("--config", "[preprocess]", "quantize", "docs/preprocess.md")
+        )
+
+
+def test_pictures_without_a_configuration_are_told_of_one() -> None:
+    with pytest.raises(CompileError) as error:
+        need({"jpeg": np.zeros(1, np.uint8), "offset": np.zeros(2, np.int64)}, "x", "data.npz")
+    assert code_of(error) == "LAM-API-004"
+    assert all(part in error.value.text() for part in ("--config", "jpeg = true", "docs/preprocess.md"))
 
 
 def test_text_is_no_sample() -> None:

@@ -68,7 +68,7 @@ def _summary(m: Mapping[str, Any]) -> str:
         ("input", ", ".join(_port(p) for p in m["inputs"])),
         ("output", ", ".join(_port(p) for p in m["outputs"])),
         ("weights", f"{m['weights_bytes']} B"),
-        ("code", f"about {m['code_estimate_bytes']} B at -Os"),
+        ("code", f"about {m['code_estimate_bytes']} B built with -Os, by rule of thumb; -O2 and -O3 take more"),
         ("MACs", f"{m['macs']} per inference, {m['recomputed_macs']} recomputed"),
         ("layers", f"{len(m['layers'])} in {_groups(m)}"),
     ]

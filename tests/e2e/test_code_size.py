@@ -36,7 +36,10 @@ def built_bytes(project: codegen.Project, chip: str, out: Path) -> int:
 
 @pytest.mark.parametrize(
     "chip",
-    ["cortex-m4", *(pytest.param(c, marks=pytest.mark.slow) for c in ("cortex-m0plus", "cortex-m55", "rv32imc"))],
+    [
+        "cortex-m4",
+        *(pytest.param(c, marks=pytest.mark.slow) for c in ("cortex-m0plus", "cortex-m3", "cortex-m55", "rv32imc")),
+    ],
 )
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_estimate_is_met_within_a_quarter(network: str, chip: str, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ TFLITE = {
     "kws_int8": ("kws01", 0.901, None),
     "resnet8_int8": ("cifar10_test600", 0.8933, None),
     "vww_int8": ("coco_person96", 0.835, None),
+    "mobilenet_v2_int8": ("imagenet_eval400", 0.7575, 10),
 }
 """By model: data, the top-1 share of other runtimes as the models' README has it (of
 reference kernels if of several), and how many samples TFLite Micro answers here: all, or the first ones."""

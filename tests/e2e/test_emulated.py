@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from codegen.emit import write_project
 from codegen.emulator import build_and_run
 from codegen.errors import ArenaTooSmall
 from codegen.pipeline import Options, compile_file
+from codegen.process import check_program
 from codegen.resources import resource_dir
 from codegen.target import Target, load_target
 from codegen.verbs.verify import verify
@@ -49,6 +51,37 @@ def check(name: str, chip: str, mode: str, real: int, random: int) -> None:
 def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
     ready(chip)
     check(name, chip, "single", real=2, random=1)
+
+
+@pytest.mark.parametrize("name", ["kws_qdq_sym", "resnet8_qdq"])
+def test_helium_is_equal_on_the_chip(name: str) -> None:
+    ready("cortex-m55")
+    check(name, "cortex-m55", "single", real=1, random=1)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-Og", "-O2"])
+@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("name", ["kws_qdq", "kws_qdq_sym"])
+def test_assembly_suits_every_level_of_the_compiler(name: str, chip: str, level: str, tmp_path: Path) -> None:
+    """Operands that only some registers can hold, in branches too that other levels drop."""
+    toolchain = ready(chip).toolchain
+    assert toolchain
+    made = compile_file(model_path(name), Options(target=chip, vectors=0))
+    write_project(tmp_path / "net", made.files)
+    folders = [f"-I{tmp_path / 'net' / folder}" for folder in ("include", "runtime", "src")]
+    layers = tmp_path / "net" / "src" / f"{name}_layers.c"
+    argv = [
+        toolchain.cc,
+        *toolchain.cflags,
+        "-std=c99",
+        level,
+        *folders,
+        "-c",
+        str(layers),
+        "-o",
+        str(tmp_path / "o.o"),
+    ]
+    check_program(argv, timeout_s=120)
 
 
 @pytest.mark.parametrize(("chip", "mode"), [pair for pair in OFFERED if pair[1] != "single"])

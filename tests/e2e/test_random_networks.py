@@ -27,14 +27,14 @@ SANITIZE = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 def test_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
-    proof = prove(seeds(2, 60))
+    proof = prove(seeds(2, 40))
     assert proof.faults == []
     for what, share in SHARES.items():
         assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what
 
 
 def test_random_networks_are_planned_soundly() -> None:
-    proof = prove(seeds(3, 120), plan_only=True)
+    proof = prove(seeds(3, 90), plan_only=True)
     assert proof.faults == []
     assert proof.coverage.missing(each=1) == []
 

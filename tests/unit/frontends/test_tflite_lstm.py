@@ -35,16 +35,17 @@ def lstm(
 ) -> Model:
     """A model of one LSTM; `change` may put other tensors into the list of its inputs."""
     model = Model()
-    x = model.input((1, steps, INPUTS), kind, 0.05, 3)
+    x_zero, zero = (3, 5) if kind == "int8" else (0, 0)
+    x = model.input((1, steps, INPUTS), kind, 0.05, x_zero)
     weights = [model.const(w, 0.01) for w in (*WEIGHTS, *RECURRENT)]
     biases = [model.const(np.full(SIZE, bias, np.int32), 0.0005) for _ in range(4)]
-    hidden = model.tensor((1, SIZE), kind, 1 / 128, 5, variable=True, name="hidden")
+    hidden = model.tensor((1, SIZE), kind, 1 / 128, zero, variable=True, name="hidden")
     cell = model.tensor((1, SIZE), "int16", cell_scale, variable=True, name="cell")
     none = -1
     places = [x, *weights, none, none, none, *biases, none, none, hidden, cell, none, none, none, none]
     if change is not None:
         change(model, places)
-    y = model.output((1, steps, SIZE), kind, 1 / 128, 5)
+    y = model.output((1, steps, SIZE), kind, 1 / 128, zero)
     told = {"FusedActivationFunction": TANH, **options}
     model.op("UNIDIRECTIONAL_SEQUENCE_LSTM", places, [y], "UnidirectionalSequenceLSTMOptions", **told)
     return model
@@ -127,3 +128,13 @@ def test_a_sequence_at_once_is_its_steps_one_by_one(tmp_path: Path) -> None:
             values = single.run({single.graph.inputs[0].value: x[:, step : step + 1]})
             found.append(values[single.graph.outputs[0].value])
         assert np.array_equal(np.concatenate(found, axis=1), expected)
+
+
+def test_16_bit_activations_want_biases_of_64_bits(tmp_path: Path) -> None:
+    def widened(model: Model, places: list[int]) -> None:
+        for place in range(12, 16):
+            places[place] = model.const(np.full(SIZE, 100, np.int64), 0.0005)
+
+    assert imported(lstm(widened, kind="int16"), tmp_path).nodes
+    with pytest.raises(CompileError, match=r"LAM-IMPORT-019 .*bias of type int32"):
+        imported(lstm(kind="int16"), tmp_path)

@@ -29,6 +29,9 @@ _TYPES = """
 _RESERVED = frozenset((_C_WORDS + _HEADERS + _TYPES).split())
 _INTEGER_TYPE = re.compile(r"u?_?int(_fast|_least)?[0-9]+")
 _LONGEST = 31
+_FOREIGN = re.compile(r"[^A-Za-z0-9 _.,:;/()\[\]{}<>=+\-#%&@~^!]+")
+_LONGEST_COMMENT = 2000
+"""A line of C may have 4095 characters (C99 5.2.4.1)."""
 
 
 def network_name(raw: str) -> str:
@@ -43,6 +46,11 @@ def network_name(raw: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that cannot end a C comment or leave its line."""
-    printable = "".join(ch if ch.isprintable() and ch.isascii() else "?" for ch in text)
-    return printable.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").replace("\\", "/")
+    """Text of a model that means nothing where it is put: in a comment of C or CMake, in a code span of a README.
+
+    Only letters, digits and the signs of _FOREIGN stay; a run of anything else becomes one `?`, so that no end of a
+    comment, line splice, trigraph, backtick, cell border or control character is left, whatever stands beside it.
+    """
+    shown = _FOREIGN.sub("?", text).strip() or "?"
+    half = _LONGEST_COMMENT // 2
+    return shown if len(shown) <= _LONGEST_COMMENT else f"{shown[:half]} ... {shown[-half:]}"

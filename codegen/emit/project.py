@@ -12,6 +12,7 @@ import numpy as np
 
 from codegen.emit.blob import weight_blob
 from codegen.emit.context import EmitOptions, ModelView, build_view
+from codegen.emit.names import comment
 from codegen.emit.render import render, render_layers
 from codegen.emit.runtime import header_closure
 from codegen.ir.program import Program
@@ -93,8 +94,9 @@ def document_files(program: Program, options: EmitOptions, manifest: Mapping[str
 
 
 def _documents(view: ModelView, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    flags = comment(manifest["stack_flags"] or "")
     texts = {
-        "README.md": render("README.md.j2", m=view, manifest=manifest),
+        "README.md": render("README.md.j2", m=view, manifest=manifest, stack_flags=flags),
         "manifest.json": json.dumps(manifest, indent=1, sort_keys=False) + "\n",
     }
     return {path: text.encode("utf-8") for path, text in texts.items()}

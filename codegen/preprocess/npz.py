@@ -6,7 +6,9 @@ the caller.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import tempfile
 import zipfile
 import zlib
@@ -18,6 +20,7 @@ import numpy as np
 from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing
 from codegen.ir.quant import Array
 
+_LONGEST_NAME = 4096
 _DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, OverflowError, MemoryError)
 _JPEG_HINT = (
     "JPEG files need a file for --config with jpeg = true in [preprocess]; docs/preprocess.md shows whole files"
@@ -70,13 +73,30 @@ def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def _write_zip(file: object, arrays: Mapping[str, Array]) -> None:
-    """Members with fixed dates; any text may be a name."""
+    """Members with fixed dates."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
-        for name, array in arrays.items():
+        for name, array in zip(_member_names(arrays), arrays.values(), strict=True):
             member = zipfile.ZipInfo(f"{name}.npy")
             member.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(member, "w", force_zip64=True) as out:
                 np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
+
+
+def _member_names(names: Iterable[str]) -> list[str]:
+    """A name in the archive for each array: its own, but for what an archive cannot hold or an unpacker would follow.
+
+    NUL and half characters become a space, steps to the folder above lose their dots, long names their middle; one that
+    is then taken gets a number.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        text = re.sub("[\0\ud800-\udfff]", " ", name)
+        text = "/".join("__" if part == ".." else part for part in text.split("/"))
+        if len(text) > _LONGEST_NAME:
+            text = f"{text[: _LONGEST_NAME // 2]} ... {text[-_LONGEST_NAME // 2 :]}"
+        variations = itertools.chain([text], (f"{text}.{number}" for number in itertools.count(1)))
+        found[next(free for free in variations if free not in found)] = None
+    return list(found)
 
 
 def _why(path: Path, error: Exception) -> str:

@@ -120,6 +120,14 @@ def test_names_of_any_kind_survive_a_file(tmp_path: Path) -> None:
     assert all(np.array_equal(found[k], v) and found[k].dtype == v.dtype for k, v in arrays.items())
 
 
+def test_names_that_no_archive_holds_or_that_leave_its_folder_are_changed_and_none_is_lost(tmp_path: Path) -> None:
+    names = ["a\0b", "a\0c", "a b", "x" * 70000, "x" * 70001, "\ud800", "../../x", "a/../..", "..", "", "\0"]
+    write_npz(tmp_path / "x.npz", {name: np.full(1, i) for i, name in enumerate(names)})
+    found = read_npz(tmp_path / "x.npz")
+    assert [int(a[0]) for a in found.values()] == list(range(len(names)))
+    assert not any(".." in name.split("/") for name in found)
+
+
 def test_the_same_arrays_give_the_same_bytes(files: tuple[Path, Path]) -> None:
     for path in files:
         write_npz(path, {"t": A})

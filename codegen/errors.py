@@ -43,9 +43,13 @@ class CompileError(Exception):
 
     def text(self) -> str:
         """One line: id, place, finding, way out."""
-        place = f"{one_line(self.where, _LONGEST_PLACE)}: " if self.where else ""
         way_out = f" ({self.hint})" if self.hint else ""
-        return f"{self.code} {place}{one_line(self.found, _LONGEST_FINDING)}{way_out}"
+        return f"{self.finding()}{way_out}"
+
+    def finding(self) -> str:
+        """The line without the way out."""
+        place = f"{one_line(self.where, _LONGEST_PLACE)}: " if self.where else ""
+        return f"{self.code} {place}{one_line(self.found, _LONGEST_FINDING)}"
 
     def problems(self) -> tuple[CompileError, ...]:
         """The single errors this one stands for."""
@@ -669,6 +673,22 @@ class CountBad(CompileError):
 
     code = "LAM-API-012"
     hint = "give 1 or more"
+
+
+class DataNotTheInputs(CompileError):
+    """Data cannot be what the input takes: integers for real numbers, another range, or axes in another order."""
+
+    code = "LAM-API-030"
+    hint = "describe the data in a [preprocess] table, in a file for --config; the message prints the table"
+
+    def __init__(self, found: str, table: str, *, where: str = "") -> None:
+        """Keep the [preprocess] table that would be right."""
+        super().__init__(found, where=where, hint=f"say what the data is, in a file for --config:\n{table}")
+
+    def text(self) -> str:
+        """The finding, the table below it, and where to read more."""
+        lines = [self.finding(), *self.hint.splitlines(), "docs/preprocess.md says what each key does"]
+        return "\n  ".join(lines)
 
 
 class ConfigUnreadable(CompileError):

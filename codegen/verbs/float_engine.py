@@ -21,8 +21,9 @@ from codegen.errors import (
     ShapeDynamic,
     TypeUnsupported,
 )
+from codegen.frontends.onnx import stored_inputs
 from codegen.frontends.tflite import is_tflite
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType, Quant
 
 _TYPES = {
     "tensor(float)": "float32",
@@ -37,11 +38,13 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class FloatPort:
-    """One input of the model."""
+    """One input of the model; `dtype` and `quant` of the QuantizeLinear that reads it, where one does."""
 
     name: str
     model_shape: tuple[int, ...]
     model_dtype: str
+    dtype: DType | None = None
+    quant: Quant | None = None
 
 
 class FloatEngine:
@@ -58,7 +61,8 @@ class FloatEngine:
         self._model = model
         self._session, self._errors = _session(runtime, model, optimize=False)
         self.note = ""
-        self.inputs = tuple(_port(i) for i in self._session.get_inputs())
+        stored = stored_inputs(model)
+        self.inputs = tuple(_port(i, stored) for i in self._session.get_inputs())
         self._names = [o.name for o in self._session.get_outputs()]
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
@@ -120,12 +124,12 @@ def _session(runtime: Any, model: Path, *, optimize: bool) -> tuple[Any, tuple[t
         raise EngineFailed(_first_line(error), where=str(model)) from error
 
 
-def _port(value: Any) -> FloatPort:
+def _port(value: Any, stored: Mapping[str, tuple[DType, Quant]]) -> FloatPort:
     if any(not isinstance(n, int) for n in value.shape):
         raise ShapeDynamic(f"shape {value.shape}", where=f"input '{value.name}'")
     if value.type not in _TYPES:
         raise TypeUnsupported(f"type {value.type}", where=f"input '{value.name}'")
-    return FloatPort(value.name, tuple(value.shape), _TYPES[value.type])
+    return FloatPort(value.name, tuple(value.shape), _TYPES[value.type], *stored.get(value.name, ()))
 
 
 def _first_line(error: Exception) -> str:

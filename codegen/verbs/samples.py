@@ -11,11 +11,24 @@ import numpy as np
 
 from codegen.errors import CountBad, DataDoesNotFit
 from codegen.golden.interface import PortSpec, graph_ports
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType, Quant
 from codegen.pipeline import Options, read_model
-from codegen.preprocess import Preprocess, decode_jpeg, jpeg_slices, load_preprocess, need
+from codegen.preprocess import (
+    Given,
+    Preprocess,
+    Wanted,
+    check_fed,
+    check_given,
+    decode_jpeg,
+    jpeg_slices,
+    load_preprocess,
+    need,
+)
 from codegen.preprocess import read_npz as read_npz
 from codegen.target import load_target
+
+_LOOKED_AT = 16
+"""Samples, spread over the data, by which it is judged whether they can be what the input takes."""
 
 Sample = dict[str, Array]
 Progress = Callable[[int, int], None]
@@ -38,6 +51,16 @@ class Port(Protocol):
     @property
     def model_dtype(self) -> str:
         """The model's element type, as numpy names it."""
+        ...
+
+    @property
+    def dtype(self) -> DType | None:
+        """What is stored for it; None where that is not known."""
+        ...
+
+    @property
+    def quant(self) -> Quant | None:
+        """What the stored integers mean; None for floats, and where that is not known."""
         ...
 
 
@@ -69,7 +92,7 @@ def open_samples(path: Path, inputs: Sequence[Port], config: Path | None = None,
 
     Raises:
         DataFileBad: LAM-API-003, and LAM-API-004 and -005 for arrays that are missing or do not fit; the ids of
-            config.py and preprocess.py.
+            config.py and preprocess.py; LAM-API-030 for data that cannot be what the input takes.
     """
     check_count(limit)
     how = load_preprocess(config)
@@ -77,10 +100,13 @@ def open_samples(path: Path, inputs: Sequence[Port], config: Path | None = None,
     return samples if limit is None else replace(samples, count=min(limit, samples.count))
 
 
-def given_samples(inputs: Sequence[Port], arrays: Mapping[str, Array], count: int) -> list[Sample]:
-    """At most `count` samples of arrays by name; as in a data file, without a configuration."""
+def given_samples(inputs: Sequence[Port], given: str | Path | Mapping[str, Array], count: int) -> list[Sample]:
+    """At most `count` samples of a data file, or of arrays by name, without a configuration."""
     check_count(count)
-    samples = _open(dict(arrays), inputs, Preprocess(), "the arrays")
+    if isinstance(given, Mapping):
+        samples = _open(dict(given), inputs, Preprocess(), "the arrays")
+    else:
+        samples = open_samples(Path(given), inputs)
     return [samples[i] for i in range(min(count, samples.count))]
 
 
@@ -158,10 +184,10 @@ def _pictures(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess,
         raise DataDoesNotFit(f"pictures, the model has {len(inputs)} inputs", where=where)
     port = inputs[0]
 
-    def get(index: int) -> Sample:
-        return {port.name: how.apply(decode_jpeg(files[index], index), port.model_shape, port.model_dtype)}
+    def raw(index: int) -> Array:
+        return decode_jpeg(files[index], index)
 
-    return Samples(len(files), where, get)
+    return _checked(Samples(len(files), where, _applied(raw, port, how)), raw, port, how)
 
 
 def _single(x: Array, port: Port, how: Preprocess, where: str) -> Samples:
@@ -170,10 +196,30 @@ def _single(x: Array, port: Port, how: Preprocess, where: str) -> Samples:
     if x.ndim < 1:
         raise DataDoesNotFit("x is a single number", where=where)
 
-    def get(index: int) -> Sample:
-        return {port.name: how.apply(x[index], port.model_shape, port.model_dtype)}
+    def raw(index: int) -> Array:
+        return np.asarray(x[index])
 
-    return Samples(len(x), where, get)
+    return _checked(Samples(len(x), where, _applied(raw, port, how)), raw, port, how)
+
+
+def _applied(raw: Callable[[int], Array], port: Port, how: Preprocess) -> Callable[[int], Sample]:
+    """Samples of the file as the model's."""
+    return lambda index: {port.name: how.apply(raw(index), port.model_shape, port.model_dtype)}
+
+
+def _checked(samples: Samples, raw: Callable[[int], Array], port: Port, how: Preprocess) -> Samples:
+    """The samples, when they can be what the input takes; LAM-API-030 with the table that would make them so."""
+    if not samples.count:
+        return samples
+    wanted = Wanted(port.name, port.model_shape, port.model_dtype, port.dtype, port.quant)
+    places = sorted({int(i) for i in np.linspace(0, samples.count - 1, min(_LOOKED_AT, samples.count))})
+    seen = [raw(i) for i in places]
+    if seen[0].dtype.kind not in "biuf" or not seen[0].size:
+        return samples
+    given = Given(seen, samples.where)
+    check_given(given, how, wanted)
+    check_fed([samples[i][port.name] for i in places], given, how, wanted)
+    return samples
 
 
 def _without_ones(shape: tuple[int, ...]) -> list[int]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
 from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType, Quant
 
 RUNTIMES = ("litert", "tflm")
 _ARENAS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
@@ -30,6 +30,12 @@ class TflitePort:
     name: str
     model_shape: tuple[int, ...]
     model_dtype: str
+    quant: Quant | None = None
+
+    @property
+    def dtype(self) -> DType | None:
+        """What is stored: the model's own type."""
+        return next((d for d in DType if d.numpy == self.model_dtype), None)
 
 
 class TfliteEngine:

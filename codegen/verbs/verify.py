@@ -21,7 +21,7 @@ from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
-from codegen.verbs.samples import Sample, given_samples, random_samples, read_npz
+from codegen.verbs.samples import Sample, given_samples, random_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,8 @@ def _samples(graph: Graph, inputs: object, count: int, seed: int) -> list[Sample
         return random_samples(ports, count, seed)
     if isinstance(inputs, Sequence) and not isinstance(inputs, str):
         return list(inputs)[:count]
-    arrays = read_npz(Path(inputs)) if isinstance(inputs, str | Path) else inputs
-    assert isinstance(arrays, Mapping)
-    return given_samples(ports, arrays, count)
+    assert isinstance(inputs, str | Path | Mapping)
+    return given_samples(ports, inputs, count)
 
 
 def _expectations(compiled: Compiled, samples: Sequence[Sample]) -> Iterator[Expected]:

@@ -25,10 +25,10 @@ from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Tensor, read_model
 from codegen.ir.graph import Graph, Interface
-from codegen.ir.quant import MODES, DType, Mode, TensorType
+from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
 from codegen.ops import Dequantize, Reshape
 
-Port = tuple[str, tuple[int, ...], str]
+Port = tuple[str, tuple[int, ...], str, Quant | None]
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
@@ -50,7 +50,7 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Grap
 
 
 def read_ports(path: Path) -> tuple[list[Port], list[Port]]:
-    """Name, shape and element type (as numpy names it) of each input and output, named as in the Graph."""
+    """Name, shape, element type (as numpy names it) and meaning of each input and output, named as in the Graph."""
     graph = read_model(path).subgraphs[0]
     names: set[str] = set()
     inputs = [_port(graph.tensors[i], names) for i in graph.inputs]
@@ -67,7 +67,15 @@ def has_uint8_weights(path: Path) -> bool:
 def _port(tensor: Tensor, names: set[str]) -> Port:
     name = _free_name(tensor, names)
     names.add(name)
-    return name, tensor.shape, tensor.kind
+    return name, tensor.shape, tensor.kind, _meaning(tensor)
+
+
+def _meaning(tensor: Tensor) -> Quant | None:
+    """Scale and zero point, None where they make no sense: another runtime may run the model all the same."""
+    try:
+        return tensor_quant(tensor)
+    except CompileError:
+        return None
 
 
 def _free_name(tensor: Tensor, names: set[str]) -> str:

@@ -1,0 +1,35 @@
+"""What a model's own QuantizeLinear nodes say of its inputs, without importing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from codegen.errors import CompileError
+from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.frontends.onnx.reader import read_model
+from codegen.frontends.onnx.structure import Structure
+from codegen.frontends.onnx.tensors import decode
+from codegen.ir.quant import Array, DType, Quant
+
+
+def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
+    """Element type, scale and zero point of each input that a QuantizeLinear reads; empty for what cannot be read."""
+    try:
+        structure = read_model(path).structure
+        names = {text_of(i.name) for i in structure.inputs}
+        readers = [n for n in structure.nodes if n.op_type == "QuantizeLinear" and n.inputs[0] in names]
+        return {n.inputs[0]: _stored(n, structure) for n in reversed(readers)}
+    except (CompileError, KeyError, IndexError, ValueError, AssertionError):
+        return {}  # for advice only: whoever runs the model reports what is wrong with it
+
+
+def _stored(node: OnnxNode, structure: Structure) -> tuple[DType, Quant]:
+    scale, zero = (_constant(name, structure) for name in node.inputs[1:3])
+    return DType.of(zero), Quant(float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]))
+
+
+def _constant(name: str, structure: Structure) -> Array:
+    array = decode(structure.initializers[name], f"constant '{name}'")
+    return np.asarray(array)

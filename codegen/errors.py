@@ -15,10 +15,13 @@ _MOST_PROBLEMS = 50
 
 
 def one_line(text: str, longest: int) -> str:
-    """Text from a model for a terminal: what cannot be printed is escaped, the middle of a long one left out."""
-    shown = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
+    """Text from a model for a terminal: what cannot be printed is escaped, the middle of a long one left out.
+
+    Cannot be printed: control characters, ends of lines, marks that change the direction of writing, half characters.
+    """
     half = longest // 2
-    return shown if len(shown) <= longest else f"{shown[:half]} ... {shown[-half:]}"
+    text = text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
 
 
 class CompileError(Exception):
@@ -43,7 +46,7 @@ class CompileError(Exception):
 
     def text(self) -> str:
         """One line: id, place, finding, way out."""
-        way_out = f" ({self.hint})" if self.hint else ""
+        way_out = f" ({one_line(self.hint, _LONGEST_FINDING)})" if self.hint else ""
         return f"{self.finding()}{way_out}"
 
     def finding(self) -> str:
@@ -107,7 +110,7 @@ class ToolFailed(CompileError):
 
     def text(self) -> str:
         """The error's line, then the program's own."""
-        return "\n  ".join([super().text(), *self.lines])
+        return "\n  ".join([super().text(), *(one_line(line, _LONGEST_FINDING) for line in self.lines)])
 
 
 class ToolTimeout(CompileError):

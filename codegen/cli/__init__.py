@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from codegen.cli.console import fail
+from codegen.cli.console import fail, say
 from codegen.cli.group import GROUP
 from codegen.errors import InternalFault, UsageWrong
 
@@ -26,12 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json, exit_code=2)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
+        say("stopped", err=True)
         return 1
     except BrokenPipeError:
         sys.stderr.close()
         return 1
     except Exception as error:  # the only place: what gets here is a fault of the compiler
         if "--debug" in arguments:
-            traceback.print_exc()
+            say(traceback.format_exc(), err=True)
         return fail(InternalFault(f"{type(error).__name__}: {error}"[:300]), as_json)

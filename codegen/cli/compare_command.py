@@ -29,7 +29,7 @@ def command(a: str, b: str, tolerance: str | None, only_common: bool, as_json: b
     with Progress("comparing", quiet=quiet):
         limits = None if tolerance is None else _numbers(tolerance)
         result = api.compare(a, b, limits, common=only_common)
-    show(_text(result), result, as_json=as_json, quiet=quiet)
+    show(_text, result, as_json=as_json, quiet=quiet)
     return 0 if result.passed else 1
 
 

@@ -54,10 +54,7 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
     with Progress("compiling", quiet=quiet):
         project = api.compile_model(model, target, out, **options)
     record = dict(project.manifest) | {"path": out, "code_estimate_bytes": project.code_estimate_bytes}
-    text = _summary(record)
-    if verbose:
-        text += "\n\n" + _layers(project.manifest)
-    show(text, record, as_json=as_json, quiet=quiet)
+    show(_details if verbose else _summary, record, as_json=as_json, quiet=quiet)
 
 
 def _summary(m: Mapping[str, Any]) -> str:
@@ -82,6 +79,10 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
     header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
+
+
+def _details(m: Mapping[str, Any]) -> str:
+    return f"{_summary(m)}\n\n{_layers(m)}"
 
 
 def _groups(m: Mapping[str, Any]) -> str:

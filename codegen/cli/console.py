@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from codegen.errors import CompileError
+from codegen.errors import CompileError, one_line
 from codegen.report.table import as_json as to_json
+from codegen.report.table import readable
 
 Decorated = Callable[..., Any]
+_T = TypeVar("_T")
 
 _UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
@@ -35,11 +37,22 @@ class Command(click.Command):
 
 def fail(error: CompileError, as_json: bool, *, exit_code: int = 1) -> int:
     """Print a refusal, one line per problem; with --json also as JSON on standard output."""
-    click.echo(error.text(), err=True)
+    say(error.text(), err=True)
     if as_json:
         errors = [{"id": e.code, "message": e.found, "where": e.where, "hint": e.hint} for e in error.problems()]
-        click.echo(to_json({"error": errors[0], "errors": errors}))
+        say(to_json({"error": errors[0], "errors": errors}))
     return exit_code
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines of text: the only way to the terminal, which gets nothing but ends of lines that it would obey.
+
+    Text of a model has no ends of lines by now: see `show`, and errors.py for refusals.
+    """
+    shown = "\n".join(one_line(line, len(line)) for line in text.split("\n"))
+    stream = sys.stderr if err else sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    click.echo(shown.encode(encoding, "backslashreplace").decode(encoding), err=err)
 
 
 def common(function: Decorated) -> Decorated:
@@ -97,12 +110,15 @@ stack_option = click.option(
 config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")
 
 
-def show(text: str, record: object, *, as_json: bool, quiet: bool) -> None:
-    """Print the text, or the record as JSON; nothing when quiet (JSON is still printed, for it was asked for)."""
+def show(text: Callable[[_T], str], result: _T, *, as_json: bool, quiet: bool, record: object = None) -> None:
+    """Print the result as text, or it (or the `record` that stands for it) as JSON.
+
+    Nothing when quiet; JSON is still printed, for it was asked for.
+    """
     if as_json:
-        click.echo(to_json(record))
+        say(to_json(result if record is None else record))
     elif not quiet:
-        click.echo(text)
+        say(text(readable(result)))
 
 
 def is_terminal() -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.console import Command, common, json_option, say, show
 from codegen.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ def command(out: str, as_json: bool, quiet: bool, verbose: bool) -> None:
 
     def told(step: str) -> None:
         if not (as_json or quiet):
-            click.echo(f"... {step}")
+            say(f"... {step}")
 
     with Progress("demo", quiet=quiet):
         result = api.demo(out, told=told)
-    show(_text(result), result, as_json=as_json, quiet=quiet)
+    show(_text, result, as_json=as_json, quiet=quiet)
 
 
 def _text(r: DemoResult) -> str:

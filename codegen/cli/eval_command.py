@@ -48,7 +48,7 @@ def command(model: str, data: str, as_json: bool, quiet: bool, verbose: bool, **
 
     with Progress("evaluating", quiet=quiet) as progress:
         result = api.evaluate(model, data, progress=progress, **options)
-    show(_text(result), result, as_json=as_json, quiet=quiet)
+    show(_text, result, as_json=as_json, quiet=quiet)
 
 
 def _text(result: Evaluation) -> str:

@@ -13,13 +13,14 @@ from codegen.cli.console import (
     model_argument,
     plan_options,
     requant_option,
+    say,
     show,
     stack_option,
     target_option,
 )
 from codegen.cli.progress import Progress
 from codegen.report.plan_text import plan_text
-from codegen.report.table import shape_text, share_text, text_pairs, text_table
+from codegen.report.table import readable, shape_text, share_text, text_pairs, text_table
 
 if TYPE_CHECKING:
     from codegen.api import Inspection
@@ -66,13 +67,11 @@ def command(
         result = api.inspect(model, target, **options)
         if plan_svg is not None and result.plan is not None:
             api.draw_plan(result.plan, plan_svg, f"{result.model} on {result.target}")
-    if with_plan:
-        text = _plan_text(result)
-    else:
-        text = _kernels_text(result) if with_kernels else _text(result, explain or verbose)
-    show(text, result, as_json=as_json, quiet=quiet)
+    whole = _explained_text if explain or verbose else _text
+    chosen = _plan_text if with_plan else _kernels_text if with_kernels else whole
+    show(chosen, result, as_json=as_json, quiet=quiet)
     if quiet and not result.supported:
-        click.echo(_violations(result), err=True)
+        say(_violations(readable(result)), err=True)
     return 0 if result.supported else 1
 
 
@@ -116,7 +115,15 @@ def _verdict(result: Inspection) -> list[str]:
     return [*problems, f"{result.target} {said} {result.model}"]
 
 
-def _text(result: Inspection, explain: bool) -> str:
+def _text(result: Inspection) -> str:
+    return "\n\n".join([*_body(result), *_verdict(result)])
+
+
+def _explained_text(result: Inspection) -> str:
+    return "\n\n".join([*_body(result), _explain(result), *_verdict(result)])
+
+
+def _body(result: Inspection) -> list[str]:
     parts = [_layers(result)] if result.layers else []
     parts.append(_totals(result))
     if result.peak is not None:
@@ -124,9 +131,7 @@ def _text(result: Inspection, explain: bool) -> str:
         parts.append(f"most memory is live at {result.peak.node}:\n{text_pairs([(n, f'{b} B') for n, b in live])}")
     if result.interface:
         parts.append(_interface(result))
-    if explain:
-        parts.append(_explain(result))
-    return "\n\n".join([*parts, *_verdict(result)])
+    return parts
 
 
 def _layers(result: Inspection) -> str:

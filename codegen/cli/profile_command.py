@@ -36,4 +36,4 @@ def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, 
 
     with Progress("profiling", quiet=quiet):
         result = api.profile(model, target, **options)
-    show(profile_text(result), result, as_json=as_json, quiet=quiet)
+    show(profile_text, result, as_json=as_json, quiet=quiet)

@@ -49,7 +49,7 @@ def command(model: str, data: str, out: str, as_json: bool, quiet: bool, verbose
     with Progress("running", quiet=quiet) as progress:
         outputs = api.run_file(model, data, progress=progress, **options)
         api.save_arrays(out, outputs)
-    show(_text(out, outputs), _record(out, outputs), as_json=as_json, quiet=quiet)
+    show(_text, _record(out, outputs), as_json=as_json, quiet=quiet)
 
 
 def _record(out: str, outputs: Mapping[str, Array]) -> dict[str, Any]:
@@ -57,6 +57,6 @@ def _record(out: str, outputs: Mapping[str, Array]) -> dict[str, Any]:
     return {"path": out, "tensors": tensors}
 
 
-def _text(out: str, outputs: Mapping[str, Array]) -> str:
-    rows = [(name, str(y.dtype), shape_text(y.shape)) for name, y in outputs.items()]
-    return f"{text_table(['tensor', 'type', 'shape'], rows)}\nwritten to {out}"
+def _text(record: Mapping[str, Any]) -> str:
+    rows = [(t["name"], t["dtype"], shape_text(t["shape"])) for t in record["tensors"]]
+    return f"{text_table(['tensor', 'type', 'shape'], rows)}\nwritten to {record['path']}"

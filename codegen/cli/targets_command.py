@@ -23,10 +23,10 @@ def command(name: str | None, as_json: bool, quiet: bool, verbose: bool) -> None
 
     if name is None:
         found = api.targets()
-        show(_list(found), found, as_json=as_json, quiet=quiet)
+        show(_list, found, as_json=as_json, quiet=quiet)
     else:
         target = api.describe_target(name)
-        show(_one(target), target, as_json=as_json, quiet=quiet)
+        show(_one, target, as_json=as_json, quiet=quiet)
 
 
 def _list(found: tuple[Target, ...]) -> str:

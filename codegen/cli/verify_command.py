@@ -59,8 +59,7 @@ def command(
             chosen = {key: options[key] for key in ("target", "requant")}
             inputs = api.read_samples(model, data, config, count, **chosen)
         result = api.verify(model, inputs=inputs, progress=lambda done: progress(done, count), **options)
-    record = _record(result)
-    show(_text(result), record, as_json=as_json, quiet=quiet and result.equal)
+    show(_text, result, as_json=as_json, quiet=quiet and result.equal, record=_record(result))
     return 0 if result.equal else 1
 
 

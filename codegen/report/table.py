@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+
+from codegen.errors import one_line
+
+_T = TypeVar("_T")
+_LONGEST_TEXT = 2000
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -54,6 +59,22 @@ def plain(value: object) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [plain(item) for item in value]
     raise AssertionError(f"{type(value).__name__} has no form in JSON")
+
+
+def readable(value: _T) -> _T:
+    """The same record with every text in it on one line and without what a terminal would obey."""
+    found: Any = value
+    if isinstance(value, str):
+        found = one_line(value, _LONGEST_TEXT)
+    elif isinstance(value, Path):
+        found = Path(one_line(str(value), _LONGEST_TEXT))
+    elif is_dataclass(value) and not isinstance(value, type):
+        found = replace(value, **{f.name: readable(getattr(value, f.name)) for f in fields(value)})
+    elif isinstance(value, Mapping):
+        found = {readable(key): readable(item) for key, item in value.items()}
+    elif isinstance(value, list | tuple):
+        found = type(value)(readable(item) for item in value)
+    return cast("_T", found)
 
 
 def shape_text(shape: Sequence[int]) -> str:

@@ -262,7 +262,7 @@ def _cost(option: str, model: Path, options: Options, chip: Target, plan: Plan) 
     try:
         planned = _plan(read_model(model, options, chip), chip, options)
     except CompileError as error:
-        return InterfaceCost(option, None, None, None, error.text())
+        return InterfaceCost(option, None, None, None, error.problems()[0].text())
     if planned.plan is None:
         return InterfaceCost(option, None, None, None, planned.problems[0].text())
     added = planned.plan.arena_bytes - plan.arena_bytes

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from codegen.resources import VERSION as __version__
+
 if TYPE_CHECKING:
     from codegen.api import (
         CompileError,
@@ -34,6 +36,7 @@ __all__ = [
     "Network",
     "Project",
     "Target",
+    "__version__",
     "compare",
     "compile_model",
     "demo",

@@ -694,6 +694,13 @@ class DataNotTheInputs(CompileError):
         return "\n  ".join(lines)
 
 
+class NetworkClosed(CompileError):
+    """A network was used after `close()`, or behind the `with` statement that opened it."""
+
+    code = "LAM-API-031"
+    hint = "open it again with codegen.load(project)"
+
+
 class ConfigUnreadable(CompileError):
     """The configuration file is missing, or is not TOML."""
 

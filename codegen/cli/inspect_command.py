@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Say how each node of the model was read.")
 @click.option("--kernels", "with_kernels", is_flag=True, help="Show the kernel of each layer, its form and why.")
 @click.option("--plan", "with_plan", is_flag=True, help="Show the memory plan instead of the layers.")
-@click.option("--plan-svg", metavar="FILE", help="Draw memory over time to an SVG file (needs matplotlib).")
+@click.option("--plan-svg", metavar="FILE", help="Draw memory over time to a file, .svg or .png (needs matplotlib).")
 @plan_options
 @stack_option
 @json_option

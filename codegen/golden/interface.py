@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -56,12 +56,11 @@ class PortSpec:
         )
 
     def to_network(self, array: Array) -> Array:
-        """One sample in the model's shape and type, as the network takes it; LAM-GOLDEN-002 to -004 otherwise."""
+        """One sample in the model's shape, as the network takes it; LAM-GOLDEN-002 to -004 otherwise."""
         if array.shape != self.model_shape:
             wanted = list(self.model_shape)
             raise FeedShapeWrong(f"has shape {list(array.shape)}, the model has {wanted}", where=self.name)
-        if str(array.dtype) != self.model_dtype:
-            raise FeedTypeWrong(f"is {array.dtype}, the model has {self.model_dtype}", where=self.name)
+        array = in_model_type(array, self)
         if self.model_dtype == "float32" and not self.dtype.is_float:
             if not np.isfinite(array).all():
                 raise FeedNotFinite("holds NaN or infinity", where=self.name)
@@ -79,6 +78,75 @@ class PortSpec:
             assert self.quant is not None
             array = fixedpoint.dequantize_linear(array, self.quant.scale, self.quant.zero_point)
         return np.ascontiguousarray(array).reshape(self.model_shape).astype(self.model_dtype, copy=False)
+
+
+class Port(Protocol):
+    """What data must know of a model's input."""
+
+    @property
+    def name(self) -> str:
+        """The model's name for it."""
+        ...
+
+    @property
+    def model_shape(self) -> tuple[int, ...]:
+        """The model's shape of one sample."""
+        ...
+
+    @property
+    def model_dtype(self) -> str:
+        """The model's element type, as numpy names it."""
+        ...
+
+
+def in_model_type(array: Array, port: Port) -> Array:
+    """The array in the input's element type: real numbers become the nearest float32, everything else has it already.
+
+    Raises:
+        FeedTypeWrong: LAM-GOLDEN-003, integers for an input of real numbers, or other integers than it takes.
+    """
+    if str(array.dtype) == port.model_dtype:
+        return array
+    if port.model_dtype == "float32" and array.dtype.kind == "f":
+        with np.errstate(over="ignore"):  # becomes infinity, which is refused where nothing stands for it
+            return array.astype(np.float32)
+    hint = "give real numbers: x.astype(numpy.float32), and first scale * (x - zero_point) where x is quantized"
+    found = f"is {array.dtype}, the model has {port.model_dtype}"
+    raise FeedTypeWrong(found, where=port.name, hint=hint if port.model_dtype == "float32" else None)
+
+
+def split_batch(ports: Sequence[Port], sample: Mapping[str, Array]) -> list[dict[str, Array]]:
+    """The samples of arrays that have more of them along the first axis than the model takes at once.
+
+    A model of shape [1, ...] takes [n, ...], and every model [n, *shape]; all inputs have the same n.  Anything else is
+    one sample, as it is.
+    """
+    counts = {_batch(p, sample[p.name]) for p in ports if p.name in sample}
+    count = counts.pop() if len(counts) == 1 else None
+    if count is None:
+        return [dict(sample)]
+    batched = [p for p in ports if p.name in sample]
+    return [dict(sample) | {p.name: sample[p.name][i].reshape(p.model_shape) for p in batched} for i in range(count)]
+
+
+def _batch(port: Port, x: Array) -> int | None:
+    """How many samples an array holds; None when it is no batch of them."""
+    if x.shape == port.model_shape or not x.ndim or not x.shape[0]:
+        return None
+    one = port.model_shape[1:] if port.model_shape[:1] == (1,) else port.model_shape
+    return x.shape[0] if x.shape[1:] in (one, port.model_shape) else None
+
+
+def join_batch(results: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """The results of samples as arrays of all: along the first axis where it has size 1, else along a new one."""
+    if len(results) == 1:
+        return dict(results[0])
+    return {name: _joined([result[name] for result in results]) for name in results[0]}
+
+
+def _joined(arrays: list[Array]) -> Array:
+    batched = arrays[0].ndim > 0 and arrays[0].shape[0] == 1
+    return np.concatenate(arrays) if batched else np.stack(arrays)
 
 
 def graph_ports(graph: Graph) -> tuple[tuple[PortSpec, ...], tuple[PortSpec, ...]]:

@@ -17,12 +17,13 @@ from codegen.errors import (
     ArenaDamaged,
     FeedShapeWrong,
     FeedTypeWrong,
+    NetworkClosed,
     NotStreamed,
     ProjectInvalid,
     RunFailed,
     SeveralOutputs,
 )
-from codegen.golden.interface import PortSpec, in_model_layout, network_feeds
+from codegen.golden.interface import PortSpec, in_model_layout, join_batch, network_feeds, split_batch
 from codegen.host.build import HOST_FLAGS, build_library
 from codegen.host.cores import run_cores
 from codegen.host.sinks import Sinks
@@ -89,8 +90,8 @@ class Network:
             undo.callback(self._folder.cleanup)
             folder = Path(self._folder.name)
             library = build_library(project, self.manifest, folder, trace=trace, compiler=compiler, flags=flags)
-            self._lib = self._ffi.dlopen(str(library))
-            undo.callback(self._ffi.dlclose, self._lib)
+            self._loaded = self._ffi.dlopen(str(library))
+            undo.callback(self._ffi.dlclose, self._loaded)
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             sizes = [memory["bytes"] for memory in self.manifest["plan"]["memories"]]
             self._arenas = [_odd_aligned(size, self.manifest["arena_align"]) for size in sizes]
@@ -100,6 +101,16 @@ class Network:
             self._sinks = Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
             self._init()
             undo.pop_all()
+
+    @property
+    def _lib(self) -> Any:
+        """The library; LAM-API-031 when it is not there any more."""
+        self._check_open()
+        return self._loaded
+
+    def _check_open(self) -> None:
+        if self._loaded is None:
+            raise NetworkClosed("is closed", where=self.manifest["name"])
 
     def _load_weights(self, project: Path) -> Array | None:
         name = self.manifest["weights_file"]
@@ -130,25 +141,30 @@ class Network:
     def run(self, sample: Array) -> Array: ...
 
     def run(self, sample: Mapping[str, Array] | Array) -> dict[str, Array] | Array:
-        """One inference in the model's own layout and type.
+        """One inference in the model's own layout and type, or one per sample of a batch, in order.
 
         Args:
-            sample: arrays by the model's input names, or one array for the only input.
+            sample: arrays by the model's input names, or one array for the only input.  Real numbers of another type
+                than float32 are rounded to the nearest one.  A network of shape [1, ...] takes [n, ...], and every
+                network [n, *shape].
 
         Returns:
-            Outputs by the model's names; for one array the only output itself.
+            Outputs by the model's names, of all samples along the first axis; for one array the only output itself.
 
         Raises:
             SeveralOutputs: LAM-API-011, one array was given and there are several inputs or outputs.
             CompileError: LAM-GOLDEN-001 to -004, an array does not fit its input.
+            NetworkClosed: LAM-API-031, as from every other method.
         """
-        self.run_raw(self._feeds(sample))
-        if isinstance(sample, Mapping):
-            return self.read()
-        if len(self.outputs) != 1:
+        if not isinstance(sample, Mapping) and len(self.outputs) != 1:
             names = ", ".join(port.name for port in self.outputs)
             raise SeveralOutputs(f"{len(self.outputs)} outputs: {names}", where=self.manifest["name"])
-        return self.read()[self.outputs[0].name]
+        results = []
+        for one in split_batch(self.inputs, self._named(sample)):
+            self.run_raw(network_feeds(self.inputs, one))
+            results.append(self.read())
+        outputs = join_batch(results)
+        return outputs if isinstance(sample, Mapping) else outputs[self.outputs[0].name]
 
     def trace(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
         """One inference and every tensor that it computes, by the model's name where it has one, and the outputs.
@@ -156,6 +172,7 @@ class Network:
         Tensors are as the network holds them (quantized), in the model's layout where the model has them.  A network
         built without `trace` is built once more, and that one keeps a state of its own.
         """
+        self._check_open()
         if self._sinks is None:
             if self._tracer is None:
                 self._tracer = Network(
@@ -233,6 +250,7 @@ class Network:
         Rows that nobody needs are not made: such a tensor comes as [rows made, elements].
         """
         assert self._sinks is not None, "built without trace"
+        self._check_open()
         self._sinks.clear()
         outputs = self.run_raw(feeds)
         return outputs, self._sinks.collect()
@@ -260,12 +278,16 @@ class Network:
 
     def _feeds(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
         """The network's tensors for one sample."""
+        return network_feeds(self.inputs, self._named(sample))
+
+    def _named(self, sample: Mapping[str, Array] | Array) -> dict[str, Array]:
+        """Arrays by the model's input names."""
         if isinstance(sample, Mapping):
-            return network_feeds(self.inputs, sample)
+            return {name: np.asarray(array) for name, array in sample.items()}
         if len(self.inputs) != 1:
             names = ", ".join(port.name for port in self.inputs)
             raise SeveralOutputs(f"one array for {len(self.inputs)} inputs: {names}", where=self.manifest["name"])
-        return network_feeds(self.inputs, {self.inputs[0].name: np.asarray(sample)})
+        return {self.inputs[0].name: np.asarray(sample)}
 
     def _read(self, index: int, port: PortSpec) -> Array:
         size = int(np.prod(port.shape)) * port.dtype.bytes
@@ -280,10 +302,13 @@ class Network:
                 raise ArenaDamaged("bytes outside the arena were written", where=self.manifest["name"])
 
     def close(self) -> None:
-        """Unload the library and remove its files."""
+        """Unload the library and remove its files; closing again does nothing."""
+        if self._loaded is None:
+            return
         if self._tracer is not None:
             self._tracer.close()
-        self._ffi.dlclose(self._lib)
+        self._ffi.dlclose(self._loaded)
+        self._loaded = None
         self._folder.cleanup()
 
     def __enter__(self) -> Network:

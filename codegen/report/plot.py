@@ -67,7 +67,7 @@ def plan_picture(plan: PlanRecord, title: str, form: Literal["svg", "png"] = "sv
         _lines(axes, plan, steps)
         _legend(axes, plan)
         out = io.BytesIO()
-        metadata = {"Date": None, "Creator": None} if form == "svg" else {}
+        metadata: dict[str, None] = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
         figure.savefig(out, format=form, metadata=metadata, dpi=110)
     return out.getvalue()
 

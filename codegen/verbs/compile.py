@@ -13,6 +13,7 @@ from codegen.pipeline import Options, compile_file
 from codegen.report.code_size import estimate_code_bytes
 from codegen.schedule import OPTIMIZE, Optimize
 from codegen.target import load_target
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured, with_stack
 
 
@@ -25,8 +26,9 @@ class Project:
     code_estimate_bytes: int
 
 
+@takes_model
 def compile_model(
-    model: str | Path,
+    model: ModelSource,
     target: str = "host",
     out: str | Path = "lamina-out",
     *,
@@ -43,7 +45,7 @@ def compile_model(
     """The C project of `model` stands at `out`, whole, or CompileError is raised and nothing was written.
 
     Args:
-        model: an ONNX file, quantized.
+        model: a quantized ONNX or TFLite file: its path, its bytes, the open file, or an onnx.ModelProto.
         target: a name that `targets()` lists, or the path of a .toml file.
         out: folder to write; an earlier project there is replaced, anything else is left alone (LAM-EMIT-002).
         requant: `single`, `double` or `float`; the target's default when None.
@@ -76,9 +78,9 @@ def compile_model(
     check_options(options)
     if measure_stack:
         check_stack_target(load_target(target))
-    compiled = compile_file(Path(model), options)
+    compiled = compile_file(file_of(model), options)
     if measure_stack:
-        plain = compiled if weights == "c" else compile_file(Path(model), replace(options, weights="c", vectors=0))
+        plain = compiled if weights == "c" else compile_file(file_of(model), replace(options, weights="c", vectors=0))
         compiled = with_stack(compiled, measured(plain))
     write_project(Path(out), compiled.files)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from codegen.errors import PictureNotWritable
 from codegen.report.plan import PlanRecord
@@ -12,15 +13,16 @@ from codegen.report.plot import plan_picture
 
 
 def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") -> None:
-    """Memory over time as an SVG file, whole or not at all; `inspect(...).plan` is such a plan.
+    """Memory over time as a picture, whole or not at all; `inspect(...).plan` is such a plan.
 
-    The folder must be there.
+    The file's ending says what it is: .png, or SVG with .svg and with none.  The folder must be there.
 
     Raises:
         ExtraMissing: LAM-API-002, matplotlib is not installed.
         PictureNotWritable: LAM-API-013.
     """
-    picture, path = plan_picture(plan, title), Path(path)
+    path = Path(path)
+    picture = plan_picture(plan, title, _form(path))
     aside: str | None = None
     try:
         handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -34,3 +36,11 @@ def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") ->
     finally:
         if aside is not None:
             Path(aside).unlink(missing_ok=True)
+
+
+def _form(path: Path) -> Literal["svg", "png"]:
+    """What the file's ending asks for."""
+    ending = path.suffix.lower()
+    if ending not in ("", ".svg", ".png"):
+        raise PictureNotWritable(f"no pictures are drawn as {ending}", where=str(path), hint="choose .svg or .png")
+    return "png" if ending == ".png" else "svg"

@@ -17,6 +17,7 @@ from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
 from codegen.verbs.engines import Engine, check_engine, open_engine
 from codegen.verbs.samples import Progress, Samples, check_count, open_samples
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 Metric = Callable[[Array, int], bool]
 
@@ -45,8 +46,9 @@ class Evaluation:
     engines: tuple[EngineScore, ...]
 
 
+@takes_model
 def evaluate(
-    model: str | Path,
+    model: ModelSource,
     data: str | Path,
     metric: str = "top1",
     engine: str | Sequence[str] = "c",
@@ -63,7 +65,7 @@ def evaluate(
     """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
 
     Args:
-        model: an ONNX file whose first output has one number per class.
+        model: a model file, as in `compile_model`, whose first output has one number per class.
         data: .npz with samples and `y`, the class numbers (see `samples.open_samples`).
         metric: `top1`, or `top5`: the right class is among the five largest.
         engine: names of engines, as a sequence or joined by commas.
@@ -93,7 +95,7 @@ def evaluate(
     labels = _labels(Path(data))
     scores: list[EngineScore] = []
     for place, name in enumerate(names):
-        with open_engine(name, Path(model), options) as opened:
+        with open_engine(name, file_of(model), options) as opened:
             samples = open_samples(Path(data), opened.inputs, None if config is None else Path(config), limit)
             told = _told(progress, place, len(names))
             scores.append(_score(name, opened, samples, _fitting(labels, samples, limit), judge, told))

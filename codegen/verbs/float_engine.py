@@ -23,6 +23,7 @@ from codegen.errors import (
 )
 from codegen.frontends.onnx import stored_inputs
 from codegen.frontends.tflite import is_tflite
+from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 
 _TYPES = {
@@ -70,7 +71,7 @@ class FloatEngine:
         missing = [p.name for p in self.inputs if p.name not in sample]
         if missing:
             raise DataDoesNotFit(f"no array for input {missing[0]!r}", where=", ".join(sample))
-        feeds = {p.name: sample[p.name] for p in self.inputs}
+        feeds = {p.name: in_model_type(sample[p.name], p) for p in self.inputs}
         try:
             results = self._session.run(None, feeds)
         except self._errors as error:

@@ -47,6 +47,7 @@ from codegen.schedule import Optimize, check_fits
 from codegen.target import Target, load_target
 from codegen.verbs.compile import check_options
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
 
 _RAISED = (ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
@@ -65,8 +66,9 @@ class _Planned:
     problems: tuple[CompileError, ...]
 
 
+@takes_model
 def inspect(
-    model: str | Path,
+    model: ModelSource,
     target: str = "host",
     *,
     requant: str | None = None,
@@ -100,16 +102,16 @@ def inspect(
     chip = load_target(target)
     if measure_stack:
         check_stack_target(chip)
-    options = settled(options, Path(model))
+    options = settled(options, file_of(model))
     mode = choose_mode(options, chip)
     try:
-        imported = read_model(Path(model), options, chip)
+        imported = read_model(file_of(model), options, chip)
     except _RAISED:
         raise
     except CompileError as error:
-        return _refused(Path(model), chip, mode, error)
+        return _refused(file_of(model), chip, mode, error)
     planned = _plan(imported, chip, options)
-    found = _inspection(Path(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
+    found = _inspection(file_of(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
     compiled = finish(imported, planned.plan, planned.kernels, chip, replace(options, vectors=0))

@@ -25,6 +25,7 @@ from codegen.verbs.profiling import (
     measure_on_host,
     mix_on_board,
 )
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 HOST_ISAS = ("host", "avx2", "avx512_vnni")
 """Instruction sets that this machine may have: a target with one of them, and no board, is timed here."""
@@ -33,8 +34,9 @@ LEVELS = ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
 REPEATS = 15
 
 
+@takes_model
 def profile(
-    model: str | Path,
+    model: ModelSource,
     target: str = "host",
     *,
     requant: str | None = None,
@@ -51,7 +53,7 @@ def profile(
     median of `repeats`, which depend on the machine and on what else it does.
 
     Args:
-        model: the model file.
+        model: the model file, as in `compile_model`.
         target: `host`, or a target with a board (LAM-EMULATOR-001 for one without; LAM-PROCESS-001 names the packages
             of a compiler or an emulator that is not installed).
         requant: requantization mode; the target's default when None.
@@ -76,7 +78,7 @@ def profile(
         raise CountBad(f"{repeats!r}", where="repeats")
     if level is not None and level not in LEVELS:
         raise OptionBad(f"{level!r}", where="level", hint=f"choose one of {', '.join(LEVELS)}")
-    compiled = compile_file(Path(model), options)
+    compiled = compile_file(file_of(model), options)
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, cycles)
     if repeats is not None and not on_host:

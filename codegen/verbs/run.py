@@ -9,6 +9,7 @@ from typing import Literal, overload
 import numpy as np
 
 from codegen.errors import DumpUnsupported, SeveralOutputs
+from codegen.golden.interface import join_batch, split_batch
 from codegen.ir.quant import Array
 from codegen.pipeline import Options
 from codegen.preprocess import write_npz
@@ -16,12 +17,13 @@ from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
 from codegen.verbs.engines import Engine, open_engine
 from codegen.verbs.samples import Progress, Sample, array_sample, check_count, open_samples
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.tflite_engines import RUNTIMES
 
 
 @overload
 def run(
-    model: str | Path,
+    model: ModelSource,
     x: Mapping[str, Array],
     engine: str = "golden",
     target: str = "host",
@@ -36,7 +38,7 @@ def run(
 
 @overload
 def run(
-    model: str | Path,
+    model: ModelSource,
     x: Array,
     engine: str = "golden",
     target: str = "host",
@@ -51,7 +53,7 @@ def run(
 
 @overload
 def run(
-    model: str | Path,
+    model: ModelSource,
     x: Array,
     engine: str = "golden",
     target: str = "host",
@@ -64,8 +66,9 @@ def run(
 ) -> dict[str, Array]: ...
 
 
+@takes_model
 def run(
-    model: str | Path,
+    model: ModelSource,
     x: Mapping[str, Array] | Array,
     engine: str = "golden",
     target: str = "host",
@@ -76,11 +79,13 @@ def run(
     stream_input: bool = False,
     dump_all: bool = False,
 ) -> dict[str, Array] | Array:
-    """One inference, in the model's own layout and type; a network with state begins as after a reset.
+    """One inference, or one per sample of a batch; a network with state begins as after a reset, and samples are steps.
 
     Args:
-        model: an ONNX file.
-        x: a mapping of the model's input names to arrays, or one array for the only input.
+        model: an ONNX or TFLite file: its path, its bytes, the open file, or an onnx.ModelProto.
+        x: a mapping of the model's input names to arrays, or one array for the only input; in the model's own layout
+            and type.  Real numbers of another type than float32 are rounded to the nearest one.  A model of shape
+            [1, ...] takes [n, ...], and every model [n, *shape], sample by sample.
         engine: `golden` (the numpy model), `c` (the generated C on this machine), `float` (ONNX Runtime), `litert`
             or `tflm` (TFLite models on LiteRT and TFLite Micro).
         target: whose requantization and code are run.
@@ -91,14 +96,15 @@ def run(
         dump_all: also every tensor inside the network, by the model's name where it has one.
 
     Returns:
-        A mapping of output names to arrays; for one array the only output itself (LAM-API-011 when there are several),
-        unless `dump_all` asks for more.
+        A mapping of output names to arrays, of all samples along the first axis; for one array the only output itself
+        (LAM-API-011 when there are several), unless `dump_all` asks for more.
     """
     _check_dump(engine, dump_all)
     options = _options(target, requant, optimize, arena_limit, stream_input)
-    with open_engine(engine, Path(model), options, dump=dump_all) as opened:
-        sample = dict(x) if isinstance(x, Mapping) else array_sample(np.asarray(x), opened.inputs)
-        outputs = _once(opened, sample, dump_all)
+    with open_engine(engine, file_of(model), options, dump=dump_all) as opened:
+        given = x if isinstance(x, Mapping) else array_sample(np.asarray(x), opened.inputs)
+        sample = {name: np.asarray(array) for name, array in given.items()}
+        outputs = join_batch([_once(opened, one, dump_all) for one in split_batch(opened.inputs, sample)])
     if isinstance(x, Mapping) or dump_all:
         return outputs
     if len(outputs) != 1:
@@ -106,8 +112,9 @@ def run(
     return next(iter(outputs.values()))
 
 
+@takes_model
 def run_file(
-    model: str | Path,
+    model: ModelSource,
     data: str | Path,
     engine: str = "golden",
     target: str = "host",
@@ -127,16 +134,15 @@ def run_file(
     """
     _check_dump(engine, dump_all)
     check_count(limit)
-    found: dict[str, list[Array]] = {}
+    found: list[dict[str, Array]] = []
     options = _options(target, requant, optimize, arena_limit, stream_input)
-    with open_engine(engine, Path(model), options, dump=dump_all) as opened:
+    with open_engine(engine, file_of(model), options, dump=dump_all) as opened:
         samples = open_samples(Path(data), opened.inputs, None if config is None else Path(config), limit)
         for index in range(samples.count):
-            for name, array in _once(opened, samples[index], dump_all).items():
-                found.setdefault(name, []).append(array)
+            found.append(_once(opened, samples[index], dump_all))
             if progress is not None:
                 progress(index + 1, samples.count)
-    return {name: _joined(arrays) for name, arrays in found.items()}
+    return join_batch(found)
 
 
 def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
@@ -155,13 +161,6 @@ def _options(target: str, requant: str | None, optimize: Optimize | None, limit:
 
 def _once(engine: Engine, sample: Sample, dump_all: bool) -> dict[str, Array]:
     return engine.dump(sample) if dump_all else engine.run(sample)
-
-
-def _joined(arrays: list[Array]) -> Array:
-    if len(arrays) == 1:
-        return arrays[0]
-    batched = arrays[0].ndim > 0 and arrays[0].shape[0] == 1
-    return np.concatenate(arrays) if batched else np.stack(arrays)
 
 
 def _check_dump(engine: str, dump_all: bool) -> None:

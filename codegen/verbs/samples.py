@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from codegen.errors import CountBad, DataDoesNotFit
+from codegen.golden import interface
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.quant import Array, DType, Quant
 from codegen.pipeline import Options, read_model
@@ -26,6 +27,7 @@ from codegen.preprocess import (
 )
 from codegen.preprocess import read_npz as read_npz
 from codegen.target import load_target
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 _LOOKED_AT = 16
 """Samples, spread over the data, by which it is judged whether they can be what the input takes."""
@@ -35,23 +37,8 @@ Progress = Callable[[int, int], None]
 """Called with the number of samples done and the number of all."""
 
 
-class Port(Protocol):
+class Port(interface.Port, Protocol):
     """What a sample must know of a model's input."""
-
-    @property
-    def name(self) -> str:
-        """The model's name for it."""
-        ...
-
-    @property
-    def model_shape(self) -> tuple[int, ...]:
-        """The model's shape of one sample."""
-        ...
-
-    @property
-    def model_dtype(self) -> str:
-        """The model's element type, as numpy names it."""
-        ...
 
     @property
     def dtype(self) -> DType | None:
@@ -145,8 +132,9 @@ def _found(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, wh
     return _several({p.name: need(arrays, p.name, where) for p in inputs}, inputs, where)
 
 
+@takes_model
 def read_samples(
-    model: str | Path,
+    model: ModelSource,
     data: str | Path,
     config: str | Path | None = None,
     limit: int | None = None,
@@ -155,7 +143,7 @@ def read_samples(
     requant: str | None = None,
 ) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    graph = read_model(Path(model), Options(target=target, requant=requant), load_target(target))
+    graph = read_model(file_of(model), Options(target=target, requant=requant), load_target(target))
     samples = open_samples(Path(data), graph_ports(graph)[0], None if config is None else Path(config), limit)
     return [samples[i] for i in range(samples.count)]
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
 from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
+from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 
 RUNTIMES = ("litert", "tflm")
@@ -67,7 +68,7 @@ class TfliteEngine:
         if missing:
             raise DataDoesNotFit(f"no array for input {missing[0]!r}", where=", ".join(sample))
         try:
-            results = self._invoke([sample[p.name] for p in self.inputs])
+            results = self._invoke([in_model_type(sample[p.name], p) for p in self.inputs])
         except (RuntimeError, ValueError) as error:
             raise EngineFailed(_first_line(error), where=f"engine {self._name}") from error
         return {p.name: r.reshape(p.model_shape) for p, r in zip(self._outputs, results, strict=True)}

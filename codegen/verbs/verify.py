@@ -22,6 +22,7 @@ from codegen.verbs.compile import check_options
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ class VerifyResult:
         return len(self.checks)
 
 
+@takes_model
 def verify(
-    model: Path | str,
+    model: ModelSource,
     *,
     target: str = "host",
     requant: str | None = None,
@@ -77,7 +79,7 @@ def verify(
     and after another reset all once more.  The C runs on the host, or on the target's emulated board when there is one.
 
     Args:
-        model: the model file.
+        model: the model file, as in `compile_model`.
         target: where the C runs: a target without a board means the host.
         requant: requantization mode; the target's default when None.
         weights: `c` or `blob`.
@@ -102,7 +104,7 @@ def verify(
         stream_input=stream_input,
     )
     check_options(options)
-    compiled = compile_file(Path(model), options)
+    compiled = compile_file(file_of(model), options)
     chosen = _samples(compiled.imported, inputs, samples, seed)
     expected = _expectations(compiled, chosen)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
@@ -118,7 +120,7 @@ def verify(
     result = _result(compiled, difference, done)
     if reference is None:
         return result
-    check = compare_with(reference, Path(model), compiled.imported, chosen[:done])
+    check = compare_with(reference, file_of(model), compiled.imported, chosen[:done])
     return replace(result, equal=result.equal and check.equal, reference=check)
 
 

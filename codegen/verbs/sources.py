@@ -1,0 +1,99 @@
+"""A model as a verb may be given it: a file's path, its bytes, an open file, or onnx.ModelProto.
+
+Decides: that all of them are read from a file, the others from one that is gone when the verb returns, so that no stage
+knows of more than paths.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+from codegen.errors import CompileError, ModelMissing
+
+
+class Serializable(Protocol):
+    """A protobuf message such as onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes:
+        """The message's bytes."""
+        ...
+
+
+class Readable(Protocol):
+    """A file opened for reading bytes."""
+
+    def read(self) -> bytes:
+        """What is left of it."""
+        ...
+
+
+ModelSource = str | Path | bytes | Serializable | Readable
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+_TFLITE_MARK = b"TFL3"
+_NAMELESS = "model"
+
+
+def takes_model(verb: Verb) -> Verb:
+    """The verb, whose first argument `model` may be any ModelSource."""
+
+    @functools.wraps(verb)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not args and "model" in kwargs:
+            args = (kwargs.pop("model"),)
+        if not args or isinstance(args[0], str | os.PathLike):
+            return verb(*args, **kwargs)
+        with _as_file(args[0]) as path:
+            return verb(path, *args[1:], **kwargs)
+
+    return cast(Verb, call)
+
+
+def file_of(model: ModelSource) -> Path:
+    """The file of a model that `takes_model` has made one."""
+    assert isinstance(model, str | os.PathLike), "the verb is decorated"
+    return Path(model)
+
+
+@contextmanager
+def _as_file(source: Any) -> Iterator[Path]:
+    """A file of the model's bytes, called as the model is; no refusal names its folder, which the user never sees."""
+    data, name = _content(source)
+    ending = ".tflite" if data[4:8] == _TFLITE_MARK else ".onnx"
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        path = Path(folder) / f"{name}{ending}"
+        path.write_bytes(data)
+        try:
+            yield path
+        except CompileError as error:
+            for problem in {error, *error.problems()}:
+                problem.where = problem.where.replace(f"{folder}{os.sep}", "")
+                problem.args = (problem.text(),)
+            error.args = (error.text(),)
+            raise
+
+
+def _content(source: Any) -> tuple[bytes, str]:
+    """The model's bytes, and what it is called."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source), _NAMELESS
+    if hasattr(source, "SerializeToString"):
+        return source.SerializeToString(), _file_name(getattr(getattr(source, "graph", None), "name", ""))
+    data = source.read() if hasattr(source, "read") else None
+    if not isinstance(data, bytes):
+        kind = "a file opened as text" if isinstance(data, str) else f"of type {type(source).__name__}"
+        hint = "give a path, bytes, a file opened with 'rb', or an onnx.ModelProto"
+        raise ModelMissing(f"no model: it is {kind}", where="model", hint=hint)
+    return data, _file_name(Path(str(getattr(source, "name", ""))).stem)
+
+
+def _file_name(name: str) -> str:
+    """The name as far as any file system has it."""
+    kept = "".join(ch if ch.isascii() and (ch.isalnum() or ch in "_-") else "_" for ch in name[:100])
+    return kept.strip("_-") or _NAMELESS

@@ -546,6 +546,20 @@ class StateNotOnTarget(CompileError):
     hint = "choose a target without local memory"
 
 
+class RuleBroken(CompileError):
+    """An operator does not keep a rule of the target."""
+
+    code = "LAM-TARGET-020"
+    hint = "choose another target, or change the operator in the model; `lamina targets NAME` lists the rules"
+
+
+class RuleBad(CompileError):
+    """A target's file names an operator, or a fact of one, that does not exist."""
+
+    code = "LAM-TARGET-021"
+    hint = "targets/README.md lists the facts, docs/operators.md the operators"
+
+
 class TypeNotOnTarget(CompileError):
     """An element type of the network is not among those of the target."""
 

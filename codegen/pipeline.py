@@ -12,14 +12,11 @@ import numpy as np
 from codegen.emit import EmitOptions, Vector, fill_pattern, network_name, project_files, selftest_crc
 from codegen.errors import (
     ArenaLimitUnreachable,
-    CompileError,
     LocalMemoryTooSmall,
     ModelRejected,
-    OperatorNotOnTarget,
     RequantUnsupported,
     StateNotOnTarget,
     StreamImpossible,
-    TypeNotOnTarget,
 )
 from codegen.frontends import import_model, own_mode
 from codegen.golden.interpreter import Stepper
@@ -31,6 +28,7 @@ from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.lower import (
     ShadowReport,
+    check_target,
     choose_kernels,
     kernel_needs,
     lower,
@@ -125,20 +123,6 @@ def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
     if target.dma is None or options.optimize in (None, "size"):
         return ()
     return (f"optimize {options.optimize} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
-
-
-def check_target(graph: Graph, target: Target) -> None:
-    """LAM-TARGET-007 and -008, all at once, for operators and element types that the target does not have."""
-    problems: list[CompileError] = []
-    for node in graph.nodes:
-        operator = type(node.op).__name__
-        if operator in target.unsupported:
-            problems.append(OperatorNotOnTarget(f"{target.name} does not run {operator}", where=node.name))
-        types = {graph.type(name).dtype.value for name in (*node.inputs, *node.outputs)}
-        for missing in sorted(types - set(target.dtypes)):
-            problems.append(TypeNotOnTarget(f"{operator} needs {missing}, which {target.name} lacks", where=node.name))
-    if problems:
-        raise ModelRejected(problems)
 
 
 def compile_graph(imported: Graph, target: Target, options: Options, model_hash: bytes = b"\0" * 32) -> Compiled:

@@ -13,9 +13,8 @@ from codegen.ir.program import Kernel
 from codegen.lower import kernel_needs, params_needs, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Compiled, Options, compile_graph, finish, read_model
-from codegen.resources import resource_dir
 from codegen.schedule.local import schedule_local
-from codegen.target import Target, load_target
+from codegen.target import Target, find_chip, load_target
 from tests.graphs import Sketch
 
 GLOBAL_BYTES = 1 << 23
@@ -33,7 +32,7 @@ def scratchpad(local_bytes: int, cores: int = 1, banks: int = 1) -> Target:
 
 def target_file(folder: Path, local_bytes: int, cores: int = 1) -> str:
     """The same as a file."""
-    text = (resource_dir("targets") / "gap8-like.toml").read_text(encoding="utf-8")
+    text = find_chip("gap8-like").read_text(encoding="utf-8")
     text = text.replace("bytes = 65536", f"bytes = {local_bytes}").replace("bytes = 524288", f"bytes = {GLOBAL_BYTES}")
     text = text.replace("macs_per_cycle = ", f"cores = {cores}\nmacs_per_cycle = ")
     path = folder / f"local-{local_bytes}-{cores}.toml"

@@ -41,7 +41,6 @@ def _one(t: Target) -> str:
     pairs: list[tuple[str, object]] = [
         ("isa", t.isa),
         ("byte order", t.byte_order),
-        ("word", f"{t.word_bits} bits"),
         ("FPU", "yes" if t.has_fpu else "no"),
         ("requant", ", ".join(m + (" (default)" if m == t.requant_default else "") for m in t.requant_modes)),
         ("types", ", ".join(t.dtypes)),
@@ -53,7 +52,7 @@ def _one(t: Target) -> str:
         pairs.append(("compiler", " ".join([t.toolchain.cc, *t.toolchain.cflags])))
     if t.board is not None:
         pairs.append(("emulator", " ".join(t.board.emulator)))
-    pairs += [(f"rule {op}", ", ".join(f"{k} = {v}" for k, v in rule.items())) for op, rule in t.rules.items()]
+    pairs += [(f"rule {', '.join(r.operators) or 'of all'}", f"{r.sentence}  [{r.source}]") for r in t.rules]
     return f"{t.name}: {t.description}\n{text_pairs(pairs)}"
 
 

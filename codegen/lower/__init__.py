@@ -4,6 +4,7 @@
 """
 
 from codegen.lower.banks import bank_conflicts
+from codegen.lower.chip import check_target
 from codegen.lower.local import lower_local
 from codegen.lower.lower import lower
 from codegen.lower.select import choose_kernels, find_kernel, kernel_needs, packing_growth, select_kernels
@@ -14,6 +15,7 @@ from codegen.lower.tiles import params_needs
 __all__ = [
     "ShadowReport",
     "bank_conflicts",
+    "check_target",
     "choose_kernels",
     "find_kernel",
     "kernel_needs",

@@ -26,11 +26,10 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
-from codegen.lower import choose_kernels, find_kernel, packing_growth
+from codegen.lower import check_target, choose_kernels, find_kernel, packing_growth
 from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (
     Options,
-    check_target,
     choose_mode,
     finish,
     lower_plan,

@@ -17,11 +17,10 @@ from codegen.ir.plan import Plan, region_at
 from codegen.ir.verify import IrError, verify_plan
 from codegen.lower import kernel_needs, lower, shadow_run
 from codegen.pipeline import Compiled, Options, compile_graph
-from codegen.resources import resource_dir
 from codegen.schedule.cost import MOVED_BYTE
 from codegen.schedule.planner import view_roots
 from codegen.schedule.schedule import Scheduler
-from codegen.target import Memory, Target, load_target
+from codegen.target import Memory, Target, find_chip, load_target
 from codegen.verbs.inspect import inspect
 from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS, SANITIZE, build, check_sources, expected_lines, random_feeds, run, written
@@ -254,12 +253,10 @@ def test_an_emulated_chip_with_two_memories(tmp_path: Path) -> None:
     """The board has one memory for both arrays; the C is that of the chip."""
     require_tool("arm-none-eabi-gcc")
     require_tool("qemu-system-arm")
-    text = (resource_dir("targets") / "cortex-m7.toml").read_text(encoding="utf-8")
-    slow = (
-        '[[memories]]\nname = "sdram"\nkind = "psram"\nbytes = 33554432\ncost = 8\nsource = "a board\'s"\n\n[toolchain]'
-    )
+    text = find_chip("cortex-m7").read_text(encoding="utf-8")
+    slow = '\n[[memories]]\nname = "sdram"\nkind = "psram"\nbytes = 33554432\ncost = 8\nsource = "a board\'s"\n'
     path = tmp_path / "m7.toml"
-    path.write_text(text.replace("[toolchain]", slow, 1).replace('"cortex-m7"', '"m7"'), encoding="utf-8")
+    path.write_text(text.replace('name = "cortex-m7"', 'name = "m7"') + slow, encoding="utf-8")
     seen = inspect(DIGITS, str(path), arena_limit=900)
     assert seen.plan is not None
     assert [m.memory for m in seen.plan.memories] == ["arena", "sdram"]

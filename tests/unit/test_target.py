@@ -8,6 +8,7 @@ import pytest
 from codegen import target as target_module
 from codegen.errors import CompileError, TargetFileBroken, TargetUnknown
 from codegen.ir.quant import MODES, DType
+from codegen.ops.facts import FACTS
 from codegen.resources import resource_dir
 from codegen.target import list_targets, load_target
 
@@ -16,7 +17,6 @@ name = "mine"
 description = "a chip of mine"
 isa = "c99"
 byte_order = "little"
-word_bits = 32
 has_fpu = false
 requant_modes = ["single", "double"]
 dtypes = ["s8", "s32"]
@@ -38,18 +38,26 @@ console = "uart"
 ram_bytes = 65536
 """
 
+MEMORIES = GOOD[GOOD.index("[[memories]]") : GOOD.index("[toolchain]")]
+RULE = """[[rules]]
+operators = ["Conv2D"]
+fact = "kernel_height"
+sentence = "the unit has windows of at most 7 rows"
+source = "datasheet, section 7"
+"""
+
 BAD = {
     "unknown key": ("isa =", "issa = 1\nisa =", "LAM-TARGET-003", "issa"),
     "unknown key of a memory": ('kind = "ram"', 'kind = "ram"\nspeed = 3', "LAM-TARGET-003", "memories[0].speed"),
     "unknown key of the toolchain": ('cc = "my-gcc"', 'cc = "my-gcc"\nccflags = []', "LAM-TARGET-003", "cflags"),
     "unknown key of the board": ('console = "uart"', 'console = "uart"\nbaud = 9600', "LAM-TARGET-003", "board.baud"),
-    "missing key": ("word_bits = 32\n", "", "LAM-TARGET-004", "word_bits"),
-    "missing memories": ("[[memories]]", "[[rules.memories]]", "LAM-TARGET-004", "memories"),
+    "missing key": ("has_fpu = false\n", "", "LAM-TARGET-004", "has_fpu"),
+    "missing memories": (MEMORIES, "", "LAM-TARGET-004", "memories"),
     "missing source of a number": ('source = "datasheet, section 2"\n', "", "LAM-TARGET-004", "memories[0].source"),
     "missing compiler": ('cc = "my-gcc"\n', "", "LAM-TARGET-004", "toolchain.cc"),
     "board without toolchain": ('[toolchain]\ncc = "my-gcc"\nsize = "my-size"\n', "", "LAM-TARGET-004", "toolchain"),
-    "text for a number": ("word_bits = 32", 'word_bits = "32"', "LAM-TARGET-005", "word_bits"),
-    "true for a number": ("word_bits = 32", "word_bits = true", "LAM-TARGET-005", "word_bits"),
+    "text for a number": ("isa =", 'arena_align = "32"\nisa =', "LAM-TARGET-005", "arena_align"),
+    "true for a number": ("isa =", "arena_align = true\nisa =", "LAM-TARGET-005", "arena_align"),
     "number for a text": ('name = "mine"', "name = 5", "LAM-TARGET-005", "name"),
     "number for a flag": ("has_fpu = false", "has_fpu = 0", "LAM-TARGET-005", "has_fpu"),
     "text for a list": ('dtypes = ["s8", "s32"]', 'dtypes = "s8"', "LAM-TARGET-005", "dtypes"),
@@ -69,7 +77,6 @@ BAD = {
     ),
     "board without memory": ("ram_bytes = 65536", "ram_bytes = 0", "LAM-TARGET-005", "board.ram_bytes"),
     "byte order nobody has": ('"little"', '"middle"', "LAM-TARGET-005", "byte_order"),
-    "word of 31 bits": ("word_bits = 32", "word_bits = 31", "LAM-TARGET-005", "word_bits"),
     "unknown instruction set": ('isa = "c99"', 'isa = "c98"', "LAM-TARGET-005", "isa"),
     "unknown element type": ('["s8", "s32"]', '["s8", "s33"]', "LAM-TARGET-005", "dtypes"),
     "no element type": ('["s8", "s32"]', "[]", "LAM-TARGET-005", "dtypes"),
@@ -84,7 +91,18 @@ BAD = {
     "no working memory": ('kind = "ram"', 'kind = "flash"', "LAM-TARGET-005", "memories"),
     "name with a slash": ('name = "mine"', 'name = "../mine"', "LAM-TARGET-005", "name"),
     "emulator without program": ('"{elf}"', '"elf"', "LAM-TARGET-005", "board.emulator"),
-    "rule that is a fraction": ("[board]", "[rules.Conv2d]\nmax = 1.5\n[board]", "LAM-TARGET-005", "rules.Conv2d.max"),
+    "floats without an FPU": ('["single", "double"]', '["single", "float"]', "LAM-TARGET-005", "requant_modes"),
+    "rule that is a fraction": ("[board]", f"{RULE}at_most = 1.5\n[board]", "LAM-TARGET-005", "rules[0].at_most"),
+    "rule of a choice that is a text": ("[board]", f"{RULE}one_of = ['1']\n[board]", "LAM-TARGET-005", "one_of"),
+    "rule below zero": ("[board]", f"{RULE}at_least = -1\n[board]", "LAM-TARGET-005", "rules[0].at_least"),
+    "rule that asks nothing": ("[board]", f"{RULE}[board]", "LAM-TARGET-005", "rules[0].fact"),
+    "rule without its source": ("[board]", RULE.replace("source", "instead") + "[board]", "LAM-TARGET-004", "source"),
+    "unknown key of a rule": ("[board]", f"{RULE}maximum = 3\n[board]", "LAM-TARGET-003", "rules[0].maximum"),
+    "rules as a table": ("[board]", "[rules.Conv2D]\nkernel = 1\n[board]", "LAM-TARGET-005", "rules"),
+    "unknown core": ("isa =", 'core = "cortex-m5"\nisa =', "LAM-TARGET-005", "core"),
+    "core that is a number": ("isa =", "core = 4\nisa =", "LAM-TARGET-005", "core"),
+    "core that is a path": ("isa =", 'core = "../cores/cortex-m4"\nisa =', "LAM-TARGET-005", "core"),
+    "unknown board": ("isa =", 'board = "mps9"\nisa =', "LAM-TARGET-002", "line"),
     "no TOML": ("isa =", "isa", "LAM-TARGET-002", "line 3"),
 }
 
@@ -152,7 +170,7 @@ def test_a_users_own_file_loads_by_its_path(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     target = load_target(path)
     assert target == load_target(str(path))
-    assert (target.arena_align, target.weights_align, target.requant_default) == (16, 16, "single")
+    assert (target.arena_align, target.requant_default) == (16, "single")
     assert target.toolchain is not None
     assert target.toolchain.cflags == ()
     assert target.memory("flash") is None
@@ -160,8 +178,15 @@ def test_a_users_own_file_loads_by_its_path(tmp_path: Path) -> None:
 
 def test_the_file_shown_in_the_readme_loads(tmp_path: Path) -> None:
     text = (resource_dir("targets") / "README.md").read_text(encoding="utf-8")
-    example = text.split("```toml\n", 1)[1].split("```", 1)[0]
-    assert load_target(write(tmp_path, example)).flash_bytes == 1 << 20
+    whole, core, rule = (part.split("```", 1)[0] for part in text.split("```toml\n")[1:])
+    assert load_target(write(tmp_path, whole)).flash_bytes == 1 << 20
+    target = load_target(write(tmp_path, whole.replace('core = "cortex-m4"\n', core) + rule))
+    assert (target.isa, target.board, len(target.rules)) == ("c99", None, 1)
+
+
+def test_the_readme_lists_every_fact() -> None:
+    text = (resource_dir("targets") / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` | {meaning} |" in text for name, meaning in FACTS.items())
 
 
 def test_working_memories_begin_with_the_fastest(tmp_path: Path) -> None:
@@ -179,17 +204,85 @@ def test_working_memories_begin_with_the_fastest(tmp_path: Path) -> None:
 
 
 def test_rules_and_unsupported_operators_are_read(tmp_path: Path) -> None:
-    extra = "[rules.Conv2d]\nkernel_max = 11\ndilated = false\nsizes = [1, 3]\n"
-    target = load_target(write(tmp_path, 'unsupported = ["Softmax"]\n' + GOOD + extra))
-    assert target.rules == {"Conv2d": {"kernel_max": 11, "dilated": False, "sizes": (1, 3)}}
+    target = load_target(write(tmp_path, 'unsupported = ["Softmax"]\n' + GOOD + RULE + "at_most = 7\n"))
+    (rule,) = target.rules
+    assert (rule.operators, rule.fact, rule.at_most, rule.sentence[:8]) == (("Conv2D",), "kernel_height", 7, "the unit")
     assert target.unsupported == ("Softmax",)
 
 
+@pytest.mark.parametrize(
+    ("asked", "good", "bad"),
+    [
+        ("at_most = 7", (0, 7), (8,)),
+        ("at_least = 2", (2, 9), (0, 1)),
+        ("multiple_of = 4", (0, 4, 8), (1, 6)),
+        ("one_of = [1, 3]", (1, 3), (0, 2)),
+        ("at_least = 2\nat_most = 3", (2, 3), (1, 4)),
+        ("at_most = 0", (0,), (1,)),
+    ],
+)
+def test_a_rule_holds_for_the_values_it_allows(
+    asked: str, good: tuple[int, ...], bad: tuple[int, ...], tmp_path: Path
+) -> None:
+    (rule,) = load_target(write(tmp_path, f"{GOOD}{RULE}{asked}\n")).rules
+    assert [rule.holds(value) for value in good] == [True] * len(good)
+    assert [rule.holds(value) for value in bad] == [False] * len(bad)
+
+
 def test_a_target_is_frozen_and_hashable(tmp_path: Path) -> None:
-    target = load_target(write(tmp_path, GOOD + "[rules.Conv2d]\nkernel_max = 11\n"))
-    assert hash(target) == hash(load_target(write(tmp_path, GOOD + "[rules.Conv2d]\nkernel_max = 11\n")))
+    target = load_target(write(tmp_path, f"{GOOD}{RULE}at_most = 7\n"))
+    assert hash(target) == hash(load_target(write(tmp_path, f"{GOOD}{RULE}at_most = 7\n")))
     with pytest.raises(dataclasses.FrozenInstanceError):
         target.name = "other"  # type: ignore[misc]
+
+
+CHIP = """\
+name = "mine"
+description = "a chip of mine"
+core = "cortex-m4"
+
+[[memories]]
+name = "sram"
+kind = "ram"
+bytes = 65536
+source = "datasheet, section 2"
+"""
+
+
+def test_a_chip_takes_what_it_does_not_say_from_its_core(tmp_path: Path) -> None:
+    target, known = load_target(write(tmp_path, CHIP)), load_target("cortex-m4")
+    assert dataclasses.replace(known, name="mine", description="a chip of mine", memories=target.memories) == target
+    assert target.ram_bytes == 65536
+
+
+def test_a_chip_goes_before_its_core_key_by_key(tmp_path: Path) -> None:
+    own = CHIP.replace("core =", 'requant_default = "double"\ncore =') + '[toolchain]\ncc = "mine-gcc"\n'
+    target = load_target(write(tmp_path, own))
+    assert target.toolchain is not None
+    assert (target.toolchain.cc, target.toolchain.size) == ("mine-gcc", "arm-none-eabi-size")
+    assert target.requant_default == "double"
+
+
+def test_a_chip_names_another_board_or_describes_its_own(tmp_path: Path) -> None:
+    other = load_target(write(tmp_path, CHIP.replace("core =", 'board = "mps2-an385"\ncore =')))
+    assert other.board == load_target("cortex-m3").board
+    own = load_target(write(tmp_path, CHIP + GOOD[GOOD.index("[board]") :])).board
+    assert own is not None
+    assert own.emulator[0] == "my-emulator"
+
+
+def test_a_board_that_nobody_knows_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match=r"LAM-TARGET-005 .*no board is called 'mps2-an384'.*did you mean mps2-an38"):
+        load_target(write(tmp_path, CHIP.replace("core =", 'board = "mps2-an384"\ncore =')))
+
+
+@pytest.mark.parametrize("kind", ["cores", "boards"])
+def test_every_shipped_part_is_used_by_a_chip(kind: str) -> None:
+    """A part that nothing names is read by no test."""
+    folder = resource_dir("targets")
+    named = [p.read_text(encoding="utf-8") for p in folder.rglob("*.toml")]
+    for part in (folder / kind).glob("*.toml"):
+        assert any(f'{kind.removesuffix("s")} = "{part.stem}"' in text for text in named), part
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 from codegen.cli import main
 from codegen.process import Completed, run_program
 from codegen.resources import resource_dir
+from codegen.target import find_chip
 
 TINY = resource_dir("examples") / "tiny" / "tiny_qdq.onnx"
 DIGITS = resource_dir("examples") / "digits" / "digits_qdq.onnx"
@@ -80,7 +81,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "mean.toml").write_text("[preprocess]\nlayout = 'NCHW'\nmean = [1, 2, 3]\n")
     (folder / "jpeg.toml").write_text("[preprocess]\njpeg = true\nlayout = 'NHWC'\n")
     (folder / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    chip = (resource_dir("targets") / "generic.toml").read_text(encoding="utf-8")
+    chip = find_chip("generic").read_text(encoding="utf-8")
     (folder / "chip_key.toml").write_text(f"frequency = 3\n{chip}")
     (folder / "chip_value.toml").write_text(chip.replace('"little"', '"middle"'))
     (folder / "chip_short.toml").write_text('name = "short"\n')

@@ -13,8 +13,8 @@ import codegen
 from codegen.cli.compile_command import command as compile_command
 from codegen.errors import OptionBad
 from codegen.report.plan import PlanRecord
-from codegen.resources import resource_dir
 from codegen.schedule import OPTIMIZE, Optimize
+from codegen.target import find_chip
 from tests.real import model_path
 from tests.tools import require_tool
 from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina
@@ -142,7 +142,7 @@ def test_the_chip_s_memory_is_the_limit_where_none_is_given(lamina: Lamina, tmp_
     goals = [("-t", "generic", "--optimize", how) for how in ("memory", "speed")]
     sizes = [lamina("inspect", DIGITS, *goal, "--json").json["arena_bytes"] for goal in goals]
     assert sizes[0] < sizes[1]
-    text = (resource_dir("targets") / "generic.toml").read_text(encoding="utf-8")
+    text = find_chip("generic").read_text(encoding="utf-8")
     chip = tmp_path / "chip.toml"
     for ram, code in ((sizes[1] - 1, 0), (sizes[0], 0), (sizes[0] - 1, 1)):
         chip.write_text(text.replace('kind = "ram"', f'kind = "ram"\nbytes = {ram}\nsource = "none"'))

@@ -1,0 +1,36 @@
+"""Chips: what the compiler knows of one, and how its file, its core's and its board's are read."""
+
+from codegen.target.chip import (
+    BYTE_ORDERS,
+    DTYPES,
+    ISA_LEVELS,
+    REQUANT_MODES,
+    Board,
+    Cycles,
+    Dma,
+    Memory,
+    Rule,
+    Target,
+    Toolchain,
+    Weights,
+)
+from codegen.target.compose import find_chip
+from codegen.target.read import list_targets, load_target
+
+__all__ = [
+    "BYTE_ORDERS",
+    "DTYPES",
+    "ISA_LEVELS",
+    "REQUANT_MODES",
+    "Board",
+    "Cycles",
+    "Dma",
+    "Memory",
+    "Rule",
+    "Target",
+    "Toolchain",
+    "Weights",
+    "find_chip",
+    "list_targets",
+    "load_target",
+]

@@ -1,0 +1,220 @@
+"""What a chip is: the frozen records that the other rooms read.
+
+Decides: which facts there are about a chip.  Leaves to `read` how they are spelled in a file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
+EXPANDED = {"armv7em": "armv7em_wide"}
+"""Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
+BYTE_ORDERS = ("little", "big")
+MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
+WORKING_KINDS = ("ram", "psram")
+GOALS = ("memory", "balanced", "speed")
+REQUANT_MODES = ("single", "double", "float")
+DTYPES = ("s8", "u8", "s16", "s32", "f32")
+CONSOLES = ("semihosting", "uart", "stdio")
+
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the numbers stand.
+
+    `banks` are parts of equal size; what moves and what computes had better not meet in one.  `cost` is that of a byte
+    read or written, beside a byte of the fastest memory.
+    """
+
+    name: str
+    kind: str
+    bytes: int | None
+    source: str
+    banks: int = 1
+    cost: int = 1
+
+    @property
+    def symbol(self) -> str:
+        """The name as the beginning of C identifiers."""
+        symbol = re.sub(r"[^0-9a-z]+", "_", self.name.lower()).strip("_")
+        return f"m{symbol}" if symbol[:1].isdigit() else symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """The programs that build C for the chip, and the Debian packages that bring them.
+
+    `optimize` is the compiler's level for code that is measured.
+    """
+
+    cc: str
+    cflags: tuple[str, ...]
+    optimize: str
+    ldflags: tuple[str, ...]
+    size: str
+    objdump: str | None
+    debian_packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The emulated board that runs the chip's code.
+
+    `emulator` is a command line in which `{elf}` stands for the program; `counting` are arguments that go after
+    its first word when instructions are to be counted.  `linker_script` and `startup` are paths below
+    runtime_c/boards, or absolute ones.
+    """
+
+    emulator: tuple[str, ...]
+    counting: tuple[str, ...]
+    linker_script: str | None
+    startup: tuple[str, ...]
+    console: str
+    ram_bytes: int
+    debian_packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """About how many cycles an instruction takes, by kind; `source` says where the numbers stand.
+
+    `load_next` is for a load or store right behind another one, `multiple` for one of several registers, to which each
+    register adds one; `taken` for a branch that jumps, `branch` for one that does not.  `vector_next` is for a vector
+    instruction right behind another one of the same unit.  The sum is taken times `percent` / 100.
+    """
+
+    source: str
+    other: int
+    load: int
+    load_next: int
+    store: int
+    multiple: int
+    multiply: int
+    multiply_add: int
+    multiply_long: int
+    divide: int
+    branch: int
+    taken: int
+    loop: int
+    float_multiply_add: int
+    float_divide: int
+    vector: int
+    vector_next: int
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dma:
+    """How a chip with local memory moves and computes, for the model of time; `source` says where the numbers stand.
+
+    `cores` compute at one time, each on a slice of its own.
+    """
+
+    bytes_per_cycle: int
+    latency_cycles: int
+    macs_per_cycle: int
+    cores: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How weights may be packed.  `expand`: they may take as much flash as is fastest, some levels twice as much."""
+
+    expand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a chip asks of an operator's fact (`codegen.ops.facts`).
+
+    `operators` empty means every operator that has the fact.  `sentence` says the rule to the user, `source` where it
+    stands, `instead` the rewrite that would satisfy it.
+    """
+
+    operators: tuple[str, ...]
+    fact: str
+    at_least: int | None
+    at_most: int | None
+    multiple_of: int | None
+    one_of: tuple[int, ...]
+    sentence: str
+    source: str
+    instead: str
+
+    def holds(self, value: int) -> bool:
+        """Whether a fact of this value satisfies the rule."""
+        return not (
+            (self.at_least is not None and value < self.at_least)
+            or (self.at_most is not None and value > self.at_most)
+            or (self.multiple_of is not None and value % self.multiple_of)
+            or (self.one_of and value not in self.one_of)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
+
+    `isa` is the level of its kernels: with `weights.expand` the one for expanded weights, if there is one (EXPANDED).
+    """
+
+    name: str
+    description: str
+    isa: str
+    byte_order: str
+    has_fpu: bool
+    arena_align: int
+    requant_modes: tuple[str, ...]
+    requant_default: str
+    optimize_default: str
+    dtypes: tuple[str, ...]
+    memories: tuple[Memory, ...]
+    toolchain: Toolchain | None
+    board: Board | None
+    dma: Dma | None
+    cycles: Cycles | None
+    weights: Weights
+    unsupported: tuple[str, ...]
+    rules: tuple[Rule, ...]
+
+    def memory(self, kind: str) -> Memory | None:
+        """The first memory of a kind, or None when the chip has none."""
+        return next((m for m in self.memories if m.kind == kind), None)
+
+    @property
+    def working(self) -> tuple[Memory, ...]:
+        """The memories that may hold tensors, the fastest first: there is the arena; the others take what it cannot.
+
+        One memory where kernels work in local memory.
+        """
+        found = sorted((m for m in self.memories if m.kind in WORKING_KINDS), key=lambda m: m.cost)
+        return tuple(found if self.dma is None else [m for m in found if m.kind == "ram"][:1])
+
+    @property
+    def ram_bytes(self) -> int | None:
+        """Bytes an arena may have; None when there is no limit."""
+        return self.working[0].bytes
+
+    @property
+    def lmem_bytes(self) -> int:
+        """Bytes of local memory that kernels work in; 0 when they work in the arena."""
+        lmem = self.memory("lmem")
+        return (lmem.bytes or 1 << 31) if lmem else 0
+
+    @property
+    def lmem_banks(self) -> int:
+        """Banks of local memory."""
+        lmem = self.memory("lmem")
+        return lmem.banks if lmem else 1
+
+    @property
+    def flash_bytes(self) -> int | None:
+        """Bytes for code and weights; None when there is no limit, or when the target does not say."""
+        flash = self.memory("flash")
+        return flash.bytes if flash else None
+
+

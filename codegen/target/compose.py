@@ -1,0 +1,84 @@
+"""A chip's file with the core and the board that it names: one set of keys.
+
+Decides: where the files of chips, cores and boards lie, and that a chip's own keys go before its core's, within a
+table key by key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from codegen.errors import TargetFileBroken, TargetUnknown, TargetValueBad
+from codegen.resources import resource_dir
+from codegen.target.chip import Board, Target
+from codegen.target.table import refuse_unknown
+
+Items = dict[str, object]
+_CHIP_ONLY = ("name", "description", "memories")
+
+
+def shipped(kind: str) -> dict[str, Path]:
+    """The shipped files of a kind (`chips`, `cores` or `boards`) by name, sorted."""
+    folder = resource_dir("targets") / kind
+    return {p.stem: p for p in sorted(folder.rglob("*.toml"), key=lambda p: p.stem)}
+
+
+def find_chip(name: str) -> Path:
+    """The file of a shipped chip; LAM-TARGET-001 with the nearest name for one that nobody knows."""
+    known = shipped("chips")
+    if name not in known:
+        hint = f"{_guess(name, known)}known: {', '.join(known)}; or give the path of a .toml file of your own"
+        raise TargetUnknown(f"unknown target {name!r}", hint=hint)
+    return known[name]
+
+
+def parse(path: Path, where: str) -> Items:
+    """The keys of one file; LAM-TARGET-002 when it is no TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise TargetFileBroken(str(error), where=where) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TargetFileBroken(f"cannot be read: {error}", where=where) from error
+
+
+def composed(items: Items, where: str) -> Items:
+    """The keys of a chip, of its core and of its board as one table."""
+    core = _part("core", "cores", items, where)
+    refuse_unknown(core, [f.name for f in fields(Target) if f.name not in _CHIP_ONLY], f"core {items.get('core')}, ")
+    merged = _over(core, {key: value for key, value in items.items() if key != "core"})
+    if isinstance(merged.get("board"), str):
+        board = _part("board", "boards", merged, where)
+        refuse_unknown(board, [f.name for f in fields(Board)], f"board {merged['board']}, ")
+        merged["board"] = board
+    return merged
+
+
+def _part(key: str, kind: str, items: Mapping[str, object], where: str) -> Items:
+    """The keys of the core or board that a file names; none where it names none."""
+    if key not in items:
+        return {}
+    known, name = shipped(kind), items[key]
+    if not isinstance(name, str) or name not in known:
+        hint = f"{_guess(str(name), known)}known: {', '.join(known)}"
+        raise TargetValueBad(f"no {key} is called {name!r}", where=f"{where}, {key}", hint=hint)
+    return parse(known[name], f"{key} {name}")
+
+
+def _over(below: Mapping[str, object], above: Mapping[str, object]) -> Items:
+    """Both, where `above` goes before `below`; tables key by key."""
+    merged = {**below, **above}
+    for key, value in above.items():
+        under = below.get(key)
+        if isinstance(value, dict) and isinstance(under, dict):
+            merged[key] = _over(under, value)
+    return merged
+
+
+def _guess(name: str, known: Mapping[str, Path]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}? " if close else ""

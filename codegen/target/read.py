@@ -1,0 +1,180 @@
+"""From a chip's file to a frozen, validated Target.
+
+Decides: which value each key may have, so that the other rooms can rely on it.  The schema is written out in
+targets/README.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from codegen.errors import TargetKeyMissing
+from codegen.target.chip import (
+    BYTE_ORDERS,
+    CONSOLES,
+    DTYPES,
+    EXPANDED,
+    GOALS,
+    ISA_LEVELS,
+    MEMORY_KINDS,
+    REQUANT_MODES,
+    Board,
+    Cycles,
+    Dma,
+    Memory,
+    Rule,
+    Target,
+    Toolchain,
+    Weights,
+)
+from codegen.target.compose import composed, find_chip, parse, shipped
+from codegen.target.table import Table
+
+_ALIGNMENTS = tuple(1 << n for n in range(2, 13))
+
+
+def list_targets() -> tuple[str, ...]:
+    """Names of the shipped targets, sorted."""
+    return tuple(shipped("chips"))
+
+
+def load_target(name_or_path: str | Path) -> Target:
+    """The shipped target of this name, or the one described in the user's own .toml file.
+
+    Raises LAM-TARGET-001 for a name nobody knows, -002 for a file that is no TOML, -003 and -004 for an unknown
+    and a missing key, -005 for a bad value.
+    """
+    given = str(name_or_path)
+    path, where = (Path(given), given) if given.endswith(".toml") else (find_chip(given), f"target {given}")
+    return _target(Table(composed(parse(path, where), where), where, Target))
+
+
+def _target(table: Table) -> Target:
+    name = table.text("name")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
+        raise table.bad("name", f"{name!r} is not lower-case letters, digits, '-', '_' and '.'")
+    modes, has_fpu = table.texts("requant_modes", REQUANT_MODES), table.flag("has_fpu")
+    if "float" in modes and not has_fpu:
+        raise table.bad("requant_modes", "a chip without a floating-point unit offers no 'float'")
+    packing = table.table("weights", Weights)
+    weights = Weights(packing.flag("expand") if packing else False)
+    target = Target(
+        name=name,
+        description=table.text("description"),
+        isa=_level(table, weights),
+        byte_order=table.text("byte_order", BYTE_ORDERS),
+        has_fpu=has_fpu,
+        arena_align=table.number("arena_align", _ALIGNMENTS, default=16),
+        requant_modes=modes,
+        requant_default=table.text("requant_default", modes, default="single"),
+        optimize_default=table.text("optimize_default", GOALS, default="balanced"),
+        dtypes=table.texts("dtypes", DTYPES),
+        memories=_memories(table),
+        toolchain=_toolchain(table.table("toolchain", Toolchain)),
+        board=_board(table.table("board", Board)),
+        dma=_dma(table.table("dma", Dma)),
+        cycles=_cycles(table.table("cycles", Cycles)),
+        weights=weights,
+        unsupported=table.texts("unsupported", default=()),
+        rules=tuple(_rule(entry) for entry in table.tables("rules", Rule)) if table.has("rules") else (),
+    )
+    if target.board and not target.toolchain:
+        raise TargetKeyMissing("a [board] needs a [toolchain] that builds for it", where=table.at("toolchain"))
+    if (target.dma is None) != (target.memory("lmem") is None):
+        raise TargetKeyMissing("a memory of kind 'lmem' and a [dma] that fills it come together", where=table.at("dma"))
+    return target
+
+
+def _level(table: Table, weights: Weights) -> str:
+    isa = table.text("isa", ISA_LEVELS)
+    return EXPANDED.get(isa, isa) if weights.expand else isa
+
+
+def _memories(table: Table) -> tuple[Memory, ...]:
+    memories: list[Memory] = []
+    for entry in table.tables("memories", Memory):
+        kind = entry.text("kind", MEMORY_KINDS)
+        stated = entry.has("bytes") or entry.has("cost")
+        memory = Memory(
+            name=entry.text("name"),
+            kind=kind,
+            bytes=entry.number("bytes") if entry.has("bytes") else None,
+            source=entry.text("source") if stated else entry.text("source", default="no limit"),
+            banks=entry.number("banks", default=1),
+            cost=entry.number("cost") if kind == "psram" else entry.number("cost", default=1),
+        )
+        if memory.symbol in ("", "arena", *(m.symbol for m in memories)):
+            raise entry.bad("name", f"{memory.name!r} is no name that C can tell from the others")
+        memories.append(memory)
+    if not any(m.kind == "ram" for m in memories):
+        raise table.bad("memories", "has none of kind 'ram', so there is no place for the arena")
+    return tuple(memories)
+
+
+def _toolchain(table: Table | None) -> Toolchain | None:
+    if table is None:
+        return None
+    return Toolchain(
+        cc=table.text("cc"),
+        cflags=table.texts("cflags", default=()),
+        optimize=table.text("optimize", default="-O2"),
+        ldflags=table.texts("ldflags", default=()),
+        size=table.text("size"),
+        objdump=table.text("objdump") if table.has("objdump") else None,
+        debian_packages=table.texts("debian_packages", default=()),
+    )
+
+
+def _board(table: Table | None) -> Board | None:
+    if table is None:
+        return None
+    emulator = table.texts("emulator")
+    if not any("{elf}" in word for word in emulator):
+        raise table.bad("emulator", "no word holds {elf}, the place of the program")
+    return Board(
+        emulator=emulator,
+        counting=table.texts("counting", default=()),
+        linker_script=table.text("linker_script") if table.has("linker_script") else None,
+        startup=table.texts("startup"),
+        console=table.text("console", CONSOLES),
+        ram_bytes=table.number("ram_bytes"),
+        debian_packages=table.texts("debian_packages", default=()),
+    )
+
+
+def _cycles(table: Table | None) -> Cycles | None:
+    if table is None:
+        return None
+    numbers = {f.name: table.number(f.name, default=1) for f in fields(Cycles) if f.name not in ("source", "percent")}
+    return Cycles(source=table.text("source"), percent=table.number("percent", default=100), **numbers)
+
+
+def _dma(table: Table | None) -> Dma | None:
+    if table is None:
+        return None
+    return Dma(
+        bytes_per_cycle=table.number("bytes_per_cycle"),
+        latency_cycles=table.number("latency_cycles"),
+        macs_per_cycle=table.number("macs_per_cycle"),
+        cores=table.number("cores", default=1),
+        source=table.text("source"),
+    )
+
+
+def _rule(table: Table) -> Rule:
+    rule = Rule(
+        operators=table.texts("operators", default=()),
+        fact=table.text("fact"),
+        at_least=table.whole("at_least"),
+        at_most=table.whole("at_most"),
+        multiple_of=table.number("multiple_of") if table.has("multiple_of") else None,
+        one_of=table.wholes("one_of"),
+        sentence=table.text("sentence"),
+        source=table.text("source"),
+        instead=table.text("instead") if table.has("instead") else "",
+    )
+    if (rule.at_least, rule.at_most, rule.multiple_of, rule.one_of) == (None, None, None, ()):
+        raise table.bad("fact", "no at_least, at_most, multiple_of or one_of says what it must be")
+    return rule

@@ -276,7 +276,7 @@ class ShapeDynamic(CompileError):
 
 
 class ScaleBad(CompileError):
-    """A quantization scale is not a positive, finite, normal float32 number."""
+    """A quantization scale is not a positive, finite, normal float32 number; constants may have smaller ones."""
 
     code = "LAM-IMPORT-010"
     hint = "quantize the model again with calibration data that exercises this tensor"

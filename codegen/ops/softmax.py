@@ -48,6 +48,7 @@ from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_amon
 TABLE_BITS = 30
 RECIPROCAL_BITS = 62
 _DIFF_BITS = 5
+_NEAR_16 = 0.001
 SUM_BITS = 12
 _MOST_CHANNELS = (1 << SUM_BITS) - 1
 """Of TFLite's form: more equal numbers would overflow its sum."""
@@ -77,8 +78,10 @@ class Softmax:
     def is_tflite(self) -> bool:
         """Whether TFLite's fixed-point form is the definition."""
         quant, dtype = self.y_quant, self.y_dtype
-        own = quant == Quant(2.0 ** (-8 * dtype.bytes), dtype.low)
-        return self.mode == "double" and own
+        own = 2.0 ** (-8 * dtype.bytes)
+        # TFLite's kernels take a scale of 16 bits that is nearly their own for it
+        near = abs(quant.scale - own) <= (_NEAR_16 * own if dtype is DType.S16 else 0)
+        return self.mode == "double" and quant.zero_point == dtype.low and near
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

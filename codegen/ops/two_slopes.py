@@ -42,7 +42,7 @@ class TwoSlopes:
         limit(
             "LAM-OPS-460",
             "the factor must not be so large that a number leaves 32 bits",
-            lambda op, ins: _reach(op, ins[0].dtype) << max(0, op.above[1], op.below[1]) < 1 << 31,
+            lambda op, ins: _stays_in_32_bits(op, ins[0].dtype),
         ),
     )
 
@@ -71,6 +71,9 @@ def slope(factor: float) -> tuple[int, int]:
     return int(multiplier), int(exponent)
 
 
-def _reach(op: TwoSlopes, dtype: DType) -> int:
-    """The largest |q|."""
-    return max(dtype.high - op.x_zero_point, op.x_zero_point - dtype.low)
+def _stays_in_32_bits(op: TwoSlopes, dtype: DType) -> bool:
+    """Whether the least and the greatest q fit, and still do behind the left shift of their factor."""
+    least, most = dtype.low - op.x_zero_point, dtype.high - op.x_zero_point
+    below = -least if op.mirrored else least
+    ends = (least, most, below << max(op.below[1], 0), most << max(op.above[1], 0))
+    return min(ends) >= fixedpoint.INT32_MIN and max(ends) <= fixedpoint.INT32_MAX

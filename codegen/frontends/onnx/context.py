@@ -163,7 +163,8 @@ def shared_quant(constant: IntConst) -> Quant | None:
     scale, zero = constant.scale.reshape(-1), constant.zero.reshape(-1)
     if not scale.size or (scale != scale[0]).any() or (zero != zero[0]).any():
         return None
-    return Quant(float(scale[0]), int(zero[0]))
+    # a constant of scale 0 holds its zero point only, which any scale says
+    return Quant(float(scale[0]) or 1.0, int(zero[0]))
 
 
 def refuse_unquantized(node: OnnxNode, index: int, state: State) -> ResultNotQuantized | FormUnsupported:

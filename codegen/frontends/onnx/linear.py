@@ -23,6 +23,8 @@ _INT32 = 2**31
 _SAME_SCALE = 1e-5
 _WIDE_BOUND = 2**47
 _SMALLEST = float(np.finfo(np.float32).tiny)
+_FLOAT32_STEP = 2.0**-149
+"""Between two subnormal float32 numbers."""
 
 
 def pending(ctx: Context, node: OnnxNode, linear: Linear) -> Pending:
@@ -58,12 +60,13 @@ def channel_vector(array: Array, shape: Sequence[int], axis: int, outputs: int) 
 def add_bias(ctx: Context, linear: Linear, bias: State, vector: Array, node: OnnxNode, factor: float = 1.0) -> Linear:
     """The product plus `factor` times a constant, `vector` being the constant's real numbers per output.
 
-    Integers whose scale is that of the accumulator, as tools write them, are kept (1e-5 relative).
+    Integers whose scale is that of the accumulator, as tools write them, are kept (1e-5 relative, or the nearest
+    float32 where that is next to nothing).
     """
     if factor == 1.0 and isinstance(bias, IntConst) and bias.ints.size == len(linear.scales):
         scale = bias.scale.reshape(-1).astype(np.float64)
         own = np.float64(linear.x_scale) * linear.scales.astype(np.float64)
-        if (np.abs(scale - own) <= _SAME_SCALE * own).all():
+        if (np.abs(scale - own) <= np.maximum(_SAME_SCALE * own, _FLOAT32_STEP)).all():
             ints = (bias.ints.astype(np.int64) - bias.zero).reshape(-1)
             return replace(linear, bias_int=linear.bias_int + ints)
         ctx.note(f"{node.where}: the bias has another scale than the product; it is rounded to that of the product")
@@ -73,15 +76,15 @@ def add_bias(ctx: Context, linear: Linear, bias: State, vector: Array, node: Onn
 
 
 def scaled(linear: Linear, factor: Array, node: OnnxNode) -> Linear:
-    """The product times a constant per output; signs move into the weights."""
-    if not (np.isfinite(factor).all() and (factor != 0).all()):
-        raise ScaleBad("a factor of a product is zero, infinite or not a number", where=node.where)
+    """The product times a constant per output; signs move into the weights, which a factor of 0 makes 0."""
+    if not np.isfinite(factor).all():
+        raise ScaleBad("a factor of a product is infinite or not a number", where=node.where)
     sign = np.sign(factor).astype(np.int64)
     lead = sign.reshape(-1, *(1,) * (linear.weights.ndim - 1))
     return replace(
         linear,
         weights=linear.weights * lead,
-        scales=_single(linear.scales * np.abs(factor)),
+        scales=_single(linear.scales * np.where(factor == 0, 1, np.abs(factor))),
         bias_int=linear.bias_int * sign,
         bias_real=linear.bias_real * factor,
     )
@@ -113,11 +116,11 @@ def _out_shape(ctx: Context, linear: Linear) -> tuple[int, ...]:
 
 def _write(ctx: Context, linear: Linear, request: Request) -> str:
     where = request.trail[0].where
-    linear, bias = _bias(linear, where)
+    linear, bias = _bias(_revived(linear), where)
     low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
     scales = linear.scales[:1] if (linear.scales == linear.scales[0]).all() else linear.scales
-    if not (np.isfinite(scales).all() and (scales >= _SMALLEST).all()):
-        raise ScaleBad("the product's scale is not a positive normal float32 number", where=where)
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        raise ScaleBad("the product's scale is infinite, or too small for a float32 number", where=where)
     wide = _is_wide(ctx, linear, bias, where)
     requant = make_requant(
         ctx.mode, linear.x_scale, scales.tolist(), request.quant, request.dtype, low, high, wide=wide
@@ -130,6 +133,22 @@ def _write(ctx: Context, linear: Linear, request: Request) -> str:
 
 def _spoken(requant: Requant) -> str:
     return f"{'per-channel' if requant.per_channel else 'per-tensor'}, requant {requant.mode}"
+
+
+def _revived(linear: Linear) -> Linear:
+    """The product whose dead channels, in which all weights are zero, have a normal scale."""
+    dead = ~linear.weights.reshape(len(linear.weights), -1).any(axis=1)
+    faint = dead & (linear.scales < _SMALLEST)
+    if not faint.any():
+        return linear
+    # what an integer bias is worth stays what it was: next to nothing
+    worth = np.float64(linear.x_scale) * linear.scales.astype(np.float64) * linear.bias_int
+    return replace(
+        linear,
+        scales=np.where(faint, np.float32(_SMALLEST), linear.scales),
+        bias_int=np.where(faint, 0, linear.bias_int),
+        bias_real=linear.bias_real + np.where(faint, worth, 0),
+    )
 
 
 def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:

@@ -137,7 +137,7 @@ def constant(ctx: Context, node: OnnxNode, index: int, axis: int) -> IntConst:
     state = ctx.state(node, index)
     if not isinstance(state, Const):
         raise ParameterDynamic(f"'{node.inputs[index]}' is computed by the network", where=node.where)
-    scale = read_scale(ctx, node, index + 1)
+    scale = read_scale(ctx, node, index + 1, constant=True)
     zero = read_zero_point(ctx, node, index + 2, scale)
     return dequantized(ctx, node, state.array, scale, zero, axis)
 

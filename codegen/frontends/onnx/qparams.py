@@ -25,8 +25,11 @@ def dtype_of(array_dtype: np.dtype[np.generic], node: OnnxNode) -> DType:
     return DTYPES[array_dtype]
 
 
-def read_scale(ctx: Context, node: OnnxNode, index: int) -> Array:
-    """Scales as float32, of rank 0 or 1."""
+def read_scale(ctx: Context, node: OnnxNode, index: int, *, constant: bool = False) -> Array:
+    """Scales as float32, of rank 0 or 1: normal numbers above zero, of a `constant` any but negative ones.
+
+    A channel whose weights are all zero often has a scale of next to nothing, and its bias one of still less.
+    """
     scale = ctx.const(node, index)
     tensor = node.inputs[index]
     if scale.dtype.kind != "f":
@@ -36,7 +39,7 @@ def read_scale(ctx: Context, node: OnnxNode, index: int) -> Array:
         raise QuantAxisBad(f"scale '{tensor}' has shape {list(scale.shape)}", where=node.where, hint=hint)
     with np.errstate(all="ignore"):
         scale = scale.astype(np.float32)
-    good = np.isfinite(scale) & (scale >= np.finfo(np.float32).tiny)
+    good = np.isfinite(scale) & (scale >= (np.float32(0) if constant else np.finfo(np.float32).tiny))
     if not scale.size or not good.all():
         found = scale[~good].flat[0] if scale.size else "empty"
         raise ScaleBad(f"scale '{tensor}' is {found}", where=node.where)
@@ -88,6 +91,8 @@ def dequantized(ctx: Context, node: OnnxNode, ints: Array, scale: Array, zero: A
         scale, zeros = scale.reshape(along), zeros.reshape(along)
     else:
         scale, zeros = scale.reshape(()), zeros.reshape(())
+    # numbers of scale 0 are all the real number 0
+    ints = np.where(scale == 0, zeros, ints).astype(ints.dtype) if (scale == 0).any() else ints
     return IntConst(ints, np.broadcast_to(scale, ints.shape), np.broadcast_to(zeros, ints.shape))
 
 

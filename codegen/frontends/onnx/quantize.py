@@ -90,7 +90,7 @@ def dequantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """DequantizeLinear: says what integers mean."""
     refuse_blocks(node)
     x = ctx.state(node, 0)
-    scale = read_scale(ctx, node, 1)
+    scale = read_scale(ctx, node, 1, constant=isinstance(x, Const))
     zero = read_zero_point(ctx, node, 2, scale)
     match x:
         case Const(array=array):

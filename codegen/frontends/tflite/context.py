@@ -100,13 +100,13 @@ class Context:
         """Shape, element type and, where it has one, meaning of an input."""
         return self.builder.type(self.value(node, index))
 
-    def quantized(self, node: TfliteNode, index: int) -> tuple[Quant, DType]:
+    def quantized(self, node: TfliteNode, index: int, *, shifted_16: bool = False) -> tuple[Quant, DType]:
         """Meaning and type of an input that must be quantized."""
-        return read_quant(self.tensor(node, index), node.where)
+        return read_quant(self.tensor(node, index), node.where, shifted_16=shifted_16)
 
-    def quantized_result(self, node: TfliteNode, index: int = 0) -> tuple[Quant, DType]:
+    def quantized_result(self, node: TfliteNode, index: int = 0, *, shifted_16: bool = False) -> tuple[Quant, DType]:
         """Meaning and type of an output that must be quantized."""
-        return read_quant(self.result(node, index), node.where)
+        return read_quant(self.result(node, index), node.where, shifted_16=shifted_16)
 
     def _meaning(self, tensor: Tensor) -> Quant | None:
         return tensor_quant(tensor) if tensor.scale.size == 1 else None
@@ -187,8 +187,8 @@ def dtype_of(tensor: Tensor, where: str) -> DType:
     return DTYPES[tensor.kind]
 
 
-def read_scales(tensor: Tensor, where: str) -> Array:
-    """Scales, float32, each a positive normal number.
+def read_scales(tensor: Tensor, where: str, *, weights: bool = False) -> Array:
+    """Scales, float32, each a positive normal number; those of weights, which only make factors, any but negative ones.
 
     Raises:
         ResultNotQuantized: LAM-IMPORT-020, there are none.
@@ -197,7 +197,8 @@ def read_scales(tensor: Tensor, where: str) -> Array:
     if not tensor.scale.size:
         hint = "quantize the whole model: full-integer post-training quantization"
         raise ResultNotQuantized(f"{tensor.where} ({tensor.kind}) has no scale", where=where, hint=hint)
-    good = np.isfinite(tensor.scale) & (tensor.scale >= np.finfo(np.float32).tiny)
+    least = np.float32(0) if weights else np.finfo(np.float32).tiny
+    good = np.isfinite(tensor.scale) & (tensor.scale >= least)
     if not good.all():
         raise ScaleBad(f"scale of {tensor.where} is {tensor.scale[~good].flat[0]}", where=where)
     return tensor.scale
@@ -220,18 +221,21 @@ def read_quant(tensor: Tensor, where: str, *, shifted_16: bool = False) -> tuple
     if tensor.zero_point.size != 1:
         raise ZeroPointBad(f"{tensor.zero_point.size} zero points for one scale of {tensor.where}", where=where)
     quant = Quant(float(scales[0]), int(tensor.zero_point[0]))
-    if not dtype.low <= quant.zero_point <= dtype.high or (dtype is DType.S16 and quant.zero_point and not shifted_16):
-        allowed = "0" if dtype is DType.S16 else f"{dtype.low} .. {dtype.high}"
-        found = f"zero point of {tensor.where} is {quant.zero_point}, allowed is {allowed}"
-        raise ZeroPointBad(found, where=where)
+    found = f"zero point of {tensor.where} is {quant.zero_point}, allowed is"
+    if not dtype.low <= quant.zero_point <= dtype.high:
+        hint = "the file is damaged, or its converter at fault: convert the model again"
+        raise ZeroPointBad(f"{found} {dtype.low} .. {dtype.high}", where=where, hint=hint)
+    if dtype is DType.S16 and quant.zero_point and not shifted_16:
+        hint = "this operator takes 16-bit numbers around 0, as TFLite does: put a QUANTIZE to zero point 0 between"
+        raise ZeroPointBad(f"{found} 0", where=where, hint=hint)
     return quant, dtype
 
 
 def tensor_quant(tensor: Tensor) -> Quant | None:
-    """Meaning of an integer tensor, None for one without; checked."""
+    """Meaning of an integer tensor, None for one without; checked.  Its readers say whether 16 bits may be shifted."""
     if DTYPES.get(tensor.kind) not in _QUANTIZED or not tensor.scale.size:
         return None
-    return read_quant(tensor, tensor.where)[0]
+    return read_quant(tensor, tensor.where, shifted_16=True)[0]
 
 
 def with_quant(kind: TensorType, quant: Quant | None) -> TensorType:

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import FormUnsupported, InputMissing, QuantAxisBad, ShapeMismatch, TypeUnsupported, ZeroPointBad
+from codegen.errors import (
+    FormUnsupported,
+    InputMissing,
+    QuantAxisBad,
+    ScaleBad,
+    ShapeMismatch,
+    TypeUnsupported,
+    ZeroPointBad,
+)
 from codegen.frontends.tflite.context import Context, read_scales
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Tensor
@@ -39,8 +47,7 @@ def conv_2d(ctx: Context, node: TfliteNode) -> None:
     if shape[3] % depth or outputs % (shape[3] // depth):
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
     h, w = _windows(node, options, shape, weights.shape[1:3])
-    scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
-    _convolution(ctx, node, weights, scales, (h, w), shape[3] // depth, node.activation(options))
+    _convolution(ctx, node, weights, (h, w), shape[3] // depth, node.activation(options))
 
 
 def depthwise_conv_2d(ctx: Context, node: TfliteNode) -> None:
@@ -52,8 +59,7 @@ def depthwise_conv_2d(ctx: Context, node: TfliteNode) -> None:
     if weights.shape[0] != 1 or outputs % shape[3]:
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
     h, w = _windows(node, options, shape, weights.shape[1:3])
-    scales = _channel_scales(node, ctx.tensor(node, 1), 3, outputs)
-    _convolution(ctx, node, weights.transpose(3, 1, 2, 0), scales, (h, w), shape[3], node.activation(options))
+    _convolution(ctx, node, weights.transpose(3, 1, 2, 0), (h, w), shape[3], node.activation(options))
 
 
 def fully_connected(ctx: Context, node: TfliteNode) -> None:
@@ -71,7 +77,7 @@ def fully_connected(ctx: Context, node: TfliteNode) -> None:
         raise ShapeMismatch(f"input {list(kind.shape)}, weights of shape {list(weights.shape)}", where=node.where)
     x, _ = ctx.quantized(node, 0)
     y, dtype = ctx.quantized_result(node)
-    scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
+    scales = _channel_scales(node, ctx.tensor(node, 1), weights)
     bias = read_bias(ctx, node, outputs)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point)
     bounds = activation_range(node.activation(options), y, dtype)
@@ -85,9 +91,10 @@ def fully_connected(ctx: Context, node: TfliteNode) -> None:
 
 
 def _convolution(
-    ctx: Context, node: TfliteNode, weights: Array, scales: Array, windows: tuple[Window, Window], groups: int, act: int
+    ctx: Context, node: TfliteNode, weights: Array, windows: tuple[Window, Window], groups: int, act: int
 ) -> None:
     """The operator, from weights [outputs, rows, columns, depth]."""
+    scales = _channel_scales(node, ctx.tensor(node, 1), weights)
     x, x_dtype = ctx.quantized(node, 0)
     y, dtype = ctx.quantized_result(node)
     bias = read_bias(ctx, node, len(weights))
@@ -143,14 +150,15 @@ def read_weights(ctx: Context, node: TfliteNode, rank: int, x_place: int = 0, pl
     return data.astype(np.int64) - (int(zero[0]) if zero.size else 0)
 
 
-def _channel_scales(node: TfliteNode, tensor: Tensor, axis: int, outputs: int) -> Array:
-    """One scale, or one per output channel, which lie along `axis` of the weights."""
-    scales = read_scales(tensor, node.where)
-    if scales.size == 1:
-        return scales
-    if tensor.axis != axis or scales.size != outputs:
+def _channel_scales(node: TfliteNode, tensor: Tensor, weights: Array) -> Array:
+    """One scale, or one per output channel, which are the first axis of `weights`; 0 where all weights are."""
+    scales = read_scales(tensor, node.where, weights=True)
+    axis = 3 if node.op_type == "DEPTHWISE_CONV_2D" else 0
+    if scales.size > 1 and (tensor.axis != axis or scales.size != len(weights)):
         found = f"{scales.size} scales along axis {tensor.axis} of weights {list(tensor.shape)}"
         raise QuantAxisBad(found, where=node.where)
+    if ((scales == 0) & weights.reshape(scales.size, -1).any(axis=1)).any():
+        raise ScaleBad(f"a scale of {tensor.where} is 0, and its weights are not", where=node.where)
     return scales
 
 
@@ -230,7 +238,7 @@ def transpose_conv(ctx: Context, node: TfliteNode) -> None:
         extras.append(max(-left, 0))
     x, _ = ctx.quantized(node, 2)
     y, dtype = ctx.quantized_result(node)
-    scales = _channel_scales(node, ctx.tensor(node, 1), 0, outputs)
+    scales = _channel_scales(node, ctx.tensor(node, 1), weights)
     bias = read_bias(ctx, node, outputs, place=3, x_place=2)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point, x_place=2)
     bounds = activation_range(node.activation(options), y, dtype)

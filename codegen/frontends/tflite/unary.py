@@ -53,18 +53,23 @@ def leaky_relu(ctx: Context, node: TfliteNode) -> None:
 
 def quantize(ctx: Context, node: TfliteNode) -> None:
     """QUANTIZE: real numbers to integers, or integers to another scale."""
-    y, dtype = ctx.quantized_result(node)
+    y, dtype = ctx.quantized_result(node, shifted_16=True)
     if ctx.type(node, 0).dtype is DType.F32:
         ctx.write(node, Quantize(dtype, y, half_away=ctx.mode == "double"), (ctx.value(node, 0),))
         return
-    x, _ = ctx.quantized(node, 0)
+    x, x_dtype = ctx.quantized(node, 0, shifted_16=True)
     factor = x.scale / y.scale
-    _rescaled(ctx, node, factor, factor, (dtype.low, dtype.high), "Identity", {})
+    if x_dtype in _EIGHT_BIT and dtype in _EIGHT_BIT:
+        _rescaled(ctx, node, factor, factor, (dtype.low, dtype.high), "Identity", {})
+        return
+    step = slope(factor)
+    op = TwoSlopes(x.zero_point, step, step, False, dtype.low, dtype.high, dtype, y)
+    ctx.write(node, op, (ctx.value(node, 0),))
 
 
 def dequantize(ctx: Context, node: TfliteNode) -> None:
     """DEQUANTIZE."""
-    x, _ = ctx.quantized(node, 0)
+    x, _ = ctx.quantized(node, 0, shifted_16=True)
     ctx.write(node, Dequantize(x), (ctx.value(node, 0),))
 
 
@@ -116,12 +121,12 @@ def elu(ctx: Context, node: TfliteNode) -> None:
 def absolute(ctx: Context, node: TfliteNode) -> None:
     """ABS."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
-    if ctx.mode == "double" and x_dtype in _EIGHT_BIT and dtype in _EIGHT_BIT:
-        _table(ctx, node, tables.abs_table(x, x_dtype, y, dtype))
-    elif ctx.mode == "double":
+    if x_dtype not in _EIGHT_BIT or dtype not in _EIGHT_BIT:
         step = slope(x.scale / y.scale)
         op = TwoSlopes(x.zero_point, step, step, True, dtype.low, dtype.high, dtype, y)
         ctx.write(node, op, (ctx.value(node, 0),))
+    elif ctx.mode == "double":
+        _table(ctx, node, tables.abs_table(x, x_dtype, y, dtype))
     else:
         _real_table(ctx, node, "Abs", {})
 
@@ -157,11 +162,11 @@ def _rescaled(
 ) -> None:
     """One factor above the zero point and one below, with bounds."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
-    small = x_dtype in _EIGHT_BIT
-    if ctx.mode != "double":
-        _real_table(ctx, node, function, attributes)
-    elif small and dtype in _EIGHT_BIT:
-        _table(ctx, node, tables.rescale_table(x, x_dtype, y, dtype, above, below, *bounds))
+    if x_dtype in _EIGHT_BIT and dtype in _EIGHT_BIT:
+        if ctx.mode == "double":
+            _table(ctx, node, tables.rescale_table(x, x_dtype, y, dtype, above, below, *bounds))
+        else:
+            _real_table(ctx, node, function, attributes)
     else:
         if below < 0:
             raise FormUnsupported("a negative slope on 16-bit numbers", where=node.where)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.fixedpoint import INT32_MAX, INT32_MIN
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import channels, only_dynamic, range_field
@@ -34,10 +35,13 @@ def _context(node: NodeView) -> SlopesContext:
 def _params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, TwoSlopes)
+    zero = op.y_quant.zero_point
+    # bounds that 32 bits and the zero point keep anyway: less the zero point, which the C does first, they fit 32 bits
+    low, high = max(op.low, INT32_MIN + zero), min(op.high, INT32_MAX + zero)
     return (
         Field("scaling", np.array([*op.above, *op.below], np.int32)),
         Field("zero", np.array([op.x_zero_point], np.int32)),
-        range_field(op.y_quant.zero_point, op.low, op.high),
+        range_field(zero, low, high),
     )
 
 

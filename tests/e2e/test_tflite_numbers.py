@@ -1,0 +1,142 @@
+"""Numbers at the ends of what TFLite models hold: wide changes of scale, 16-bit zero points, dead channels.
+
+Golden model and C against TFLite Micro's reference kernels, to the byte.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.frontends.tflite import import_tflite
+from codegen.ir.quant import Array
+from tests.e2e.test_tflite_operators import check_c, check_golden
+from tests.tflite_cases import Case
+from tests.tflite_models import Model
+from tests.tools import require_module
+
+SHAPE = (1, 16)
+
+
+def _numbers(kind: str) -> tuple[tuple[Array, ...], ...]:
+    """Random numbers of a type, all at its low end, all at its high end."""
+    info = np.iinfo(kind)
+    drawn = np.random.default_rng(1).integers(info.min, info.max, SHAPE, endpoint=True)
+    return tuple((x.astype(kind),) for x in (drawn, np.full(SHAPE, info.min), np.full(SHAPE, info.max)))
+
+
+def _quantize(source: tuple[str, float, int], target: tuple[str, float, int]) -> Case:
+    model = Model()
+    x, y = model.input(SHAPE, *source), model.output(SHAPE, *target)
+    model.op("QUANTIZE", [x], [y])
+    return Case(model.bytes(), _numbers(source[0]))
+
+
+WIDE = [
+    (("int32", 1.6e-4, 0), ("int16", 1.0, 0)),
+    (("int32", 2e-8, 0), ("int8", 1.0, 5)),
+    (("int8", 0.5, -3), ("int32", 1e-6, 7)),
+    (("int16", 0.5, 0), ("int32", 1e-5, -1000)),
+    (("int16", 0.5, 0), ("int32", 2.0**-16, 0)),
+    (("int16", 0.5, -32768), ("int16", 0.1, 1000)),
+    (("int16", 2.0**-16, -32768), ("int32", 1e-7, 7)),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), WIDE, ids=lambda v: f"{v[0]}*{v[1]:g}{v[2]:+}")
+def test_quantize_takes_every_width_of_integer(
+    source: tuple[str, float, int], target: tuple[str, float, int], tmp_path: Path
+) -> None:
+    require_module("tflite_micro")
+    check_golden(_quantize(source, target), source[0], 0, tmp_path)
+
+
+@pytest.mark.parametrize("case", [WIDE[0], WIDE[3], WIDE[6]], ids=str)
+def test_c_of_a_wide_quantize_is_golden(case: tuple[tuple[str, float, int], ...], tmp_path: Path) -> None:
+    check_c(_quantize(*case), 0, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["single", "float"])
+def test_wide_numbers_have_one_change_of_scale_in_every_mode(mode: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    for source, target in WIDE:
+        path.write_bytes(_quantize(source, target).data)
+        own, other = (import_tflite(path, mode=m) for m in ("double", mode))  # type: ignore[arg-type]
+        assert [n.op for n in own.nodes] == [n.op for n in other.nodes]
+
+
+BEHIND = [
+    ("DEQUANTIZE", ("float32", (), 0)),
+    ("QUANTIZE", ("int8", 1 / 256, -128)),
+    ("QUANTIZE", ("int16", 1 / 32768, 0)),
+    ("QUANTIZE", ("int32", 1 / 65536, 0)),
+]
+
+
+def _softmax(scale: float, behind: str, target: tuple[str, float | tuple[()], int]) -> Case:
+    """SOFTMAX from 8 to 16 bits, whose zero point is the lowest number, and what reads it."""
+    model = Model()
+    x, middle = model.input(SHAPE, "int8", 0.1, 3), model.tensor(SHAPE, "int16", scale, -32768)
+    model.op("SOFTMAX", [x], [middle], "SoftmaxOptions", Beta=1.0)
+    model.op(behind, [middle], [model.output(SHAPE, *target)])
+    return Case(model.bytes(), _numbers("int8"))
+
+
+@pytest.mark.parametrize(("behind", "target"), BEHIND, ids=str)
+def test_softmax_from_8_to_16_bits_is_read_on(
+    behind: str, target: tuple[str, float | tuple[()], int], tmp_path: Path
+) -> None:
+    require_module("tflite_micro")
+    check_golden(_softmax(1 / 65536, behind, target), "int8", 0, tmp_path)
+
+
+def test_a_16_bit_softmax_of_nearly_its_scale_is_tflites_own(tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for scale in (1.5259e-5, 1.5257e-5, 1.5268e-5):
+        check_golden(_softmax(scale, *BEHIND[2]), "int8", 0, tmp_path)
+
+
+def test_c_of_a_16_bit_softmax_that_is_dequantized_is_golden(tmp_path: Path) -> None:
+    check_c(_softmax(1 / 65536, *BEHIND[0]), 0, tmp_path)
+
+
+DEAD = (1e-42, 1.4e-45, 1e-38, 0.0)
+
+
+def _dead_channels(name: str, scale: float, live: bool) -> Case:
+    """A product of three outputs; the second one's weights have this scale and are zero unless it is `live`."""
+    rng, model = np.random.default_rng(7), Model()
+    depthwise, dense = name == "DEPTHWISE_CONV_2D", name == "FULLY_CONNECTED"
+    shape = (1, 3, 3, 3) if depthwise else (3, 18) if dense else (3, 3, 3, 2)
+    data = rng.integers(-127, 128, shape).astype(np.int8)
+    if not live:
+        data[(Ellipsis, 1) if depthwise else 1] = 0
+    scales = np.array([0.01, scale, 0.02], np.float32)
+    x_shape = (1, 18) if dense else (1, 4, 4, 3 if depthwise else 2)
+    x = model.input(x_shape, "int8", 0.02, 5)
+    w = model.const(data, scales, 0, axis=3 if depthwise else 0)
+    b = model.const(np.array([100, 77, -200], np.int32), np.float32(0.02) * scales, 0)
+    y = model.output((1, 3) if dense else (1, 2, 2, 3), "int8", 0.05, -9)
+    options = "FullyConnectedOptions" if dense else "DepthwiseConv2DOptions" if depthwise else "Conv2DOptions"
+    told = {} if dense else {"Padding": 1, "StrideH": 1, "StrideW": 1}
+    if depthwise:
+        told["DepthMultiplier"] = 1
+    if not dense:
+        told |= {"DilationHFactor": 1, "DilationWFactor": 1}
+    model.op(name, [x, w, b], [y], options, version=5 if dense else 3, **told)
+    inputs = rng.integers(-128, 128, (4, *x_shape)).astype(np.int8)
+    return Case(model.bytes(), tuple((i,) for i in inputs))
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
+def test_dead_channels_have_scales_of_next_to_nothing(name: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for scale in DEAD:
+        check_golden(_dead_channels(name, scale, live=False), "int8", 0, tmp_path)
+    check_golden(_dead_channels(name, 1e-42, live=True), "int8", 0, tmp_path)
+
+
+def test_c_of_a_dead_channel_is_golden(tmp_path: Path) -> None:
+    check_c(_dead_channels("CONV_2D", 1e-42, live=False), 0, tmp_path)

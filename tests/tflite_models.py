@@ -65,7 +65,7 @@ class Model:
     def __init__(self) -> None:
         self.graphs = [Graph("main")]
         self.graph = self.graphs[0]
-        self.codes: list[tuple[int, int]] = []
+        self.codes: list[tuple[int, int, str]] = []
 
     def subgraph(self, name: str) -> int:
         """Start another subgraph; returns its number."""
@@ -119,8 +119,8 @@ class Model:
         intermediates: Sequence[int] = (),
         **fields: Any,
     ) -> None:
-        """An operator; `options` is the schema's class and `fields` its fields."""
-        code = (getattr(tflite.BuiltinOperator, name), version)
+        """An operator, custom where TFLite has no such name; `options` is the schema class, `fields` its fields."""
+        code = (getattr(tflite.BuiltinOperator, name, tflite.BuiltinOperator.CUSTOM), version, name)
         if code not in self.codes:
             self.codes.append(code)
         told = (options, fields) if options else None
@@ -132,7 +132,7 @@ class Model:
         b = flatbuffers.Builder(1024)
         buffers = [b""]
         graphs = [_graph(b, g, buffers) for g in self.graphs]
-        codes = [_code(b, code, version) for code, version in self.codes]
+        codes = [_code(b, *code) for code in self.codes]
         stored = [_buffer(b, data) for data in buffers]
         parts = [_vector(b, items) for items in (codes, graphs, stored)]
         tflite.ModelStart(b)
@@ -151,8 +151,11 @@ def _vector(b: flatbuffers.Builder, items: Sequence[int]) -> int:
     return int(b.EndVector())
 
 
-def _code(b: flatbuffers.Builder, code: int, version: int) -> int:
+def _code(b: flatbuffers.Builder, code: int, version: int, name: str) -> int:
+    custom = b.CreateString(name) if code == tflite.BuiltinOperator.CUSTOM else None
     tflite.OperatorCodeStart(b)
+    if custom is not None:
+        tflite.OperatorCodeAddCustomCode(b, custom)
     tflite.OperatorCodeAddDeprecatedBuiltinCode(b, min(code, 127))
     tflite.OperatorCodeAddBuiltinCode(b, code)
     tflite.OperatorCodeAddVersion(b, version)

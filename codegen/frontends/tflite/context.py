@@ -35,6 +35,7 @@ ImportFn = Callable[["Context", TfliteNode], None]
 """Reads one operator: writes its outputs with `Context.write`."""
 
 DTYPES = {str(d.numpy): d for d in DType}
+_TYPES_HINT = "networks hold int8, uint8, int16, int32 and float32: have the converter write one of these instead"
 _QUANTIZED = (DType.S8, DType.U8, DType.S16)
 
 
@@ -183,7 +184,7 @@ class Context:
 def dtype_of(tensor: Tensor, where: str) -> DType:
     """The element type of a tensor that the network computes or reads; LAM-IMPORT-019 for one it has not."""
     if tensor.kind not in DTYPES:
-        raise TypeUnsupported(f"{tensor.where} has type {tensor.kind}", where=where)
+        raise TypeUnsupported(f"{tensor.where} has type {tensor.kind}", where=where, hint=_TYPES_HINT)
     return DTYPES[tensor.kind]
 
 

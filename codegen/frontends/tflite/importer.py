@@ -22,13 +22,14 @@ from codegen.errors import (
 from codegen.frontends.finish import finish
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
 from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
-from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.reader import Model, Tensor, read_model
+from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
+from codegen.frontends.tflite.reader import OPERATORS, Model, Tensor, read_model
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
 from codegen.ops import Dequantize, Reshape
 
 Port = tuple[str, tuple[int, ...], str, Quant | None]
+_REAL = ("float16", "float32", "float64", "bfloat16")
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
@@ -83,6 +84,18 @@ def _free_name(tensor: Tensor, names: set[str]) -> str:
     return tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
 
 
+def _unknown(node: TfliteNode) -> OperatorUnknown:
+    """Why the operator is not read, as an error to raise."""
+    if node.op_type.startswith(CUSTOM):
+        hint = "only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it"
+    elif node.op_type in OPERATORS:
+        hint = "docs/operators.md lists the operators that are read"
+    else:
+        hint = "the file is damaged, or newer than this version of Lamina"
+    spoken = f"operator {node.op_type}" if node.op_type in OPERATORS else node.op_type
+    return OperatorUnknown(f"{spoken} is not supported", where=node.where, hint=hint)
+
+
 def _check_version(node: TfliteNode) -> None:
     """LAM-IMPORT-032 for a version of which nothing is known."""
     newest = NEWEST_VERSION.get(node.op_type, 1)
@@ -114,9 +127,10 @@ class _Walk:
         return finish(self._ctx.builder, self._model.name, inputs, outputs, self._ctx.notes, self._drop)
 
     def _refuse_float(self, where: str) -> None:
-        """LAM-IMPORT-008 for a model in which nothing is quantized."""
+        """LAM-IMPORT-008 for a model of real numbers in which nothing is quantized."""
         kinds = {t.kind for t in self._graph.tensors if t.scale.size}
-        if not kinds & {"int8", "uint8", "int16"}:
+        is_real = any(t.kind in _REAL for t in self._graph.tensors)
+        if is_real and not kinds & {"int8", "uint8", "int16"}:
             hint = "convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8)"
             found = "a float model: none of its tensors has a scale"
             raise ModelRejected([ModelNotQuantized(found, where=where, hint=hint)])
@@ -147,8 +161,7 @@ class _Walk:
         try:
             importer = IMPORTERS.get(node.op_type)
             if importer is None:
-                hint = "docs/operators.md lists the operators that are read"
-                raise OperatorUnknown(f"operator {node.op_type} is not supported", where=node.where, hint=hint)
+                raise _unknown(node)
             _check_version(node)
             if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
                 self._poison.update(node.outputs)

@@ -16,6 +16,9 @@ from codegen.errors import AttributeBad, FormUnsupported
 from codegen.frontends.tflite.flat import Table
 from codegen.ir.quant import Array
 
+CUSTOM = "custom operator "
+"""How the type of an operator that is no part of TFLite begins."""
+
 _EMPTY = struct.pack("<HHi8x", 4, 4, 4)
 """A table without fields, at byte 4."""
 

@@ -26,14 +26,16 @@ from codegen.errors import (
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.files import read_file
 from codegen.frontends.tflite.flat import Flat, Table
-from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.ir.quant import Array
 
 MAGIC = b"TFL3"
 MAX_OPERATORS = 1 << 16
 _SCHEMA_VERSION = 3
 
-_OPERATORS = {value: name for name, value in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
+_NAMES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
+OPERATORS = frozenset(_NAMES.values())
+"""The types of TFLite's own operators."""
 _TYPE_NAMES = {value: name.lower() for name, value in vars(tflite.TensorType).items() if not name.startswith("_")}
 _NUMPY = {
     tflite.TensorType.FLOAT32: "float32",
@@ -134,8 +136,8 @@ def _operator_code(table: Table) -> tuple[str, int]:
     code = max(table.scalar(0, "b"), table.scalar(3, "i"))
     version = table.scalar(2, "i", 1)
     if code == tflite.BuiltinOperator.CUSTOM:
-        return f"custom operator {table.text(1)}", version
-    return _OPERATORS.get(code, f"number {code}"), version
+        return f"{CUSTOM}{table.text(1) or 'without a name'}", version
+    return _NAMES.get(code, f"operator number {code}"), version
 
 
 def _buffer(table: Table) -> bytes | None:
@@ -178,7 +180,7 @@ def _node(table: Table, index: int, codes: Sequence[tuple[str, int]], tensors: S
     if options is not None:
         options.check_fields()
     return TfliteNode(
-        name=f"{op_type}_{index}",
+        name=f"{op_type.removeprefix(CUSTOM)}_{index}",
         op_type=op_type,
         version=version,
         inputs=inputs,

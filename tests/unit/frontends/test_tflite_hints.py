@@ -1,0 +1,91 @@
+"""What a refused TFLite model is told: the sentence that helps, and none that sends its reader the wrong way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.errors import CompileError, ModelRejected
+from codegen.frontends.tflite import import_tflite
+from tests.shared import shared_dir
+from tests.tflite_models import Model
+
+
+def refused(model: Model | Path, folder: Path) -> list[CompileError]:
+    path = model if isinstance(model, Path) else folder / "m.tflite"
+    if isinstance(model, Model):
+        path.write_bytes(model.bytes())
+    with pytest.raises(ModelRejected) as caught:
+        import_tflite(path, mode="double")
+    return list(caught.value.problems())
+
+
+def test_custom_operators_on_bare_integers_are_no_float_model(tmp_path: Path) -> None:
+    model = Model()
+    middle = model.tensor((1, 8), "int16")
+    model.op("SignalWindow", [model.input((1, 8), "int16")], [middle])
+    model.op("SignalEnergy", [middle], [model.output((1, 8), "int32")])
+    window, energy = refused(model, tmp_path)
+    assert "'SignalEnergy_1'" in energy.text()
+    assert window.text() == (
+        "LAM-IMPORT-007 node 'SignalWindow_0', tensor 'main_t0': custom operator SignalWindow is not supported "
+        "(only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it)"
+    )
+
+
+def test_the_features_of_a_wake_word_name_their_custom_operators(tmp_path: Path) -> None:
+    found = refused(shared_dir() / "models/tflite/audio_preprocessor_int8.tflite", tmp_path)
+    assert {p.code for p in found} == {"LAM-IMPORT-007"}
+    assert sum("custom operator Signal" in p.text() for p in found) == 9
+    assert not any("operator custom" in p.text() or "float" in p.text() for p in found)
+
+
+def test_integers_without_scales_are_read_where_no_operator_asks(tmp_path: Path) -> None:
+    model = Model()
+    x, axis = model.input((1, 8), "int8"), model.const(np.array([1], np.int32))
+    model.op("ARG_MAX", [x, axis], [model.output((1,), "int32")], "ArgMaxOptions", OutputType=2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.bytes())
+    assert len(import_tflite(path, mode="double").nodes) >= 1
+
+
+def test_real_numbers_without_scales_are_a_float_model(tmp_path: Path) -> None:
+    model = Model()
+    model.op("RELU", [model.input((1, 8), "float32")], [model.output((1, 8), "float32")])
+    (found,) = refused(model, tmp_path)
+    assert found.text().endswith(
+        "a float model: none of its tensors has a scale "
+        "(convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8))"
+    )
+
+
+def test_a_known_operator_that_is_not_read_is_named_once(tmp_path: Path) -> None:
+    model = Model()
+    model.op("WHERE", [model.input((1, 8), "int8", 0.1)], [model.output((1, 8), "int8", 0.1)])
+    (found,) = refused(model, tmp_path)
+    assert "operator WHERE is not supported (docs/operators.md lists the operators that are read)" in found.text()
+
+
+def test_a_16_bit_zero_point_is_told_the_rule_and_the_way_out(tmp_path: Path) -> None:
+    model = Model()
+    model.op("RELU", [model.input((1, 8), "int16", 0.1)], [model.output((1, 8), "int16", 0.1, 12)])
+    (found,) = refused(model, tmp_path)
+    assert found.text().endswith(
+        "is 12, allowed is 0 "
+        "(this operator takes 16-bit numbers around 0, as TFLite does: put a QUANTIZE to zero point 0 between)"
+    )
+
+
+def test_a_zero_point_outside_its_type_is_told_the_range(tmp_path: Path) -> None:
+    model = Model()
+    model.op("QUANTIZE", [model.input((1, 8), "int8", 0.1, 200)], [model.output((1, 8), "int8", 0.1)])
+    assert any("is 200, allowed is -128 .. 127 (the file is damaged" in p.text() for p in refused(model, tmp_path))
+
+
+def test_a_type_that_networks_do_not_hold_is_not_told_to_quantize(tmp_path: Path) -> None:
+    model = Model()
+    model.op("RESHAPE", [model.input((1, 8), "int4")], [model.output((8,), "int4")], "ReshapeOptions")
+    for found in refused(model, tmp_path):
+        assert "has type int4 (networks hold int8, uint8, int16, int32 and float32: " in found.text()

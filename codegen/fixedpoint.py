@@ -32,6 +32,7 @@ INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 MAX_SHIFT = 62
 MAX_LEFT_SHIFT = 30
+WIDE_MULTIPLIER_BITS = 30  # at most, for 64-bit accumulators; a multiplier of 31 bits is one for 32-bit accumulators
 ACC_BITS_64 = 48  # a 64-bit accumulator holds -2^47 .. 2^47 - 1: times 15 bits, plus the rounding, stays in int64
 
 
@@ -72,6 +73,18 @@ def quantize_multiplier_15(scale: Floats) -> tuple[Int32Array, Int32Array]:
         ScaleInvalid: LAM-FIXEDPOINT-002, scale negative, infinite or NaN.
     """
     return _quantize_multiplier(scale, bits=15)
+
+
+def quantize_multiplier_wide(scale: Floats, reach: int) -> tuple[Int32Array, Int32Array]:
+    """As `quantize_multiplier_15` for accumulators of at most `reach` in size: with as many bits as they leave.
+
+    The multiplier has 62 bits less those of `reach`, 15 to 30 of them, so that the product stays within 2^62.
+
+    Raises:
+        ScaleTooLarge: LAM-FIXEDPOINT-001, no right shift would remain.
+        ScaleInvalid: LAM-FIXEDPOINT-002, scale negative, infinite or NaN.
+    """
+    return _quantize_multiplier(scale, bits=min(max(62 - reach.bit_length(), 15), WIDE_MULTIPLIER_BITS))
 
 
 def quantize_multiplier_double(scale: Floats) -> tuple[Int32Array, Int32Array]:
@@ -137,13 +150,14 @@ def requantize_single(acc: Ints, multiplier: Ints, shift: Ints, zero_point: Ints
 def requantize_single_64(
     acc: Ints, multiplier: Ints, shift: Ints, zero_point: Ints, low: Ints, high: Ints
 ) -> Int64Array:
-    """As `requantize_single` for 64-bit accumulators: -2^47 <= acc < 2^47, multiplier of at most 15 bits.
+    """As `requantize_single` for 64-bit accumulators of at most 48 bits and a multiplier of at most 30, 63 together.
 
     With `quantize_multiplier_double_15` this is TFLite's int64 `MultiplyByQuantizedMultiplier`.
     Twin: lam_requant_single_64_q.
     """
-    wide = _accumulators(acc, bits=ACC_BITS_64)
-    assert _within(multiplier, 0, 2**15 - 1), "multiplier is 0 .. 2^15 - 1"
+    bits = int(np.max(multiplier)).bit_length()
+    assert bits <= WIDE_MULTIPLIER_BITS, "multiplier is 0 .. 2^30 - 1"
+    wide = _accumulators(acc, bits=min(ACC_BITS_64, 63 - bits))
     return saturate(_scale_half_up(wide, multiplier, shift) + _int64(zero_point), low, high)
 
 
@@ -188,10 +202,10 @@ def requantize_float(acc: Ints, scale: Floats, zero_point: Ints, low: Ints, high
 
     One float32 product, clamped as a float before it is rounded, as ONNX Runtime's MlasRequantizeOutput does.
     A product that overflows to infinity is clamped like any other.
-    Twin: lam_requant_float_q.
+    Twin: lam_requant_float_q, and lam_requant_float_64_q for accumulators that need more than 32 bits.
 
     Args:
-        acc: accumulators within int32, of any integer dtype; converted half to even.
+        acc: accumulators of at most 48 bits, of any integer dtype; converted half to even.
         scale: finite; rounded to float32.
         zero_point: of the output.
         low: least output; |low - zero_point| <= 2^22, where the C rounding is exact.
@@ -204,7 +218,7 @@ def requantize_float(acc: Ints, scale: Floats, zero_point: Ints, low: Ints, high
     assert _within(least, -(2**22), 2**22), "|low - zero_point| <= 2^22"
     assert _within(most, -(2**22), 2**22), "|high - zero_point| <= 2^22"
     with np.errstate(over="ignore", under="ignore"):
-        product = _accumulators(acc, bits=32).astype(np.float32) * factor
+        product = _accumulators(acc, bits=ACC_BITS_64).astype(np.float32) * factor
     clamped = np.minimum(np.maximum(product, least.astype(np.float32)), most.astype(np.float32))
     return np.asarray(np.rint(clamped).astype(np.int64) + offset)
 

@@ -58,6 +58,10 @@ class DType(enum.Enum):
         """Largest integer value."""
         return int(np.iinfo(self.numpy).max)
 
+    def reach(self, zero_point: int) -> int:
+        """The largest |q - zero_point|."""
+        return max(self.high - zero_point, zero_point - self.low)
+
     @staticmethod
     def of(array: Array) -> DType:
         """The DType of an array; KeyError for a type that networks here do not hold."""

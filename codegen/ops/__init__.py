@@ -21,6 +21,7 @@ from codegen.ops.lut import Lut
 from codegen.ops.max_pool import MaxPool2D
 from codegen.ops.mul import Mul
 from codegen.ops.pad import Pad
+from codegen.ops.piecewise_linear import PiecewiseLinear, piecewise_linear
 from codegen.ops.prelu import PRelu
 from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
@@ -70,6 +71,7 @@ OPS: tuple[type[Op], ...] = (
     Rescale,
     TwoSlopes,
     Sigmoid16,
+    PiecewiseLinear,
     Softmax16,
     LogSoftmax,
     Svdf,
@@ -102,6 +104,7 @@ __all__ = [
     "Mul",
     "PRelu",
     "Pad",
+    "PiecewiseLinear",
     "Quantize",
     "Rescale",
     "Reshape",
@@ -123,6 +126,7 @@ __all__ = [
     "check_limits",
     "make_requant",
     "needs_int64",
+    "piecewise_linear",
     "requantize_table",
     "unary_table",
 ]

@@ -1,11 +1,13 @@
 """Add and subtract: y = a + sign * b in real numbers, broadcast as numpy does.
 
-a, b: s8 or u8 -> y: s8 or u8; in mode `double` also s16 -> s16.  qa = a - za, qb = b - zb; the clamp is to low .. high.
+a, b: s8, u8 or s16 -> y: s8, u8 or s16.  qa = a - za, qb = b - zb; the clamp is to low .. high.
 
     single   y = clamp(zy + ((Ma * qa + sign * Mb * qb + 2^(s-1)) >> s)) in int32, one rounding, half up.
              Ma, Mb = floor(factor * 2^s + 0.5), the factors being float64(sa) / float64(sy) and float64(sb) /
              float64(sy); the larger one has 21 bits, which fixes s in 1 .. 31.  |sum| < 510 * 2^21 + 2^30 < 2^31.
              Where s would pass 31 both factors are below 2^-11 and the sum below one half: Ma = Mb = 0, s = 1.
+             Where a 16-bit number takes part the sum is in int64: the larger one of Ma, Mb has 31 bits, s is in
+             1 .. 48, |sum| < 2^17 * 2^31 + 2^47, and past s = 48 both factors are below 2^-17.
     double   TFLite: both inputs are shifted left by l (20, and 15 for s16), scaled by float64(scale) / (2 * max scale)
              with two roundings, added, and scaled by 2 * max scale / (2^l * sy) with two roundings.
     float    y = zy + rint(clamp((fa[a] + sign * fb[b]) / sy)): fa and fb are the float32 products q * scale; one
@@ -30,6 +32,8 @@ from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_m
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 
 BITS = 21
+WIDE_BITS, WIDE_SHIFT = 31, 48
+"""Of the larger multiplier, and the largest shift, where a 16-bit number takes part."""
 Scaling = tuple[int, int]
 """A multiplier and TFLite's exponent."""
 
@@ -52,13 +56,13 @@ class Add:
         types_among("LAM-OPS-411", 1, "the second input", (*EIGHT_BIT, DType.S16)),
         limit(
             "LAM-OPS-457",
-            "16-bit inputs must be added in mode double, to 16 bits",
-            lambda op, ins: _one_width(op, ins) and (op.mode == "double" or op.y_dtype is not DType.S16),
+            "in mode double the inputs and the result must all have 16 bits, or none of them",
+            lambda op, ins: op.mode != "double" or len({k is DType.S16 for k in _kinds(op, ins)}) == 1,
         ),
         limit(
             "LAM-OPS-412",
-            "the inputs' scales must be below 2^19 times the output's",
-            lambda op, ins: max(op.a.scale, op.b.scale) / op.y_quant.scale < 2.0**19,
+            "the inputs' scales must be below 2^19 times the output's, 2^14 times for 16-bit numbers",
+            lambda op, ins: max(op.a.scale, op.b.scale) / op.y_quant.scale < (2.0**14 if is_wide(op, ins) else 2.0**19),
         ),
     )
 
@@ -71,12 +75,18 @@ class Add:
         sums = {"single": self._single, "double": self._double, "float": self._float}[self.mode]
         return (sums(ins[0], ins[1]).astype(self.y_dtype.numpy),)
 
+    def single_steps(self, kinds: Sequence[DType]) -> tuple[int, int, int]:
+        """Ma, Mb and s of mode `single` for inputs of these types."""
+        wide = DType.S16 in (*kinds, self.y_dtype)
+        bits, most = (WIDE_BITS, WIDE_SHIFT) if wide else (BITS, 31)
+        return shared_shift(self.a, self.b, self.y_quant, bits, most)
+
     rows = broadcast_rows
     macs = no_macs
     in_place = in_place_when_equal
 
     def _single(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
-        ma, mb, shift = shared_shift(self.a, self.b, self.y_quant)
+        ma, mb, shift = self.single_steps((DType.of(a), DType.of(b)))
         qa, qb = a.astype(np.int64) - self.a.zero_point, b.astype(np.int64) - self.b.zero_point
         acc = (ma * qa + self.sign * mb * qb + (1 << (shift - 1))) >> shift
         return fixedpoint.saturate(acc + self.y_quant.zero_point, self.low, self.high)
@@ -94,13 +104,13 @@ class Add:
         return fixedpoint.quantize_linear(total, self.y_quant.scale, self.y_quant.zero_point, self.low, self.high)
 
 
-def shared_shift(a: Quant, b: Quant, y: Quant) -> tuple[int, int, int]:
-    """Ma, Mb and s of mode `single`."""
+def shared_shift(a: Quant, b: Quant, y: Quant, bits: int = BITS, most: int = 31) -> tuple[int, int, int]:
+    """Ma, Mb and s of mode `single`; the larger multiplier has `bits` bits, and s is at most `most`."""
     factors = np.array([a.scale, b.scale]) / np.float64(y.scale)
-    shift = BITS - int(np.frexp(factors.max())[1])
-    if np.floor(factors.max() * 2.0**shift + 0.5) == 1 << BITS:
+    shift = bits - int(np.frexp(factors.max())[1])
+    if np.floor(factors.max() * 2.0**shift + 0.5) == 1 << bits:
         shift -= 1
-    if shift > 31:
+    if shift > most:
         return 0, 0, 1
     ma, mb = (int(np.floor(f * 2.0**shift + 0.5)) for f in factors)
     return ma, mb, shift
@@ -111,8 +121,13 @@ def left_shift(dtype: DType) -> int:
     return 15 if dtype is DType.S16 else 20
 
 
-def _one_width(op: Add, ins: Types) -> bool:
-    return len({kind is DType.S16 for kind in (ins[0].dtype, ins[1].dtype, op.y_dtype)}) == 1
+def is_wide(op: Add, ins: Types) -> bool:
+    """Whether a 16-bit number takes part."""
+    return DType.S16 in _kinds(op, ins)
+
+
+def _kinds(op: Add, ins: Types) -> tuple[DType, DType, DType]:
+    return ins[0].dtype, ins[1].dtype, op.y_dtype
 
 
 def tflite_scalings(a: Quant, b: Quant, y: Quant, shift: int) -> tuple[Scaling, Scaling, Scaling]:

@@ -6,7 +6,7 @@ Dense   x: s8, u8 or s16[..., K];  w: s8 or s16[O, K], zero point already subtra
 
 MatMul  a: [..., M, K];  b: [..., K, N], equal leading axes  ->  y: [..., M, N]
 
-    acc = sum_k (a[m, k] - za) * (b[k, n] - zb)                                    exact
+    acc = sum_k (a[m, k] - za) * (b[k, n] - zb)                                    exact, s8, u8 or s16
 
     y   = requantized acc (ops/requantize.py: single, double or float), or acc itself as s32 without `requant`
 
@@ -83,8 +83,8 @@ class MatMul:
     y_quant: Quant | None
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-407", 0, "the left side", EIGHT_BIT),
-        types_among("LAM-OPS-408", 1, "the right side", EIGHT_BIT),
+        types_among("LAM-OPS-407", 0, "the left side", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-408", 1, "the right side", (*EIGHT_BIT, DType.S16)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -101,6 +101,11 @@ class MatMul:
         a, b = ins
         acc = exact_matmul(a.astype(np.int64) - self.a_zero_point, b.astype(np.int64) - self.b_zero_point)
         return (_finish(acc, self.requant, self.y_dtype),)
+
+    def reach(self, ins: Types) -> int:
+        """The largest size of a sum, of any part of it too."""
+        a, b = ins
+        return a.shape[-1] * a.dtype.reach(self.a_zero_point) * b.dtype.reach(self.b_zero_point)
 
     rows = same_row
 

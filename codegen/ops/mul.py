@@ -2,8 +2,10 @@
 
 a, b: s8, u8 or s16 -> y: s8, u8 or s16.
 
-    acc = (a - za) * (b - zb)                                        exact, |acc| <= 2^30
+    acc = (a - za) * (b - zb)                                        exact, |acc| < 2^32
     y   = requantized acc by sa * sb / sy, one factor for the tensor (ops/requantize.py: single, double or float)
+
+Two 16-bit numbers of which one has a zero point may pass 2^31; the Requant is then one for 64-bit accumulators.
 
 Sources: TFLite reference/integer_ops/mul.h for `double`; ONNX Runtime's QLinearMul (qladd.cc) for `float`.
 """
@@ -47,8 +49,12 @@ class Mul:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        a, b = ins[0].astype(np.int32) - self.a_zero_point, ins[1].astype(np.int32) - self.b_zero_point
+        a, b = ins[0].astype(np.int64) - self.a_zero_point, ins[1].astype(np.int64) - self.b_zero_point
         return (apply_requant(self.requant, np.asarray(a * b), self.y_dtype),)
+
+    def reach(self, ins: Types) -> int:
+        """The largest size of a product."""
+        return ins[0].dtype.reach(self.a_zero_point) * ins[1].dtype.reach(self.b_zero_point)
 
     rows = broadcast_rows
     macs = no_macs

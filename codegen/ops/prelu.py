@@ -41,8 +41,9 @@ class PRelu:
         limit(
             "LAM-OPS-458",
             "the output's scale must be at least 2^-14 of the input's, also times an 8-bit slope's scale",
-            lambda op, ins: op.x.scale * max(1.0, op.slope.scale * 2.0 ** (8 * ins[1].dtype.bytes - 8))
-            < 2.0**14 * op.y_quant.scale,
+            lambda op, ins: (
+                op.x.scale * max(1.0, op.slope.scale * 2.0 ** (8 * ins[1].dtype.bytes - 8)) < 2.0**14 * op.y_quant.scale
+            ),
         ),
     )
 

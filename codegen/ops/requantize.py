@@ -7,8 +7,10 @@ Decides which function of `fixedpoint` each mode means, and the order in which s
     float    zy + rint(clamp(float32(acc) * scale)), scale = float32(float32(sx * sw) / sy), as ONNX Runtime
 
 A Requant for 64-bit accumulators (`wide`) has 15-bit multipliers and mode `single` in both integer modes: TFLite's
-own 64-bit arithmetic rounds half up once, only its multiplier is rounded twice.  Sources: docs/quantization.md;
-tensorflow/lite/kernels/kernel_util.cc; onnxruntime/core/providers/cpu/quantization/qlinearconv.cc.
+own 64-bit arithmetic rounds half up once, only its multiplier is rounded twice.  Where TFLite has no such operator and
+the largest accumulator is known (`reach`), the multiplier has the bits that it leaves, up to 30.
+Sources: docs/quantization.md; tensorflow/lite/kernels/kernel_util.cc;
+onnxruntime/core/providers/cpu/quantization/qlinearconv.cc.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from codegen.errors import ScaleTooLarge
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant
 
 _BLOCK = 1 << 16
-_WIDE_LIMIT = 1 << 15
+_WIDE_LIMIT = 1 << fixedpoint.WIDE_MULTIPLIER_BITS
 
 
 def make_requant(
@@ -36,6 +38,7 @@ def make_requant(
     high: int | None = None,
     *,
     wide: bool = False,
+    reach: int = 0,
 ) -> Requant:
     """The step from an accumulator of scale x_scale * w_scale to `y`.
 
@@ -48,6 +51,7 @@ def make_requant(
         low: least output in quantized units; the type's by default.
         high: greatest output in quantized units; the type's by default.
         wide: accumulators have 64 bits.
+        reach: the largest size of theirs, if known: past 32 bits they are wide, and the multiplier has the bits left.
 
     Raises:
         ScaleTooLarge: LAM-FIXEDPOINT-001, the factor cannot be expressed.
@@ -55,20 +59,30 @@ def make_requant(
     if mode == "float":
         return _float_requant(x_scale, w_scales, y, _bounds(y_dtype, low, high))
     factor = fixedpoint.effective_scale(x_scale, np.asarray(w_scales), y.scale)
-    return requant_by_factor(mode, factor, y, _bounds(y_dtype, low, high), wide=wide)
+    return requant_by_factor(mode, factor, y, _bounds(y_dtype, low, high), wide=wide, reach=reach)
 
 
 def requant_by_factor(
-    mode: Mode, factor: npt.NDArray[np.float64], y: Quant, bounds: tuple[int, int], *, wide: bool = False
+    mode: Mode,
+    factor: npt.NDArray[np.float64],
+    y: Quant,
+    bounds: tuple[int, int],
+    *,
+    wide: bool = False,
+    reach: int = 0,
 ) -> Requant:
-    """The step by a float64 factor, in mode single or double."""
-    if mode == "single":
+    """The step by a float64 factor, in mode single or double; `wide` and `reach` as of `make_requant`."""
+    factor, free = np.atleast_1d(factor), reach > fixedpoint.INT32_MAX
+    if free:
+        multiplier, shift = fixedpoint.quantize_multiplier_wide(factor, reach)
+    elif mode == "single":
         quantize = fixedpoint.quantize_multiplier_15 if wide else fixedpoint.quantize_multiplier_single
+        multiplier, shift = quantize(factor)
     else:
         quantize = fixedpoint.quantize_multiplier_double_15 if wide else fixedpoint.quantize_multiplier_double
-    multiplier, shift = quantize(np.atleast_1d(factor))
+        multiplier, shift = quantize(factor)
     return Requant(
-        mode="single" if wide else mode,
+        mode="single" if wide or free else mode,
         zero_point=y.zero_point,
         low=bounds[0],
         high=bounds[1],

@@ -1,21 +1,23 @@
 """Softmax over the last axis, in integers.
 
-x: s8 or u8[..., C] -> y: s8, u8 or s16[..., C], of beta * x.  Two definitions:
+x: s8, u8 or s16[..., C] -> y: s8, u8 or s16[..., C], of beta * x.  Two definitions:
 
 Lamina's own, in every mode but where TFLite's applies
 
     d    = max of the row - q                                         0 .. 255
     T[d] = rint(exp(-d * beta * sx) * 2^30), float64, half to even    uint32, 256 entries, T[0] = 2^30
+           of 16-bit numbers (T[d & 255] * U[d >> 8] + 2^29) >> 30,   U[h] = T[256 * h]: two tables of 256 entries
     S    = sum over the row of T[d]                                   uint64, 2^30 <= S < 2^62
     r    = (K + S // 2) // S                                          one 64-bit division per row, r <= 2^32
     y    = clamp(zy + ((T[d] * r + 2^(s-1)) >> s))                    one 64-bit product per element, below 2^63
 
     1 / sy = m * 2^e (frexp);  K = m * 2^62 exactly, s = 62 - e;  for sy > 2 all is below one half: K = 0, s = 1.
 
-Powers are within 2^-31, the reciprocal within 2^(29 - s) steps of the output (2^-24 for sy = 1/256).
+Powers are within 2^-31 (2^-29 of 16-bit numbers), the reciprocal within 2^(29 - s) steps of the output (2^-24 for
+sy = 1/256).
 
-TFLite's fixed-point form, in mode `double` where the output has TFLite's own meaning: sy = 1/256, or 1/65536 for s16,
-and the type's lowest value as zero point
+TFLite's fixed-point form, of 8-bit numbers in mode `double` where the output has TFLite's own meaning: sy = 1/256, or
+1/65536 for s16, and the type's lowest value as zero point
 
     M, e = multiplier of min(beta * sx * 2^26, 2^31 - 1)              two roundings, e >= 0
     T[d] = exp(-MultiplyByQuantizedMultiplier(d, M, e)), 5 integer bits in, none out (ops/fixed_functions.py);
@@ -65,8 +67,13 @@ class Softmax:
     beta: float = 1.0
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-432", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-432", 0, "the input", (*EIGHT_BIT, DType.S16)),
         limit("LAM-OPS-433", "the output's scale must be at least 2^-20", lambda op, ins: op.y_quant.scale >= 2.0**-20),
+        limit(
+            "LAM-OPS-494",
+            "16-bit numbers in mode double must be softmaxed by TFLite's own 16-bit operator",
+            lambda op, ins: op.mode != "double" or ins[0].dtype in EIGHT_BIT,
+        ),
         limit(
             "LAM-OPS-449",
             f"an output in TFLite's form must have at most {_MOST_CHANNELS} channels",
@@ -95,13 +102,22 @@ class Softmax:
         below = x.max(axis=-1, keepdims=True) - x
         if self.is_tflite:
             return (self._fixed(below),)
-        powers = np.array(exp_table(self.x_quant, self.beta), np.uint64)[below]
+        powers = self._powers(below, DType.of(ins[0]))
         total = powers.sum(axis=-1, keepdims=True)
         numerator, shift = reciprocal(self.y_quant)
         factor = (np.uint64(numerator) + total // np.uint64(2)) // total
         steps = (powers * factor + np.uint64(1 << (shift - 1))) >> np.uint64(shift)
         y = steps.astype(np.int64) + self.y_quant.zero_point
         return (np.clip(y, self.y_dtype.low, self.y_dtype.high).astype(self.y_dtype.numpy),)
+
+    def _powers(self, below: Array, dtype: DType) -> Array:
+        """T of how far each number lies below the largest of its row."""
+        table = np.array(exp_table(self.x_quant, self.beta), np.uint64)
+        if dtype in EIGHT_BIT:
+            return np.asarray(table[below])
+        coarse = np.array(exp_table(self.x_quant, 256 * self.beta), np.uint64)
+        product = table[below & 255] * coarse[below >> 8]
+        return np.asarray((product + np.uint64(1 << (TABLE_BITS - 1))) >> np.uint64(TABLE_BITS))
 
     def _fixed(self, below: Array) -> Array:
         """TFLite's form, of how far each number lies below the largest of its row."""

@@ -93,8 +93,8 @@ static inline int32_t lam_requant_single_high_q(int32_t acc, int32_t multiplier,
 
 /* Scale a 64-bit accumulator (16-bit activations); saturates to int32_t.
  *
- *   acc         -2^47 .. 2^47 - 1
- *   multiplier  0, or 2^14 .. 2^15 - 1
+ *   acc         -2^47 .. 2^47 - 1, or fewer bits: |acc * multiplier| <= 2^62
+ *   multiplier  0, or 2^14 .. 2^30 - 1
  *   shift       right shift, 1 .. 62
  *
  * TFLite's 64-bit MultiplyByQuantizedMultiplier is this with its multiplier reduced to 15 bits at compile time.

@@ -48,6 +48,7 @@ from codegen.ops import (
     Transpose,
     TwoSlopes,
     make_requant,
+    piecewise_linear,
     requantize_table,
     unary_table,
 )
@@ -224,6 +225,8 @@ def tflite() -> Iterator[Case]:
     yield Case("s16", Softmax16(1 << 30, 1), (data((1, 3, 2, 9), DType.S16),), (wide,))
     yield Case("s8", LogSoftmax(A, LOG_OUTPUT, DType.S8, "double"), (data((1, 3, 2, 9)),), (A,))
     yield Case("own", LogSoftmax(A, Y, DType.U8, "single"), (data((1, 3, 2, 9)),), (A,))
+    pieces = piecewise_linear(np.tanh, "Tanh", wide, Y, DType.S8)
+    yield Case("s16", pieces, (data((1, 3, 2, 9), DType.S16),), (wide,))
     yield Case("s16", Sigmoid16("tanh", 3, 0), (data((1, 3, 2, 9), DType.S16),), (wide,))
 
 

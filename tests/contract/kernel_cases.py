@@ -37,6 +37,7 @@ from codegen.ops import (
     SquaredDifference,
     TwoSlopes,
     make_requant,
+    piecewise_linear,
 )
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from tests.contract import cases as laws
@@ -82,7 +83,8 @@ def window(size: int, stride: int = 1, dilation: int = 1, before: int = 0, after
 def cases() -> Iterator[Case]:
     """All of them."""
     for mode in MODES:
-        for source in (add_cases, mul_cases, matmul_cases, mean_cases, bilinear_cases, conv_cases, dense_cases):
+        families = (add_cases, mul_cases, matmul_cases, mean_cases, bilinear_cases, conv_cases, dense_cases)
+        for source in (*families, sixteen_bit_cases):
             for name, op, ins in source(mode):
                 yield Case(f"{type(op).__name__}_{mode}_{name}", op, ins)
     for plain in (max_cases, element_cases, softmax_cases, tflite_cases, movement_cases):
@@ -144,6 +146,30 @@ def mul_cases(mode: Mode) -> Iterator[Raw]:
     yield "scalar", mul(S8, 255), (ints(U8, 1), full)
     yield "map", mul(), (ints(S8, 3, 5, 7), full)
     yield "itself", mul(), (t(S8, 6, 10), 0)
+
+
+def sixteen_bit_cases(mode: Mode) -> Iterator[Raw]:
+    """Sums, products and layers of 16-bit numbers with zero points, as from unsigned ones; sums beyond 32 bits."""
+    a, b = q(0.0007, -32768), q(0.0003, 1234)
+    wide, byte, vector = t(S16, 1, 3, 5, 7), t(S8, 1, 3, 5, 7), t(S16, 1, 1, 1, 7)
+    yield "s16_add", Add(a, b, q(0.0009, -30000), S16, -30000, 32767, mode), (wide, wide)
+    yield "s16_minus", Add(b, a, q(0.0008, 7), S16, -32768, 32000, mode, -1), (wide, vector)
+    yield "s16_coarse", Add(q(16000.0, 32767), q(1.0), q(1.0, 9), S16, -32768, 32767, mode, -1), (wide, ints(S16, 7))
+    if mode != "double":
+        yield "s16_mixed", Add(q(0.05, -7), b, q(0.0003), S16, -32768, 32767, mode), (byte, wide)
+        yield "s16_narrowed", Add(b, a, q(0.2, 3), S8, -128, 100, mode), (wide, wide)
+    reach = 65535 * 34002
+    step = make_requant(mode, a.scale, [b.scale], q(0.01, -32768), S16, reach=reach)
+    yield "s16_mul", Mul(-32768, 1234, step, S16, None), (wide, vector)
+    sums = make_requant(mode, a.scale, [b.scale], q(0.02, -32768), S16, reach=9 * reach)
+    yield "s16_matmul", MatMul(-32768, 1234, sums, S16, None), (t(S16, 3, 9), t(S16, 9, 19))
+    known = make_requant(mode, 1e-4, [1e-3], q(0.03, 5), S16, reach=9 * 32768 * 200)
+    yield "s16_matmul_bytes", MatMul(0, 72, known, S16, None), (t(S16, 3, 9), ints(S8, 9, 4))
+    weights, bias = ints(S16, 5, 3, 3, 4), ints(S16, 5).astype(np.int32)
+    layer = make_requant(mode, 1e-5, [1e-3, 2e-3, 1e-3, 1e-4, 1e-3], q(0.01, -20000), S16, wide=True, reach=1 << 38)
+    same = window(3, 1, 1, 1, 1)
+    yield "s16_conv", Conv2D(same, same, 1, -32768, layer, S16, None), (t(S16, 1, 4, 5, 4), weights, bias)
+    yield "s16_dense", Dense(-32768, layer, S16, None), (t(S16, 2, 36), weights.reshape(5, 36), bias)
 
 
 def tflite_cases() -> Iterator[Raw]:
@@ -414,4 +440,9 @@ def softmax_cases() -> Iterator[Raw]:
     yield "steep", Softmax(q(9.0, 3), q(1 / 255, 0), U8, "float"), (t(U8, 33),)
     yield "fine", Softmax(q(0.01, 3), q(2.0**-20, -5), S8, "single"), (t(S8, 4, 300),)
     yield "coarse", Softmax(q(0.5, 3), q(1.7, -5), S8, "single"), (t(U8, 4, 1),)
+    yield "wide", Softmax(q(0.0005, -9), q(2.0**-15), S16, "single"), (t(S16, 4, 33),)
+    yield "wide_unsigned", Softmax(q(0.004, 7), q(1 / 65535, -32768), S16, "float", 0.5), (t(S16, 2, 3),)
+    for dtype, scale in ((S8, 0.01), (U8, 0.004), (S16, 3e-5)):
+        made = piecewise_linear(np.tanh, "Tanh", q(1e-4, 999), q(scale, 7), dtype)
+        yield f"pieces_{dtype.value}", made, (t(S16, 1, 3, 5, 7),)
     yield "vanishing", Softmax(q(0.5, 3), q(2.5, -5), S8, "single"), (t(S8, 4, 2),)

@@ -6,6 +6,7 @@ twice the same tensor), and which are an operator of two tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -94,10 +95,11 @@ def operand(ctx: Context, node: OnnxNode, index: int, dtype: DType) -> Side:
 def binary(ctx: Context, node: OnnxNode, a: Side, b: Side) -> Pending:
     """The sum, difference or product of two tensors, as a result that waits for its scale."""
     rank = max(len(a.shape), len(b.shape))
+    reach = math.prod(ctx.type(s.value).dtype.reach(s.quant.zero_point) for s in (a, b))
 
     def emit(request: Request) -> str:
         bounds = activation_bounds(request.quant, request.dtype, *real_bounds(request))
-        op = _binary_op(ctx.mode, node.op_type, (a.quant, b.quant), request, bounds)
+        op = _binary_op(ctx.mode, node.op_type, (a.quant, b.quant), reach, request, bounds)
         x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
         note = f"{story(request.trail)} -> {type(op).__name__}, requant {ctx.mode}"
         return ctx.run(x, Route(op), request.name, request.trail, note, [y])
@@ -107,10 +109,13 @@ def binary(ctx: Context, node: OnnxNode, a: Side, b: Side) -> Pending:
     return Pending(kind.shape, emit, (node,))
 
 
-def _binary_op(mode: Mode, op_type: str, quants: tuple[Quant, Quant], request: Request, bounds: tuple[int, int]) -> Op:
+def _binary_op(
+    mode: Mode, op_type: str, quants: tuple[Quant, Quant], reach: int, request: Request, bounds: tuple[int, int]
+) -> Op:
+    """`reach` is the largest size of the operands' product."""
     a, b = quants
     if op_type == "Mul":
-        requant = make_requant(mode, a.scale, [b.scale], request.quant, request.dtype, *bounds)
+        requant = make_requant(mode, a.scale, [b.scale], request.quant, request.dtype, *bounds, reach=reach)
         return Mul(a.zero_point, b.zero_point, requant, request.dtype, request.quant)
     return Add(a, b, request.quant, request.dtype, *bounds, mode, -1 if op_type == "Sub" else 1)
 

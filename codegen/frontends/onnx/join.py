@@ -17,7 +17,7 @@ from codegen.errors import ShapeMismatch
 from codegen.frontends.onnx.context import Context, array_of, real_bounds, refuse_unquantized, story
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Emit, Int, Pending, Real, Request, Route, State
-from codegen.frontends.onnx.tables import exact, table_of
+from codegen.frontends.onnx.tables import EIGHT_BIT, exact, quantized, table_of
 from codegen.frontends.onnx.wide import to_request
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
@@ -91,7 +91,7 @@ def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
 def _softmax_ops(ctx: Context, node: OnnxNode, x: Real, request: Request) -> tuple[Op, ...]:
     if node.op_type == "LogSoftmax":
         return (LogSoftmax(x.quant, request.quant, request.dtype, ctx.mode),)
-    if ctx.type(x.value).dtype is DType.S16:
+    if ctx.type(x.value).dtype is DType.S16 and ctx.mode == "double":
         return (softmax16(x.quant, 1.0), *to_request(request))
     return (Softmax(x.quant, request.quant, request.dtype, ctx.mode),)
 
@@ -128,7 +128,9 @@ def _joined(ctx: Context, node: OnnxNode, states: Sequence[State], axis: int, re
         values.append(value)
         tables.append(table)
     op = Concat(axis, tuple(tables), request.dtype, request.quant)
-    changed = sum(t is not None for t in tables)
+    changed = sum(
+        t is not None or (isinstance(s, Real) and s.value != v) for t, s, v in zip(tables, states, values, strict=True)
+    )
     note = f"{story(request.trail)} -> Concat, {changed} of {len(tables)} inputs requantized"
     return clamped(ctx, request, lambda r: ctx.run(values[0], Route(op), r.name, r.trail, note, values[1:]))
 
@@ -136,9 +138,12 @@ def _joined(ctx: Context, node: OnnxNode, states: Sequence[State], axis: int, re
 def _operand(
     ctx: Context, node: OnnxNode, index: int, state: State, request: Request
 ) -> tuple[str, tuple[int, ...] | None]:
-    """One input's value, and the table that brings it to the result's scale."""
-    if isinstance(state, Real):
+    """One input's value, and the table that brings it to the result's scale; no table serves 16-bit numbers."""
+    if isinstance(state, Real) and ctx.type(state.value).dtype in EIGHT_BIT:
         return state.value, table_of(ctx, state, request.quant, request.dtype)
+    if isinstance(state, Real):
+        name = f"{request.name}:part{index}"
+        return quantized(ctx, state, Request(request.quant, request.dtype, name, (*state.trail, node))), None
     array = array_of(state)
     assert array is not None, "other inputs were refused"
     numbers = [quantize_real(float(v), request.quant, request.dtype) for v in array.reshape(-1)]

@@ -121,10 +121,10 @@ def _write(ctx: Context, linear: Linear, request: Request) -> str:
     scales = linear.scales[:1] if (linear.scales == linear.scales[0]).all() else linear.scales
     if not (np.isfinite(scales).all() and (scales > 0).all()):
         raise ScaleBad("the product's scale is infinite, or too small for a float32 number", where=where)
-    wide = _is_wide(ctx, linear, bias, where)
-    requant = make_requant(
-        ctx.mode, linear.x_scale, scales.tolist(), request.quant, request.dtype, low, high, wide=wide
-    )
+    bound = _bound(ctx, linear, bias, where)
+    reach = bound if _is_free(ctx, linear, request) else 0
+    factors = (linear.x_scale, scales.tolist(), request.quant, request.dtype, low, high)
+    requant = make_requant(ctx.mode, *factors, wide=bound >= _INT32, reach=reach)
     op = linear.make(requant, request.dtype, request.quant)
     extras = _constants(ctx, linear, bias, request.name)
     note = f"{story(request.trail)} -> {type(op).__name__}, {_spoken(requant)}"
@@ -169,17 +169,19 @@ def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:
     return linear, whole
 
 
-def _is_wide(ctx: Context, linear: Linear, bias: Array, where: str) -> bool:
-    """Whether 32-bit accumulators could overflow."""
+def _bound(ctx: Context, linear: Linear, bias: Array, where: str) -> int:
+    """The largest size of a sum."""
     x = ctx.type(linear.x).dtype
     bound = accumulator_bound(linear.weights, bias, x.low, x.high, linear.x_zero_point)
-    if bound < _INT32:
-        return False
-    if bound >= _WIDE_BOUND or ctx.mode == "float":
-        raise FormUnsupported(
-            f"sums of up to {bound} do not fit the accumulator", where=where, hint="use --requant single, or int8 data"
-        )
-    return True
+    if bound >= _WIDE_BOUND:
+        hint = "use int8 data"
+        raise FormUnsupported(f"sums of up to {bound} do not fit the accumulator", where=where, hint=hint)
+    return bound
+
+
+def _is_free(ctx: Context, linear: Linear, request: Request) -> bool:
+    """Whether TFLite, whose 16-bit numbers have no zero points, has no such layer: multipliers are not bound to its."""
+    return ctx.type(linear.x).dtype is DType.S16 and bool(linear.x_zero_point or request.quant.zero_point)
 
 
 def _constants(ctx: Context, linear: Linear, bias: Array, name: str) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def const_side(ctx: Context, node: OnnxNode, index: int, constant: IntConst) -> 
     if quant is None:
         found = f"constant '{node.inputs[index]}' has more than one scale"
         raise QuantAxisBad(found, where=node.where, hint="quantize this constant per tensor")
-    if constant.ints.dtype not in (np.int8, np.uint8):
+    if constant.ints.dtype not in (np.int8, np.uint8, np.int16):
         raise refuse_unquantized(node, index, Const(constant.ints))
     key = (node.inputs[index], Request(quant, dtype_of(constant.ints.dtype, node), "", ()))
     if key not in ctx.emitted:
@@ -124,6 +124,7 @@ def matrix_product(ctx: Context, node: OnnxNode, a: Side, b: Side, factor: float
     full_a = a.shape if len(a.shape) > 1 else (1, *a.shape)
     full_b = b.shape if len(b.shape) > 1 else (*b.shape, 1)
     lead = np.broadcast_shapes(full_a[:-2], full_b[:-2])
+    probe = MatMul(a.quant.zero_point, b.quant.zero_point, None, DType.S32, None)
 
     def write(requant: Requant | None, dtype: DType, quant: Quant | None, name: str, **labels: object) -> str:
         sides = [_full(ctx, s.value, full, lead) for s, full in ((a, full_a), (b, full_b))]
@@ -134,7 +135,9 @@ def matrix_product(ctx: Context, node: OnnxNode, a: Side, b: Side, factor: float
     def emit(request: Request) -> str:
         low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
         scale = float(np.float32(a.quant.scale) * np.float32(factor))
-        requant = make_requant(ctx.mode, scale, [b.quant.scale], request.quant, request.dtype, low, high)
+        reach = probe.reach([ctx.type(a.value), ctx.type(b.value)])
+        quants = (scale, [b.quant.scale], request.quant, request.dtype, low, high)
+        requant = make_requant(ctx.mode, *quants, reach=reach)
         note = f"{story(request.trail)} -> MatMul, requant {requant.mode}"
         return write(requant, request.dtype, request.quant, request.name, trail=request.trail, note=note)
 

@@ -156,15 +156,15 @@ def _table(ctx: Context, real: Real, quant: Quant, dtype: DType) -> Array:
 def _write(ctx: Context, real: Real, table: Array, request: Request, same: bool) -> str:
     x = ctx.type(real.value)
     low, high = int(table[0]), int(table[-1])
-    ops: tuple[Op, ...] | None
+    what = "+".join(n.op_type for n in request.trail if n.op_type != "QuantizeLinear") or "Requantize"
+    ops: tuple[Op, ...]
     if same and low <= high and np.array_equal(table, np.clip(np.arange(x.dtype.low, x.dtype.high + 1), low, high)):
         ops = (Clamp(low, high),)
     elif x.dtype in EIGHT_BIT:
-        what = "+".join(n.op_type for n in request.trail if n.op_type != "QuantizeLinear") or "Requantize"
         ops = (Lut(tuple(table.tolist()), request.dtype, request.quant, what),)
+    elif x.dtype is DType.S16:
+        ops = wide_ops(real.quant, real.function, request, what, ctx.mode)
     else:
-        ops = wide_ops(real.quant, real.function, request) if x.dtype is DType.S16 else None
-    if ops is None:
         where = request.trail[-1].where if request.trail else ""
         raise FormUnsupported(f"an elementwise function of a tensor of type {x.dtype.value}", where=where)
     note = f"{story(request.trail) or 'DequantizeLinear'} -> {type(ops[0]).__name__}; its input was rounded before"

@@ -1,7 +1,8 @@
 """Functions of 16-bit tensors, for which no table serves.
 
-Decides: that changes of scale and functions of two slopes are TFLite's, rounded twice, and that logistic, tanh and
-softmax have TFLite's 16-bit result, of scale 2^-15, which is then brought to the scale that the model has.
+Decides: that changes of scale and functions of two slopes are TFLite's, rounded twice, and all others straight pieces;
+that in mode `double` logistic, tanh and softmax have TFLite's 16-bit result, of scale 2^-15, which is then brought to
+the scale that the model has.
 """
 
 from __future__ import annotations
@@ -10,18 +11,26 @@ import math
 
 from codegen.frontends.onnx.states import Function, Request
 from codegen.ir.op import Op
-from codegen.ir.quant import DType, Quant
-from codegen.ops import TwoSlopes, activation_bounds
+from codegen.ir.quant import DType, Mode, Quant, TensorType
+from codegen.ops import TwoSlopes, activation_bounds, broken_limits, piecewise_linear
 from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
 from codegen.ops.two_slopes import slope
 
 
-def wide_ops(x: Quant, function: Function | None, request: Request) -> tuple[Op, ...] | None:
-    """The operators that make what is requested of a function of a 16-bit tensor; None where there are none."""
-    name = "Identity" if function is None else function.name
-    given = {} if function is None else dict(function.attributes)
+def wide_ops(x: Quant, function: Function | None, request: Request, what: str, mode: Mode) -> tuple[Op, ...]:
+    """The operators that make what is requested of a function of a 16-bit tensor; `what` is its name in reports."""
+    function = function or Function(lambda v: v, "Identity")
+    ops = _of_tflite(x, function, request, mode)
+    if not ops or broken_limits(ops[0], [TensorType((), DType.S16)]):
+        return (piecewise_linear(function.apply, what, x, request.quant, request.dtype),)
+    return ops
+
+
+def _of_tflite(x: Quant, function: Function, request: Request, mode: Mode) -> tuple[Op, ...]:
+    """TFLite's operators where they are taken: two slopes in every mode, curves in its own."""
+    given = dict(function.attributes)
     factor = x.scale / request.quant.scale
-    match name:
+    match function.name:
         case "Identity":
             return (_two_slopes(x, request, factor, factor),)
         case "Relu":
@@ -34,10 +43,11 @@ def wide_ops(x: Quant, function: Function | None, request: Request) -> tuple[Op,
             low, high = (given.get(key, end) for key, end in (("min", -math.inf), ("max", math.inf)))
             bounds = (None if math.isinf(low) else low, None if math.isinf(high) else high)
             return (_two_slopes(x, request, factor, factor, bounds),)
-        case "Sigmoid" | "Tanh" if not x.zero_point:
-            return (sigmoid16("logistic" if name == "Sigmoid" else "tanh", x), *to_request(request))
+        case "Sigmoid" | "Tanh" if mode == "double" and not x.zero_point:
+            curve = sigmoid16("logistic" if function.name == "Sigmoid" else "tanh", x)
+            return (curve, *to_request(request))
         case _:
-            return None
+            return ()
 
 
 def to_request(request: Request) -> tuple[Op, ...]:

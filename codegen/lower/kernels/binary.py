@@ -13,7 +13,7 @@ import numpy as np
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.lower.kernels.common import (
     RequantContext,
@@ -24,7 +24,7 @@ from codegen.lower.kernels.common import (
     requant_takes,
 )
 from codegen.ops import Add, Extremum, Mul, PRelu, SquaredDifference
-from codegen.ops.add import left_shift, shared_shift, tflite_scalings
+from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
 from codegen.ops.prelu import prelu_scalings
 from codegen.ops.squared_difference import left_shift as square_shift
 from codegen.ops.squared_difference import squared_scalings
@@ -47,7 +47,7 @@ class OperandContext:
 class BinaryContext:
     """Literals of one elementwise operator.  `count` and `pixels` are C expressions, of n for a run of pixels.
 
-    `left` is the factor by which inputs grow before they are scaled.
+    `left` is the factor by which inputs grow before they are scaled; a `wide` sum or product has 64 bits.
     """
 
     op: str
@@ -59,6 +59,7 @@ class BinaryContext:
     channels: int
     count: str
     left: int = 0
+    wide: bool = False
 
     @property
     def flat(self) -> bool:
@@ -72,15 +73,9 @@ def _accepts(node: NodeView) -> bool:
     if not node.dynamic:
         return False
     if isinstance(op, Mul):
-        reach = _reach(node, 0, op.a_zero_point) * _reach(node, 1, op.b_zero_point)
-        return requant_takes(op.requant, -reach, reach)
+        reach = op.reach(node.ins)
+        return requant_takes(op.requant, -reach, reach, wide=True)
     return isinstance(op, Binary)
-
-
-def _reach(node: NodeView, index: int, zero_point: int) -> int:
-    """The largest |q - zero point| of an input."""
-    dtype = node.ins[index].dtype
-    return max(dtype.high - zero_point, zero_point - dtype.low)
 
 
 def _accepts_pixels(node: NodeView, isa: str) -> bool:
@@ -113,14 +108,22 @@ def _context(node: NodeView, *, by_pixels: bool) -> BinaryContext:
     return BinaryContext(
         op=_name(op),
         sign="-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+",
-        rq=requant_context(op.requant) if isinstance(op, Mul) else _plain_requant(op),
+        rq=requant_context(op.requant, wide=_is_wide(node)) if isinstance(op, Mul) else _plain_requant(op),
         a=_operand(node, 0),
         b=_operand(node, 1),
         pixels="n" if by_pixels else str(wide),
         channels=deep,
         count=f"n * {deep}" if by_pixels else str(wide * deep),
         left=_left(op),
+        wide=_is_wide(node),
     )
+
+
+def _is_wide(node: NodeView) -> bool:
+    """Whether the sum of mode `single`, or a product, has 64 bits."""
+    if isinstance(node.op, Mul):
+        return node.op.reach(node.ins) >= 1 << 31
+    return isinstance(node.op, Add) and node.op.mode == "single" and is_wide(node.op, node.ins)
 
 
 def _name(op: Binary) -> str:
@@ -158,7 +161,7 @@ def _operand(node: NodeView, index: int) -> OperandContext:
 def _params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, Binary)
-    numbers = _fields(op)
+    numbers = _wide_fields(op) if isinstance(op, Add) and _is_wide(node) else _fields(op)
     out = node.outs[0].shape
     constants = tuple(
         Field(f"{name}_const", _rows_of(data, out).reshape(-1))
@@ -216,6 +219,14 @@ def add_fields(op: Add) -> tuple[Field, ...]:
         return (_scaling_field(scalings), zeros, bounds)
     scales = np.array([op.a.scale, op.b.scale, op.y_quant.scale], np.float32)
     return (Field("scale", scales), zeros, bounds)
+
+
+def _wide_fields(op: Add) -> tuple[Field, ...]:
+    """Params of a sum of 64 bits: `factor` = [Ma, Mb with its sign, s], `zero` and `range`."""
+    ma, mb, shift = op.single_steps((DType.S16,))
+    bounds = range_field(op.y_quant.zero_point, op.low, op.high)
+    factors = Field("factor", np.array([ma, mb * op.sign, shift], np.int32))
+    return (factors, _zero_field(op.a.zero_point, op.b.zero_point), bounds)
 
 
 PIXELS = Kernel(

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen import fixedpoint
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field
 from codegen.ir.quant import Array, DType, Requant, TensorType
 from codegen.ir.shape import Shape
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
-_ACC_64 = (-(1 << 47), (1 << 47) - 1)
-_WIDE_MULTIPLIERS = 1 << 15
+_ACC_BITS = fixedpoint.ACC_BITS_64
 
 
 @dataclass(frozen=True, slots=True)
 class RequantContext:
     """How a template requantizes: mode, whether factors are per channel, the type of the accumulator.
 
-    A `wide` accumulator is summed in 64 bits; its multipliers have 15 bits, or (`narrowed`) its end value is proved
-    to fit 32 bits and goes on as such.
+    A `wide` accumulator is summed in 64 bits; its multipliers have at most 30 bits, or (`narrowed`) its end value is
+    proved to fit 32 bits and goes on as such.
     """
 
     mode: str
@@ -63,17 +63,24 @@ def range_field(zero_point: int, low: int, high: int) -> Field:
 
 def _takes_64_bits(requant: Requant) -> bool:
     """Whether the golden model takes accumulators of more than 32 bits (ops/requantize.py: scaled)."""
-    return requant.mode == "single" and max(requant.multiplier) < _WIDE_MULTIPLIERS
+    if requant.mode == "float":
+        return True
+    return requant.mode == "single" and max(requant.multiplier).bit_length() <= fixedpoint.WIDE_MULTIPLIER_BITS
 
 
-def requant_takes(requant: Requant | None, low: int, high: int) -> bool:
+def requant_takes(requant: Requant | None, low: int, high: int, *, wide: bool = False) -> bool:
     """Whether accumulators low .. high can be requantized; all other ones the golden model refuses.
 
-    `low` and `high` are bounds of the end value.  Without a Requant the value wraps to 32 bits, as in the golden model.
+    `low` and `high` are bounds of the end value; `wide` says that the kernel's sums have 64 bits where they need them.
+    Without a Requant the value wraps to 32 bits, as in the golden model.
     """
     if requant is None:
         return True
-    least, most = _ACC_64 if _takes_64_bits(requant) else _INT32
+    least, most = _INT32
+    if _takes_64_bits(requant) and (wide or requant.mode != "float"):
+        bits = max(requant.multiplier, default=0).bit_length()
+        most = (1 << (min(_ACC_BITS, 63 - bits) - 1)) - 1
+        least = -most - 1
     left = max(0, *requant.shift) if requant.mode == "double" else 0
     return least <= low << left and high << left <= most
 

@@ -161,7 +161,8 @@ def fits(node: NodeView) -> bool:
     assert isinstance(op, Conv2D | Dense)
     if node.dynamic != (0,):
         return False
-    return requant_takes(op.requant, *end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype))
+    bounds = end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)
+    return requant_takes(op.requant, *bounds, wide=True)
 
 
 def byte_convolution(node: NodeView) -> bool:

@@ -145,7 +145,7 @@ def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
     if not isinstance(op, ConvTranspose2D) or node.dynamic != (0,):
         return False
-    return requant_takes(op.requant, *end_values(*_constants(node), op.x_zero_point, node.ins[0].dtype))
+    return requant_takes(op.requant, *end_values(*_constants(node), op.x_zero_point, node.ins[0].dtype), wide=True)
 
 
 CONV_TRANSPOSE = Kernel("conv_transpose", "conv_transpose.c.j2", "row", _accepts, _context, _params)

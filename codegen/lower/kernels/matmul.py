@@ -29,6 +29,7 @@ class MatMulContext:
     """Literals of one product: a[lines][depth], b[depth][columns]."""
 
     rq: RequantContext
+    acc_t: str
     a: SideContext
     b: SideContext
     lines: int
@@ -55,8 +56,15 @@ def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
     if not isinstance(op, MatMul) or not node.dynamic:
         return False
-    reach = node.ins[0].shape[-1] * 255 * 255
-    return reach < 1 << 31 and requant_takes(op.requant, -reach, reach)
+    reach = op.reach(node.ins)
+    if op.requant is None and _is_wide(node):
+        return False
+    return requant_takes(op.requant, -reach, reach, wide=True)
+
+
+def _is_wide(node: NodeView) -> bool:
+    assert isinstance(node.op, MatMul)
+    return node.op.reach(node.ins) >= 1 << 31
 
 
 def _side(node: NodeView, index: int) -> SideContext:
@@ -70,9 +78,9 @@ def _context(node: NodeView) -> MatMulContext:
     op = node.op
     assert isinstance(op, MatMul)
     lines, depth = node.ins[0].shape[-2:]
-    return MatMulContext(
-        requant_context(op.requant), _side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1]
-    )
+    wide = _is_wide(node)
+    rq, acc_t = requant_context(op.requant, wide=wide), "int64_t" if wide else "int32_t"
+    return MatMulContext(rq, acc_t, _side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
 
 
 def _params(node: NodeView) -> tuple[Field, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import DType
 from codegen.lower.kernels.common import (
     RequantContext,
     channels,
@@ -21,9 +22,10 @@ from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxContext:
-    """Elements per pixel."""
+    """Elements per pixel; `wide` where powers are products of two tables, as those of 16-bit numbers."""
 
     channels: int
+    wide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,21 @@ def _accepts_fixed(node: NodeView, isa: str) -> bool:
 
 
 def _context(node: NodeView) -> SoftmaxContext:
-    return SoftmaxContext(channels(node.ins[0].shape))
+    return SoftmaxContext(channels(node.ins[0].shape), _is_wide(node))
+
+
+def _is_wide(node: NodeView) -> bool:
+    return node.ins[0].dtype is DType.S16
 
 
 def _params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, Softmax)
     numerator, shift = reciprocal(op.y_quant)
+    coarse = Field("coarse", np.array(exp_table(op.x_quant, 256 * op.beta), np.uint32))
     return (
         Field("power", np.array(exp_table(op.x_quant, op.beta), np.uint32)),
+        *((coarse,) if _is_wide(node) else ()),
         Field("reciprocal", np.array([numerator >> 32, numerator & 0xFFFFFFFF], np.uint32)),
         Field("step", np.array([op.y_quant.zero_point, op.y_dtype.high, shift], np.int32)),
     )

@@ -1,4 +1,6 @@
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -77,6 +79,39 @@ def test_add_is_within_one_step_of_real_arithmetic(mode: Mode, quants: tuple[Qua
     q = ALL_S8.astype(np.float64)
     real = (a.scale * (q - a.zero_point))[:, None] + (b.scale * (q - b.zero_point))[None, :]
     assert np.abs(np.clip(real / y.scale + y.zero_point, -128, 127) - result).max() <= 0.51
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("zeros", [(0, 0, 0), (-32768, 32767, -20000)])
+def test_sum_of_words_is_within_one_step_of_real_arithmetic(mode: Mode, sign: int, zeros: tuple[int, int, int]) -> None:
+    a, b, y = (Quant(float(F32(s)), z) for s, z in zip((3e-4, 1.7e-4, 5e-4), zeros, strict=True))
+    q = np.concatenate([np.arange(-32768, 32768, 127), [32767]])
+    ins = q[:, None].astype(np.int16), q[None, :].astype(np.int16)
+    (result,) = Add(a, b, y, DType.S16, -32768, 32767, mode, sign).golden(ins)
+    real = a.scale * (q - a.zero_point)[:, None] + sign * b.scale * (q - b.zero_point)[None, :]
+    error = np.abs(np.clip(real / y.scale + y.zero_point, -32768, 32767) - result).max()
+    assert error <= {"single": 0.501, "double": 1.01, "float": 0.52}[mode]
+
+
+def test_sum_of_words_in_mode_single_is_one_rounding_of_integers() -> None:
+    a, b, y = (Quant(float(F32(s)), z) for s, z in ((3e-4, -32768), (1.7e-4, 32767), (5e-4, -20000)))
+    op = Add(a, b, y, DType.S16, -30000, 30000, "single", -1)
+    ma, mb, s = op.single_steps((DType.S16, DType.S16))
+    assert 2**30 <= max(ma, mb) < 2**31
+    for qa, qb in itertools.product((-32768, -1, 0, 777, 32767), repeat=2):
+        acc = ma * (qa - a.zero_point) - mb * (qb - b.zero_point)
+        expected = plain.clamp(y.zero_point + plain.half_up(Fraction(acc, 2**s)), -30000, 30000)
+        assert op.golden([np.array([qa], np.int16), np.array([qb], np.int16)])[0].tolist() == [expected]
+
+
+def test_bytes_and_words_are_not_added_in_mode_double() -> None:
+    byte, word = TensorType((4,), DType.S8), TensorType((4,), DType.S16)
+    for ins, dtype in (((byte, word), DType.S16), ((word, word), DType.S8)):
+        op = Add(Quant(1.0), Quant(1.0), Quant(1.0), dtype, dtype.low, dtype.high, "double")
+        with pytest.raises(OperatorLimit, match="LAM-OPS-457"):
+            check_limits(op, ins)
+        check_limits(replace(op, mode="single"), ins)
 
 
 def test_shared_shift_stays_in_range_at_the_edges() -> None:

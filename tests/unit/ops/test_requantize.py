@@ -60,6 +60,16 @@ def test_wide_accumulators_use_fifteen_bit_multipliers(mode: Mode) -> None:
     assert np.array_equal(apply_requant(requant, acc, DType.S16), plain.requantized(requant, acc, DType.S16))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("bits", [32, 38, 46])
+def test_multipliers_have_the_bits_that_a_known_reach_leaves(mode: Mode, bits: int) -> None:
+    reach = 2**bits - 1
+    acc = accumulators(np.random.default_rng(2), 3, reach)
+    requant = make_requant(mode, 2.0 ** (14 - bits), [0.7, 0.8, 1.0], Quant(1.0, 5), DType.S16, reach=reach)
+    assert mode == "float" or max(requant.multiplier).bit_length() == 62 - bits
+    assert np.array_equal(apply_requant(requant, acc, DType.S16), plain.requantized(requant, acc, DType.S16))
+
+
 def test_blocks_do_not_show() -> None:
     acc = np.random.default_rng(3).integers(-(10**6), 10**6, (3, 50, 41, 37))
     requant = make_requant("single", 1e-4, np.linspace(0.5, 1, 37).tolist(), Quant(1.0), DType.S8)

@@ -54,6 +54,7 @@ static int32_t apply(int32_t function, const record *r)
     case 19: return lam_halved_s8(acc);
     case 20: return lam_halved_u8(acc);
     case 21: return lam_halved_u7(acc);
+    case 22: return lam_requant_float_64_q(r->acc, r->scale, r->zp, r->low, r->high);
     default: exit(2);
     }
 }

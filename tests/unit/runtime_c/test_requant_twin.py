@@ -152,11 +152,11 @@ def _single(seed: int, least_shift: int) -> Records:
     return records
 
 
-def _single_64() -> Records:
-    rng, records = np.random.default_rng(3), _records(N)
+def _single_64(seed: int = 3, bits: int = 15) -> Records:
+    rng, records = np.random.default_rng(seed), _records(N)
     shift = rng.integers(1, 63, N)
-    multiplier = _multipliers(rng, N, 15)
-    records["acc"] = _ties(rng, _spread(rng, N, 48), multiplier / 2.0**shift, 48)
+    multiplier = _multipliers(rng, N, bits)
+    records["acc"] = _ties(rng, _spread(rng, N, 63 - bits), multiplier / 2.0**shift, 63 - bits)
     records["multiplier"], records["shift"] = multiplier, shift
     _outputs(rng, records)
     return records
@@ -173,10 +173,10 @@ def _double() -> Records:
     return records
 
 
-def _float() -> Records:
+def _float(seed: int = 5, bits: int = 32) -> Records:
     """Half the scales are chosen so that the float32 product is a tie that the exact product is not."""
-    rng, records = np.random.default_rng(5), _records(N)
-    acc = _spread(rng, N, 32)
+    rng, records = np.random.default_rng(seed), _records(N)
+    acc = _spread(rng, N, bits)
     scale = np.exp2(rng.uniform(-40, 10, N))
     wanted = rng.integers(-130, 130, N) + 0.5
     tie = (acc != 0) & (rng.random(N) < 0.5)
@@ -265,6 +265,7 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
         return function(r["acc"], r["multiplier"], r["shift"], 0, fp.INT32_MIN, fp.INT32_MAX)
 
     single, high, single_64, double = _single(1, 1), _single(2, 33), _single_64(), _double()
+    longer, wide_floats = _single_64(17, 25), _float(18, 48)
     floats, pairs, crc, block = _float(), _pairs(), _crc(), _block()
     fast_single, fast_double = _fast_single(), _fast_double()
     doubled = fp.saturating_rounding_doubling_high_mul(fast_double["acc"], fast_double["multiplier"])
@@ -317,6 +318,15 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
         ("lam_halved_s8", 19, pairs, fp.saturate(pairs["acc"] >> 1, -128, 127)),
         ("lam_halved_u8", 20, pairs, fp.saturate(pairs["acc"] >> 1, 0, 255)),
         ("lam_halved_u7", 21, pairs, fp.saturate(pairs["acc"] >> 1, 0, 127)),
+        ("lam_requant_single_64_q, longer multipliers", 4, longer, step(fp.requantize_single_64, longer)),
+        (
+            "lam_requant_float_64_q",
+            22,
+            wide_floats,
+            fp.requantize_float(
+                wide_floats["acc"], wide_floats["scale"], wide_floats["zp"], wide_floats["low"], wide_floats["high"]
+            ),
+        ),
     )
 
 

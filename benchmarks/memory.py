@@ -18,9 +18,10 @@ sys.path.insert(0, str(ROOT))
 from codegen.errors import StreamImpossible  # noqa: E402
 from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import Plan  # noqa: E402
-from codegen.lower import lower, select_kernels, shadow_run  # noqa: E402
+from codegen.lower import choose_kernels, lower, select_kernels, shadow_run  # noqa: E402
 from codegen.passes import optimize  # noqa: E402
-from codegen.pipeline import Options, plan_in_best_order, read_model  # noqa: E402
+from codegen.pipeline import Options, read_model  # noqa: E402
+from codegen.planning import plan_in_best_order  # noqa: E402
 from codegen.target import load_target  # noqa: E402
 from tests.light import LIGHT, light_path  # noqa: E402
 from tests.networks import NETWORKS, network_path  # noqa: E402
@@ -76,7 +77,7 @@ def measure(model: Path) -> Row:
 
     def plan(streamed: bool) -> Plan:
         options = Options(target=CHIP, optimize="memory", stream_input=streamed)
-        found, kernels = plan_in_best_order(graph, target, options)
+        found, kernels = plan_in_best_order(graph, choose_kernels(graph, target), target, options)
         shadow_run(lower(found, kernels))
         return found
 

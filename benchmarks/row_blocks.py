@@ -23,9 +23,10 @@ sys.path.insert(0, str(ROOT))
 
 from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import NodeNeeds, Plan  # noqa: E402
-from codegen.lower import kernel_needs  # noqa: E402
+from codegen.lower import choose_kernels, kernel_needs  # noqa: E402
 from codegen.passes import optimize  # noqa: E402
-from codegen.pipeline import Options, plan_in_best_order, read_model, settled  # noqa: E402
+from codegen.pipeline import Options, read_model, settled  # noqa: E402
+from codegen.planning import plan_in_best_order  # noqa: E402
 from codegen.schedule.cost import CALL, WALK_STEP, WEIGHT_BYTE, alone  # noqa: E402
 from codegen.schedule.demand import Edge, NodeRows, Rows  # noqa: E402
 from codegen.schedule.groups import Grouping  # noqa: E402
@@ -83,7 +84,8 @@ def cells(model: Path, target: str) -> list[str]:
     """One line of the table."""
     chip = load_target(target)
     options = settled(Options(target, optimize="memory"), model)
-    plan, kernels = plan_in_best_order(optimize(read_model(model, options, chip)), chip, options)
+    graph = optimize(read_model(model, options, chip))
+    plan, kernels = plan_in_best_order(graph, choose_kernels(graph, chip), chip, options)
     needs = kernel_needs(plan.graph, kernels)
     views = frozenset(i for i in range(len(plan.graph.nodes)) if i not in needs)
     grouping = Grouping(plan.graph, needs, view_roots(plan.graph, views), "")

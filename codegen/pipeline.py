@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from codegen.emit import EmitOptions, Vector, fill_pattern, network_name, project_files, selftest_crc
-from codegen.errors import (
-    ArenaLimitUnreachable,
-    LocalMemoryTooSmall,
-    ModelRejected,
-    RequantUnsupported,
-    StateNotOnTarget,
-    StreamImpossible,
-)
+from codegen.emit import EmitOptions, network_name, project_files, selftest_vectors
+from codegen.errors import CompileError, ModelRejected, RequantUnsupported
 from codegen.frontends import import_model, own_mode
-from codegen.golden.interpreter import Stepper
 from codegen.ir.graph import Graph
-from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.ir.quant import MODES, Mode
@@ -30,46 +19,21 @@ from codegen.lower import (
     ShadowReport,
     check_target,
     choose_kernels,
-    kernel_needs,
     lower,
     lower_local,
-    params_needs,
     shadow_local,
     shadow_run,
 )
-from codegen.passes import is_wide, optimize, turn_sideways
+from codegen.options import Options as Options
+from codegen.passes import optimize
+from codegen.planning import choose_goal, plan_in_best_order, planning_notes
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
-from codegen.schedule import OPTIMIZE, Optimize, Scheduler, order_nodes
-from codegen.schedule.fits import check_fits, limit_unreachable
-from codegen.schedule.local import schedule_cores
+from codegen.schedule import check_fits, misfits
 from codegen.target import Target, load_target
 
-Ordered = tuple[Graph, dict[int, Kernel]]
-"""A network with its nodes in an order, and the kernel of each node that needs one."""
-
-FEWEST_STEPS = 2
-"""Self-test vectors of a network with state, where any are asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a compilation may be told.
-
-    `requant` None means the arithmetic of the model's own format, or else the target's default; `optimize` None what
-    the target says; `name` None the file's name.
-    """
-
-    target: str = "host"
-    requant: str | None = None
-    weights: str = "c"
-    io_layout: str = "nhwc"
-    io_type: str = "quantized"
-    name: str | None = None
-    vectors: int = 2
-    optimize: Optimize | None = None
-    arena_limit: int | None = None
-    stream_input: bool = False
+NO_HASH = bytes(32)
+"""Of a network that was never a file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,135 +76,55 @@ def choose_mode(options: Options, target: Target) -> Mode:
     raise RequantUnsupported(f"no requantization {wanted!r}; it offers {offered}", where=target.name)
 
 
-def choose_goal(options: Options, target: Target) -> Optimize:
-    """Which memory plan to take."""
-    wanted = options.optimize or target.optimize_default
-    return next(goal for goal in OPTIMIZE if goal == wanted)
+@dataclass(frozen=True, slots=True, eq=False)
+class Reached:
+    """How far a model got: the forms it took (None behind the stage that refused it), and every problem on the way."""
+
+    imported: Graph
+    graph: Graph
+    kernels: Mapping[int, Kernel]
+    plan: Plan | None
+    program: Program | None
+    problems: tuple[CompileError, ...]
+
+    def finished(self) -> tuple[Plan, Program]:
+        """The plan and its program; raises the problem, or LAM-IMPORT-001 with all of them."""
+        if self.problems:
+            raise self.problems[0] if len(self.problems) == 1 else ModelRejected(self.problems)
+        assert self.plan is not None, "nothing refused it"
+        assert self.program is not None, "nothing refused it"
+        return self.plan, self.program
 
 
-def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
-    """What was asked of the plan, and changes nothing."""
-    if target.dma is None or options.optimize in (None, "size"):
-        return ()
-    return (f"optimize {options.optimize} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
-
-
-def compile_graph(imported: Graph, target: Target, options: Options, model_hash: bytes = b"\0" * 32) -> Compiled:
-    """Imported graph to files."""
+def reach(imported: Graph, target: Target, options: Options) -> Reached:
+    """Imported graph to Program, as far as it goes."""
     graph = optimize(imported)
     verify_graph(graph)
-    check_target(graph, target)
-    plan, kernels = plan_in_best_order(graph, target, options)
-    return finish(imported, plan, kernels, target, options, model_hash)
-
-
-def plan_in_best_order(graph: Graph, target: Target, options: Options) -> tuple[Plan, dict[int, Kernel]]:
-    """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
-
-    A network on wide images competes in turned form too, where memory is short.
-    """
-    orders, turned = _orders(graph, target), _turned_orders(graph, target, options)
-    if target.dma is None:
-        plan = _plan_arena(orders, target, options, turned)
-    else:
-        plan = _plan_local(orders, target, options, turned)
-    return plan, next(kernels for order, kernels in (*orders, *turned) if order is plan.graph)
-
-
-def _orders(graph: Graph, target: Target) -> list[Ordered]:
-    kernels = choose_kernels(graph, target)
-    other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
-    if other is graph:
-        return [(graph, kernels)]
-    named = {graph.nodes[i].name: kernel for i, kernel in kernels.items()}
-    return [(graph, kernels), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
-
-
-def _turned_orders(graph: Graph, target: Target, options: Options) -> list[Ordered]:
-    """The network on columns; none where its images are not wide, come by rows, or the target lacks an operator."""
-    if options.stream_input or not is_wide(graph):
-        return []
-    turned = optimize(turn_sideways(graph))
+    problems = _refusals(lambda: check_target(graph, target))
+    kernels: Mapping[int, Kernel] = {}
     try:
-        check_target(turned, target)
-        return _orders(turned, target)
-    except ModelRejected:
-        return []
+        kernels = choose_kernels(graph, target)
+        plan, kernels = plan_in_best_order(graph, kernels, target, options)
+    except CompileError as error:
+        return Reached(imported, graph, kernels, None, None, (*problems, *error.problems()))
+    verify_plan(plan)
+    program = lower_plan(plan, kernels)
+    problems += misfits(plan, program.params_bytes, target)
+    return Reached(imported, plan.graph, kernels, plan, program, problems)
 
 
-def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
-    """Groups and addresses for the graph in the order of its nodes."""
-    orders: list[Ordered] = [(graph, dict(kernels))]
-    return _plan_local(orders, target, options) if target.dma is not None else _plan_arena(orders, target, options)
-
-
-def _plan_arena(orders: Sequence[Ordered], target: Target, options: Options, turned: Sequence[Ordered] = ()) -> Plan:
-    """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it.
-
-    The turned network competes where the smallest plan is asked for, or a limit set.  What does not fit at all goes to
-    slower memories, where the chip has them.
-    """
-    goal, limit, ram = choose_goal(options, target), options.arena_limit, target.ram_bytes
-    small, several = goal == "memory" or limit is not None, len(target.working) > 1
-    scheduler = _scheduler([*orders, *turned] if small else orders, target, options)
+def _refusals(check: Callable[[], None]) -> tuple[CompileError, ...]:
+    """The problems that a check raises."""
     try:
-        first = scheduler.plan(goal, limit)
-        if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
-            return first
-        if turned and not small:
-            scheduler = _scheduler([*orders, *turned], target, options)
-        return scheduler.plan(goal, ram)
-    except ArenaLimitUnreachable:
-        spread = scheduler.spread(target.working, limit) if several else None
-        if spread is None and limit is not None:
-            raise
-        return spread or scheduler.plan("memory")
+        check()
+    except CompileError as error:
+        return error.problems()
+    return ()
 
 
-def _scheduler(orders: Sequence[Ordered], target: Target, options: Options) -> Scheduler:
-    known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
-    return Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
-
-
-def _plan_local(orders: Sequence[Ordered], target: Target, options: Options, turned: Sequence[Ordered] = ()) -> Plan:
-    """The plan of fewest cycles for a chip whose kernels touch only its local memory; a limit is only checked.
-
-    The turned network is tried where the other one does not fit.
-    """
-    assert target.dma is not None
-    if orders[0][0].states:
-        raise StateNotOnTarget(f"{target.name} has local memories, on which no state is kept", where=orders[0][0].name)
-    if options.stream_input:
-        raise StreamImpossible("its input comes by DMA from an arena that holds it whole", where=target.name)
-    engine = Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle)
-    found: list[tuple[int, int, Plan]] = []
-    refusals: list[LocalMemoryTooSmall] = []
-    for k, (graph, kernels) in enumerate(orders):
-        needs, params = kernel_needs(graph, kernels), params_needs(graph, kernels)
-        try:
-            plan = schedule_cores(
-                graph,
-                needs,
-                params,
-                engine,
-                local_bytes=target.lmem_bytes,
-                arena_align=target.arena_align,
-                cores=target.dma.cores,
-                banks=target.lmem_banks,
-            )
-        except LocalMemoryTooSmall as error:
-            refusals.append(error)
-        else:
-            assert plan.local is not None
-            found.append((plan.local.estimate.cycles, k, plan))
-    if not found and turned:
-        return _plan_local(turned, target, options)
-    if not found:
-        raise refusals[-1]
-    _, _, best = min(found)
-    if options.arena_limit is not None and best.arena_bytes > options.arena_limit:
-        raise limit_unreachable(best, options.arena_limit)
-    return best
+def compile_graph(imported: Graph, target: Target, options: Options, model_hash: bytes = NO_HASH) -> Compiled:
+    """Imported graph to files; raises the problem, or all of them at once."""
+    return _emitted(reach(imported, target, options), target, options, model_hash)
 
 
 def lower_plan(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
@@ -259,14 +143,19 @@ def finish(
     kernels: Mapping[int, Kernel],
     target: Target,
     options: Options,
-    model_hash: bytes = b"\0" * 32,
+    model_hash: bytes = NO_HASH,
 ) -> Compiled:
-    """Plan to files; a plan made by hand goes the same way."""
+    """Plan to files; a plan made by hand goes this way."""
     verify_plan(plan)
     program = lower_plan(plan, kernels)
+    check_fits(plan, program.params_bytes, target)
+    return _emitted(Reached(imported, plan.graph, kernels, plan, program, ()), target, options, model_hash)
+
+
+def _emitted(reached: Reached, target: Target, options: Options, model_hash: bytes) -> Compiled:
+    plan, program = reached.finished()
     verify_program(program)
     shadow = prove(program)
-    check_fits(plan, program.params_bytes, target)
     emit = EmitOptions(
         version=VERSION,
         abi=ABI,
@@ -289,8 +178,9 @@ def finish(
         shadow=shadow,
         notes=(*plan.graph.notes, *planning_notes(options, target)),
     )
-    files = project_files(program, emit, _vectors(plan.graph, options.vectors), manifest)
-    return Compiled(imported, plan.graph, target, kernels, plan, program, shadow, emit, manifest, files)
+    files = project_files(program, emit, selftest_vectors(plan.graph, options.vectors), manifest)
+    graph, kernels = reached.graph, reached.kernels
+    return Compiled(reached.imported, graph, target, kernels, plan, program, shadow, emit, manifest, files)
 
 
 def _said(options: Options, target: Target) -> str:
@@ -306,17 +196,3 @@ def compile_file(model: Path, options: Options) -> Compiled:
     options = settled(options, model)
     imported = read_model(model, options, target)
     return compile_graph(imported, target, options, hashlib.sha256(model.read_bytes()).digest())
-
-
-def _vectors(graph: Graph, count: int) -> list[Vector]:
-    """Self-test vectors: generated inputs, the golden model's outputs; with state, of runs one after the other."""
-    stepper = Stepper(graph)
-    if graph.states and count:
-        count = max(count, FEWEST_STEPS)
-    types = [graph.type(i.value) for i in graph.inputs]
-    found = []
-    for seed in range(1, count + 1):
-        feeds = {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)}
-        values = stepper.run(feeds)
-        found.append(Vector(seed, selftest_crc([np.asarray(values[o.value]) for o in graph.outputs])))
-    return found

@@ -6,6 +6,7 @@ from codegen.emit.files import write_project
 from codegen.emit.names import network_name
 from codegen.emit.project import Vector, document_files, fill_pattern, project_files, selftest_crc
 from codegen.emit.render import render
+from codegen.emit.selftest import selftest_vectors
 
 __all__ = [
     "EmitOptions",
@@ -17,6 +18,7 @@ __all__ = [
     "project_files",
     "render",
     "selftest_crc",
+    "selftest_vectors",
     "weight_blob",
     "write_project",
 ]

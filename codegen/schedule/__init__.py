@@ -4,7 +4,7 @@
 Program by the shadow run.
 """
 
-from codegen.schedule.fits import check_fits, limit_unreachable
+from codegen.schedule.fits import check_fits, limit_unreachable, misfits
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
 from codegen.schedule.schedule import OPTIMIZE, Optimize, Scheduler, schedule
@@ -17,6 +17,7 @@ __all__ = [
     "find_peak",
     "group_title",
     "limit_unreachable",
+    "misfits",
     "order_nodes",
     "residents",
     "schedule",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.errors import ArenaLimitUnreachable, ArenaTooSmall, FlashTooSmall
+from codegen.errors import ArenaLimitUnreachable, ArenaTooSmall, CompileError, FlashTooSmall
 from codegen.ir.plan import Plan
 from codegen.schedule.live import find_peak, group_title
 from codegen.target import Target
@@ -12,19 +12,31 @@ _NAMED = 6
 
 
 def check_fits(plan: Plan, weights_bytes: int, target: Target) -> None:
+    """Raises the first of `misfits`."""
+    for problem in misfits(plan, weights_bytes, target):
+        raise problem
+
+
+def misfits(plan: Plan, weights_bytes: int, target: Target) -> tuple[CompileError, ...]:
     """LAM-SCHEDULE-301 when the arena exceeds the chip's RAM, LAM-SCHEDULE-302 when the weights exceed its flash."""
     ram, flash = target.ram_bytes, target.flash_bytes
+    found: list[CompileError] = []
     if ram is not None and plan.arena_bytes > ram:
-        missing = plan.arena_bytes - ram
-        needs = f"needs {plan.arena_bytes} B of working memory, {target.name} has {ram} B, {missing} B too few"
-        if len(target.working) > 1:
-            sizes = ", ".join(f"{m.bytes or 'any'} B of {m.name}" for m in target.working)
-            needs = f"needs {plan.arena_bytes} B of working memory, and no way was found to spread it over {sizes}"
-        hint = _ways_out(plan, missing, f"choose a target with {plan.arena_bytes} B of RAM")
-        raise ArenaTooSmall(f"{needs}; {_at_peak(plan)}", where=plan.graph.name, hint=hint)
+        found.append(_exceeds_ram(plan, ram, target))
     if flash is not None and weights_bytes > flash:
         needs = f"needs {weights_bytes} B for weights, {target.name} has {flash} B of flash"
-        raise FlashTooSmall(f"{needs}, {weights_bytes - flash} B too few", where=plan.graph.name)
+        found.append(FlashTooSmall(f"{needs}, {weights_bytes - flash} B too few", where=plan.graph.name))
+    return tuple(found)
+
+
+def _exceeds_ram(plan: Plan, ram: int, target: Target) -> ArenaTooSmall:
+    missing = plan.arena_bytes - ram
+    needs = f"needs {plan.arena_bytes} B of working memory, {target.name} has {ram} B, {missing} B too few"
+    if len(target.working) > 1:
+        sizes = ", ".join(f"{m.bytes or 'any'} B of {m.name}" for m in target.working)
+        needs = f"needs {plan.arena_bytes} B of working memory, and no way was found to spread it over {sizes}"
+    hint = _ways_out(plan, missing, f"choose a target with {plan.arena_bytes} B of RAM")
+    return ArenaTooSmall(f"{needs}; {_at_peak(plan)}", where=plan.graph.name, hint=hint)
 
 
 def limit_unreachable(smallest: Plan, limit: int) -> ArenaLimitUnreachable:

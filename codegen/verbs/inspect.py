@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.errors import (
-    ArenaLimitUnreachable,
     CompileError,
-    LocalMemoryTooSmall,
     ModelMissing,
-    ModelRejected,
     ModelTooLarge,
     ModelUnreadable,
     NoKernel,
     OperatorNotOnTarget,
     OptionBad,
     RequantUnsupported,
-    StreamImpossible,
     TypeNotOnTarget,
 )
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
-from codegen.ir.program import Kernel, Program
-from codegen.lower import check_target, choose_kernels, find_kernel, packing_growth
-from codegen.passes import optimize as optimize_graph
+from codegen.ir.program import Kernel
+from codegen.lower import find_kernel, packing_growth
 from codegen.pipeline import (
     Options,
+    Reached,
     choose_mode,
     finish,
-    lower_plan,
-    plan_in_best_order,
-    planning_notes,
     prove,
+    reach,
     read_model,
     settled,
 )
+from codegen.planning import planning_notes
 from codegen.report.layers import describe_rows
 from codegen.report.plan import plan_record
 from codegen.report.stack import plan_with_stack
-from codegen.schedule import Optimize, check_fits
+from codegen.schedule import Optimize
 from codegen.target import Target, load_target
 from codegen.verbs.compile import check_options
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
@@ -52,17 +46,6 @@ from codegen.verbs.stack import check_stack_target, measured
 _RAISED = (ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
 """What leaves nothing to inspect."""
 _OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Planned:
-    """How far the model got: plan and program are None when an operator has no kernel."""
-
-    graph: Graph
-    kernels: Mapping[int, Kernel]
-    plan: Plan | None
-    program: Program | None
-    problems: tuple[CompileError, ...]
 
 
 @takes_model
@@ -109,7 +92,7 @@ def inspect(
         raise
     except CompileError as error:
         return _refused(file_of(model), chip, mode, error)
-    planned = _plan(imported, chip, options)
+    planned = reach(imported, chip, options)
     found = _inspection(file_of(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
@@ -125,39 +108,7 @@ def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspe
     return Inspection(model.stem, chip.name, mode, False, found, (), *sizes, None, None, (), (), ())
 
 
-def _plan(imported: Graph, chip: Target, options: Options) -> _Planned:
-    """The compiler's stages up to the Program, and what stopped them."""
-    graph = optimize_graph(imported)
-    kernels: Mapping[int, Kernel] = {}
-    problems: list[CompileError] = []
-    try:
-        check_target(graph, chip)
-    except ModelRejected as error:
-        problems += error.problems()
-    try:
-        kernels = choose_kernels(graph, chip)
-    except ModelRejected as error:
-        return _Planned(graph, kernels, None, None, (*problems, *error.problems()))
-    try:
-        plan, kernels = plan_in_best_order(graph, chip, options)
-    except (ArenaLimitUnreachable, LocalMemoryTooSmall, StreamImpossible) as error:
-        return _Planned(graph, kernels, None, None, (*problems, error))
-    program = lower_plan(plan, kernels)
-    return _Planned(plan.graph, kernels, plan, program, (*problems, *_misfits(plan, program, chip)))
-
-
-def _misfits(plan: Plan, program: Program, chip: Target) -> tuple[CompileError, ...]:
-    """RAM and flash, each asked for on its own, so that one does not hide the other."""
-    found: list[CompileError] = []
-    for part, weights_bytes in ((plan, 0), (replace(plan, arena_bytes=0), program.params_bytes)):
-        try:
-            check_fits(part, weights_bytes, chip)
-        except CompileError as error:
-            found.append(error)
-    return tuple(found)
-
-
-def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, notes: tuple[str, ...]) -> Inspection:
+def _inspection(model: Path, options: Options, chip: Target, planned: Reached, notes: tuple[str, ...]) -> Inspection:
     graph, plan, program = planned.graph, planned.plan, planned.program
     layers = _layers(planned, chip.isa)
     record = plan_record(plan, program, prove(program)) if plan and program else None
@@ -184,7 +135,7 @@ def _inspection(model: Path, options: Options, chip: Target, planned: _Planned, 
     )
 
 
-def _layers(planned: _Planned, isa: str) -> tuple[LayerRow, ...]:
+def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
     packed: dict[str, int] = {}
     for group in planned.program.groups if planned.program else ():
@@ -261,7 +212,7 @@ def _interface_costs(model: Path, options: Options, chip: Target, plan: Plan) ->
 
 def _cost(option: str, model: Path, options: Options, chip: Target, plan: Plan) -> InterfaceCost:
     try:
-        planned = _plan(read_model(model, options, chip), chip, options)
+        planned = reach(read_model(model, options, chip), chip, options)
     except CompileError as error:
         return InterfaceCost(option, None, None, None, error.problems()[0].text())
     if planned.plan is None:

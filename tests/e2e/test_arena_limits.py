@@ -11,9 +11,8 @@ import pytest
 from codegen.errors import StreamImpossible
 from codegen.golden.interface import graph_ports
 from codegen.pipeline import Compiled, Options, compile_file, read_model
-from codegen.resources import resource_dir
 from codegen.schedule import Optimize
-from codegen.target import load_target
+from codegen.target import find_chip, load_target
 from codegen.verbs.samples import Sample, random_samples
 from codegen.verbs.verify import verify
 from tests import real_tflite
@@ -64,7 +63,7 @@ def path_of(name: str) -> Path:
 @pytest.fixture(scope="module")
 def chip(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A Cortex-M4 with memory enough for any plan, so that none is refused."""
-    text = (resource_dir("targets") / "cortex-m4.toml").read_text()
+    text = find_chip("cortex-m4").read_text()
     text = text.replace("bytes = 655360", "bytes = 8388608").replace("bytes = 2097152", "bytes = 67108864")
     path = tmp_path_factory.mktemp("targets") / "large-m4.toml"
     path.write_text(text.replace('name = "cortex-m4"', 'name = "large-m4"'))

@@ -11,8 +11,7 @@ from codegen.emulator import build_and_run
 from codegen.errors import ArenaTooSmall
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program
-from codegen.resources import resource_dir
-from codegen.target import Target, load_target
+from codegen.target import Target, find_chip, load_target
 from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS, check_sources, expected_lines, project, random_feeds
 from tests.e2e.test_real_models import samples_of
@@ -140,7 +139,7 @@ def test_every_model_is_equal_in_every_mode_or_too_large(name: str, chip: str, m
 def test_large_models_are_equal_on_a_chip_with_more_memory(name: str, tmp_path: Path) -> None:
     """The emulated board has more memory than the chip that the target describes."""
     ready("cortex-m4")
-    text = (resource_dir("targets") / "cortex-m4.toml").read_text()
+    text = find_chip("cortex-m4").read_text()
     larger = tmp_path / "large-m4.toml"
     text = text.replace('name = "cortex-m4"', 'name = "large-m4"')
     larger.write_text(text.replace("bytes = 655360", "bytes = 2097152"))

@@ -20,7 +20,8 @@ from codegen.ir.program import Kernel, Program
 from codegen.ir.verify import IrError, verify_plan, verify_program
 from codegen.lower import lower, select_kernels, shadow_run
 from codegen.passes import optimize
-from codegen.pipeline import Options, make_plan, read_model
+from codegen.pipeline import Options, read_model
+from codegen.planning import make_plan
 from codegen.target import load_target
 from tests.graphs import conv_chain, residual
 from tests.lifetimes import Life, harmful, least_distance, lifetimes, roots

@@ -14,7 +14,8 @@ from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.lower import select_kernels
-from codegen.pipeline import Compiled, Options, compile_graph, make_plan
+from codegen.pipeline import Compiled, Options, compile_graph
+from codegen.planning import make_plan
 from codegen.target import Target, load_target
 from tests.e2e.projects import random_feeds, written
 from tests.graphs import Sketch

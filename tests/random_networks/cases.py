@@ -14,7 +14,8 @@ from codegen.ir.program import Program
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.lower import ShadowReport, select_kernels
 from codegen.passes import optimize
-from codegen.pipeline import Options, lower_plan, make_plan, prove
+from codegen.pipeline import Options, lower_plan, prove
+from codegen.planning import make_plan
 from codegen.target import Memory, Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling

@@ -13,6 +13,7 @@ import pytest
 from codegen.cli.console import say
 from codegen.errors import CompileError, ToolFailed, one_line
 from codegen.resources import resource_dir
+from codegen.target import find_chip
 from tests.hostile import NAMES, onnx_named, tflite_named, written
 from tests.tools import require_tool
 from tests.unit.cli.conftest import Lamina
@@ -135,7 +136,7 @@ def test_words_of_the_command_line_come_back_readable(
 
 
 def test_keys_and_texts_of_a_target_s_file_come_back_readable(lamina: Lamina, tmp_path: Path) -> None:
-    chip = (resource_dir("targets") / "generic.toml").read_text(encoding="utf-8")
+    chip = find_chip("generic").read_text(encoding="utf-8")
     key = json.dumps(TERMINAL.replace("\0", "").replace("\U000e0041", ""))
     own = tmp_path / "chip.toml"
     for text in (

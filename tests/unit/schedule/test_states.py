@@ -15,7 +15,8 @@ from codegen.ir.shape import Window
 from codegen.ir.verify import IrError, verify_plan, verify_program
 from codegen.lower import lower, select_kernels, shadow_run
 from codegen.ops import Add, Broadcast, Clamp, Concat, MaxPool2D, Slice
-from codegen.pipeline import Options, make_plan
+from codegen.pipeline import Options
+from codegen.planning import make_plan
 from codegen.schedule import OPTIMIZE
 from codegen.target import load_target
 from tests.graphs import HALF, Sketch, keeping

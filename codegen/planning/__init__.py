@@ -1,0 +1,37 @@
+"""From the optimized Graph to the Plan: orders of operators, upright and turned, and the memories of the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codegen.ir.graph import Graph
+from codegen.ir.plan import Plan
+from codegen.ir.program import Kernel
+from codegen.options import Options
+from codegen.planning.arena import choose_goal, plan_arena
+from codegen.planning.local import plan_local, planning_notes
+from codegen.planning.orders import Candidates, candidates
+from codegen.target import Target
+
+__all__ = ["choose_goal", "make_plan", "plan_in_best_order", "planning_notes"]
+
+
+def plan_in_best_order(
+    graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options
+) -> tuple[Plan, dict[int, Kernel]]:
+    """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
+
+    A network on wide images competes in turned form too, where memory is short.
+    """
+    found = candidates(graph, kernels, target, options)
+    plan = _plan(found, target, options)
+    return plan, next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
+
+
+def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
+    """Groups and addresses for the graph in the order of its nodes."""
+    return _plan(Candidates([(graph, dict(kernels))]), target, options)
+
+
+def _plan(found: Candidates, target: Target, options: Options) -> Plan:
+    return plan_local(found, target, options) if target.dma is not None else plan_arena(found, target, options)

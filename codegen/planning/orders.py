@@ -1,0 +1,54 @@
+"""The orders of a network's operators that compete for the best plan, its turned form among them.
+
+Decides: which candidates there are.  Leaves to `arena` and `local` which one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codegen.errors import ModelRejected
+from codegen.ir.graph import Graph
+from codegen.ir.program import Kernel
+from codegen.lower import check_target, choose_kernels
+from codegen.options import Options
+from codegen.passes import is_wide, optimize, turn_sideways
+from codegen.schedule import order_nodes
+from codegen.target import Target
+
+Ordered = tuple[Graph, dict[int, Kernel]]
+"""A network with its nodes in an order, and the kernel of each node that needs one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The orders to choose from; `turned` are those of the network on columns, which compete where memory is short."""
+
+    orders: Sequence[Ordered]
+    turned: Sequence[Ordered] = ()
+
+
+def candidates(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Candidates:
+    """The model's own order of operators and the best one found, upright and turned."""
+    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options))
+
+
+def _orders(graph: Graph, kernels: Mapping[int, Kernel]) -> list[Ordered]:
+    other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
+    if other is graph:
+        return [(graph, dict(kernels))]
+    named = {graph.nodes[i].name: kernel for i, kernel in kernels.items()}
+    return [(graph, dict(kernels)), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
+
+
+def _turned_orders(graph: Graph, target: Target, options: Options) -> list[Ordered]:
+    """The network on columns; none where its images are not wide, come by rows, or the target lacks an operator."""
+    if options.stream_input or not is_wide(graph):
+        return []
+    turned = optimize(turn_sideways(graph))
+    try:
+        check_target(turned, target)
+        return _orders(turned, choose_kernels(turned, target))
+    except ModelRejected:
+        return []

@@ -44,6 +44,7 @@ from codegen.ops.requantize import activation_bounds, make_requant
 
 _OUTPUT_TYPES = {TensorProto.UINT8: DType.U8, TensorProto.INT8: DType.S8, TensorProto.INT16: DType.S16}
 _WHOLE_TYPES = {TensorProto.INT32: "", TensorProto.INT64: "int64"}
+_CAST_HINT = "casts to float, to the type that a tensor has, and between int32 and int64 are read"
 _FLOAT_TYPES = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
 
 
@@ -156,7 +157,7 @@ def dynamic_quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
 def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """Cast to float: of int32 sums as in the ConvInteger pattern, of integers as pixels; of floats it is nothing.
 
-    Between integers of 32 and of 64 bits, which are ours of 32, it is nothing either.
+    Of integers to the type that they have it is nothing either, nor between 32 and 64 bits, which are ours of 32.
     """
     x = ctx.state(node, 0)
     target = node.integer("to")
@@ -172,9 +173,12 @@ def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
                 return [x]
             case _:
                 pass
+    if isinstance(x, Int) and ctx.kind(x) == type_name(target):
+        return [x]
     if isinstance(x, Int) and ctx.type(x.value).dtype is DType.S32 and target in _WHOLE_TYPES:
         return [Int(x.value, _WHOLE_TYPES[target])]
-    raise FormUnsupported(f"a cast of this tensor to {type_name(target)}", where=node.where)
+    found = f"a cast of {ctx.kind(x)} numbers to {type_name(target)}"
+    raise FormUnsupported(found, where=node.where, hint=_CAST_HINT)
 
 
 def _quantized_type(node: OnnxNode) -> DType:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from codegen.ir.quant import Mode
@@ -264,3 +265,13 @@ def test_source_names_follow_the_last_name_of_the_numbers(tmp_path: Path) -> Non
     (node,) = graph.nodes
     assert graph.values[node.outputs[0]].source == model.graph.node[-2].output[0]
     assert graph.values[graph.inputs[0].value].source == model.graph.node[0].output[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_cast_of_quantized_numbers_to_their_own_type_is_nothing(dtype: Any, tmp_path: Path) -> None:
+    """PyTorch's FX exporter writes QuantizeLinear, Cast, DequantizeLinear."""
+    net = Net()
+    target = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    q = net.op("Cast", net.q(net.input((1, 4)), 0.05, 3, dtype), to=target)
+    y = net.qdq(net.op("Relu", net.dq(q, 0.05, 3, dtype)), 0.05, 3, dtype)
+    assert kinds(agrees(net.model(y), tmp_path)) == ["Clamp"]

@@ -1,27 +1,28 @@
-"""Add, Sub, Mul, Div, Pow, Min and Max, and BatchNormalization.
+"""Add, Sub, Mul, Div, Pow, Min and Max.
 
 Decides: which of these are part of a product (bias, factor), which are a function of one tensor (a scalar constant, or
-twice the same tensor), and which are an operator of two tensors.
+twice the same tensor), which are a factor or an offset (other constants), and which are an operator of two tensors.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from codegen.errors import FormUnsupported
-from codegen.frontends.onnx.context import Context, array_of, is_scalar, real_bounds, story
+from codegen.frontends.onnx.affine import affine
+from codegen.frontends.onnx.binary import binary, is_side, operand, with_rank
+from codegen.frontends.onnx.context import Context, array_of, is_scalar
+from codegen.frontends.onnx.grid import on_grid
 from codegen.frontends.onnx.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.frontends.onnx.matmul import Side, const_side
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.states import Function, IntConst, Pending, Real, Request, Route, State
-from codegen.frontends.onnx.tables import as_dtype, combined, exact, mapped
-from codegen.ir.op import Op
-from codegen.ir.quant import Array, DType, Mode, Quant
-from codegen.ops import Add, Extremum, Mul, Reshape, activation_bounds, make_requant
+from codegen.frontends.onnx.states import Function, Pending, Real, Request, Route, State
+from codegen.frontends.onnx.tables import EIGHT_BIT, combined, exact, mapped
+from codegen.ir.quant import Array, DType
+from codegen.ops import Extremum
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "Add": np.add,
@@ -32,6 +33,13 @@ _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "Min": np.minimum,
     "Max": np.maximum,
 }
+_LINEAR: dict[str, Callable[[Array, int], tuple[Array | float, Array | float]]] = {
+    "Add": lambda c, at: (1.0, c),
+    "Sub": lambda c, at: (-1.0, c) if at else (1.0, -c),
+    "Mul": lambda c, at: (c, 0.0),
+    "Div": lambda c, at: (1.0 / c, 0.0),
+}
+"""Factor and offset of a tensor that is the operand `at`, the other one being the constant c."""
 
 
 def elementwise(ctx: Context, node: OnnxNode) -> Sequence[State]:
@@ -41,7 +49,8 @@ def elementwise(ctx: Context, node: OnnxNode) -> Sequence[State]:
     if len(node.inputs) > 2:
         raise FormUnsupported(f"{node.op_type} of {len(node.inputs)} tensors", where=node.where)
     a, b = ctx.state(node, 0), ctx.state(node, 1)
-    for found in (_of_product(ctx, node, a, b), _of_one(ctx, node, a, b)):
+    for read in (_of_product, _of_one, _with_constant):
+        found = read(ctx, node, a, b)
         if found is not None:
             return [found]
     if node.op_type in ("Add", "Sub", "Mul"):
@@ -65,82 +74,6 @@ def _extremum(ctx: Context, node: OnnxNode) -> State:
     name = node.outputs[0]
     value = ctx.run(x, Route(op), name, (node,), f"{node.op_type} -> Extremum", [y])
     return Real(value, a.quant, trail=(node,))
-
-
-def batch_normalization(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """BatchNormalization right behind a product."""
-    x = ctx.state(node, 0)
-    scale, bias, mean, variance = (ctx.const(node, i).astype(np.float64) for i in range(1, 5))
-    if not isinstance(x, Pending) or x.linear is None or x.bounded:
-        hint = "fold it into the convolution before quantizing (onnxruntime's quant_pre_process does)"
-        raise FormUnsupported("BatchNormalization that does not follow a convolution", where=node.where, hint=hint)
-    outputs = len(x.linear.scales)
-    if any(v.shape != (outputs,) for v in (scale, bias, mean, variance)):
-        raise FormUnsupported(f"parameters for other than {outputs} channels", where=node.where)
-    with np.errstate(all="ignore"):
-        factor = scale / np.sqrt(variance + node.real("epsilon", 1e-5))
-    linear = scaled(x.linear, factor, node)
-    return [with_linear(ctx, x, replace(linear, bias_real=linear.bias_real + bias - mean * factor), node)]
-
-
-def operand(ctx: Context, node: OnnxNode, index: int, dtype: DType) -> Side:
-    """One input as integers of `dtype` where that loses nothing."""
-    state = ctx.state(node, index)
-    if isinstance(state, IntConst):
-        return const_side(ctx, node, index, _const_as(state, dtype))
-    real = as_dtype(ctx, exact(ctx, node, index), dtype)
-    return Side(real.value, ctx.shape(real), real.quant)
-
-
-def binary(ctx: Context, node: OnnxNode, a: Side, b: Side) -> Pending:
-    """The sum, difference or product of two tensors, as a result that waits for its scale."""
-    rank = max(len(a.shape), len(b.shape))
-    reach = math.prod(ctx.type(s.value).dtype.reach(s.quant.zero_point) for s in (a, b))
-
-    def emit(request: Request) -> str:
-        bounds = activation_bounds(request.quant, request.dtype, *real_bounds(request))
-        op = _binary_op(ctx.mode, node.op_type, (a.quant, b.quant), reach, request, bounds)
-        x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
-        note = f"{story(request.trail)} -> {type(op).__name__}, requant {ctx.mode}"
-        return ctx.run(x, Route(op), request.name, request.trail, note, [y])
-
-    probe = Add(a.quant, b.quant, a.quant, DType.S8, -128, 127, ctx.mode)
-    (kind,) = probe.infer([ctx.type(a.value), ctx.type(b.value)])
-    return Pending(kind.shape, emit, (node,))
-
-
-def _binary_op(
-    mode: Mode, op_type: str, quants: tuple[Quant, Quant], reach: int, request: Request, bounds: tuple[int, int]
-) -> Op:
-    """`reach` is the largest size of the operands' product."""
-    a, b = quants
-    if op_type == "Mul":
-        requant = make_requant(mode, a.scale, [b.scale], request.quant, request.dtype, *bounds, reach=reach)
-        return Mul(a.zero_point, b.zero_point, requant, request.dtype, request.quant)
-    return Add(a, b, request.quant, request.dtype, *bounds, mode, -1 if op_type == "Sub" else 1)
-
-
-def with_rank(ctx: Context, value: str, rank: int) -> str:
-    """The value with axes of size 1 in front, so that every operand has the rank of the result."""
-    shape = ctx.type(value).shape
-    if len(shape) == rank:
-        return value
-    full = (*(1,) * (rank - len(shape)), *shape)
-    data = ctx.builder.values[value].data
-    if data is not None:
-        return ctx.builder.const(value, data.reshape(full), ctx.type(value).quant)
-    return ctx.builder.apply(Reshape(full), (value,), f"{value}:full")
-
-
-def _const_as(constant: IntConst, dtype: DType) -> IntConst:
-    """The same constant in another 8-bit type."""
-    if constant.ints.dtype not in (np.int8, np.uint8) or dtype not in (DType.S8, DType.U8):
-        return constant
-    if constant.ints.dtype == dtype.numpy:
-        return constant
-    shift = -128 if dtype is DType.S8 else 128
-    ints = (constant.ints.astype(np.int16) + shift).astype(dtype.numpy)
-    return IntConst(ints, constant.scale, constant.zero + shift)
 
 
 def _of_product(ctx: Context, node: OnnxNode, a: State, b: State) -> State | None:
@@ -186,3 +119,40 @@ def _of_one(ctx: Context, node: OnnxNode, a: State, b: State) -> State | None:
         c = left.reshape(-1).astype(np.float64)
         return mapped(b, Function(lambda x: function(c, x)), node)
     return None
+
+
+def _with_constant(ctx: Context, node: OnnxNode, a: State, b: State) -> State | None:
+    """A factor or an offset of one tensor: the other operand is a constant that is not of 8 bits and one scale."""
+    at = 1 if isinstance(b, Real) else 0
+    other = a if at else b
+    constant = array_of(other)
+    if constant is None or not isinstance(b if at else a, Real) or node.op_type not in _LINEAR:
+        return None
+    if (node.op_type == "Div" and at) or (node.op_type != "Div" and is_side(other)):
+        return None
+    x, c = exact(ctx, node, at), constant.astype(np.float64)
+    with np.errstate(all="ignore"):
+        factor, offset = (np.asarray(part) for part in _LINEAR[node.op_type](c, at))
+    found = affine(ctx, node, x, factor, offset)
+    return _as_integers(ctx, node, x, c, found) if node.op_type in ("Add", "Sub") else found
+
+
+def _as_integers(ctx: Context, node: OnnxNode, x: Real, c: Array, exactly: Pending) -> Pending:
+    """The sum with a constant as a sum of two tensors, where that is right and takes less.
+
+    An offset per element takes five bytes each, a tap and a bias; as integers of 8 bits it takes one.  They serve where
+    they are off by a quarter of the result's step at most.
+    """
+    dtype, linear = ctx.type(x.value).dtype, exactly.linear
+    if dtype not in EIGHT_BIT or linear is None or len(linear.scales) == exactly.shape[linear.axis]:
+        return exactly
+    constant, error = on_grid(c, dtype)
+    at = 1 if isinstance(ctx.state(node, 1), Real) else 0
+
+    def emit(request: Request) -> str:
+        if error > request.quant.scale / 4:
+            return exactly.emit(request)
+        sides = [Side(x.value, ctx.shape(x), x.quant), const_side(ctx, node, 1 - at, constant)]
+        return binary(ctx, node, sides[at], sides[1 - at]).emit(request)
+
+    return replace(exactly, emit=emit)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from codegen.frontends.onnx import (
     activation,
+    affine,
     arg_extremum,
     conv,
     conv_transpose,
@@ -41,7 +42,7 @@ IMPORTERS: Mapping[tuple[str, str], ImportFn] = {
     ("", "ArgMax"): arg_extremum.arg_extremum,
     ("", "ArgMin"): arg_extremum.arg_extremum,
     ("", "AveragePool"): pool.average_pool,
-    ("", "BatchNormalization"): elementwise.batch_normalization,
+    ("", "BatchNormalization"): affine.batch_normalization,
     ("", "Cast"): quantize.cast,
     ("", "Clip"): activation.clip,
     ("", "Concat"): join.concat,

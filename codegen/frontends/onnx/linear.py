@@ -52,7 +52,8 @@ def channel_vector(array: Array, shape: Sequence[int], axis: int, outputs: int) 
     if array.ndim > len(shape):
         return None
     full = (1,) * (len(shape) - array.ndim) + array.shape
-    if any(n != 1 for i, n in enumerate(full) if i != axis) or full[axis] not in (1, outputs):
+    fits = full[axis] == 1 or full[axis] == outputs == shape[axis]
+    if not fits or any(n != 1 for i, n in enumerate(full) if i != axis):
         return None
     return np.broadcast_to(array.reshape(-1), (outputs,))
 

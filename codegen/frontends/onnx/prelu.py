@@ -12,8 +12,8 @@ import numpy as np
 
 from codegen.errors import ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.activation import apply_function
+from codegen.frontends.onnx.binary import with_rank
 from codegen.frontends.onnx.context import Context, array_of, shared_quant, story
-from codegen.frontends.onnx.elementwise import with_rank
 from codegen.frontends.onnx.join import clamped
 from codegen.frontends.onnx.matmul import Side, const_side, side
 from codegen.frontends.onnx.nodes import OnnxNode

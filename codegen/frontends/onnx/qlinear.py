@@ -13,9 +13,9 @@ import numpy as np
 
 from codegen.errors import FormUnsupported, ParameterDynamic, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.activation import DEFAULTS
+from codegen.frontends.onnx.binary import binary
 from codegen.frontends.onnx.context import Context, refuse_unquantized
 from codegen.frontends.onnx.conv import conv_product
-from codegen.frontends.onnx.elementwise import binary
 from codegen.frontends.onnx.join import concat_of, softmax_of
 from codegen.frontends.onnx.linear import pending
 from codegen.frontends.onnx.matmul import Side, const_side, dense_product, gemm_product, matrix_product

@@ -1,0 +1,53 @@
+"""Sound files of each reader, to start from: the examples, a model of each operator, and small real models."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+from tests.e2e.fuzz_models import sources, tflite_sources
+from tests.shared import ROOT, shared_dir
+
+_LARGEST = 120_000
+"""Bytes of a model that is still quickly read a thousand times."""
+
+
+def seeds(reader: str) -> list[bytes]:
+    """Files that the reader accepts, or refuses with reason; the same ones in the same order each time."""
+    return [data for data in _SEEDS[reader]() if len(data) <= _LARGEST]
+
+
+def _onnx() -> list[bytes]:
+    found = [path.read_bytes() for path in sources()]
+    with contextlib.suppress(pytest.skip.Exception):
+        folder = shared_dir() / "models" / "dialects"
+        found += [path.read_bytes() for path in sorted(folder.glob("*.onnx"))[::9]]
+    return found
+
+
+def _tflite() -> list[bytes]:
+    return list(tflite_sources().values())
+
+
+def _targets() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((ROOT / "targets" / "chips").rglob("*.toml"))]
+
+
+def _configs() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((ROOT / "benchmarks" / "configs").glob("*.toml"))]
+
+
+def _arrays() -> list[bytes]:
+    found = []
+    for save in (np.savez, np.savez_compressed):
+        for shape in ((2, 3), (1,), ()):
+            file = io.BytesIO()
+            save(file, x=np.ones(shape, np.int8), y=np.arange(3), w=np.ones(shape, np.float32))
+            found.append(file.getvalue())
+    return found
+
+
+_SEEDS = {"onnx": _onnx, "tflite": _tflite, "target": _targets, "config": _configs, "arrays": _arrays}

@@ -35,6 +35,7 @@ class CompileError(Exception):
 
     code = "LAM-GENERAL-001"
     hint = ""
+    longest = _LONGEST_FINDING
 
     def __init__(self, found: str, *, where: str = "", hint: str | None = None) -> None:
         """Keep the parts, so that JSON and text spell the same error."""
@@ -52,7 +53,7 @@ class CompileError(Exception):
     def finding(self) -> str:
         """The line without the way out."""
         place = f"{one_line(self.where, _LONGEST_PLACE)}: " if self.where else ""
-        return f"{self.code} {place}{one_line(self.found, _LONGEST_FINDING)}"
+        return f"{self.code} {place}{one_line(self.found, self.longest)}"
 
     def problems(self) -> tuple[CompileError, ...]:
         """The single errors this one stands for."""
@@ -490,6 +491,29 @@ class OutputNotOurs(CompileError):
     hint = "choose a new or empty folder with -o"
 
 
+class OutputEdited(CompileError):
+    """Files of the project were edited since they were written, or are not its own, and they are not replaced."""
+
+    code = "LAM-EMIT-003"
+    hint = "--force (in Python force=True) replaces them; else move your changes elsewhere, or choose another folder"
+    longest = 100_000
+
+
+class OutputBusy(CompileError):
+    """Another process has been writing into the output folder for half a minute."""
+
+    code = "LAM-EMIT-004"
+    hint = "wait until it has ended, or choose another folder with -o"
+
+
+class OutputBlocked(CompileError):
+    """A folder or a device stands where the project has a file, or a file or a link where it has a folder."""
+
+    code = "LAM-EMIT-005"
+    hint = "move it elsewhere, or choose another folder with -o"
+    longest = 100_000
+
+
 class FeedNotFinite(CompileError):
     """A float array given to the network holds NaN or infinity, which no integer stands for."""
 
@@ -523,6 +547,13 @@ class NotStreamed(CompileError):
 
     code = "LAM-HOST-004"
     hint = "compile it with --stream-input (stream_input=True), or call run"
+
+
+class ProjectUnfinished(CompileError):
+    """A compile into the project's folder was killed while files were being moved: old and new ones are mixed."""
+
+    code = "LAM-HOST-005"
+    hint = "compile into the folder once more: that first puts the old files back"
 
 
 class RequantUnsupported(CompileError):

@@ -178,7 +178,7 @@ def _emitted(reached: Reached, target: Target, options: Options, model_hash: byt
         shadow=shadow,
         notes=(*plan.graph.notes, *planning_notes(options, target)),
     )
-    files = project_files(program, emit, selftest_vectors(plan.graph, options.vectors), manifest)
+    files, manifest = project_files(program, emit, selftest_vectors(plan.graph, options.vectors), manifest)
     graph, kernels = reached.graph, reached.kernels
     return Compiled(reached.imported, graph, target, kernels, plan, program, shadow, emit, manifest, files)
 

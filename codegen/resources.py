@@ -16,6 +16,10 @@ def resource_dir(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
+ASIDE = ".lamina-writing"
+"""Folder inside a project in which the next one is made ready; see codegen/emit/aside.py."""
+JOURNAL = f"{ASIDE}/journal.json"
+"""There while the files of a project are being moved into place: it is not whole."""
 VERSION = "0.1.0"
 ABI = 1
 """Number that generated sources and runtime headers agree on; a mismatch stops the C compiler."""

@@ -28,8 +28,13 @@ from codegen.report.table import shape_text, text_pairs, text_table
 @model_argument
 @target_option
 @click.option(
-    "-o", "--out", required=True, metavar="DIR", help="Folder of the project; an earlier project is replaced."
+    "-o",
+    "--out",
+    required=True,
+    metavar="DIR",
+    help="Folder of the project; replaces an earlier one, keeps what is yours.",
 )
+@click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @requant_option
 @click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")

@@ -4,7 +4,7 @@ from codegen.emit.blob import weight_blob
 from codegen.emit.context import EmitOptions, array_lines
 from codegen.emit.files import write_project
 from codegen.emit.names import network_name
-from codegen.emit.project import Vector, document_files, fill_pattern, project_files, selftest_crc
+from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc, with_documents
 from codegen.emit.render import render
 from codegen.emit.selftest import selftest_vectors
 
@@ -12,7 +12,6 @@ __all__ = [
     "EmitOptions",
     "Vector",
     "array_lines",
-    "document_files",
     "fill_pattern",
     "network_name",
     "project_files",
@@ -20,5 +19,6 @@ __all__ = [
     "selftest_crc",
     "selftest_vectors",
     "weight_blob",
+    "with_documents",
     "write_project",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from codegen.emit.blob import weight_blob
 from codegen.emit.context import EmitOptions, ModelView, build_view
+from codegen.emit.listing import MANIFEST, with_manifest
 from codegen.emit.names import comment
 from codegen.emit.render import render, render_layers
 from codegen.emit.runtime import header_closure
@@ -64,8 +64,8 @@ def selftest_crc(outputs: Sequence[Array]) -> int:
 
 def project_files(
     program: Program, options: EmitOptions, vectors: Sequence[Vector], manifest: Mapping[str, Any]
-) -> dict[str, bytes]:
-    """Every file of the project by its path; the same arguments give the same bytes."""
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Every file of the project by its path, and the manifest with their list; the same arguments give the same."""
     view = build_view(program, options)
     name = view.name
     texts = {
@@ -78,25 +78,26 @@ def project_files(
         "test/main.c": render("selftest_main.c.j2", m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", m=view),
     }
-    runtime = header_closure(texts.values())
-    files = {path: text.encode("utf-8") for path, text in texts.items()} | _documents(view, manifest)
-    files |= {f"runtime/{header}": text.encode("utf-8") for header, text in runtime.items()}
+    texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values()).items()}
+    files = {path: text.encode("utf-8") for path, text in texts.items()}
     if options.blob:
         files["weights.bin"] = weight_blob(
             program, isa=options.isa, byte_order=options.byte_order, model_hash=options.model_hash
         )
-    return dict(sorted(files.items()))
+    return _documented(files, view, manifest)
 
 
-def document_files(program: Program, options: EmitOptions, manifest: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of the project that say what the manifest says."""
-    return _documents(build_view(program, options), manifest)
+def with_documents(
+    files: Mapping[str, bytes], program: Program, options: EmitOptions, manifest: Mapping[str, Any]
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The project with the files that say what the manifest says written anew, and that manifest with their list."""
+    return _documented(files, build_view(program, options), manifest)
 
 
-def _documents(view: ModelView, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+def _documented(
+    files: Mapping[str, bytes], view: ModelView, manifest: Mapping[str, Any]
+) -> tuple[dict[str, bytes], dict[str, Any]]:
     flags = comment(manifest["stack_flags"] or "")
-    texts = {
-        "README.md": render("README.md.j2", m=view, manifest=manifest, stack_flags=flags),
-        "manifest.json": json.dumps(manifest, indent=1, sort_keys=False) + "\n",
-    }
-    return {path: text.encode("utf-8") for path, text in texts.items()}
+    readme = render("README.md.j2", m=view, manifest=manifest, stack_flags=flags).encode("utf-8")
+    others = {path: data for path, data in files.items() if path != MANIFEST}
+    return with_manifest({**others, "README.md": readme}, manifest)

@@ -1,6 +1,15 @@
 """Generated C on this machine: built with the host's compiler, bound with cffi, run on numpy arrays."""
 
-from codegen.host.build import HOST_FLAGS, WARNINGS, build_library, host_compiler, host_regions
+from codegen.host.build import HOST_FLAGS, WARNINGS, build_library, host_compiler, host_regions, project_sources
 from codegen.host.network import Network, read_manifest
 
-__all__ = ["HOST_FLAGS", "WARNINGS", "Network", "build_library", "host_compiler", "host_regions", "read_manifest"]
+__all__ = [
+    "HOST_FLAGS",
+    "WARNINGS",
+    "Network",
+    "build_library",
+    "host_compiler",
+    "host_regions",
+    "project_sources",
+    "read_manifest",
+]

@@ -50,7 +50,7 @@ def build_library(
     name = manifest["name"]
     shim = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
     library = out / f"lib{name}.so"
-    sources = [*sorted((project / "src").glob("*.c")), shim]
+    sources = [*project_sources(project, name), shim]
     threads: list[str] = []
     if manifest.get("lmem_bytes"):
         sources.append(shim.with_name("lam_dma_deferred.c"))
@@ -60,6 +60,11 @@ def build_library(
     argv = [cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
     check_program([str(a) for a in argv], timeout_s=_TIMEOUT_S)
     return library
+
+
+def project_sources(project: Path, name: str) -> list[Path]:
+    """The C files of a network that a firmware compiles; a user's own that lie beside them are not among them."""
+    return [project / "src" / f"{name}{part}.c" for part in ("", "_layers", "_weights")]
 
 
 def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:

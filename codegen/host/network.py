@@ -20,6 +20,7 @@ from codegen.errors import (
     NetworkClosed,
     NotStreamed,
     ProjectInvalid,
+    ProjectUnfinished,
     RunFailed,
     SeveralOutputs,
 )
@@ -29,6 +30,7 @@ from codegen.host.cores import run_cores
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
+from codegen.resources import JOURNAL
 
 _CDEF = """
 size_t lam_host_net_bytes(void);
@@ -323,13 +325,15 @@ class Network:
 
 
 def read_manifest(project: Path) -> dict[str, Any]:
-    """A project's manifest; LAM-HOST-001 when the folder is not a generated project."""
+    """A project's manifest; LAM-HOST-001 when the folder is not a generated project, -005 when it is not whole."""
     try:
         manifest = json.loads((project / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ProjectInvalid(f"no readable manifest.json: {error}", where=str(project)) from error
     if not isinstance(manifest, dict) or manifest.get("tool") != "lamina":
         raise ProjectInvalid("manifest.json is not one of lamina's", where=str(project))
+    if (project / JOURNAL).exists():
+        raise ProjectUnfinished(f"{JOURNAL} is there", where=str(project))
     return manifest
 
 

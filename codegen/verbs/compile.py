@@ -41,13 +41,16 @@ def compile_model(
     arena_limit: int | None = None,
     stream_input: bool = False,
     measure_stack: bool = False,
+    force: bool = False,
 ) -> Project:
-    """The C project of `model` stands at `out`, whole, or CompileError is raised and nothing was written.
+    """The C project of `model` stands at `out`, whole, or CompileError is raised and `out` is as it was.
 
     Args:
         model: a quantized ONNX or TFLite file: its path, its bytes, the open file, or an onnx.ModelProto.
         target: a name that `targets()` lists, or the path of a .toml file.
-        out: folder to write; an earlier project there is replaced, anything else is left alone (LAM-EMIT-002).
+        out: folder to write.  Of an earlier project there the files that were written are replaced, or removed where
+            the new one has none of that name; everything else stays.  Files that were edited are not replaced
+            (LAM-EMIT-003), nor is a folder taken that holds no project (LAM-EMIT-002).  docs/project.md.
         requant: `single`, `double` or `float`; the target's default when None.
         weights: `c` for C arrays, `blob` for a file weights.bin.
         io_layout: `nhwc`, or `model` for the model's own order of axes.
@@ -63,6 +66,7 @@ def compile_model(
             README; needs the target's compiler and its emulator (LAM-PROCESS-001 names their packages,
             LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
             arrays is what runs.  Without it the files depend on no compiler.
+        force: replace edited files too.
     """
     options = Options(
         target,
@@ -82,7 +86,7 @@ def compile_model(
     if measure_stack:
         plain = compiled if weights == "c" else compile_file(file_of(model), replace(options, weights="c", vectors=0))
         compiled = with_stack(compiled, measured(plain))
-    write_project(Path(out), compiled.files)
+    write_project(Path(out), compiled.files, force=force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
     return Project(Path(out), compiled.manifest, code)
 

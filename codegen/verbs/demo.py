@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codegen.host import project_sources
 from codegen.process import check_program, find_program, need_program
 from codegen.resources import resource_dir
 from codegen.verbs.compile import compile_model
@@ -79,7 +80,7 @@ def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambd
 def _selftest(project: Path, work: Path) -> str:
     """What the project's own test program says; LAM-PROCESS-002 when it fails."""
     program = work / "selftest"
-    sources = [*sorted((project / "src").glob("*.c")), *sorted((project / "test").glob("*.c"))]
+    sources = [*project_sources(project, "digits"), project / "test" / "selftest.c", project / "test" / "main.c"]
     check_program([_cc(), *_FLAGS, *_includes(project), *sources, "-o", program], timeout_s=_TIMEOUT_S)
     done = check_program([program], timeout_s=_TIMEOUT_S)
     return done.stdout.decode("utf-8", errors="replace").strip()

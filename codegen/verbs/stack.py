@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from codegen.emit import document_files, write_project
+from codegen.emit import with_documents, write_project
 from codegen.emulator import board_of
 from codegen.errors import BoardMissing
 from codegen.pipeline import Compiled
@@ -48,5 +48,5 @@ def measured(compiled: Compiled) -> StackRecord:
 def with_stack(compiled: Compiled, stack: StackRecord) -> Compiled:
     """The same project, with the stack in its manifest and its README."""
     manifest = manifest_with_stack(compiled.manifest, stack)
-    files = {**compiled.files, **document_files(compiled.program, compiled.emit, manifest)}
+    files, manifest = with_documents(compiled.files, compiled.program, compiled.emit, manifest)
     return replace(compiled, manifest=manifest, files=files)

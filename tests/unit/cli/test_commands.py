@@ -45,6 +45,26 @@ def test_compile_replaces_its_own_project(lamina: Lamina, tmp_path: Path) -> Non
     assert (tmp_path / "d" / "include" / "other.h").is_file()
 
 
+def test_compile_replaces_no_edited_file_but_by_force(lamina: Lamina, tmp_path: Path) -> None:
+    out = tmp_path / "d"
+    assert lamina("compile", TINY, "-o", out).code == 0
+    for path in ("README.md", "src/tiny_qdq.c"):
+        (out / path).write_text((out / path).read_text() + "mine\n")
+    (out / "src" / "main.c").write_text("#error not the network's\n")
+    ran = lamina("compile", TINY, "-o", out, "-t", "cortex-m4", "--json")
+    assert (ran.code, ran.json["error"]["id"]) == (1, "LAM-EMIT-003")
+    assert all(path in ran.err for path in ("README.md", "src/tiny_qdq.c"))
+    assert "src/main.c" not in ran.err
+    assert (out / "README.md").read_text().endswith("mine\n")
+    assert lamina("compile", TINY, "-o", out, "--force").code == 0
+    assert "mine" not in (out / "README.md").read_text()
+    assert (out / "src" / "main.c").is_file()
+    (out / "README.md").write_text("mine")
+    codegen.compile_model(TINY, out=out, force=True)
+    with codegen.load(out) as network:
+        assert network.run(np.zeros((1, 1, 8, 8), np.float32)).size > 0
+
+
 def test_verify_checks_every_tensor(lamina: Lamina) -> None:
     ran = lamina("verify", DIGITS, "--input", HELD_OUT, "--samples", "2", "--json")
     assert ran.code == 0

@@ -343,7 +343,7 @@ class TypeUnsupported(CompileError):
     """A tensor has an element type that networks here do not hold."""
 
     code = "LAM-IMPORT-019"
-    hint = "quantize to int8 or uint8 activations, int8 weights and int32 biases"
+    hint = "quantize to int8, uint8, int16 or uint16 activations, int8 weights and int32 biases"
 
 
 class ResultNotQuantized(CompileError):
@@ -407,6 +407,13 @@ class BiasOutOfRange(CompileError):
 
     code = "LAM-IMPORT-028"
     hint = "the weights' or the input's scale is far too small: quantize this layer per tensor, or calibrate again"
+
+
+class WeightsTooWide(CompileError):
+    """Weights less their zero points need more than 16 bits."""
+
+    code = "LAM-IMPORT-056"
+    hint = "quantize weights symmetrically: zero point 0, or 32768 of uint16"
 
 
 class OutputConstant(CompileError):

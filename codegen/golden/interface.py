@@ -18,6 +18,8 @@ from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Array, DType, Quant
 from codegen.ir.shape import row_count
 
+_HALF_WORD = 1 << 15
+
 
 @dataclass(frozen=True, slots=True)
 class PortSpec:
@@ -55,6 +57,11 @@ class PortSpec:
             perm=None if record["perm"] is None else tuple(record["perm"]),
         )
 
+    @property
+    def _is_shifted(self) -> bool:
+        """Whether the network holds the model's uint16 as int16, 2^15 less."""
+        return self.model_dtype == "uint16" and self.dtype is DType.S16
+
     def to_network(self, array: Array) -> Array:
         """One sample in the model's shape, as the network takes it; LAM-GOLDEN-002 to -004 otherwise."""
         if array.shape != self.model_shape:
@@ -68,6 +75,8 @@ class PortSpec:
             low, high = self.dtype.low, self.dtype.high
             wide = fixedpoint.quantize_linear(array, self.quant.scale, self.quant.zero_point, low, high)
             array = wide.astype(self.dtype.numpy)
+        if self._is_shifted:
+            array = (array.astype(np.int32) - _HALF_WORD).astype(np.int16)
         return np.ascontiguousarray(array if self.perm is None else array.transpose(self.perm))
 
     def to_model(self, array: Array) -> Array:
@@ -77,6 +86,8 @@ class PortSpec:
         if self.model_dtype == "float32" and not self.dtype.is_float:
             assert self.quant is not None
             array = fixedpoint.dequantize_linear(array, self.quant.scale, self.quant.zero_point)
+        if self._is_shifted:
+            array = (array.astype(np.int32) + _HALF_WORD).astype(np.uint16)
         return np.ascontiguousarray(array).reshape(self.model_shape).astype(self.model_dtype, copy=False)
 
 

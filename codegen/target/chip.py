@@ -20,7 +20,6 @@ DTYPES = ("s8", "u8", "s16", "s32", "f32")
 CONSOLES = ("semihosting", "uart", "stdio")
 
 
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the numbers stand.
@@ -216,5 +215,3 @@ class Target:
         """Bytes for code and weights; None when there is no limit, or when the target does not say."""
         flash = self.memory("flash")
         return flash.bytes if flash else None
-
-

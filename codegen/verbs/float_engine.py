@@ -32,6 +32,7 @@ _TYPES = {
     "tensor(int8)": "int8",
     "tensor(uint8)": "uint8",
     "tensor(int16)": "int16",
+    "tensor(uint16)": "uint16",
     "tensor(int32)": "int32",
     "tensor(int64)": "int64",
 }

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.context import Context, is_scalar, refuse_unquantized
 from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.qparams import whole_numbers
 from codegen.frontends.onnx.states import Function, Int, Pending, Real, Route, State
 from codegen.frontends.onnx.tables import mapped, named
 from codegen.ops import Clamp
@@ -62,9 +64,11 @@ def clip(ctx: Context, node: OnnxNode) -> Sequence[State]:
             return [x.clipped(low, high, node)]
         case Int(value=value):
             kind = ctx.type(value).dtype
-            bounds = [int(min(max(b, kind.low), kind.high)) for b in (low, high)]
+            shift = whole_numbers(x).zero_point
+            bounds = [int(min(max(b + shift, kind.low), kind.high)) for b in (low, high)]
             note = "Clip of integers -> Clamp"
-            return [Int(ctx.run(value, Route(Clamp(bounds[0], bounds[1])), node.outputs[0], (node,), note))]
+            made = ctx.run(value, Route(Clamp(bounds[0], bounds[1])), node.outputs[0], (node,), note)
+            return [replace(x, value=made)]
         case _:
             return [apply_function(ctx, node, 0, named("Clip", {"min": low, "max": high}))]
 

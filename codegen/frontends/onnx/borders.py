@@ -23,6 +23,7 @@ from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.linear import write_accumulator
 from codegen.frontends.onnx.nodes import text_of
+from codegen.frontends.onnx.qparams import UNSIGNED_WORD, WORDS_ARE_SIGNED
 from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, State
 from codegen.frontends.onnx.tables import settled
 from codegen.frontends.onnx.tensors import type_name
@@ -38,6 +39,7 @@ _TYPES = {
     TensorProto.INT8: DType.S8,
     TensorProto.UINT8: DType.U8,
     TensorProto.INT16: DType.S16,
+    TensorProto.UINT16: DType.S16,
 }
 
 
@@ -59,7 +61,10 @@ def declare_input(ctx: Context, info: Any, borders: Borders) -> tuple[State, Int
     dtype = _TYPES[element]
     shape = _static_shape(info.type.tensor_type, where)
     perm = TO_NHWC if len(shape) == 4 and borders.io_layout == "nhwc" else None
-    interface = Interface(name, name, shape, dtype.numpy.name, perm)
+    word = element == TensorProto.UINT16
+    if word:
+        ctx.note(WORDS_ARE_SIGNED)
+    interface = Interface(name, name, shape, UNSIGNED_WORD if word else dtype.numpy.name, perm)
     if perm is None:
         value = ctx.builder.input(name, TensorType(shape, dtype), source=name)
     else:
@@ -67,7 +72,7 @@ def declare_input(ctx: Context, info: Any, borders: Borders) -> tuple[State, Int
         value = ctx.builder.apply(
             Transpose(TO_NCHW), (stored,), f"{name}:nchw", source=name, note="the network's input is NHWC"
         )
-    return (Float(value) if dtype is DType.F32 else Int(value)), interface
+    return (Float(value) if dtype is DType.F32 else Int(value, UNSIGNED_WORD if word else "")), interface
 
 
 def write_output(ctx: Context, name: str, state: State, borders: Borders, taken: set[str]) -> Interface:

@@ -12,10 +12,13 @@ from codegen import fixedpoint
 from codegen.errors import FormUnsupported, QuantAxisBad, ScaleBad, TypeUnsupported, ZeroPointBad
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.states import IntConst
+from codegen.frontends.onnx.states import Int, IntConst
 from codegen.ir.quant import Array, DType, Quant
 
-DTYPES = {np.dtype(d.numpy): d for d in (DType.S8, DType.U8, DType.S16, DType.S32)}
+DTYPES = {np.dtype(d.numpy): d for d in (DType.S8, DType.U8, DType.S16, DType.S32)} | {np.dtype(np.uint16): DType.S16}
+UNSIGNED_WORD = "uint16"
+WORDS_ARE_SIGNED = "uint16 tensors are int16 in the network: their numbers and zero points are 32768 less"
+_HALF = 1 << 15
 
 
 def dtype_of(array_dtype: np.dtype[np.generic], node: OnnxNode) -> DType:
@@ -46,16 +49,47 @@ def read_scale(ctx: Context, node: OnnxNode, index: int, *, constant: bool = Fal
     return scale
 
 
-def read_zero_point(ctx: Context, node: OnnxNode, index: int, scale: Array) -> Array | None:
-    """Zero points of the scale's shape, in their own type; None when left out."""
+def signed(array: Array) -> Array:
+    """Numbers of type uint16 as int16, 2^15 less, as the network holds them; others as they are."""
+    return (array.astype(np.int32) - _HALF).astype(np.int16) if array.dtype == np.uint16 else array
+
+
+def unsigned(array: Array) -> Array:
+    """Numbers of type int16 as the uint16 that they stand for."""
+    return (array.astype(np.int32) + _HALF).astype(np.uint16)
+
+
+def whole_numbers(state: Int) -> Quant:
+    """What the integers of a tensor are as whole numbers."""
+    return Quant(1.0, -_HALF if state.kind == UNSIGNED_WORD else 0)
+
+
+def zero_kind(ctx: Context, node: OnnxNode, index: int) -> str:
+    """The zero point's type in the model; empty when it is left out."""
+    zero = ctx.optional_const(node, index)
+    return "" if zero is None else zero.dtype.name
+
+
+def refuse_other_word(ctx: Context, node: OnnxNode, kind: str) -> None:
+    """Refuse int16 numbers with a zero point of type uint16, and the reverse: here both are int16."""
+    zero = zero_kind(ctx, node, 2)
+    if zero and zero != kind and UNSIGNED_WORD in (zero, kind):
+        raise ZeroPointBad(f"zero point of type {zero} for a tensor of type {kind}", where=node.where)
+
+
+def read_zero_point(ctx: Context, node: OnnxNode, index: int, scale: Array, kind: str = "") -> Array | None:
+    """Zero points of the scale's shape, in the type that the network holds; None when left out.
+
+    `kind` is the tensor's type in the model: the 0 that is implied is another number where that is uint16.
+    """
     zero = ctx.optional_const(node, index)
     if zero is None:
-        return None
+        return np.full(scale.shape, -_HALF, np.int16) if kind == UNSIGNED_WORD else None
     dtype_of(zero.dtype, node)
     if zero.size != scale.size or zero.ndim > 1:
         found = f"zero point '{node.inputs[index]}' has shape {list(zero.shape)}, its scale {list(scale.shape)}"
         raise ZeroPointBad(found, where=node.where)
-    return zero.reshape(scale.shape)
+    return signed(zero).reshape(scale.shape)
 
 
 def one_quant(node: OnnxNode, scale: Array, zero: Array | None) -> Quant:
@@ -82,6 +116,7 @@ def read_quant(ctx: Context, node: OnnxNode, index: int, dtype: DType | None = N
 def dequantized(ctx: Context, node: OnnxNode, ints: Array, scale: Array, zero: Array | None, axis: int) -> IntConst:
     """A constant's meaning, per tensor or along `axis`."""
     dtype_of(ints.dtype, node)
+    ints = signed(ints)
     if zero is not None and zero.dtype != ints.dtype:
         raise ZeroPointBad(f"zero point of type {zero.dtype} for a tensor of type {ints.dtype}", where=node.where)
     zeros = np.zeros(scale.shape, np.int64) if zero is None else zero.astype(np.int64)

@@ -16,6 +16,8 @@ from codegen.frontends.onnx.context import Context, array_of, real_bounds
 from codegen.frontends.onnx.linear import pending, scaled, with_linear
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import (
+    UNSIGNED_WORD,
+    WORDS_ARE_SIGNED,
     dequantized,
     dtype_of,
     one_quant,
@@ -23,6 +25,10 @@ from codegen.frontends.onnx.qparams import (
     read_scale,
     read_zero_point,
     refuse_blocks,
+    refuse_other_word,
+    unsigned,
+    whole_numbers,
+    zero_kind,
 )
 from codegen.frontends.onnx.states import (
     Accum,
@@ -38,8 +44,10 @@ from codegen.frontends.onnx.states import (
 )
 from codegen.frontends.onnx.tables import quantized
 from codegen.frontends.onnx.tensors import type_name
+from codegen.ir.op import Op
 from codegen.ir.quant import DType, Quant
-from codegen.ops import Lut, Quantize, Rescale
+from codegen.ops import Lut, PiecewiseLinear, Quantize, Rescale
+from codegen.ops.piecewise_linear import SLOPE_BITS, VALUE_BITS
 from codegen.ops.requantize import activation_bounds, make_requant
 
 _OUTPUT_TYPES = {TensorProto.UINT8: DType.U8, TensorProto.INT8: DType.S8, TensorProto.INT16: DType.S16}
@@ -53,13 +61,25 @@ def quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
     refuse_blocks(node)
     x = ctx.state(node, 0)
     scale = read_scale(ctx, node, 1)
-    zero = read_zero_point(ctx, node, 2, scale)
+    word = _is_unsigned_word(ctx, node)
+    zero = read_zero_point(ctx, node, 2, scale, UNSIGNED_WORD if word else "")
     dtype = _quantized_type(node) if zero is None else dtype_of(zero.dtype, node)
     if isinstance(x, Const | IntConst):
         array = array_of(x)
         assert array is not None, "constants have numbers"
-        return [Const(quantize_const(ctx, node, array, scale, zero, dtype, node.integer("axis", 1)))]
-    return [Int(quantize_state(ctx, node, x, one_quant(node, scale, zero), dtype, node.inputs[0], node.outputs[0]))]
+        ints = quantize_const(ctx, node, array, scale, zero, dtype, node.integer("axis", 1))
+        return [Const(unsigned(ints) if word else ints)]
+    value = quantize_state(ctx, node, x, one_quant(node, scale, zero), dtype, node.inputs[0], node.outputs[0])
+    return [Int(value, UNSIGNED_WORD if word else "")]
+
+
+def _is_unsigned_word(ctx: Context, node: OnnxNode) -> bool:
+    """Whether the result is uint16, which the network holds as int16: 2^15 less, and so is its zero point."""
+    given = zero_kind(ctx, node, 2)
+    word = given == UNSIGNED_WORD or (not given and node.integer("output_dtype", 0) == TensorProto.UINT16)
+    if word:
+        ctx.note(WORDS_ARE_SIGNED)
+    return word
 
 
 def quantize_state(ctx: Context, node: OnnxNode, x: State, quant: Quant, dtype: DType, tensor: str, name: str) -> str:
@@ -92,7 +112,9 @@ def dequantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
     refuse_blocks(node)
     x = ctx.state(node, 0)
     scale = read_scale(ctx, node, 1, constant=isinstance(x, Const))
-    zero = read_zero_point(ctx, node, 2, scale)
+    kind = ctx.kind(x)
+    refuse_other_word(ctx, node, kind)
+    zero = read_zero_point(ctx, node, 2, scale, kind)
     match x:
         case Const(array=array):
             return [dequantized(ctx, node, array, scale, zero, node.integer("axis", 1))]
@@ -119,11 +141,17 @@ def meaning(ctx: Context, node: OnnxNode, value: str, quant: Quant, zero_type: D
     if kind.quant is None:
         declare(ctx, value, quant)
     elif kind.quant != quant:
-        table = tuple(range(kind.dtype.low, kind.dtype.high + 1))
         note = "DequantizeLinear with another scale than QuantizeLinear: the same integers, read anew"
-        op = Lut(table, kind.dtype, quant, "Reinterpret")
+        op = as_it_is(kind.dtype, quant)
         value = ctx.run(value, Route(op), f"{node.outputs[0]}:int", (node,), note)
     return Real(value, quant)
+
+
+def as_it_is(dtype: DType, quant: Quant) -> Op:
+    """The operator that gives the same integers another meaning."""
+    if dtype is DType.S16:
+        return PiecewiseLinear(((dtype.low, dtype.low << VALUE_BITS, 1 << SLOPE_BITS),), dtype, quant, "Reinterpret")
+    return Lut(tuple(range(dtype.low, dtype.high + 1)), dtype, quant, "Reinterpret")
 
 
 def declare(ctx: Context, value: str, quant: Quant) -> None:
@@ -168,7 +196,7 @@ def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
             case Int(value=value) if ctx.type(value).dtype is DType.S32:
                 return [rescaled(ctx, node, value, Quant(1.0))]
             case Int(value=value):
-                return [meaning(ctx, node, value, Quant(1.0))]
+                return [meaning(ctx, node, value, whole_numbers(x))]
             case Real() | Pending() | Float():
                 return [x]
             case _:

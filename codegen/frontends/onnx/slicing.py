@@ -15,7 +15,8 @@ from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.move import move
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.states import Float, Real, Route, State
+from codegen.frontends.onnx.qparams import whole_numbers
+from codegen.frontends.onnx.states import Float, Int, Real, Route, State
 from codegen.frontends.onnx.tables import as_pending, settled
 from codegen.ir.op import Op
 from codegen.ir.quant import Quant, TensorType
@@ -105,10 +106,18 @@ def pad(ctx: Context, node: OnnxNode) -> Sequence[State]:
         raise FormUnsupported("padding before the QuantizeLinear of the input", where=node.where)
     if mode == "constant" and isinstance(x, Real) and not _is_on_grid(ctx, value, x):
         x = as_pending(ctx, x)
-    return [move(ctx, node, x, lambda kind: _pad_route(kind, before, after, mode, value))]
+    own = whole_numbers(x) if isinstance(x, Int) else None
+    return [move(ctx, node, x, lambda kind: _pad_route(kind, before, after, mode, (value, own or kind.quant)))]
 
 
-def _pad_route(kind: TensorType, before: tuple[int, ...], after: tuple[int, ...], mode: str, value: float) -> Route:
+def _pad_route(
+    kind: TensorType,
+    before: tuple[int, ...],
+    after: tuple[int, ...],
+    mode: str,
+    filling: tuple[float, Quant | None],
+) -> Route:
+    """`filling` is a number and what it means in integers: itself where the model pads integers."""
     cuts: tuple[Op, ...] = ()
     if min((*before, *after)) < 0:
         starts = tuple(max(-b, 0) for b in before)
@@ -117,7 +126,8 @@ def _pad_route(kind: TensorType, before: tuple[int, ...], after: tuple[int, ...]
         before, after = (tuple(max(p, 0) for p in pads) for pads in (before, after))
         if not any((*before, *after)):
             return Route(cuts[0])
-    fill = quantize_real(value, kind.quant or Quant(1.0), kind.dtype)
+    value, meaning = filling
+    fill = quantize_real(value, meaning or Quant(1.0), kind.dtype)
     kinds = {"constant": "constant", "edge": "edge", "reflect": "reflect"}
     return Route(Pad(before, after, kinds[mode], fill), cuts)  # type: ignore[arg-type]
 

@@ -15,7 +15,8 @@ from codegen.errors import ModelTooLarge, ShapeMismatch
 from codegen.ir.graph import Node, State, Value
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops import AveragePool2D, MaxPool2D, check_limits
+from codegen.ops import check_limits
+from codegen.ops.answers import work
 
 MAX_ELEMENTS = 2**25
 MAX_RANK = 8
@@ -127,9 +128,7 @@ class Builder:
     def _count(self, op: Op, types: Sequence[TensorType], kinds: Sequence[TensorType]) -> None:
         """Refuse networks that would keep the compiler busy for minutes (LAM-IMPORT-004)."""
         self._elements += sum(kind.elements for kind in kinds)
-        self._steps += op.macs(types, kinds)
-        if isinstance(op, AveragePool2D | MaxPool2D):
-            self._steps += kinds[0].elements * op.h.size * op.w.size
+        self._steps += work(op, types, kinds)
         if len(self.nodes) >= MAX_NODES:
             raise ModelTooLarge(f"more than {MAX_NODES} operators")
         if self._elements > MAX_TOTAL_ELEMENTS:

@@ -12,19 +12,8 @@ from codegen.frontends.builder import Builder
 from codegen.frontends.layout import TO_NCHW
 from codegen.ir.graph import Graph, Interface, Node, Value, live_part
 from codegen.ir.quant import DType, TensorType
-from codegen.ops import (
-    Broadcast,
-    DepthToSpace,
-    Gather,
-    Quantize,
-    Reshape,
-    ResizeNearest,
-    Slice,
-    SpaceToDepth,
-    Transpose,
-)
-
-_MOVEMENT = (Broadcast, DepthToSpace, Gather, Reshape, ResizeNearest, Slice, SpaceToDepth, Transpose)
+from codegen.ops import Broadcast, Quantize, Reshape, Transpose
+from codegen.ops.answers import moves_only
 
 
 def finish(
@@ -76,7 +65,7 @@ def _drop_input_quantize(builder: Builder, item: Interface, outputs: Sequence[In
             continue
         if isinstance(node.op, Quantize):
             leaves.append(node)
-        elif isinstance(node.op, _MOVEMENT):
+        elif moves_only(node.op):
             moved.update(node.outputs)
         else:
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -125,3 +125,10 @@ class Requant:
     def per_channel(self) -> bool:
         """Whether each output channel has its own factor."""
         return max(len(self.multiplier), len(self.scale)) > 1
+
+    def channels(self, start: int, stop: int) -> Requant:
+        """The factors of channels `start..stop`; one that serves all channels stays."""
+        if not self.per_channel:
+            return self
+        cut = slice(start, stop)
+        return replace(self, multiplier=self.multiplier[cut], shift=self.shift[cut], scale=self.scale[cut])

@@ -9,9 +9,8 @@ from codegen.ir.graph import Graph
 from codegen.ir.local import ParamsNeeds
 from codegen.ir.op import NodeView
 from codegen.ir.program import Kernel
-from codegen.ir.quant import Requant
 from codegen.lower.pack import field_offsets
-from codegen.ops import Conv2D, Dense
+from codegen.ops import answers
 
 
 def params_needs(graph: Graph, kernels: Mapping[int, Kernel]) -> dict[int, ParamsNeeds]:
@@ -37,36 +36,21 @@ def _packed(view: NodeView, kernel: Kernel) -> int:
 
 def tile_channels(view: NodeView, kernel: Kernel) -> int:
     """Output channels that tiles may share out; 0 when each tile would need other inputs, or the kernel runs whole."""
-    op = view.op
-    tiled = isinstance(op, Dense) or (isinstance(op, Conv2D) and op.groups == 1)
-    return view.outs[0].shape[-1] if tiled and kernel.run in ("row", "pixels") and view.dynamic == (0,) else 0
+    channels = view.outs[0].shape[-1]
+    alone = kernel.run in ("row", "pixels") and view.dynamic == (0,)
+    return channels if alone and answers.channel_tile(view.op, 0, channels) is not None else 0
 
 
 def channel_tile(view: NodeView, start: int, stop: int) -> NodeView:
     """The node that makes output channels [start, stop) alone."""
-    op = view.op
-    assert isinstance(op, Conv2D | Dense)
+    op = answers.channel_tile(view.op, start, stop)
+    assert op is not None, "only operators with channels to share out are tiled"
     x, *constants = view.ins
-    consts = [None if c is None else c[start:stop] for c in view.consts]
-    types = [replace(t, shape=(stop - start, *t.shape[1:])) for t in constants]
     out = view.outs[0]
-    requant = _cut(op.requant, start, stop) if op.requant else None
     return NodeView(
         name=view.name,
-        op=replace(op, requant=requant),
-        ins=(x, *types),
+        op=op,
+        ins=(x, *(replace(t, shape=(stop - start, *t.shape[1:])) for t in constants)),
         outs=(replace(out, shape=(*out.shape[:-1], stop - start)),),
-        consts=tuple(consts),
-    )
-
-
-def _cut(requant: Requant, start: int, stop: int) -> Requant:
-    """The factors of some channels; one that serves all channels stays."""
-    if not requant.per_channel:
-        return requant
-    return replace(
-        requant,
-        multiplier=requant.multiplier[start:stop],
-        shift=requant.shift[start:stop],
-        scale=requant.scale[start:stop],
+        consts=tuple(None if c is None else c[start:stop] for c in view.consts),
     )

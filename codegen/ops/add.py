@@ -28,7 +28,7 @@ import numpy.typing as npt
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
-from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 
 BITS = 21
@@ -51,6 +51,7 @@ class Add:
     mode: Mode
     sign: int = 1
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-410", 0, "the first input", (*EIGHT_BIT, DType.S16)),
         types_among("LAM-OPS-411", 1, "the second input", (*EIGHT_BIT, DType.S16)),
@@ -102,6 +103,9 @@ class Add:
         fb = fixedpoint.dequantize_linear(b, self.b.scale, self.b.zero_point)
         total = fa + fb if self.sign > 0 else fa - fb
         return fixedpoint.quantize_linear(total, self.y_quant.scale, self.y_quant.zero_point, self.low, self.high)
+
+    in_layout = any_layout
+    clamped = clamped_bounds
 
 
 def shared_shift(a: Quant, b: Quant, y: Quant, bits: int = BITS, most: int = 31) -> tuple[int, int, int]:

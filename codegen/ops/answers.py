@@ -1,17 +1,21 @@
-"""Answers that many operators share: row rules, costs and in-place claims, as plain functions.
+"""Answers that many operators share, and the questions that an operator may leave open, with their defaults.
 
-Assigned in a class body (`rows = same_row`), such a function is that operator's method.  Decides nothing that an
-operator's file does not name.
+Assigned in a class body (`rows = same_row`), a function of the first kind is that operator's method.  What an operator
+does not say of itself is not so: it has no bounds, no other layout, no turned form, and no channels to share out.
+tests/contract/test_answers.py holds a law for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from codegen.ir.op import SAME_ROW, WHOLE, RowRule
-from codegen.ir.quant import Array, TensorType
+from codegen.ir.op import SAME_ROW, WHOLE, Op, RowRule
+from codegen.ir.permutation import Perm
+from codegen.ir.quant import Array, Requant, TensorType
 from codegen.ir.shape import Shape, Window, row_count
 
 Types = Sequence[TensorType]
@@ -70,3 +74,142 @@ def row_rule(table: Sequence[int]) -> RowRule:
 def row_numbers(x: Shape) -> Array:
     """The number of each row, in the shape of the leading axes."""
     return np.arange(row_count(x), dtype=np.int64).reshape(x[:-2])
+
+
+# Questions with defaults
+
+
+def clamped(op: Op, low: int, high: int) -> Op | None:
+    """The operator with its result held in `low..high`, or None when it has no bounds of its own."""
+    return _asked(op, "clamped", low, high)
+
+
+def in_layout(op: Op, perm: Perm) -> Op | None:
+    """The operator on tensors transposed by `perm`, giving its result transposed by `perm`; None if there is none.
+
+    Inputs of lower rank are meant with leading axes of size 1, as numpy broadcasts them.
+    """
+    return _asked(op, "in_layout", perm)
+
+
+def layout_inputs(op: Op, count: int) -> range:
+    """Indices of the inputs that are stored in the operator's layout; weights and biases are not."""
+    return range(min(count, getattr(op, "layout_inputs", count)))
+
+
+def turned(op: Op) -> Op | None:
+    """The operator on an image with rows and columns exchanged, as those of its weights are; None if there is none."""
+    return _asked(op, "turned")
+
+
+def padded(op: Op, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
+    """The operator that pads `x` by so many rows and columns of `value` itself; None when it cannot."""
+    return _asked(op, "padded", rows, columns, value, x)
+
+
+def channel_tile(op: Op, start: int, stop: int) -> Op | None:
+    """The operator that makes output channels `start..stop` alone, of weights and biases cut likewise; None if none."""
+    return _asked(op, "channel_tile", start, stop)
+
+
+def is_elementwise(op: Op) -> bool:
+    """Whether element i of the result is made of elements i of the inputs, whatever their shape."""
+    return bool(getattr(op, "elementwise", False))
+
+
+def moves_only(op: Op) -> bool:
+    """Whether each element of the result is a copy of one of the only input."""
+    return bool(getattr(op, "moves_only", False))
+
+
+def is_weighted_sum(op: Op) -> bool:
+    """Whether channel o of the result is `requant(sum of (x - x_zero_point) * w[o] + b[o])`, over some of the taps."""
+    return bool(getattr(op, "weighted_sum", False))
+
+
+def work(op: Op, ins: Types, outs: Types) -> int:
+    """Steps that an inference takes: multiplications, or comparisons where nothing is multiplied."""
+    answer = getattr(op, "work", op.macs)
+    return int(answer(ins, outs))
+
+
+def _asked(op: Op, question: str, *given: Any) -> Op | None:
+    answer: Callable[..., Op | None] | None = getattr(op, question, None)
+    return None if answer is None else answer(*given)
+
+
+# Their answers
+
+
+def clamped_bounds(op: Any, low: int, high: int) -> Op:
+    """Of an operator with fields `low` and `high`: bounds equal to those, then the others."""
+    result: Op = replace(op, low=_held(op.low, low, high), high=_held(op.high, low, high))
+    return result
+
+
+def clamped_requant(op: Any, low: int, high: int) -> Op | None:
+    """Of an operator with a `requant`; it has no bounds where it gives its sums."""
+    requant: Requant | None = op.requant
+    if requant is None:
+        return None
+    bounded = replace(requant, low=_held(requant.low, low, high), high=_held(requant.high, low, high))
+    result: Op = replace(op, requant=bounded)
+    return result
+
+
+def _held(bound: int, low: int, high: int) -> int:
+    return min(max(bound, low), high)
+
+
+def any_layout(op: Op, perm: Perm) -> Op:
+    """Nothing depends on the order of axes."""
+    return op
+
+
+def last_axis_stays(op: Op, perm: Perm) -> Op | None:
+    """Something is done along the last axis."""
+    return op if perm[-1] == len(perm) - 1 else None
+
+
+def last_two_stay(op: Op, perm: Perm) -> Op | None:
+    """Something is done along the last two axes."""
+    return op if perm[-2:] == (len(perm) - 2, len(perm) - 1) else None
+
+
+def moved_axis(op: Any, perm: Perm) -> Op:
+    """Of an operator with a field `axis`."""
+    result: Op = replace(op, axis=perm.index(op.axis))
+    return result
+
+
+def itself(op: Op) -> Op:
+    """Rows and columns are treated alike."""
+    return op
+
+
+def turned_windows(op: Any) -> Op:
+    """Of an operator with windows `h` and `w`."""
+    result: Op = replace(op, h=op.w, w=op.h)
+    return result
+
+
+def padded_windows(op: Any, rows: tuple[int, int], columns: tuple[int, int]) -> Op:
+    """Of an operator with windows `h` and `w`: both widened."""
+    result: Op = replace(op, h=_wider(op.h, rows), w=_wider(op.w, columns))
+    return result
+
+
+def _wider(window: Window, pad: tuple[int, int]) -> Window:
+    return replace(window, pad_before=window.pad_before + pad[0], pad_after=window.pad_after + pad[1])
+
+
+def window_work(op: Any, ins: Types, outs: Types) -> int:
+    """A step for each element of each window."""
+    return outs[0].elements * int(op.h.size) * int(op.w.size)
+
+
+def tiled_requant(op: Any, start: int, stop: int) -> Op:
+    """Of an operator with a `requant`, whose factors are cut."""
+    requant: Requant | None = op.requant
+    result: Op = replace(op, requant=requant and requant.channels(start, stop))
+    return result

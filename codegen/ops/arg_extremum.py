@@ -17,7 +17,7 @@ import numpy as np
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
-from codegen.ops.answers import Types, never_in_place, no_macs, same_row
+from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs, same_row
 from codegen.ops.limits import only_input, require, types_among
 
 
@@ -46,3 +46,4 @@ class ArgExtremum:
     rows = same_row
     macs = no_macs
     in_place = never_in_place
+    in_layout = last_axis_stays

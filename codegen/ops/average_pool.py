@@ -24,7 +24,16 @@ import numpy as np
 from codegen.ir.op import ACCUMULATE, Limit, RowRule
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Shape, Window
-from codegen.ops.answers import Types, never_in_place, no_macs, window_rows
+from codegen.ops.answers import (
+    Types,
+    clamped_bounds,
+    itself,
+    never_in_place,
+    no_macs,
+    turned_windows,
+    window_rows,
+    window_work,
+)
 from codegen.ops.average import Averaging, averaged, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, types_among
 from codegen.ops.windows import out_shape, pad_map, taps, valid_taps
@@ -85,6 +94,9 @@ class AveragePool2D:
 
     macs = no_macs
     in_place = never_in_place
+    clamped = clamped_bounds
+    turned = turned_windows
+    work = window_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +139,8 @@ class GlobalAveragePool:
 
     macs = no_macs
     in_place = never_in_place
+    clamped = clamped_bounds
+    turned = itself
 
 
 def _most(ins: Types) -> int:

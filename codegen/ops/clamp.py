@@ -15,7 +15,7 @@ import numpy as np
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, any_layout, clamped_bounds, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import only_input, require, types_among
 
 
@@ -26,6 +26,7 @@ class Clamp:
     low: int
     high: int
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-431", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
     )
@@ -45,3 +46,5 @@ class Clamp:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
+    clamped = clamped_bounds

@@ -19,7 +19,7 @@ import numpy as np
 
 from codegen.ir.op import SAME_ROW, Limit, RowRule
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
+from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import EIGHT_BIT, limit, require
 from codegen.ops.lut import look_up
 
@@ -71,3 +71,4 @@ class Concat:
 
     macs = no_macs
     in_place = never_in_place
+    in_layout = moved_axis

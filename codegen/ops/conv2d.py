@@ -18,11 +18,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from codegen.ir.op import WHOLE, Limit, RowRule
+from codegen.ir.op import WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops.accumulator import product_dtype
-from codegen.ops.answers import Types, never_in_place, window_rows
+from codegen.ops.answers import (
+    Types,
+    clamped_requant,
+    never_in_place,
+    padded_windows,
+    tiled_requant,
+    turned_windows,
+    window_rows,
+)
 from codegen.ops.limits import batch_one, require, types_among
 from codegen.ops.requantize import apply_requant
 from codegen.ops.windows import out_shape, pad_map, patches, taps
@@ -42,6 +50,7 @@ class Conv2D:
     y_dtype: DType
     y_quant: Quant | None
 
+    weighted_sum: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-401"),
         types_among("LAM-OPS-402", 0, "the input", (DType.S8, DType.U8, DType.S16)),
@@ -79,6 +88,16 @@ class Conv2D:
         return outs[0].elements * self.h.size * self.w.size * ins[1].shape[3]
 
     in_place = never_in_place
+    clamped = clamped_requant
+    turned = turned_windows
+
+    def channel_tile(self, start: int, stop: int) -> Op | None:
+        """Without groups, whose outputs read other inputs."""
+        return tiled_requant(self, start, stop) if self.groups == 1 else None
+
+    def padded(self, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
+        """By its input's zero point."""
+        return padded_windows(self, rows, columns) if value == self.x_zero_point else None
 
 
 def convolve(x: Array, w: Array, h: Window, wd: Window, groups: int, zero_point: int) -> Array:

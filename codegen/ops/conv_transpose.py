@@ -15,17 +15,17 @@ A pixel that no window covers is b alone.  Kernels are not mirrored.  Sources: O
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import WHOLE, Limit, RowRule
+from codegen.ir.op import WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops.accumulator import product_dtype
-from codegen.ops.answers import Types, never_in_place
+from codegen.ops.answers import Types, clamped_requant, never_in_place
 from codegen.ops.limits import batch_one, limit, require, types_among
 from codegen.ops.requantize import apply_requant
 
@@ -131,6 +131,12 @@ class ConvTranspose2D:
                 full[:, _hit(self.h, k, height), _hit(self.w, m, width)] += part.astype(np.int64)
         top, left = self.h.pad_before, self.w.pad_before
         return full[:, top : top + rows, left : left + columns].reshape(n, rows, columns, outputs)
+
+    clamped = clamped_requant
+
+    def turned(self) -> Op:
+        """Its windows and what they leave open exchanged."""
+        return replace(self, h=self.w, w=self.h, output_padding=self.output_padding[::-1])
 
 
 def _hit(window: Window, tap: int, length: int) -> slice:

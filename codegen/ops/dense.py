@@ -25,7 +25,15 @@ import numpy as np
 from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ops.accumulator import exact_matmul
-from codegen.ops.answers import Types, never_in_place, same_row
+from codegen.ops.answers import (
+    Types,
+    clamped_requant,
+    last_axis_stays,
+    last_two_stay,
+    never_in_place,
+    same_row,
+    tiled_requant,
+)
 from codegen.ops.limits import EIGHT_BIT, require, types_among
 from codegen.ops.requantize import apply_requant
 
@@ -39,6 +47,8 @@ class Dense:
     y_dtype: DType
     y_quant: Quant | None
 
+    weighted_sum: ClassVar[bool] = True
+    layout_inputs: ClassVar[int] = 1
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-405", 0, "the input", (DType.S8, DType.U8, DType.S16)),
         types_among("LAM-OPS-406", 1, "the weights", (DType.S8, DType.S16)),
@@ -70,6 +80,9 @@ class Dense:
         return outs[0].elements * ins[1].shape[1]
 
     in_place = never_in_place
+    clamped = clamped_requant
+    in_layout = last_axis_stays
+    channel_tile = tiled_requant
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +127,8 @@ class MatMul:
         return outs[0].elements * ins[0].shape[-1]
 
     in_place = never_in_place
+    clamped = clamped_requant
+    in_layout = last_two_stay
 
 
 def _finish(acc: Array, requant: Requant | None, dtype: DType) -> Array:

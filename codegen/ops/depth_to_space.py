@@ -28,6 +28,7 @@ class DepthToSpace:
     block: int
     mode: Literal["DCR", "CRD"]
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -62,6 +63,7 @@ class SpaceToDepth:
 
     block: int
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
 from codegen.ops.limits import broadcast_type, limit, types_among
 
 _TYPES = (DType.S8, DType.U8, DType.S16, DType.S32)
@@ -31,6 +31,7 @@ class Extremum:
     largest: bool
     y_quant: Quant | None
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-450", 0, "the first input", _TYPES),
         limit("LAM-OPS-451", "the inputs must have one type", lambda op, ins: ins[0].dtype is ins[1].dtype),
@@ -47,3 +48,4 @@ class Extremum:
     rows = broadcast_rows
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout

@@ -18,7 +18,7 @@ import numpy as np
 
 from codegen.ir.op import ACCUMULATE, Limit, RowRule
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
-from codegen.ops.answers import Types, never_in_place, no_macs
+from codegen.ops.answers import Types, clamped_requant, itself, never_in_place, no_macs
 from codegen.ops.limits import batch_one, feature_map, limit, types_among
 from codegen.ops.requantize import apply_requant
 
@@ -65,3 +65,5 @@ class GlobalSum:
 
     macs = no_macs
     in_place = never_in_place
+    clamped = clamped_requant
+    turned = itself

@@ -38,7 +38,7 @@ from codegen import fixedpoint
 from codegen.fixedpoint import INT32_MAX, INT32_MIN, rounding_divide_by_pot
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative, logarithm
 from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
 from codegen.ops.requantize import apply_requant, requant_by_factor
@@ -121,6 +121,7 @@ class LogSoftmax:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = last_axis_stays
 
 
 def fraction_bits(op: LogSoftmax) -> int:

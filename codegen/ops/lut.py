@@ -8,14 +8,14 @@ The table is the function, in every mode; ops/unary.py builds it and states how.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import Limit
+from codegen.ir.op import Limit, Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import EIGHT_BIT, only_input, require, types_among
 from codegen.ops.unary import requantize_table, unary_table
 
@@ -31,6 +31,7 @@ class Lut:
     y_quant: Quant | None
     what: str
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-430", 0, "the input", EIGHT_BIT),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -46,6 +47,11 @@ class Lut:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
+
+    def clamped(self, low: int, high: int) -> Op:
+        """Its table held in the bounds."""
+        return replace(self, table=tuple(min(max(q, low), high) for q in self.table))
 
 
 def look_up(table: Sequence[int], x: Array, dtype: DType) -> Array:

@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import Limit, RowRule
+from codegen.ir.op import Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.shape import Window
-from codegen.ops.answers import Types, never_in_place, no_macs, window_rows
+from codegen.ops.answers import Types, never_in_place, no_macs, padded_windows, turned_windows, window_rows, window_work
 from codegen.ops.limits import batch_one, feature_map, types_among
 from codegen.ops.windows import out_shape, pad_map, taps
 
@@ -54,3 +54,9 @@ class MaxPool2D:
 
     macs = no_macs
     in_place = never_in_place
+    turned = turned_windows
+    work = window_work
+
+    def padded(self, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
+        """By the lowest value of the type."""
+        return padded_windows(self, rows, columns) if value == x.dtype.low else None

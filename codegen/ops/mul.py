@@ -20,7 +20,7 @@ import numpy as np
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
-from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_requant, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 from codegen.ops.requantize import apply_requant
 
@@ -37,6 +37,7 @@ class Mul:
     y_dtype: DType
     y_quant: Quant | None
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-413", 0, "the first input", _TYPES),
         types_among("LAM-OPS-414", 1, "the second input", _TYPES),
@@ -59,3 +60,5 @@ class Mul:
     rows = broadcast_rows
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
+    clamped = clamped_requant

@@ -15,7 +15,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from codegen.ir.op import SAME_ROW, Limit, RowRule
+from codegen.ir.op import SAME_ROW, Limit, Op, RowRule
+from codegen.ir.permutation import Perm, permute
 from codegen.ir.quant import Array, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import only_input, require
@@ -69,3 +70,7 @@ class Pad:
         if self.mode == "constant":
             return np.pad(x, pads, constant_values=value)
         return np.pad(x, pads, mode=self.mode)
+
+    def in_layout(self, perm: Perm) -> Op:
+        """Both ends in the order of the axes."""
+        return replace(self, before=permute(self.before, perm), after=permute(self.after, perm))

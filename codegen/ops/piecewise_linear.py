@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, only_input, require, types_among
 
 SLOPE_BITS, VALUE_BITS = 24, 15
@@ -41,6 +41,7 @@ class PiecewiseLinear:
     y_quant: Quant
     what: str
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-492", 0, "the input", (DType.S16,)),
         limit(
@@ -67,6 +68,7 @@ class PiecewiseLinear:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
 
 
 def rounded(rise: Array, value: Array) -> npt.NDArray[np.int64]:

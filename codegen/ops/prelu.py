@@ -20,7 +20,7 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 
 Scaling = tuple[int, int]
@@ -35,6 +35,7 @@ class PRelu:
     y_quant: Quant
     y_dtype: DType
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-455", 0, "the input", EIGHT_BIT),
         types_among("LAM-OPS-456", 1, "the slope", (*EIGHT_BIT, DType.S16)),
@@ -64,6 +65,7 @@ class PRelu:
     rows = broadcast_rows
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
 
 
 def prelu_scalings(op: PRelu) -> tuple[Scaling, Scaling]:

@@ -16,9 +16,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from codegen import fixedpoint
-from codegen.ir.op import Limit
+from codegen.ir.op import Limit, Op
+from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import (
+    Types,
+    any_layout,
+    clamped_requant,
+    in_place_when_equal,
+    last_axis_stays,
+    no_macs,
+    same_row,
+)
 from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
 from codegen.ops.requantize import apply_requant
 
@@ -31,6 +40,7 @@ class Quantize:
     y_quant: Quant
     half_away: bool = False
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-440", 0, "the input", (DType.F32,)),
         limit("LAM-OPS-441", "the output must be s8, u8 or s16", lambda op, ins: op.y_dtype in (*EIGHT_BIT, DType.S16)),
@@ -49,6 +59,7 @@ class Quantize:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,7 @@ class Dequantize:
 
     x_quant: Quant
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-442", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
     )
@@ -72,6 +84,7 @@ class Dequantize:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +112,13 @@ class Rescale:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    clamped = clamped_requant
+
+    @property
+    def elementwise(self) -> bool:
+        """Unless channels have factors of their own."""
+        return not self.requant.per_channel
+
+    def in_layout(self, perm: Perm) -> Op | None:
+        """Any, unless channels have factors of their own."""
+        return last_axis_stays(self, perm) if self.requant.per_channel else self

@@ -15,7 +15,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
+from codegen.ir.op import SAME_ROW, WHOLE, Limit, Op, RowRule
+from codegen.ir.permutation import Perm, permute
 from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Shape, row_count
 from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, never_in_place, no_macs
@@ -28,6 +29,7 @@ class Reshape:
 
     shape: Shape
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -55,6 +57,7 @@ class Broadcast:
 
     shape: Shape
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -72,3 +75,7 @@ class Broadcast:
     rows = broadcast_rows
     macs = no_macs
     in_place = never_in_place
+
+    def in_layout(self, perm: Perm) -> Op:
+        """The shape in the order of the axes."""
+        return Broadcast(permute(self.shape, perm))

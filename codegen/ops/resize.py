@@ -22,9 +22,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import Limit, RowRule
+from codegen.ir.op import Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
-from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
+from codegen.ops.answers import Types, clamped_bounds, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.average import Averaging, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, require, types_among
 
@@ -40,6 +40,7 @@ class ResizeNearest:
     h_index: tuple[int, ...]
     w_index: tuple[int, ...]
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -60,6 +61,10 @@ class ResizeNearest:
 
     macs = no_macs
     in_place = never_in_place
+
+    def turned(self) -> Op:
+        """The two lists of positions exchanged."""
+        return ResizeNearest(self.w_index, self.h_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,7 @@ class ResizeBilinear:
 
     macs = no_macs
     in_place = never_in_place
+    clamped = clamped_bounds
 
 
 def _blend(x: Array, taps: tuple[Tap, ...], axis: int) -> Array:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
 
 OUTPUT = Quant(2.0**-15, 0)
@@ -40,6 +40,7 @@ class Sigmoid16:
     multiplier: int
     shift: int
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-461", 0, "the input", (DType.S16,)),
         limit("LAM-OPS-462", "the input's scale must be below 5", lambda op, ins: 0 <= op.multiplier < 1 << 16),
@@ -70,6 +71,7 @@ class Sigmoid16:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
 
 
 def sigmoid16(function: Literal["logistic", "tanh"], x: Quant) -> Sigmoid16:

@@ -15,10 +15,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import SAME_ROW, Limit, RowRule
+from codegen.ir.op import SAME_ROW, Limit, Op, RowRule
+from codegen.ir.permutation import Perm, permute
 from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Shape
-from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
+from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import only_input, require
 
 
@@ -30,6 +31,7 @@ class Slice:
     sizes: Shape
     steps: tuple[int, ...]
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -59,6 +61,10 @@ class Slice:
         picks = zip(self.starts, self.sizes, self.steps, strict=True)
         return np.ix_(*[start + step * np.arange(size) for start, size, step in list(picks)[:axes]])
 
+    def in_layout(self, perm: Perm) -> Op:
+        """Starts, sizes and steps in the order of the axes."""
+        return Slice(permute(self.starts, perm), permute(self.sizes, perm), permute(self.steps, perm))
+
 
 @dataclass(frozen=True, slots=True)
 class Gather:
@@ -67,6 +73,7 @@ class Gather:
     axis: int
     indices: tuple[int, ...]
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -91,3 +98,4 @@ class Gather:
 
     macs = no_macs
     in_place = never_in_place
+    in_layout = moved_axis

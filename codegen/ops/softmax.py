@@ -42,7 +42,7 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative
 from codegen.ops.fixed_functions import reciprocal as fixed_reciprocal
 from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
@@ -134,6 +134,7 @@ class Softmax:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = last_axis_stays
 
 
 def exp_table(x: Quant, beta: float = 1.0) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
 
 _STEPS = 512
@@ -72,6 +72,7 @@ class Softmax16:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = last_axis_stays
 
 
 def softmax16(x: Quant, beta: float) -> Softmax16:

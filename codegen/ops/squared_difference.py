@@ -20,7 +20,7 @@ import numpy.typing as npt
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.limits import broadcast_type, limit, types_among
 
 Scaling = tuple[int, int]
@@ -38,6 +38,7 @@ class SquaredDifference:
     low: int
     high: int
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-452", 0, "the first input", _SIGNED),
         limit(
@@ -67,6 +68,8 @@ class SquaredDifference:
     rows = broadcast_rows
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
+    clamped = clamped_bounds
 
 
 def left_shift(dtype: DType) -> int:

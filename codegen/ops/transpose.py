@@ -25,6 +25,7 @@ class Transpose:
 
     perm: tuple[int, ...]
 
+    moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
+from codegen.ops.answers import Types, any_layout, clamped_bounds, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
 
 
@@ -37,6 +37,7 @@ class TwoSlopes:
     y_dtype: DType
     y_quant: Quant
 
+    elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-459", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
         limit(
@@ -63,6 +64,8 @@ class TwoSlopes:
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal
+    in_layout = any_layout
+    clamped = clamped_bounds
 
 
 def slope(factor: float) -> tuple[int, int]:

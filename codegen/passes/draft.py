@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from codegen.ir.graph import Graph, Node, Value, live_part
 from codegen.ir.op import Op
+from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, TensorType
-from codegen.passes.permutation import Perm
 
 
 @dataclass(slots=True)

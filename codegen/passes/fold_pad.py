@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
-from codegen.ir.shape import Window
-from codegen.ops import Conv2D, MaxPool2D, Pad
+from codegen.ops import Pad
+from codegen.ops.answers import padded
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft, joined
 
@@ -32,28 +32,17 @@ def fold_pad(graph: Graph) -> Graph:
 
 
 def _pad_before(graph: Graph, node: Node) -> Node | None:
-    """The constant Pad on H and W that only this window operator reads."""
-    if not isinstance(node.op, Conv2D | MaxPool2D) or graph.sole_user(node.inputs[0]) is None:
+    """The constant Pad on H and W that only this node reads."""
+    pad = graph.producers.get(node.inputs[0]) if node.inputs else None
+    if pad is None or not isinstance(pad.op, Pad) or graph.sole_user(node.inputs[0]) is None:
         return None
-    pad = graph.producers.get(node.inputs[0])
-    if pad is None or not isinstance(pad.op, Pad) or pad.op.mode != "constant":
-        return None
-    spatial = not any(pad.op.before[i] or pad.op.after[i] for i in (0, 3))
-    return pad if spatial else None
+    spatial = len(pad.op.before) == 4 and not any(pad.op.before[i] or pad.op.after[i] for i in (0, 3))
+    return pad if spatial and pad.op.mode == "constant" else None
 
 
 def _widened(graph: Graph, node: Node, pad: Node) -> Op | None:
     assert isinstance(pad.op, Pad)
-    assert isinstance(node.op, Conv2D | MaxPool2D)
     ins = [graph.type(name) for name in (*pad.inputs, *node.inputs[1:])]
-    neutral = node.op.x_zero_point if isinstance(node.op, Conv2D) else ins[0].dtype.low
-    if pad.op.value != neutral:
-        return None
-    op = replace(node.op, h=_wider(node.op.h, pad.op, 1), w=_wider(node.op.w, pad.op, 2))
-    return op if all(limit.holds(op, ins) for limit in op.limits) else None
-
-
-def _wider(window: Window, pad: Pad, axis: int) -> Window:
-    return replace(
-        window, pad_before=window.pad_before + pad.before[axis], pad_after=window.pad_after + pad.after[axis]
-    )
+    rows, columns = ((pad.op.before[axis], pad.op.after[axis]) for axis in (1, 2))
+    op = padded(node.op, rows, columns, pad.op.value, ins[0])
+    return op if op is not None and all(limit.holds(op, ins) for limit in op.limits) else None

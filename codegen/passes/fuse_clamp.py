@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
-from codegen.ir.quant import DType
-from codegen.ops import (
-    Add,
-    AveragePool2D,
-    Clamp,
-    Conv2D,
-    ConvTranspose2D,
-    Dense,
-    GlobalAveragePool,
-    Lut,
-    MatMul,
-    Mul,
-    Rescale,
-    ResizeBilinear,
-)
+from codegen.ops import Clamp
+from codegen.ops.answers import clamped
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft, joined
 
@@ -39,7 +24,7 @@ def fuse_clamp(graph: Graph) -> Graph:
         if node.name in gone or _drop_idle(draft, node):
             continue
         clamp = _only_clamp(graph, node)
-        op = None if clamp is None else clamped(node.op, clamp.op, graph.type(node.outputs[0]).dtype)
+        op = None if clamp is None else _bounded(node.op, clamp.op)
         if clamp is None or op is None:
             draft.keep(node)
             continue
@@ -48,23 +33,9 @@ def fuse_clamp(graph: Graph) -> Graph:
     return draft.finish()
 
 
-def clamped(op: Op, clamp: Op, dtype: DType) -> Op | None:
-    """The operator with its result held in the clamp's bounds, or None when it has no bounds of its own."""
+def _bounded(op: Op, clamp: Op) -> Op | None:
     assert isinstance(clamp, Clamp)
-    if isinstance(op, Lut):
-        return replace(op, table=tuple(min(max(q, clamp.low), clamp.high) for q in op.table))
-    if isinstance(op, Conv2D | ConvTranspose2D | Dense | MatMul | Mul | Rescale) and op.requant is not None:
-        low, high = _both(op.requant.low, op.requant.high, clamp)
-        return replace(op, requant=replace(op.requant, low=low, high=high))
-    if isinstance(op, Add | AveragePool2D | GlobalAveragePool | ResizeBilinear | Clamp):
-        low, high = _both(op.low, op.high, clamp)
-        return replace(op, low=low, high=high)
-    return None
-
-
-def _both(low: int, high: int, clamp: Clamp) -> tuple[int, int]:
-    """Bounds equal to `low..high`, then the clamp's; right also when the two do not meet."""
-    return min(max(low, clamp.low), clamp.high), min(max(high, clamp.low), clamp.high)
+    return clamped(op, clamp.low, clamp.high)
 
 
 def _only_clamp(graph: Graph, node: Node) -> Node | None:

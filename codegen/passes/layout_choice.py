@@ -13,13 +13,13 @@ from functools import cached_property
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
+from codegen.ir.permutation import Perm, inverse, moves_nothing
 from codegen.ir.quant import TensorType
 from codegen.ir.shape import Shape
 from codegen.ops import Transpose
-from codegen.passes.layouts import in_layout, operands
+from codegen.ops.answers import in_layout, layout_inputs
 from codegen.passes.min_cut import SINK, SOURCE, Arc, Point, min_cut
 from codegen.passes.movement import MOVEMENT
-from codegen.passes.permutation import Perm, inverse, moves_nothing
 
 _FORBIDDEN = 1 << 90
 
@@ -31,7 +31,7 @@ def extended(type_: TensorType, rank: int) -> Shape:
 
 def operand_names(node: Node) -> tuple[str, ...]:
     """The inputs that are stored in the node's layout."""
-    return tuple(node.inputs[i] for i in operands(node.op, len(node.inputs)))
+    return tuple(node.inputs[i] for i in layout_inputs(node.op, len(node.inputs)))
 
 
 @dataclass(frozen=True, eq=False)

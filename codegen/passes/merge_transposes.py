@@ -6,10 +6,10 @@ Only Transpose and Reshape, by their attributes; chains with Slice or Gather are
 from __future__ import annotations
 
 from codegen.ir.graph import Graph, Node
+from codegen.ir.permutation import moves_nothing, permute
 from codegen.ops import Reshape, Transpose
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
-from codegen.passes.permutation import moves_nothing, permute
 
 
 @graph_pass()

@@ -13,13 +13,13 @@ import numpy as np
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
+from codegen.ir.permutation import Perm, inverse, moves_nothing, permute, then
 from codegen.ir.quant import TensorType
 from codegen.ops import Reshape, Transpose
+from codegen.ops.answers import in_layout, layout_inputs
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
 from codegen.passes.layout_choice import LayoutChoice, extended, operand_names
-from codegen.passes.layouts import in_layout, operands
-from codegen.passes.permutation import Perm, inverse, moves_nothing, permute, then
 
 
 @graph_pass()
@@ -82,7 +82,7 @@ def _flip(graph: Graph, perm: Perm, flipped: Mapping[str, Op]) -> Graph:
         if node.name not in flipped:
             work.draft.keep(node)
             continue
-        picked = operands(node.op, len(node.inputs))
+        picked = layout_inputs(node.op, len(node.inputs))
         inputs = [work.twin(v) if i in picked else v for i, v in enumerate(node.inputs)]
         outputs = [work.new_twin(v) for v in node.outputs]
         work.draft.rewrite(node, flipped[node.name], inputs, outputs)

@@ -7,13 +7,14 @@ and the longest shift there is.  One such channel would keep the whole layer fro
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.quant import Array, Requant, TensorType
-from codegen.ops import Conv2D, Dense
+from codegen.ops.answers import is_weighted_sum
 from codegen.ops.requantize import scaled
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
@@ -38,21 +39,21 @@ def settle_channels(graph: Graph) -> Graph:
             draft.keep(node)
             continue
         requant, weights, bias = settled
-        assert isinstance(node.op, Conv2D | Dense)
+        op: Any = node.op
         names = [
             draft.value(name, graph.type(name), data=data)
             for name, data in zip(node.inputs[1:], (weights, bias), strict=True)
         ]
-        draft.rewrite(node, replace(node.op, requant=requant), (node.inputs[0], *names))
+        draft.rewrite(node, replace(op, requant=requant), (node.inputs[0], *names))
     return draft.finish()
 
 
 def _settled(graph: Graph, node: Node) -> tuple[Requant, Array, Array] | None:
     """Requantization, weights and bias of the node with its constant channels settled; None when nothing changes."""
-    op = node.op
-    if not isinstance(op, Conv2D | Dense) or op.requant is None or op.requant.mode not in _FORMS:
+    op: Any = node.op
+    if not is_weighted_sum(op) or op.requant is None or op.requant.mode not in _FORMS:
         return None
-    requant = op.requant
+    requant: Requant = op.requant
     weights, bias = (graph.values[name].data for name in node.inputs[1:3])
     if weights is None or bias is None or not requant.per_channel or max(requant.multiplier) < 1 << 15:
         return None

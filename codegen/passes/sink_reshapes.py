@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.quant import TensorType
-from codegen.ops import Add, Clamp, Dequantize, Lut, Mul, Quantize, Rescale, Reshape
+from codegen.ops import Reshape
+from codegen.ops.answers import is_elementwise
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
 
@@ -21,18 +22,12 @@ def sink_reshapes(graph: Graph) -> Graph:
     """
     draft = Draft(graph)
     for node in graph.nodes:
-        inputs = _before_reshapes(graph, node) if _is_elementwise(node) else None
+        inputs = _before_reshapes(graph, node) if is_elementwise(node.op) else None
         if inputs is None:
             draft.keep(node)
         else:
             _sink(draft, node, inputs)
     return draft.finish()
-
-
-def _is_elementwise(node: Node) -> bool:
-    if isinstance(node.op, Rescale):
-        return not node.op.requant.per_channel
-    return isinstance(node.op, Add | Mul | Clamp | Lut | Quantize | Dequantize)
 
 
 def _before_reshapes(graph: Graph, node: Node) -> tuple[str, ...] | None:

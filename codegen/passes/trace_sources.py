@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from codegen.ir.graph import Graph, Node, Value
+from codegen.ir.permutation import Perm, as_perm, inverse, then
 from codegen.ops import Reshape, Transpose
 from codegen.passes.contract import graph_pass
-from codegen.passes.permutation import Perm, as_perm, inverse, then
 
 
 @graph_pass()

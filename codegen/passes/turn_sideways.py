@@ -7,27 +7,17 @@ where a row is what was a column.  Whether that pays is the scheduler's affair, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
-from codegen.ops import (
-    AveragePool2D,
-    Conv2D,
-    ConvTranspose2D,
-    GlobalAveragePool,
-    GlobalSum,
-    MaxPool2D,
-    ResizeNearest,
-    Transpose,
-)
+from codegen.ir.permutation import permute
+from codegen.ops import Transpose
+from codegen.ops.answers import turned
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
-from codegen.passes.permutation import permute
 
 _TURN = (0, 2, 1, 3)
 """Rows and columns of s8[N, H, W, C], and of weights, exchanged."""
@@ -38,7 +28,7 @@ WIDE = 2
 
 def is_wide(graph: Graph) -> bool:
     """Whether rows are so much longer than columns that it is worth a try."""
-    images = [graph.type(node.inputs[0]) for node in graph.nodes if type(node.op) in _TURNED]
+    images = [graph.type(node.inputs[0]) for node in graph.nodes if turned(node.op) is not None]
     rows = sum(x.bytes // (x.shape[0] * x.shape[1]) for x in images)
     return rows > WIDE * sum(x.bytes // (x.shape[0] * x.shape[2]) for x in images)
 
@@ -52,20 +42,21 @@ def turn_sideways(graph: Graph) -> Graph:
     """
     draft = Draft(replace(graph, notes=(*graph.notes, _NOTE)))
     for node in graph.nodes:
-        if type(node.op) in _TURNED:
-            _turn(draft, node)
-        else:
+        op = turned(node.op)
+        if op is None:
             draft.keep(node)
+        else:
+            _turn(draft, node, op)
     return draft.finish() if draft.changed else graph
 
 
-def _turn(draft: Draft, node: Node) -> None:
+def _turn(draft: Draft, node: Node, op: Op) -> None:
     (y,), (x, *constants) = node.outputs, node.inputs
     turned_x = _turned_value(draft, x)
     draft.insert(Transpose(_TURN), [x], turned_x)
     weights = [_turned_constant(draft, name) for name in constants]
     turned_y = _turned_value(draft, y)
-    draft.rewrite(node, _TURNED[type(node.op)](node.op), [turned_x, *weights], [turned_y])
+    draft.rewrite(node, op, [turned_x, *weights], [turned_y])
     draft.insert(Transpose(_TURN), [turned_y], y)
 
 
@@ -81,31 +72,3 @@ def _turned_constant(draft: Draft, name: str) -> str:
         return name
     kind = replace(value.type, shape=permute(value.type.shape, _TURN))
     return draft.value(f"{name}.turned", kind, data=np.ascontiguousarray(value.data.transpose(_TURN)))
-
-
-def _windows(op: Any) -> Op:
-    turned: Op = replace(op, h=op.w, w=op.h)
-    return turned
-
-
-def _conv_transpose(op: ConvTranspose2D) -> Op:
-    return replace(op, h=op.w, w=op.h, output_padding=op.output_padding[::-1])
-
-
-def _nearest(op: ResizeNearest) -> Op:
-    return ResizeNearest(op.w_index, op.h_index)
-
-
-def _same(op: Op) -> Op:
-    return op
-
-
-_TURNED: dict[type, Callable[[Any], Op]] = {
-    AveragePool2D: _windows,
-    Conv2D: _windows,
-    ConvTranspose2D: _conv_transpose,
-    GlobalAveragePool: _same,
-    GlobalSum: _same,
-    MaxPool2D: _windows,
-    ResizeNearest: _nearest,
-}

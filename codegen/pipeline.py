@@ -29,7 +29,7 @@ from codegen.passes import optimize
 from codegen.planning import choose_goal, plan_in_best_order, planning_notes
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
-from codegen.schedule import check_fits, misfits
+from codegen.schedule import check_fits, misfits, weights_notes
 from codegen.target import Target, load_target
 
 NO_HASH = bytes(32)
@@ -109,7 +109,7 @@ def reach(imported: Graph, target: Target, options: Options) -> Reached:
         return Reached(imported, graph, kernels, None, None, (*problems, *error.problems()))
     verify_plan(plan)
     program = lower_plan(plan, kernels)
-    problems += misfits(plan, program.params_bytes, target)
+    problems += misfits(plan, _in_flash(program, options), target)
     return Reached(imported, plan.graph, kernels, plan, program, problems)
 
 
@@ -148,8 +148,13 @@ def finish(
     """Plan to files; a plan made by hand goes this way."""
     verify_plan(plan)
     program = lower_plan(plan, kernels)
-    check_fits(plan, program.params_bytes, target)
+    check_fits(plan, _in_flash(program, options), target)
     return _emitted(Reached(imported, plan.graph, kernels, plan, program, ()), target, options, model_hash)
+
+
+def _in_flash(program: Program, options: Options) -> int:
+    """Bytes of weights that are part of the image: none of a blob, which lies wherever the firmware puts it."""
+    return 0 if options.weights == "blob" else program.params_bytes
 
 
 def _emitted(reached: Reached, target: Target, options: Options, model_hash: bytes) -> Compiled:
@@ -176,11 +181,15 @@ def _emitted(reached: Reached, target: Target, options: Options, model_hash: byt
         weights=options.weights,
         planning={"optimize": choose_goal(options, target), "arena_limit": options.arena_limit},
         shadow=shadow,
-        notes=(*plan.graph.notes, *planning_notes(options, target)),
+        notes=(*plan.graph.notes, *planning_notes(options, target), *_blob_notes(program, options, target)),
     )
     files, manifest = project_files(program, emit, selftest_vectors(plan.graph, options.vectors), manifest)
     graph, kernels = reached.graph, reached.kernels
     return Compiled(reached.imported, graph, target, kernels, plan, program, shadow, emit, manifest, files)
+
+
+def _blob_notes(program: Program, options: Options, target: Target) -> tuple[str, ...]:
+    return weights_notes(program.packed_bytes, target) if options.weights == "blob" else ()
 
 
 def _said(options: Options, target: Target) -> str:

@@ -19,7 +19,7 @@ from codegen.cli.console import (
     target_option,
 )
 from codegen.cli.progress import Progress
-from codegen.report.table import shape_text, text_pairs, text_table
+from codegen.report.table import bound_text, shape_text, text_pairs, text_table
 
 
 @click.command(
@@ -63,9 +63,9 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
 
 
 def _summary(m: Mapping[str, Any]) -> str:
-    lower = m["arena_lower_bound_bytes"]
+    bound = bound_text(m["arena_bytes"], m["arena_lower_bound_bytes"])
     pairs = [
-        ("arena", f"{m['arena_bytes']} B working memory, of which scratch {m['scratch_bytes']} B (at least {lower} B)"),
+        ("arena", f"{m['arena_bytes']} B working memory, of which scratch {m['scratch_bytes']} B; {bound}"),
         *((f"in {r['memory']}", f"{r['bytes']} B more working memory") for r in m["plan"]["memories"][1:]),
         ("input", ", ".join(_port(p) for p in m["inputs"])),
         ("output", ", ".join(_port(p) for p in m["outputs"])),

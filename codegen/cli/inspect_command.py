@@ -20,10 +20,11 @@ from codegen.cli.console import (
 )
 from codegen.cli.progress import Progress
 from codegen.report.plan_text import plan_text
-from codegen.report.table import readable, shape_text, share_text, text_pairs, text_table
+from codegen.report.table import bound_text, readable, shape_text, share_text, text_pairs, text_table
 
 if TYPE_CHECKING:
     from codegen.api import Inspection
+    from codegen.verbs.inspection import OperatorRow
 
 
 @click.command("inspect", cls=Command, example="lamina inspect examples/digits/digits_qdq.onnx -t cortex-m4 --explain")
@@ -112,7 +113,8 @@ def _packing(result: Inspection) -> list[str]:
 def _verdict(result: Inspection) -> list[str]:
     said = "runs" if result.supported else "does NOT run"
     problems = [_violations(result)] if result.violations else []
-    return [*problems, f"{result.target} {said} {result.model}"]
+    ways = [_quantizing(result)] if result.quantizing else []
+    return [*problems, f"{result.target} {said} {result.model}", *ways]
 
 
 def _text(result: Inspection) -> str:
@@ -125,6 +127,7 @@ def _explained_text(result: Inspection) -> str:
 
 def _body(result: Inspection) -> list[str]:
     parts = [_layers(result)] if result.layers else []
+    parts += [_operators(result)] if result.operators else []
     parts.append(_totals(result))
     if result.peak is not None:
         live = [(name, size) for name, size in result.peak.live]
@@ -165,7 +168,7 @@ def _totals(result: Inspection) -> str:
         pairs.append(("weights", share_text(result.weights_bytes, result.flash_bytes)))
     if result.arena_bytes is not None:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
-        pairs.append(("arena, at least", f"{result.arena_lower_bound_bytes} B"))
+        pairs.append(("", bound_text(result.arena_bytes, result.arena_lower_bound_bytes or 0)))
     for memory in result.plan.memories[1:] if result.plan else ():
         pairs.append((f"in {memory.memory}", f"{memory.bytes} B"))
     if result.stack is not None:
@@ -203,6 +206,37 @@ def _explain(result: Inspection) -> str:
         note = f": {row.note}" if row.note else ""
         lines.append(f"  {row.name} ({row.operator}){stands}{note}")
     return "\n".join(lines)
+
+
+def _operators(result: Inspection) -> str:
+    """The model's own operators, and whether each is read."""
+    said = "once quantized" if result.quantizing else "read"
+    rows = [
+        (r.operator, r.count, r.macs, r.parameters, "yes" if not r.refused else f"no: {_reason(r)}")
+        for r in result.operators
+    ]
+    return text_table(["operator", "nodes", "MACs", "params", said], rows)
+
+
+def _reason(row: OperatorRow) -> str:
+    ids = ", ".join(row.violations)
+    return ids if row.refused == row.count else f"{row.refused} of {row.count}, {ids}"
+
+
+def _quantizing(result: Inspection) -> str:
+    """How a float model becomes one that can be compiled."""
+    assert result.quantizing is not None
+    rows = [(i.name, i.dtype, shape_text(i.shape)) for i in result.quantizing.inputs]
+    return "\n".join(
+        [
+            "It is a float model; layers and sizes above are those of its int8 form.  To quantize",
+            "it, give samples of each input (about 100), in the range that training saw:",
+            "",
+            text_table(["input", "type", "shape"], rows),
+            "",
+            *(f"  {line}".rstrip() for line in result.quantizing.command),
+        ]
+    )
 
 
 def _violations(result: Inspection) -> str:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from codegen.frontends.onnx import import_onnx
+from codegen.frontends.onnx.survey import survey_onnx
+from codegen.frontends.survey import Survey
 from codegen.frontends.tflite import import_tflite, is_tflite
+from codegen.frontends.tflite.survey import survey_tflite
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Mode
 
@@ -23,6 +26,11 @@ def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str) -> Gra
         io_type="model" if io_type == "model" else "quantized",
         io_layout="model" if io_layout == "model" else "nhwc",
     )
+
+
+def survey_model(path: Path, *, mode: Mode) -> Survey:
+    """Every problem of a model's file that cannot be imported, and what can be read of it."""
+    return survey_tflite(path, mode=mode) if is_tflite(path) else survey_onnx(path, mode=mode)
 
 
 def own_mode(path: Path) -> Mode | None:

@@ -53,7 +53,7 @@ def _cores(plan: PlanRecord) -> list[tuple[str, object]]:
 def _memories(plan: PlanRecord) -> str:
     """Working memories, where there are several."""
     rows = [(m.memory, m.bytes, m.lower_bound_bytes, m.cost, m.moved_bytes) for m in plan.memories]
-    headers = ["memory", "bytes", "at least", "a byte costs", "read and written B"]
+    headers = ["memory", "bytes", "lower bound", "a byte costs", "read and written B"]
     return f"memories\n{text_table(headers, rows)}" if len(rows) > 1 else ""
 
 

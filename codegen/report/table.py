@@ -77,6 +77,13 @@ def readable(value: _T) -> _T:
     return cast("_T", found)
 
 
+def bound_text(arena_bytes: int, lower_bound_bytes: int) -> str:
+    """How far an arena is above what no placement of the same tensors can beat."""
+    if arena_bytes <= lower_bound_bytes:
+        return "no placement of these groups takes less"
+    return f"a placement of these groups takes {lower_bound_bytes} B at least, {arena_bytes - lower_bound_bytes} B less"
+
+
 def shape_text(shape: Sequence[int]) -> str:
     """A shape as 1x8x8x16."""
     return "x".join(map(str, shape)) or "scalar"

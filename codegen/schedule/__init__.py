@@ -4,7 +4,7 @@
 Program by the shadow run.
 """
 
-from codegen.schedule.fits import check_fits, limit_unreachable, misfits
+from codegen.schedule.fits import check_fits, limit_unreachable, misfits, weights_notes
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
 from codegen.schedule.schedule import OPTIMIZE, Optimize, Scheduler, schedule
@@ -22,4 +22,5 @@ __all__ = [
     "residents",
     "schedule",
     "used_bytes",
+    "weights_notes",
 ]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from codegen.errors import ArenaLimitUnreachable, ArenaTooSmall, CompileError, FlashTooSmall
+from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.schedule.live import find_peak, group_title
+from codegen.schedule.live import Resident, find_peak, group_title, used_bytes
 from codegen.target import Target
 
 _NAMED = 6
 """Tensors at the peak that a refusal names."""
+_HEAVIEST = 3
+"""Layers that a refusal of weights names."""
 
 
 def check_fits(plan: Plan, weights_bytes: int, target: Target) -> None:
@@ -25,7 +30,13 @@ def misfits(plan: Plan, weights_bytes: int, target: Target) -> tuple[CompileErro
         found.append(_exceeds_ram(plan, ram, target))
     if flash is not None and weights_bytes > flash:
         needs = f"needs {weights_bytes} B for weights, {target.name} has {flash} B of flash"
-        found.append(FlashTooSmall(f"{needs}, {weights_bytes - flash} B too few", where=plan.graph.name))
+        found.append(
+            FlashTooSmall(
+                f"{needs}, {weights_bytes - flash} B too few; {_largest_weights(plan.graph)}",
+                where=plan.graph.name,
+                hint=_ways_to_shrink(target),
+            )
+        )
     return tuple(found)
 
 
@@ -39,6 +50,31 @@ def _exceeds_ram(plan: Plan, ram: int, target: Target) -> ArenaTooSmall:
     return ArenaTooSmall(f"{needs}; {_at_peak(plan)}", where=plan.graph.name, hint=hint)
 
 
+def weights_notes(weights_bytes: int, target: Target) -> tuple[str, ...]:
+    """What a user must know of a weight blob, which lies wherever the firmware puts it."""
+    flash = target.flash_bytes
+    if flash is None or weights_bytes <= flash:
+        return ()
+    return (f"weights.bin has {weights_bytes} B, {target.name} {flash} B of flash: put it into external memory",)
+
+
+def _largest_weights(graph: Graph) -> str:
+    """The layers with the most trained bytes."""
+    held = {name: 0 if value.data is None else int(value.data.nbytes) for name, value in graph.values.items()}
+    sizes = {node.name: sum(held[i] for i in node.inputs) for node in graph.nodes}
+    largest = sorted(sizes, key=lambda name: (-sizes[name], name))[:_HEAVIEST]
+    return f"most is in {', '.join(f'{name} {sizes[name]} B' for name in largest)}"
+
+
+def _ways_to_shrink(target: Target) -> str:
+    """A blob in other memory, tighter packing where the target packs loosely, another network."""
+    ways = ["put the weights into external flash with --weights blob (read in place, no part of the image)"]
+    if target.weights.expand:
+        ways.append("leave `expand` out of the target's [weights], for a tighter packing")
+    ways.append("choose a target with more flash")
+    return f"{', '.join(ways)}, or train these layers with fewer channels"
+
+
 def limit_unreachable(smallest: Plan, limit: int) -> ArenaLimitUnreachable:
     """LAM-SCHEDULE-303 for a limit below the smallest plan that was found: its size, its peak, and what would help."""
     missing = smallest.arena_bytes - limit
@@ -48,19 +84,28 @@ def limit_unreachable(smallest: Plan, limit: int) -> ArenaLimitUnreachable:
 
 
 def _at_peak(plan: Plan) -> str:
-    """The group at the peak, and what lies there, largest first."""
+    """The group at the peak, and what lies there, largest first; the bytes add up, shared ones count once."""
     peak = find_peak(plan)
-    named = [f"{r.name} {r.bytes} B" for r in peak.live[:_NAMED]]
+    named = [_share(r, peak.live[:k]) for k, r in enumerate(peak.live[:_NAMED])]
     if len(peak.live) > _NAMED:
-        named.append(f"{len(peak.live) - _NAMED} more")
+        rest = peak.bytes - used_bytes(peak.live[:_NAMED])
+        named.append(f"{len(peak.live) - _NAMED} more {rest} B")
     return f"most is in use at {group_title(plan, peak.group)}, {peak.bytes} B: {', '.join(named)}"
+
+
+def _share(item: Resident, before: Sequence[Resident]) -> str:
+    """What an item adds to those before it, and how many bytes it shares with them."""
+    own = used_bytes([*before, item]) - used_bytes(before)
+    shared = f" (and {item.bytes - own} B shared with those before)" if own < item.bytes else ""
+    return f"{item.name} {own} B{shared}"
 
 
 def _ways_out(plan: Plan, missing: int, first: str) -> str:
     """`first`, streaming where the input lies at the peak, and a smaller network."""
     ways = [first]
-    freed = sum(r.bytes for r in find_peak(plan).live if r.kind == "input")
+    peak = find_peak(plan)
+    freed = peak.bytes - used_bytes([r for r in peak.live if r.kind != "input"])
     if freed and not plan.streamed and plan.local is None and len(plan.graph.inputs) == 1:
         enough = "" if freed >= missing else ", not enough alone"
-        ways.append(f"stream the input with --stream-input (it has {freed} B at the peak{enough})")
+        ways.append(f"stream the input with --stream-input (it has {freed} B of its own at the peak{enough})")
     return f"{', '.join(ways)}, or lower the input's resolution"

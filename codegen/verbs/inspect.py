@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from codegen.emit import network_name
 from codegen.errors import (
     CompileError,
     ModelMissing,
@@ -16,12 +17,15 @@ from codegen.errors import (
     RequantUnsupported,
     TypeNotOnTarget,
 )
+from codegen.frontends import Survey, survey_model
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel
-from codegen.lower import find_kernel, packing_growth
+from codegen.ir.quant import Mode
+from codegen.lower import check_target, choose_kernels, find_kernel, packing_growth
+from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (
     Options,
     Reached,
@@ -42,6 +46,7 @@ from codegen.verbs.compile import check_options
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
+from codegen.verbs.surveying import all_problems, operator_rows, quantizing
 
 _RAISED = (ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
 """What leaves nothing to inspect."""
@@ -85,13 +90,13 @@ def inspect(
     if measure_stack:
         check_stack_target(chip)
     options = settled(options, file_of(model))
-    mode = choose_mode(options, chip)
+    choose_mode(options, chip)
     try:
         imported = read_model(file_of(model), options, chip)
     except _RAISED:
         raise
     except CompileError as error:
-        return _refused(file_of(model), chip, mode, error)
+        return _refused(file_of(model), options, chip, error)
     planned = reach(imported, chip, options)
     found = _inspection(file_of(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
@@ -101,11 +106,47 @@ def inspect(
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
 
-def _refused(model: Path, chip: Target, mode: str, error: CompileError) -> Inspection:
-    """The inspection of a model that cannot be imported: its violations."""
-    found = tuple(dict.fromkeys(Violation.of(e) for e in error.problems()))
-    sizes = (0, 0, None, chip.weights.expand, None, None, chip.ram_bytes, chip.flash_bytes)
-    return Inspection(model.stem, chip.name, mode, False, found, (), *sizes, None, None, (), (), ())
+def _refused(model: Path, options: Options, chip: Target, error: CompileError) -> Inspection:
+    """The inspection of a model that cannot be imported: all its problems, and what can be read of it."""
+    survey = _survey(model, choose_mode(options, chip), error)
+    problems = all_problems(survey, error)
+    name = network_name(options.name or model.stem)
+    if survey.graph is None:
+        nothing = Graph(name, {}, (), (), ())
+        planned = Reached(nothing, nothing, {}, None, None, problems)
+    else:
+        graph = replace(survey.graph, name=name)
+        whole = survey.is_float and len(problems) == 1
+        planned = reach(graph, chip, options) if whole else _without_plan(graph, chip)
+        planned = replace(planned, problems=(*problems, *planned.problems))
+    found = _inspection(model, options, chip, planned, planned.imported.notes)
+    return replace(
+        found,
+        operators=operator_rows(survey, found.layers),
+        quantizing=quantizing(model, survey) if survey.is_float else None,
+        interface=(),  # the scales are made up, where there are any
+        interface_costs=(),
+    )
+
+
+def _survey(model: Path, mode: Mode, error: CompileError) -> Survey:
+    """What can be read; nothing when the file's own structure is at fault."""
+    try:
+        return survey_model(model, mode=mode)
+    except CompileError:
+        return Survey(None, error.problems(), False, (), ())
+
+
+def _without_plan(imported: Graph, chip: Target) -> Reached:
+    """The stages up to the choice of kernels, of a graph that is not whole."""
+    graph = optimize_graph(imported)
+    problems: list[CompileError] = []
+    for check in (check_target, choose_kernels):
+        try:
+            check(graph, chip)
+        except CompileError as error:
+            problems += error.problems()
+    return Reached(imported, graph, {}, None, None, tuple(problems))
 
 
 def _inspection(model: Path, options: Options, chip: Target, planned: Reached, notes: tuple[str, ...]) -> Inspection:

@@ -91,8 +91,43 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """One kind of operator of a model that is not imported: how often it occurs, and how often it is refused and why.
+
+    `macs` and `parameters` are those of the layers that the readable ones become; None when all are refused.
+    """
+
+    operator: str
+    count: int
+    refused: int
+    violations: tuple[str, ...]
+    macs: int | None
+    parameters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FloatInput:
+    """An input of a float model, whose range calibration has to find."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantizing:
+    """What quantizing a float model needs: samples of each input, and the lines of the command that does it."""
+
+    inputs: tuple[FloatInput, ...]
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """Everything `inspect` shows.  Sizes are None where the model did not get that far.
+
+    A model that is not imported has `operators`, and its layers are those that can be read; of a float model, which
+    has `quantizing`, they are what it would have once quantized.
 
     `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % at most.
     """
@@ -117,3 +152,5 @@ class Inspection:
     interface_costs: tuple[InterfaceCost, ...]
     notes: tuple[str, ...]
     stack: StackRecord | None = None
+    operators: tuple[OperatorRow, ...] = ()
+    quantizing: Quantizing | None = None

@@ -56,10 +56,10 @@ def import_onnx(path: Path, *, mode: Mode, io_type: IoType = "quantized", io_lay
     if mode not in MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
     model = read_model(Path(path))
-    return _Walk(model, mode, Borders(io_type, io_layout)).graph(str(path))
+    return Walk(model, mode, Borders(io_type, io_layout)).graph(str(path))
 
 
-class _Walk:
+class Walk:
     """One pass over a model, gathering problems."""
 
     def __init__(self, model: Model, mode: Mode, borders: Borders) -> None:

@@ -39,7 +39,7 @@ _QUANTIZED_OPS = frozenset(
 class Model:
     """What the importers walk.  `problems` are the mistakes found so far, `notes` what the user should know.
 
-    `quantized` is False for a float model, which has nothing to import.
+    `quantized` is False for a float model, which has nothing to import; `proto` is what the structure was read from.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Model:
     problems: tuple[CompileError, ...]
     notes: tuple[str, ...]
     quantized: bool
+    proto: Any
 
 
 def read_model(path: Path) -> Model:
@@ -70,7 +71,9 @@ def read_model(path: Path) -> Model:
     if opset < RAISED_OPSET and quantized and not structure.problems and not problems:
         proto, opset, notes = _raised(proto, opset)
         structure = read_structure(proto.graph)
-    return Model(structure.name or path.stem, opset, structure, (*problems, *structure.problems), notes, quantized)
+    return Model(
+        structure.name or path.stem, opset, structure, (*problems, *structure.problems), notes, quantized, proto
+    )
 
 
 def _parse(path: Path) -> Any:

@@ -23,7 +23,7 @@ from codegen.frontends.finish import finish
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
 from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
-from codegen.frontends.tflite.reader import OPERATORS, Model, Tensor, read_model
+from codegen.frontends.tflite.reader import OPERATORS, Model, Subgraph, Tensor, read_model
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
 from codegen.ops import Dequantize, Reshape
@@ -47,7 +47,7 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Grap
     """
     if mode not in MODES or io_type not in ("quantized", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}")
-    return _Walk(read_model(path), mode, io_type == "quantized").graph(str(path))
+    return Walk(read_model(path), mode, io_type == "quantized").graph(str(path))
 
 
 def read_ports(path: Path) -> tuple[list[Port], list[Port]]:
@@ -63,6 +63,18 @@ def has_uint8_weights(path: Path) -> bool:
     graph = read_model(path).subgraphs[0]
     places = [n.inputs[1] for n in graph.nodes if n.op_type in _PRODUCTS and len(n.inputs) > 1]
     return any(graph.tensors[i].kind == "uint8" for i in places if i >= 0)
+
+
+def is_float_model(graph: Subgraph) -> bool:
+    """Whether it computes with real numbers and nothing in it is quantized."""
+    kinds = {t.kind for t in graph.tensors if t.scale.size}
+    return any(t.kind in _REAL for t in graph.tensors) and not kinds & {"int8", "uint8", "int16"}
+
+
+def float_model(where: str) -> ModelNotQuantized:
+    """The refusal of such a model."""
+    hint = "convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8)"
+    return ModelNotQuantized("a float model: none of its tensors has a scale", where=where, hint=hint)
 
 
 def _port(tensor: Tensor, names: set[str]) -> Port:
@@ -104,7 +116,7 @@ def _check_version(node: TfliteNode) -> None:
         raise VersionUnknown(found, where=node.where)
 
 
-class _Walk:
+class Walk:
     """One pass over a model, gathering problems."""
 
     def __init__(self, model: Model, mode: Mode, drop: bool) -> None:
@@ -128,12 +140,8 @@ class _Walk:
 
     def _refuse_float(self, where: str) -> None:
         """LAM-IMPORT-008 for a model of real numbers in which nothing is quantized."""
-        kinds = {t.kind for t in self._graph.tensors if t.scale.size}
-        is_real = any(t.kind in _REAL for t in self._graph.tensors)
-        if is_real and not kinds & {"int8", "uint8", "int16"}:
-            hint = "convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8)"
-            found = "a float model: none of its tensors has a scale"
-            raise ModelRejected([ModelNotQuantized(found, where=where, hint=hint)])
+        if is_float_model(self._graph):
+            raise ModelRejected([float_model(where)])
 
     def _inputs(self) -> list[Interface]:
         inputs: list[Interface] = []

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import codegen
 from codegen.errors import ArenaTooSmall, FlashTooSmall
 from codegen.ir.plan import Plan
+from codegen.resources import resource_dir
 from codegen.schedule import check_fits, find_peak, limit_unreachable, residents, used_bytes
+from codegen.schedule.fits import weights_notes
 from codegen.schedule.live import Resident
 from codegen.target import Memory, Target, load_target
 from tests.e2e.projects import pair, pulled_plan
@@ -34,9 +39,9 @@ def test_too_little_ram_is_refused_with_the_numbers(plan: Plan) -> None:
     with pytest.raises(ArenaTooSmall) as caught:
         check_fits(plan, 0, chip(500))
     said = caught.value.text()
-    for part in ("needs 600 B", "has 500 B", "100 B too few", "at n0_conv2d .. n1_conv2d", "x 480 B", "480 B at"):
-        assert part in said, part
-    assert "--stream-input" in said
+    for part in ("needs 600 B", "has 500 B", "100 B too few", "at n0_conv2d .. n1_conv2d", "n1_conv2d:y 480 B"):
+        assert part in said.replace(plan.graph.outputs[0].value, "n1_conv2d:y"), part
+    assert "x 0 B (and 480 B shared with those before)" in said
 
 
 def test_streaming_is_not_proposed_where_it_cannot_help(plan: Plan) -> None:
@@ -46,9 +51,11 @@ def test_streaming_is_not_proposed_where_it_cannot_help(plan: Plan) -> None:
     assert ("--stream-input" in limit_unreachable(late, 1).text()) == any(r.kind == "input" for r in peak.live)
 
 
-def test_streaming_that_is_not_enough_alone_says_so(plan: Plan) -> None:
-    assert "not enough alone" in limit_unreachable(plan, 10).text()
-    assert "not enough alone" not in limit_unreachable(plan, 500).text()
+def test_streaming_is_proposed_with_what_it_frees(plan: Plan) -> None:
+    assert "--stream-input" not in limit_unreachable(plan, 500).text()  # the output lies in the input's bytes
+    alone = apart(pair())
+    assert "it has 480 B of its own at the peak)" in limit_unreachable(alone, alone.arena_bytes - 480).text()
+    assert "not enough alone" in limit_unreachable(alone, 10).text()
 
 
 def test_an_unreachable_limit_names_the_smallest_arena_and_the_peak(plan: Plan) -> None:
@@ -81,3 +88,34 @@ def test_every_tensor_has_its_lifetime() -> None:
     assert (skip.first, skip.last, skip.layer) == (0, 2, nodes[0].name)
     output = found[plan.graph.outputs[0].value]
     assert (output.kind, output.first, output.last) == ("output", 3, 3)
+
+
+def test_the_bytes_of_a_memory_refusal_add_up_although_tensors_share_them(plan: Plan) -> None:
+    for found in (plan, apart(residual()), apart(pair())):
+        text = limit_unreachable(found, 1).found
+        said = re.search(r"most is in use at .*, (\d+) B: (.*)", text)
+        assert said is not None
+        listed = re.sub(r" \(and \d+ B shared with those before\)", "", said[2])
+        assert sum(int(n) for n in re.findall(r" (\d+) B(?:,|$)", listed)) == int(said[1]) == find_peak(found).bytes
+
+
+def test_a_flash_refusal_names_the_heaviest_layers_and_the_blob(plan: Plan) -> None:
+    with pytest.raises(FlashTooSmall) as error:
+        check_fits(plan, 5000, chip(600, 100))
+    assert "4900 B too few; most is in n0_conv2d" in error.value.found
+    assert "--weights blob" in error.value.hint
+    assert "external memory" in weights_notes(5000, chip(600, 100))[0]
+    assert weights_notes(100, chip(600, 100)) == ()
+
+
+def test_weights_in_a_blob_need_no_flash_but_a_note(tmp_path: Path) -> None:
+    (file,) = resource_dir("targets").rglob("generic.toml")
+    target = tmp_path / "tight.toml"
+    limit = 'kind = "flash"\nbytes = 100\nsource = "none"'
+    target.write_text(file.read_text(encoding="utf-8").replace('kind = "flash"', limit))
+    digits = resource_dir("examples") / "digits" / "digits_qdq.onnx"
+    with pytest.raises(FlashTooSmall):
+        codegen.compile_model(digits, str(target), tmp_path / "c")
+    project = codegen.compile_model(digits, str(target), tmp_path / "blob", weights="blob")
+    assert any("put it into external memory" in note for note in project.manifest["notes"])
+    assert any("--weights blob" in v.hint for v in codegen.inspect(digits, str(target)).violations)

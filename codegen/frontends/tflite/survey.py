@@ -1,0 +1,167 @@
+"""Reads as much of a TFLite model as can be read, for `inspect`: behind a refused operator, and of a float model.
+
+Decides: that reading goes on behind a refused operator, for the file says what every tensor is, and that a float model
+is read as the converter would quantize it, with made-up ranges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from codegen.errors import BiasOutOfRange, CompileError, ScaleBad
+from codegen.frontends.survey import SHARE, SIGNED_SHARE, STEP, SourceNode, Survey, partial_graph
+from codegen.frontends.tflite.context import dtype_of, tensor_quant
+from codegen.frontends.tflite.importer import Walk, float_model, is_float_model
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
+from codegen.ir.graph import Interface
+from codegen.ir.quant import Array, Mode, Quant, TensorType
+
+_WEIGHTS = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
+"""Operators with weights, and the axis along which their scale varies."""
+_BIASED = {
+    "CONV_2D": (0, 1, 2),
+    "DEPTHWISE_CONV_2D": (0, 1, 2),
+    "FULLY_CONNECTED": (0, 1, 2),
+    "TRANSPOSE_CONV": (2, 1, 3),
+}
+"""Their input, weights and bias."""
+_RANGES = {"SOFTMAX": SHARE, "LOGISTIC": SHARE, "TANH": SIGNED_SHARE}
+_MOVERS = ("RESHAPE", "CONCATENATION", "PAD", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "SPLIT", "SLICE", "PACK")
+_SAME_SCALE = {
+    *_MOVERS,
+    *(
+        "STRIDED_SLICE",
+        "MAX_POOL_2D",
+        "AVERAGE_POOL_2D",
+        "RESIZE_BILINEAR",
+        "RESIZE_NEAREST_NEIGHBOR",
+        "RELU",
+        "MAXIMUM",
+        "MINIMUM",
+    ),
+}
+"""Operators of which the converter gives the output the input's scale."""
+
+
+def survey_tflite(path: Path, *, mode: Mode) -> Survey:
+    """Every problem of the model, and what can be read of it; raises what `read_model` raises."""
+    model = read_model(path)
+    floats = is_float_model(model.subgraphs[0])
+    if floats:
+        model = replace(model, subgraphs=(_quantized(model.subgraphs[0]), *model.subgraphs[1:]))
+    with np.errstate(all="ignore"):
+        return _Surveyor(model, mode, floats).survey(str(path))
+
+
+class _Surveyor(Walk):
+    """A walk that takes what a refused operator writes as an input of the network."""
+
+    def __init__(self, model: Model, mode: Mode, floats: bool) -> None:
+        super().__init__(model, mode, drop=True)
+        self._floats = floats
+        self._given: list[Interface] = []
+        self._refused: dict[str, str] = {}
+
+    def survey(self, where: str) -> Survey:
+        """The whole walk."""
+        if self._floats:
+            self._problems.append(float_model(where))
+        inputs = self._inputs()
+        for node in self._graph.nodes:
+            self._import(node)
+        outputs = self._outputs(inputs)
+        graph = partial_graph(self._ctx.builder, self._model.name, [*inputs, *self._given], outputs, self._ctx.notes)
+        nodes = (SourceNode(n.name, n.op_type, self._refused.get(n.name, "")) for n in self._graph.nodes)
+        return Survey(graph, tuple(self._problems), self._floats, tuple(inputs), tuple(nodes))
+
+    def _import(self, node: TfliteNode) -> None:
+        before = len(self._problems)
+        super()._import(node)
+        if len(self._problems) > before:
+            self._refused[node.name] = self._problems[before].code
+            for place in node.outputs:
+                self._assume(place)
+
+    def _refuse(self, error: CompileError, where: str) -> None:
+        if not (self._floats and isinstance(error, ScaleBad | BiasOutOfRange)):  # the ranges are made up
+            super()._refuse(error, where)
+
+    def _assume(self, place: int) -> None:
+        """Take a tensor that a refused operator was to write as given; it stays unread where that cannot be."""
+        if place < 0 or place not in self._poison:
+            return
+        tensor = self._graph.tensors[place]
+        try:
+            kind = TensorType(tensor.shape, dtype_of(tensor, tensor.where), tensor_quant(tensor))
+            value = self._ctx.builder.input(f"{tensor.name}:unread", kind)
+        except CompileError:
+            return
+        self._ctx.values[place] = value
+        self._poison.discard(place)
+        self._given.append(Interface(value, tensor.name, tensor.shape, str(kind.dtype.numpy)))
+
+
+def _quantized(graph: Subgraph) -> Subgraph:
+    """The graph with every float tensor int8, weights per channel and biases int32, as the converter writes it."""
+    tensors = list(graph.tensors)
+    for node in graph.nodes:
+        _quantize_node(node, tensors)
+    return replace(graph, tensors=tuple(_as_int8(t, STEP) if _is_open(t) else t for t in tensors))
+
+
+def _quantize_node(node: TfliteNode, tensors: list[Tensor]) -> None:
+    """Settle the inputs of one operator, then what it writes."""
+    x, w, b = _BIASED.get(node.op_type, (-1, -1, -1))
+    for index, place in enumerate(node.inputs):
+        if place >= 0 and index != b and _is_open(tensors[place]):
+            axis = _WEIGHTS[node.op_type] if index == w else -1
+            tensors[place] = _constant(tensors[place], axis)
+    places = [node.inputs[i] if 0 <= i < len(node.inputs) else -1 for i in (x, w, b)]
+    if min(places) >= 0 and _is_open(tensors[places[2]]):
+        tensors[places[2]] = _bias(*(tensors[i] for i in places))
+    first = next((tensors[i] for i in node.inputs if i >= 0 and tensors[i].scale.size == 1), None)
+    kept = first is not None and node.op_type in _SAME_SCALE
+    quant = Quant(float(first.scale[0]), int(first.zero_point[0])) if first and kept else STEP
+    for place in node.outputs:
+        if place >= 0 and _is_open(tensors[place]):
+            tensors[place] = _as_int8(tensors[place], _RANGES.get(node.op_type, quant))
+
+
+def _is_open(tensor: Tensor) -> bool:
+    return tensor.kind == "float32" and not tensor.scale.size
+
+
+def _as_int8(tensor: Tensor, quant: Quant) -> Tensor:
+    if tensor.data is not None:
+        return _constant(tensor, -1)
+    return _with(tensor, "int8", np.array([quant.scale], np.float32), np.array([quant.zero_point]))
+
+
+def _constant(tensor: Tensor, axis: int) -> Tensor:
+    """A constant as int8, symmetric, with one scale per slice of `axis`; a computed tensor of unknown range."""
+    if tensor.data is None:
+        return _as_int8(tensor, STEP)
+    array = np.nan_to_num(tensor.data.astype(np.float64))
+    axes = tuple(i for i in range(array.ndim) if i != axis) if 0 <= axis < array.ndim else None
+    largest = np.abs(array).max(axis=axes, keepdims=True) if array.size else np.ones((1,) * array.ndim)
+    scale = np.maximum(largest / 127, 1e-6).astype(np.float32)
+    data = np.clip(np.rint(array / scale), -127, 127).astype(np.int8)
+    return replace(_with(tensor, "int8", scale.reshape(-1), np.zeros(scale.size, np.int64), max(axis, 0)), data=data)
+
+
+def _bias(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+    """A bias as int32 at the product's scale."""
+    scale = (x.scale * weights.scale).astype(np.float32)
+    found = _with(bias, "int32", scale, np.zeros(scale.size, np.int64))
+    if bias.data is None or scale.size not in (1, bias.data.size):
+        return found
+    whole = np.clip(np.rint(bias.data.astype(np.float64) / scale), -(2**30), 2**30)
+    return replace(found, data=whole.astype(np.int32))
+
+
+def _with(tensor: Tensor, kind: str, scale: Array, zero: Array, axis: int = 0) -> Tensor:
+    return replace(tensor, kind=kind, scale=np.asarray(scale), zero_point=np.asarray(zero), axis=axis)

@@ -1,0 +1,186 @@
+"""`inspect` of a model that is not imported: every problem at once, none that another one causes, and float models."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import codegen
+from codegen.errors import CompileError
+from codegen.process import run_program
+from codegen.resources import resource_dir
+from codegen.verbs.inspection import Inspection
+from tests import real_tflite
+from tests.real import model_path
+from tests.shared import shared_dir
+from tests.tools import require_module
+
+RNG = np.random.default_rng(3)
+
+
+def constant(name: str, array: object) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def save(path: Path, nodes: list[onnx.NodeProto], constants: list[onnx.TensorProto], shape: list[int]) -> Path:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, path.stem, [x], [y], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def quantized(name: str) -> list[onnx.NodeProto]:
+    """QuantizeLinear and DequantizeLinear behind a tensor: name_q, name_d."""
+    return [
+        helper.make_node("QuantizeLinear", [name, "scale", "zero"], [f"{name}_q"], f"{name}:q"),
+        helper.make_node("DequantizeLinear", [f"{name}_q", "scale", "zero"], [f"{name}_d"], f"{name}:d"),
+    ]
+
+
+SCALE = [constant("scale", np.float32(0.1)), constant("zero", np.int8(0))]
+
+
+def ids(found: Inspection) -> list[tuple[str, str]]:
+    return [(v.id, v.where.split("'")[1] if "'" in v.where else v.where) for v in found.violations]
+
+
+def test_behind_a_refused_node_reading_goes_on_where_the_model_quantizes(tmp_path: Path) -> None:
+    nodes = [
+        *quantized("x"),
+        helper.make_node("Erf", ["x_d"], ["a"], "known"),
+        helper.make_node("Det", ["a"], ["unread"], "behind"),
+        helper.make_node("NonZero", ["x_d"], ["n"], "first"),
+        helper.make_node("Hardmax", ["x_d"], ["b"], "second"),
+        *quantized("b"),
+        helper.make_node("Hardmax", ["b_d"], ["c"], "third"),
+        *quantized("c"),
+        helper.make_node("Relu", ["c_d"], ["d"], "fine"),
+        *quantized("d"),
+        helper.make_node("Pow", ["d_d", "c_d"], ["e"], "form"),
+        *quantized("e"),
+        helper.make_node("Identity", ["e_d"], ["y"], "end"),
+    ]
+    path = save(tmp_path / "m.onnx", nodes, SCALE, [1, 4, 5])
+    found = codegen.inspect(path)
+    named = [where for _, where in ids(found)]
+    assert {"second", "third", "form"} <= set(named)
+    assert "fine" not in named
+    assert "end" not in named
+    with pytest.raises(CompileError) as error:
+        codegen.run(path, np.zeros((1, 4, 5), np.float32))
+    assert {e.where for e in error.value.problems()} <= {v.where for v in found.violations}
+    assert any(row.operator == "Hardmax" and row.refused == row.count == 2 for row in found.operators)
+
+
+def test_what_the_target_lacks_is_named_beside_what_cannot_be_read(tmp_path: Path) -> None:
+    nodes = [
+        *quantized("x"),
+        helper.make_node("Softmax", ["x_d"], ["s"], "soft"),
+        *quantized("s"),
+        helper.make_node("Hardmax", ["s_d"], ["b"], "hard"),
+        *quantized("b"),
+        helper.make_node("Identity", ["b_d"], ["y"], "end"),
+    ]
+    path = save(tmp_path / "m.onnx", nodes, SCALE, [1, 8])
+    found = codegen.inspect(path, lacking_softmax(tmp_path))
+    assert {"LAM-IMPORT-007", "LAM-TARGET-007"} <= {v.id for v in found.violations}
+
+
+def lacking_softmax(folder: Path) -> str:
+    """A target like the generic one, but for the operator."""
+    (file,) = resource_dir("targets").rglob("generic.toml")
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("unsupported")]
+    place = next(i for i, line in enumerate(lines) if line.startswith("["))
+    path = folder / "less.toml"
+    path.write_text("\n".join([*lines[:place], 'unsupported = ["Softmax"]', *lines[place:]]))
+    return str(path)
+
+
+def float_model(path: Path) -> Path:
+    w = RNG.normal(0, 0.2, (8, 3, 3, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"], "relu"),
+        helper.make_node("GlobalAveragePool", ["r"], ["g"], "pool"),
+        helper.make_node("Flatten", ["g"], ["f"], "flat"),
+        helper.make_node("MatMul", ["f", "m"], ["p"], "product"),
+        helper.make_node("Add", ["p", "o"], ["y"], "offset"),
+    ]
+    constants = [
+        constant("w", w),
+        constant("b", np.zeros(8, np.float32)),
+        constant("m", RNG.normal(0, 0.3, (8, 4)).astype(np.float32)),
+        constant("o", np.ones(4, np.float32)),
+    ]
+    return save(path, nodes, constants, [1, 3, 8, 8])
+
+
+def test_a_float_model_shows_operators_macs_parameters_and_the_arena_of_its_int8_form(tmp_path: Path) -> None:
+    found = codegen.inspect(float_model(tmp_path / "net.onnx"), "cortex-m4")
+    assert not found.supported
+    assert [v.id for v in found.violations] == ["LAM-IMPORT-008"]
+    by_operator = {row.operator: row for row in found.operators}
+    assert all(row.refused == 0 for row in found.operators)
+    assert by_operator["Conv"].macs == 8 * 3 * 9 * 64
+    assert by_operator["Conv"].parameters == 8 * 3 * 9 + 8
+    assert by_operator["MatMul"].macs == 32
+    assert found.macs == 8 * 3 * 9 * 64 + 32
+    assert found.arena_bytes
+    assert found.quantizing is not None
+    assert [(i.name, i.shape) for i in found.quantizing.inputs] == [("x", (1, 3, 8, 8))]
+
+
+def test_the_printed_command_quantizes_the_float_model_and_the_forecast_was_right(tmp_path: Path) -> None:
+    require_module("onnxruntime")
+    path = float_model(tmp_path / "net.onnx")
+    before = codegen.inspect(path, "cortex-m4")
+    assert before.quantizing is not None
+    np.savez(tmp_path / "CALIB.npz", x=RNG.normal(0, 1, (10, 3, 8, 8)).astype(np.float32))
+    lines = [line.replace("python -", f"{sys.executable} -") for line in before.quantizing.command[1:]]
+    run_program(["bash", "-e", "-c", "\n".join(lines)], cwd=tmp_path, timeout_s=120)
+    after = codegen.inspect(tmp_path / "net_int8.onnx", "cortex-m4")
+    assert after.supported
+    assert after.macs == before.macs
+    assert after.arena_bytes == before.arena_bytes
+
+
+def test_an_operator_without_an_integer_form_is_named_with_its_count(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Hardmax", ["x"], ["a"], "first"),
+        helper.make_node("Relu", ["a"], ["b"], "relu"),
+        helper.make_node("Hardmax", ["b"], ["y"], "second"),
+    ]
+    found = codegen.inspect(save(tmp_path / "net.onnx", nodes, [], [1, 8]))
+    assert [v.id for v in found.violations] == ["LAM-IMPORT-008", "LAM-IMPORT-007", "LAM-IMPORT-007"]
+    rows = {row.operator: row for row in found.operators}
+    assert (rows["Hardmax"].count, rows["Hardmax"].refused, rows["Hardmax"].macs) == (2, 2, None)
+    assert (rows["Relu"].count, rows["Relu"].refused) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "name", ["kws", pytest.param("resnet8", marks=pytest.mark.slow), pytest.param("vww", marks=pytest.mark.slow)]
+)
+def test_the_int8_form_of_a_shared_float_model_has_the_quantized_models_macs(name: str) -> None:
+    folder = shared_dir() / "models"
+    onnx_float = codegen.inspect(folder / "mlperf_tiny_onnx" / f"{name}_f32.onnx", "generic")
+    assert onnx_float.macs == codegen.inspect(model_path(f"{name}_qdq"), "generic").macs
+    tflite_float = codegen.inspect(folder / "mlperf_tiny" / f"{name}_f32.tflite", "generic")
+    assert tflite_float.macs == codegen.inspect(real_tflite.model_path(f"{name}_int8"), "generic").macs
+    assert [v.id for v in (*onnx_float.violations, *tflite_float.violations)] == ["LAM-IMPORT-008"] * 2
+
+
+def test_every_shared_float_model_can_be_looked_at() -> None:
+    files = sorted((shared_dir() / "models").glob("*/*_f32.*"))
+    assert len(files) >= 15
+    for file in files:
+        if file.stem.startswith(("ad", "hello", "dtln", "silero", "resnet20")):
+            found = codegen.inspect(file)
+            assert found.quantizing is not None
+            assert found.operators
+            assert found.macs > 0

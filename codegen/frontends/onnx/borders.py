@@ -26,6 +26,7 @@ from codegen.frontends.onnx.nodes import text_of
 from codegen.frontends.onnx.qparams import UNSIGNED_WORD, WORDS_ARE_SIGNED
 from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, State
 from codegen.frontends.onnx.tables import settled
+from codegen.frontends.onnx.tails import tail
 from codegen.frontends.onnx.tensors import type_name
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
@@ -33,6 +34,7 @@ from codegen.ops import Dequantize, Reshape, Transpose
 
 IoType = Literal["quantized", "model"]
 IoLayout = Literal["nhwc", "model"]
+_TAIL_HINT = "quantize it, or leave it to the application: only a last Softmax, Sigmoid, HardSigmoid or Tanh is read so"
 
 _TYPES = {
     TensorProto.FLOAT: DType.F32,
@@ -99,8 +101,12 @@ def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tu
         case Accum():
             return write_accumulator(ctx, state, name), "int32"
         case Pending(trail=trail):
+            spanned = tail(ctx, name, state)
+            if spanned is not None:
+                return _dequantized(ctx, name, spanned, borders), "float32"
             made = f"the result of node '{trail[-1].name}' ({trail[-1].op_type})"
-            raise ResultNotQuantized(f"{made} leaves the network without a QuantizeLinear", where=where)
+            found = f"{made} leaves the network without a QuantizeLinear"
+            raise ResultNotQuantized(found, where=where, hint=_TAIL_HINT)
         case Float():
             raise ResultNotQuantized("a float input leaves the network as it is", where=where)
         case _:
@@ -109,14 +115,22 @@ def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tu
 
 def _dequantized(ctx: Context, name: str, state: Real, borders: Borders) -> str:
     if state.function is not None:
-        try:
-            state = settled(ctx, state, state.trail[-1], name)
-        except ResultNotQuantized as error:
-            raise ResultNotQuantized(error.found, where=f"output '{name}'") from error
+        state = _written(ctx, name, state)
     if borders.io_type == "quantized":
         return state.value
     note = "DequantizeLinear -> Dequantize"
     return ctx.builder.apply(Dequantize(state.quant), (state.value,), name, source=name, note=note)
+
+
+def _written(ctx: Context, name: str, state: Real) -> Real:
+    """A function of a tensor: in that tensor's own integers where that loses nothing, else by the function's range."""
+    try:
+        return settled(ctx, state, state.trail[-1], name)
+    except ResultNotQuantized as error:
+        spanned = tail(ctx, name, state)
+        if spanned is None:
+            raise ResultNotQuantized(error.found, where=f"output '{name}'", hint=_TAIL_HINT) from error
+        return spanned
 
 
 def _is_made_nhwc(ctx: Context, value: str) -> bool:

@@ -85,7 +85,7 @@ def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
         route = Route(op, pre, (*more, *post))
         return clamped(ctx, request, lambda r: ctx.run(x.value, route, r.name, r.trail, note))
 
-    return Pending(shape, emit, (node,))
+    return Pending(shape, emit, (node,), function=node.op_type, kind=ctx.type(x.value).dtype)
 
 
 def _softmax_ops(ctx: Context, node: OnnxNode, x: Real, request: Request) -> tuple[Op, ...]:

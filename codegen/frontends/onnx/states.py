@@ -123,7 +123,10 @@ class Real:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending:
-    """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale."""
+    """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale.
+
+    `function` is the operator's name where its range is known, and `kind` the type of its input then.
+    """
 
     shape: tuple[int, ...]
     emit: Emit
@@ -131,11 +134,13 @@ class Pending:
     low: float = -math.inf
     high: float = math.inf
     linear: Linear | None = None
+    function: str = ""
+    kind: DType = DType.S8
 
     def clipped(self, low: float, high: float, node: OnnxNode) -> Pending:
         """The result of clip(self, low, high): bounds compose."""
         bound = (min(max(self.low, low), high), min(max(self.high, low), high))
-        return replace(self, low=bound[0], high=bound[1], trail=(*self.trail, node))
+        return replace(self, low=bound[0], high=bound[1], trail=(*self.trail, node), function="")
 
     @property
     def bounded(self) -> bool:

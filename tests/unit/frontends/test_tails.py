@@ -1,0 +1,87 @@
+"""The last Softmax, Sigmoid, HardSigmoid or Tanh without a QuantizeLinear: the integer operator spanning its range."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codegen.errors import ModelRejected
+from codegen.golden.interface import graph_ports
+from codegen.ir.quant import MODES, DType, Mode, Quant
+
+from .models import Net, compare, imported, kinds
+
+WORDS = {"opset": 21, "ir_version": 10}
+BYTE, UNSIGNED, WORD = (0.05, 3, np.int8), (0.05, 131, np.uint8), (2e-4, 7, np.int16)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "dtype", "quant"),
+    [
+        ("Softmax", BYTE, DType.S8, Quant(1 / 256, -128)),
+        ("Softmax", UNSIGNED, DType.U8, Quant(1 / 256, 0)),
+        ("Softmax", WORD, DType.S16, Quant(2.0**-15)),
+        ("Sigmoid", BYTE, DType.S8, Quant(1 / 256, -128)),
+        ("Sigmoid", WORD, DType.S16, Quant(2.0**-15)),
+        ("HardSigmoid", UNSIGNED, DType.U8, Quant(1 / 256, 0)),
+        ("Tanh", BYTE, DType.S8, Quant(1 / 128, 0)),
+        ("Tanh", UNSIGNED, DType.U8, Quant(1 / 128, 128)),
+    ],
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_tail_is_the_integer_operator_within_one_step(
+    name: str, x: tuple[float, int, Any], dtype: DType, quant: Quant, mode: Mode, tmp_path: Path
+) -> None:
+    net = Net()
+    found = compare(net.model(net.op(name, net.qdq(net.input((6, 10)), *x)), **WORDS), tmp_path, mode)
+    # the largest number stands for 1 less one step
+    assert found.largest <= (32.0 if name == "Softmax" and mode == "double" and dtype is DType.S16 else 1.01)
+    (_, (port,)) = graph_ports(found.graph)
+    assert (port.dtype, port.quant, port.model_dtype) == (dtype, quant, "float32")
+    assert any(name in note and f"zero point {quant.zero_point}" in note for note in found.graph.notes)
+
+
+@pytest.mark.parametrize("name", ["Softmax", "Sigmoid"])
+def test_what_moves_the_result_may_follow(name: str, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op(name, net.qdq(net.input((1, 2, 3, 4))), **({"axis": 1} if name == "Softmax" else {}))
+    y = net.op("Reshape", net.op("Transpose", y, perm=[0, 2, 1, 3]), net.const(np.array([6, 4]), np.int64))
+    assert compare(net.model(y), tmp_path).largest <= 1.01
+
+
+def test_model_s_own_type_is_float_at_the_output(tmp_path: Path) -> None:
+    net = Net()
+    graph = imported(net.model(net.op("Sigmoid", net.qdq(net.input((2, 3))))), tmp_path, io_type="model")
+    assert kinds(graph) == ["Quantize", "Lut", "Dequantize"]
+
+
+def refused(model: Any, folder: Path) -> str:
+    with pytest.raises(ModelRejected, match="LAM-IMPORT-020") as error:
+        imported(model, folder)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", ["LogSoftmax", "Exp", "Softplus"])
+def test_functions_without_such_a_range_are_refused_with_the_way_out(name: str, tmp_path: Path) -> None:
+    net = Net()
+    found = refused(net.model(net.op(name, net.qdq(net.input((2, 3))))), tmp_path)
+    assert "leave it to the application" in found
+
+
+@pytest.mark.parametrize("name", ["Softmax", "Sigmoid"])
+def test_tail_that_another_float_operator_follows_is_refused(name: str, tmp_path: Path) -> None:
+    for behind in (lambda net, y: net.op("Relu", y), lambda net, y: net.op("Mul", y, net.const(np.float32(0.3)))):
+        net = Net()
+        y = net.op(name, net.qdq(net.input((2, 3))))
+        with pytest.raises(ModelRejected):
+            imported(net.model(behind(net, y)), tmp_path)
+
+
+def test_function_inside_the_network_is_still_refused(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Sigmoid", net.qdq(net.input((1, 4))))
+    found = refused(net.model(net.qdq(net.op("MatMul", y, net.weights(net.ints(4, 4))))), tmp_path)
+    assert "without a QuantizeLinear" in found

@@ -273,7 +273,7 @@ class ShapeDynamic(CompileError):
     """A dimension of an input is not a number."""
 
     code = "LAM-IMPORT-009"
-    hint = "fix every dimension, the batch too: python -m onnxruntime.tools.make_dynamic_shape_fixed"
+    hint = "give the input's shape: --shape NAME=1,3,224,224, or shapes={'NAME': (1, 3, 224, 224)} in Python"
 
 
 class ScaleBad(CompileError):
@@ -442,6 +442,27 @@ class VersionUnknown(CompileError):
 
     code = "LAM-IMPORT-032"
     hint = "convert the model with an older converter"
+
+
+class ShapeBad(CompileError):
+    """A shape given for an input is not a list of whole numbers of 1 or more."""
+
+    code = "LAM-IMPORT-050"
+    hint = "write --shape NAME=1,3,224,224, or shapes={'NAME': (1, 3, 224, 224)} in Python"
+
+
+class ShapeContradiction(CompileError):
+    """A shape given for an input contradicts the model."""
+
+    code = "LAM-IMPORT-051"
+    hint = "only dimensions that the model leaves open take another size"
+
+
+class ShapeOfNothing(CompileError):
+    """A shape is given for an input that the model does not have."""
+
+    code = "LAM-IMPORT-052"
+    hint = "`lamina inspect MODEL` shows the inputs' names"
 
 
 class InputsDoNotFit(CompileError):

@@ -55,7 +55,8 @@ class Compiled:
 def read_model(model: Path, options: Options, target: Target) -> Graph:
     """The model as imported, before any pass: what the golden model runs."""
     mode = choose_mode(settled(options, model), target)
-    graph = import_model(model, mode=mode, io_type=options.io_type, io_layout=options.io_layout)
+    shapes = dict(options.shapes)
+    graph = import_model(model, mode=mode, io_type=options.io_type, io_layout=options.io_layout, shapes=shapes)
     graph = replace(graph, name=network_name(options.name or model.stem))
     verify_graph(graph)
     return graph

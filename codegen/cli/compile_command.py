@@ -14,6 +14,7 @@ from codegen.cli.console import (
     model_argument,
     plan_options,
     requant_option,
+    shape_option,
     show,
     stack_option,
     target_option,
@@ -37,6 +38,7 @@ from codegen.report.table import bound_text, shape_text, text_pairs, text_table
 @click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @requant_option
+@shape_option
 @click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
 @click.option(
     "--io-layout",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -75,6 +75,31 @@ requant_option = click.option(
     "--requant",
     type=click.Choice(["single", "double", "float"]),
     help="Rounding of results; TFLite's own (double) for its models, else the target's default.",
+)
+
+
+def _shapes(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, tuple[int, ...]] | None:
+    """Shapes by name; a usage error for what is not NAME=1,3,224,224, or for a name that comes twice."""
+    found: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        name, _, sizes = value.rpartition("=")
+        if not name or not re.fullmatch(r" *-?[0-9]{1,15} *(, *-?[0-9]{1,15} *)*", sizes):
+            raise click.BadParameter(f"{value!r} is no shape; write NAME=1,3,224,224", ctx, param)
+        if name in found:
+            raise click.BadParameter(f"two shapes for {name!r}", ctx, param)
+        found[name] = tuple(int(size) for size in sizes.split(","))
+    return found or None
+
+
+shape_option = click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    callback=_shapes,
+    metavar="NAME=N,N,..",
+    help="Shape of an input whose dimensions the model leaves open; an open batch is 1 without.",
 )
 
 

@@ -14,6 +14,7 @@ from codegen.cli.console import (
     plan_options,
     requant_option,
     say,
+    shape_option,
     show,
     stack_option,
     target_option,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @model_argument
 @target_option
 @requant_option
+@shape_option
 @click.option(
     "--io-layout",
     type=click.Choice(["nhwc", "model"]),

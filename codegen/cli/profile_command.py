@@ -13,6 +13,7 @@ from codegen.cli.console import (
     model_argument,
     plan_options,
     requant_option,
+    shape_option,
     show,
     target_option,
 )
@@ -24,6 +25,7 @@ from codegen.report.profile import profile_text
 @model_argument
 @target_option
 @requant_option
+@shape_option
 @plan_options
 @click.option("--level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
 @click.option("--cycles", is_flag=True, help="Estimate cycles too, by the target's table and what was executed.")

@@ -15,6 +15,7 @@ from codegen.cli.console import (
     model_argument,
     plan_options,
     requant_option,
+    shape_option,
     show,
     target_option,
 )
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--limit", type=int, metavar="N", help="The first N samples only.")
 @target_option
 @requant_option
+@shape_option
 @plan_options
 @config_option
 @json_option

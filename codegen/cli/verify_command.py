@@ -14,6 +14,7 @@ from codegen.cli.console import (
     model_argument,
     plan_options,
     requant_option,
+    shape_option,
     show,
     target_option,
 )
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--samples", type=int, default=3, show_default=True, help="How many at most.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random samples.")
 @requant_option
+@shape_option
 @click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
 @click.option(
     "--reference", type=click.Choice(["tflm", "litert"]), help="Compare a TFLite model's outputs with it too."
@@ -56,7 +58,7 @@ def command(
         count = options["samples"]
         inputs: Any = data
         if data is not None and config is not None:
-            chosen = {key: options[key] for key in ("target", "requant")}
+            chosen = {key: options[key] for key in ("target", "requant", "shapes")}
             inputs = api.read_samples(model, data, config, count, **chosen)
         result = api.verify(model, inputs=inputs, progress=lambda done: progress(done, count), **options)
     show(_text, result, as_json=as_json, quiet=quiet and result.equal, record=_record(result))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codegen.frontends.onnx import import_onnx
 from codegen.frontends.onnx.survey import survey_onnx
+from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
 from codegen.frontends.tflite import import_tflite, is_tflite
 from codegen.frontends.tflite.survey import survey_tflite
@@ -16,21 +17,27 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import Mode
 
 
-def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str) -> Graph:
-    """The integer Graph of a model's file; arguments and errors as of `import_onnx` and `import_tflite`."""
+def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes: Given | None = None) -> Graph:
+    """The integer Graph of a model's file; arguments and errors as of `import_onnx` and `import_tflite`.
+
+    A TFLite model has every size; shapes that are given for its inputs must be those.
+    """
     if is_tflite(path):
-        return import_tflite(path, mode=mode, io_type=io_type)
+        graph = import_tflite(path, mode=mode, io_type=io_type)
+        Shapes({i.name: i.model_shape for i in graph.inputs}, shapes or {})
+        return graph
     return import_onnx(
         path,
         mode=mode,
         io_type="model" if io_type == "model" else "quantized",
         io_layout="model" if io_layout == "model" else "nhwc",
+        shapes=shapes,
     )
 
 
-def survey_model(path: Path, *, mode: Mode) -> Survey:
+def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:
     """Every problem of a model's file that cannot be imported, and what can be read of it."""
-    return survey_tflite(path, mode=mode) if is_tflite(path) else survey_onnx(path, mode=mode)
+    return survey_tflite(path, mode=mode) if is_tflite(path) else survey_onnx(path, mode=mode, shapes=shapes)
 
 
 def own_mode(path: Path) -> Mode | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from codegen.emit import write_project
 from codegen.errors import OptionBad
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Options, compile_file
 from codegen.report.code_size import estimate_code_bytes
 from codegen.schedule import OPTIMIZE, Optimize
@@ -40,6 +41,7 @@ def compile_model(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     measure_stack: bool = False,
     force: bool = False,
 ) -> Project:
@@ -62,6 +64,8 @@ def compile_model(
             there is none.  Without it the target's RAM is the limit.
         stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
             that cannot be.
+        shapes: of inputs whose dimensions the model leaves open, by name (LAM-IMPORT-050 .. 052); an open first one
+            is a batch of 1 without.
         measure_stack: run it on the target's emulated board, and put the stack that it takes into the manifest and the
             README; needs the target's compiler and its emulator (LAM-PROCESS-001 names their packages,
             LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
@@ -78,6 +82,7 @@ def compile_model(
         optimize=optimize,
         arena_limit=arena_limit,
         stream_input=stream_input,
+        shapes=shape_pairs(shapes),
     )
     check_options(options)
     if measure_stack:

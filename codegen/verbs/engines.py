@@ -145,9 +145,9 @@ def open_engine(name: str, model: Path, options: Options, *, dump: bool = False)
     """An engine by name; LAM-API-001 for a name nobody knows."""
     check_engine(name)
     if name == "float":
-        return FloatEngine(model)
+        return FloatEngine(model, options.shapes)
     if name in RUNTIMES:
-        return TfliteEngine(name, model)
+        return TfliteEngine(name, model, options.shapes)
     return CEngine(model, options, dump=dump) if name == "c" else GoldenEngine(model, options)
 
 

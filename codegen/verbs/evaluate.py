@@ -11,6 +11,7 @@ import numpy as np
 
 from codegen.errors import DataDoesNotFit, MetricUnknown
 from codegen.ir.quant import Array
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Options
 from codegen.preprocess import need, read_npz
 from codegen.schedule import Optimize
@@ -60,6 +61,7 @@ def evaluate(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
@@ -76,6 +78,7 @@ def evaluate(
         optimize: memory plan of the engine `c`, as in `compile_model`; so are the next two.
         arena_limit: bytes its working memory may have.
         stream_input: push its input row by row.
+        shapes: of inputs with open dimensions, as in `compile_model`.
         progress: called after each sample with done and all.
     """
     names = engine.split(",") if isinstance(engine, str) else list(engine)
@@ -90,6 +93,7 @@ def evaluate(
         optimize=optimize,
         arena_limit=arena_limit,
         stream_input=stream_input,
+        shapes=shape_pairs(shapes),
     )
     check_options(options)
     labels = _labels(Path(data))

@@ -18,13 +18,14 @@ from codegen.errors import (
     EngineFailed,
     ExtraMissing,
     ModelMissing,
-    ShapeDynamic,
     TypeUnsupported,
 )
 from codegen.frontends.onnx import stored_inputs
+from codegen.frontends.shapes import Shapes
 from codegen.frontends.tflite import is_tflite
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
+from codegen.options import ShapePairs
 
 _TYPES = {
     "tensor(float)": "float32",
@@ -52,7 +53,7 @@ class FloatPort:
 class FloatEngine:
     """One ONNX Runtime session."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, shapes: ShapePairs = ()) -> None:
         """Load the model; LAM-API-002 without onnxruntime, LAM-API-010 when it refuses the model."""
         runtime = _runtime()
         if not model.is_file():
@@ -64,7 +65,11 @@ class FloatEngine:
         self._session, self._errors = _session(runtime, model, optimize=False)
         self.note = ""
         stored = stored_inputs(model)
-        self.inputs = tuple(_port(i, stored) for i in self._session.get_inputs())
+        inputs = self._session.get_inputs()
+        settled = Shapes(
+            {i.name: [n if isinstance(n, int) else n or "" for n in i.shape] for i in inputs}, dict(shapes)
+        )
+        self.inputs = tuple(_port(i, settled.of(i.name), stored) for i in inputs)
         self._names = [o.name for o in self._session.get_outputs()]
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
@@ -126,12 +131,10 @@ def _session(runtime: Any, model: Path, *, optimize: bool) -> tuple[Any, tuple[t
         raise EngineFailed(_first_line(error), where=str(model)) from error
 
 
-def _port(value: Any, stored: Mapping[str, tuple[DType, Quant]]) -> FloatPort:
-    if any(not isinstance(n, int) for n in value.shape):
-        raise ShapeDynamic(f"shape {value.shape}", where=f"input '{value.name}'")
+def _port(value: Any, shape: tuple[int, ...], stored: Mapping[str, tuple[DType, Quant]]) -> FloatPort:
     if value.type not in _TYPES:
         raise TypeUnsupported(f"type {value.type}", where=f"input '{value.name}'")
-    return FloatPort(value.name, tuple(value.shape), _TYPES[value.type], *stored.get(value.name, ()))
+    return FloatPort(value.name, shape, _TYPES[value.type], *stored.get(value.name, ()))
 
 
 def _first_line(error: Exception) -> str:

@@ -25,6 +25,7 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel
 from codegen.ir.quant import Mode
 from codegen.lower import check_target, choose_kernels, find_kernel, packing_growth
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (
     Options,
@@ -65,6 +66,7 @@ def inspect(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     measure_stack: bool = False,
 ) -> Inspection:
     """Look at a model through the eyes of a target; arguments as in `compile_model`.
@@ -84,6 +86,7 @@ def inspect(
         optimize=optimize,
         arena_limit=arena_limit,
         stream_input=stream_input,
+        shapes=shape_pairs(shapes),
     )
     check_options(options)
     chip = load_target(target)
@@ -108,7 +111,7 @@ def inspect(
 
 def _refused(model: Path, options: Options, chip: Target, error: CompileError) -> Inspection:
     """The inspection of a model that cannot be imported: all its problems, and what can be read of it."""
-    survey = _survey(model, choose_mode(options, chip), error)
+    survey = _survey(model, options, choose_mode(options, chip), error)
     problems = all_problems(survey, error)
     name = network_name(options.name or model.stem)
     if survey.graph is None:
@@ -129,10 +132,10 @@ def _refused(model: Path, options: Options, chip: Target, error: CompileError) -
     )
 
 
-def _survey(model: Path, mode: Mode, error: CompileError) -> Survey:
+def _survey(model: Path, options: Options, mode: Mode, error: CompileError) -> Survey:
     """What can be read; nothing when the file's own structure is at fault."""
     try:
-        return survey_model(model, mode=mode)
+        return survey_model(model, mode=mode, shapes=dict(options.shapes))
     except CompileError:
         return Survey(None, error.problems(), False, (), ())
 

@@ -12,6 +12,7 @@ from codegen.emit import write_project
 from codegen.emulator import Mix, board_of
 from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, PluginFailed
 from codegen.host import HOST_FLAGS
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.report.layers import layer_records
 from codegen.report.profile import Profile, ProfiledLayer
@@ -43,6 +44,7 @@ def profile(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     level: str | None = None,
     cycles: bool = False,
     repeats: int | None = None,
@@ -60,6 +62,7 @@ def profile(
         optimize: which plan, as in `compile_model`.
         arena_limit: bytes the arena may have, as in `compile_model`.
         stream_input: take the input row by row, as in `compile_model`.
+        shapes: of inputs with open dimensions, as in `compile_model`.
         level: the C compiler's level, such as `-Os`; what the target's file says when None.
         cycles: also estimate cycles, by the target's table and what was executed (LAM-EMULATOR-002 without a table).
         repeats: inferences on the host, 15 when None; a board counts exactly, and is not asked to repeat
@@ -71,6 +74,7 @@ def profile(
         optimize=optimize,
         arena_limit=arena_limit,
         stream_input=stream_input,
+        shapes=shape_pairs(shapes),
         vectors=0,
     )
     check_options(options)

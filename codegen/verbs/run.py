@@ -11,6 +11,7 @@ import numpy as np
 from codegen.errors import DumpUnsupported, SeveralOutputs
 from codegen.golden.interface import join_batch, split_batch
 from codegen.ir.quant import Array
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Options
 from codegen.preprocess import write_npz
 from codegen.schedule import Optimize
@@ -32,6 +33,7 @@ def run(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     dump_all: bool = False,
 ) -> dict[str, Array]: ...
 
@@ -47,6 +49,7 @@ def run(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     dump_all: Literal[False] = False,
 ) -> Array: ...
 
@@ -62,6 +65,7 @@ def run(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     dump_all: Literal[True],
 ) -> dict[str, Array]: ...
 
@@ -77,6 +81,7 @@ def run(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     dump_all: bool = False,
 ) -> dict[str, Array] | Array:
     """One inference, or one per sample of a batch; a network with state begins as after a reset, and samples are steps.
@@ -93,6 +98,7 @@ def run(
         optimize: memory plan of the engine `c`, as in `compile_model`; so are the next two.
         arena_limit: bytes its working memory may have.
         stream_input: push its input row by row.
+        shapes: of inputs with open dimensions, as in `compile_model`.
         dump_all: also every tensor inside the network, by the model's name where it has one.
 
     Returns:
@@ -100,7 +106,7 @@ def run(
         (LAM-API-011 when there are several), unless `dump_all` asks for more.
     """
     _check_dump(engine, dump_all)
-    options = _options(target, requant, optimize, arena_limit, stream_input)
+    options = _options(target, requant, optimize, arena_limit, stream_input, shapes)
     with open_engine(engine, file_of(model), options, dump=dump_all) as opened:
         given = x if isinstance(x, Mapping) else array_sample(np.asarray(x), opened.inputs)
         sample = {name: np.asarray(array) for name, array in given.items()}
@@ -123,6 +129,7 @@ def run_file(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     dump_all: bool = False,
     config: str | Path | None = None,
     limit: int | None = None,
@@ -135,7 +142,7 @@ def run_file(
     _check_dump(engine, dump_all)
     check_count(limit)
     found: list[dict[str, Array]] = []
-    options = _options(target, requant, optimize, arena_limit, stream_input)
+    options = _options(target, requant, optimize, arena_limit, stream_input, shapes)
     with open_engine(engine, file_of(model), options, dump=dump_all) as opened:
         samples = open_samples(Path(data), opened.inputs, None if config is None else Path(config), limit)
         for index in range(samples.count):
@@ -150,10 +157,23 @@ def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     write_npz(Path(path), arrays)
 
 
-def _options(target: str, requant: str | None, optimize: Optimize | None, limit: int | None, stream: bool) -> Options:
+def _options(
+    target: str,
+    requant: str | None,
+    optimize: Optimize | None,
+    limit: int | None,
+    stream: bool,
+    shapes: ShapesGiven,
+) -> Options:
     """The options of an engine; LAM-IMPORT-030 for a bad one."""
     options = Options(
-        target=target, requant=requant, vectors=0, optimize=optimize, arena_limit=limit, stream_input=stream
+        target=target,
+        requant=requant,
+        vectors=0,
+        optimize=optimize,
+        arena_limit=limit,
+        stream_input=stream,
+        shapes=shape_pairs(shapes),
     )
     check_options(options)
     return options

@@ -13,6 +13,7 @@ from codegen.errors import CountBad, DataDoesNotFit
 from codegen.golden import interface
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.quant import Array, DType, Quant
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Options, read_model
 from codegen.preprocess import (
     Given,
@@ -141,9 +142,11 @@ def read_samples(
     *,
     target: str = "host",
     requant: str | None = None,
+    shapes: ShapesGiven = None,
 ) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    graph = read_model(file_of(model), Options(target=target, requant=requant), load_target(target))
+    options = Options(target=target, requant=requant, shapes=shape_pairs(shapes))
+    graph = read_model(file_of(model), options, load_target(target))
     samples = open_samples(Path(data), graph_ports(graph)[0], None if config is None else Path(config), limit)
     return [samples[i] for i in range(samples.count)]
 

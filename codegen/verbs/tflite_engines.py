@@ -15,9 +15,11 @@ from typing import Any, Self
 import numpy as np
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
+from codegen.frontends.shapes import Shapes
 from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
+from codegen.options import ShapePairs
 
 RUNTIMES = ("litert", "tflm")
 _ARENAS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
@@ -44,7 +46,7 @@ class TfliteEngine:
 
     note = ""
 
-    def __init__(self, runtime: str, model: Path) -> None:
+    def __init__(self, runtime: str, model: Path, shapes: ShapePairs = ()) -> None:
         """Load the model; LAM-API-002 without the package, LAM-API-010 when it refuses the model."""
         self._name = runtime
         if not is_tflite(model):
@@ -56,6 +58,7 @@ class TfliteEngine:
         inputs, outputs = read_ports(model)
         self.inputs = tuple(TflitePort(*p) for p in inputs)
         self._outputs = tuple(TflitePort(*p) for p in outputs)
+        Shapes({p.name: p.model_shape for p in self.inputs}, dict(shapes))
         data = model.read_bytes()
         try:
             self._invoke = _tflm(data, len(outputs)) if runtime == "tflm" else _litert(data)

@@ -16,6 +16,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
+from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.schedule import Optimize
 from codegen.verbs.compile import check_options
@@ -64,6 +65,7 @@ def verify(
     optimize: Optimize | None = None,
     arena_limit: int | None = None,
     stream_input: bool = False,
+    shapes: ShapesGiven = None,
     inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None,
     samples: int = 3,
     seed: int = 0,
@@ -87,6 +89,7 @@ def verify(
         arena_limit: bytes the arena may have, as in `compile_model`.
         stream_input: push the input row by row: odd rows are written where NAME_next_row says, even rows are copied by
             NAME_push_row.
+        shapes: of inputs with open dimensions, as in `compile_model`.
         inputs: an .npz file, arrays by input name, or samples; random over the input's range when None.
         samples: how many at most.
         seed: of the random inputs.
@@ -102,6 +105,7 @@ def verify(
         optimize=optimize,
         arena_limit=arena_limit,
         stream_input=stream_input,
+        shapes=shape_pairs(shapes),
     )
     check_options(options)
     compiled = compile_file(file_of(model), options)

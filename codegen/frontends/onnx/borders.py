@@ -15,7 +15,6 @@ from codegen.errors import (
     ModelTooLarge,
     OutputConstant,
     ResultNotQuantized,
-    ShapeDynamic,
     TypeUnsupported,
 )
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
@@ -28,6 +27,7 @@ from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, Stat
 from codegen.frontends.onnx.tables import settled
 from codegen.frontends.onnx.tails import tail
 from codegen.frontends.onnx.tensors import type_name
+from codegen.frontends.shapes import Declared, Shapes
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import Dequantize, Reshape, Transpose
@@ -53,7 +53,7 @@ class Borders:
     io_layout: IoLayout = "nhwc"
 
 
-def declare_input(ctx: Context, info: Any, borders: Borders) -> tuple[State, Interface]:
+def declare_input(ctx: Context, info: Any, shapes: Shapes, borders: Borders) -> tuple[State, Interface]:
     """A network input, as the state of the model's tensor and its record."""
     name = text_of(info.name)
     where = f"input '{name}'"
@@ -61,7 +61,9 @@ def declare_input(ctx: Context, info: Any, borders: Borders) -> tuple[State, Int
     if element not in _TYPES:
         raise TypeUnsupported(f"an input of type {type_name(element)}", where=where)
     dtype = _TYPES[element]
-    shape = _static_shape(info.type.tensor_type, where)
+    shape = shapes.of(name)
+    if len(shape) > MAX_RANK or max(shape, default=0) > MAX_ELEMENTS:
+        raise ModelTooLarge(f"an input of shape {list(shape[: MAX_RANK + 1])}", where=where)
     perm = TO_NHWC if len(shape) == 4 and borders.io_layout == "nhwc" else None
     word = element == TensorProto.UINT16
     if word:
@@ -139,20 +141,11 @@ def _is_made_nhwc(ctx: Context, value: str) -> bool:
     return bool(makers) and isinstance(makers[0].op, Transpose) and makers[0].op.perm == TO_NHWC
 
 
-def _static_shape(tensor_type: Any, where: str) -> tuple[int, ...]:
-    if not tensor_type.HasField("shape"):
-        raise ShapeDynamic("the shape is not given", where=where)
-    dims = tensor_type.shape.dim
-    odd = [
-        f"dimension {i} is {_spoken(d)}" for i, d in enumerate(dims) if not d.HasField("dim_value") or d.dim_value < 1
+def declared_shape(info: Any) -> Declared | None:
+    """An input's dimensions as the model has them; a size below 1 is an open one, as -1 of some exporters."""
+    if not info.type.tensor_type.HasField("shape"):
+        return None
+    return [
+        int(d.dim_value) if d.HasField("dim_value") and d.dim_value > 0 else text_of(d.dim_param)
+        for d in info.type.tensor_type.shape.dim
     ]
-    if odd:
-        raise ShapeDynamic(", ".join(odd[:MAX_RANK]), where=where)
-    shape = tuple(int(d.dim_value) for d in dims)
-    if len(shape) > MAX_RANK or max(shape, default=0) > MAX_ELEMENTS:
-        raise ModelTooLarge(f"an input of shape {list(shape[: MAX_RANK + 1])}", where=where)
-    return shape
-
-
-def _spoken(dim: Any) -> str:
-    return str(dim.dim_value) if dim.HasField("dim_value") else f"'{text_of(dim.dim_param) or '?'}'"

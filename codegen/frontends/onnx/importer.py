@@ -23,7 +23,7 @@ from codegen.errors import (
     SubgraphUnsupported,
 )
 from codegen.frontends.finish import finish
-from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, write_output
+from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, declared_shape, write_output
 from codegen.frontends.onnx.context import Context, array_of
 from codegen.frontends.onnx.fold import FOLDABLE, MAX_FOLDED, MOVES_ELEMENTS, fold
 from codegen.frontends.onnx.importers import IMPORTERS
@@ -32,13 +32,21 @@ from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.schema import check_node, check_types
 from codegen.frontends.onnx.states import POISON, Const, IntConst, Poison, State
 from codegen.frontends.onnx.tensors import constant_of, decode, is_unread
+from codegen.frontends.shapes import Given, Shapes
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, Mode
 
 _SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
-def import_onnx(path: Path, *, mode: Mode, io_type: IoType = "quantized", io_layout: IoLayout = "nhwc") -> Graph:
+def import_onnx(
+    path: Path,
+    *,
+    mode: Mode,
+    io_type: IoType = "quantized",
+    io_layout: IoLayout = "nhwc",
+    shapes: Given | None = None,
+) -> Graph:
     """The integer Graph of a quantized ONNX model.
 
     Tensors keep the model's own order of axes; operators that want NHWC have a Transpose before and behind them.
@@ -48,6 +56,7 @@ def import_onnx(path: Path, *, mode: Mode, io_type: IoType = "quantized", io_lay
         mode: the arithmetic of every requantization.
         io_type: "quantized" drops QuantizeLinear and DequantizeLinear at the borders; "model" keeps them.
         io_layout: "nhwc" makes inputs and outputs of four axes NHWC; "model" leaves them.
+        shapes: of inputs with open dimensions; an open first dimension is 1 without being named.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
@@ -56,13 +65,16 @@ def import_onnx(path: Path, *, mode: Mode, io_type: IoType = "quantized", io_lay
     if mode not in MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
     model = read_model(Path(path))
-    return Walk(model, mode, Borders(io_type, io_layout)).graph(str(path))
+    return Walk(model, mode, Borders(io_type, io_layout), shapes).graph(str(path))
 
 
 class Walk:
     """One pass over a model, gathering problems."""
 
-    def __init__(self, model: Model, mode: Mode, borders: Borders) -> None:
+    def __init__(self, model: Model, mode: Mode, borders: Borders, shapes: Given | None = None) -> None:
+        """Begin; LAM-IMPORT-051 and -052 for shapes that do not fit the model's inputs."""
+        declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
+        self._faces = Shapes(declared, shapes or {})
         self._model = model
         self._borders = borders
         self._problems = list(model.problems)
@@ -116,12 +128,13 @@ class Walk:
         inputs: list[Interface] = []
         for info in self._model.structure.inputs:
             try:
-                state, interface = declare_input(self._ctx, info, self._borders)
+                state, interface = declare_input(self._ctx, info, self._faces, self._borders)
                 inputs.append(interface)
             except CompileError as error:
                 state = POISON
                 self._refuse(error, "")
             self._ctx.states[text_of(info.name)] = state
+        self._ctx.notes.extend(self._faces.notes)
         return inputs
 
     def _outputs(self, inputs: Sequence[Interface]) -> list[Interface]:

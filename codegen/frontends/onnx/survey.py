@@ -22,6 +22,8 @@ from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.quantize import quantize_state
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.states import POISON, Const, Float, Int, IntConst, Pending, Poison, Real, State
+from codegen.frontends.shapes import Given
+from codegen.frontends.shapes import Shapes as OfInputs
 from codegen.frontends.survey import SHARE, SIGNED_SHARE, STEP, SourceNode, Survey, partial_graph
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, Mode, Quant, TensorType
@@ -37,20 +39,20 @@ _FOLDED = ("Relu", "Clip", "BatchNormalization")
 _RANGES = dict.fromkeys(("Softmax", "Sigmoid", "HardSigmoid"), SHARE) | {"Tanh": SIGNED_SHARE}
 
 
-def survey_onnx(path: Path, *, mode: Mode) -> Survey:
-    """Every problem of the model, and what can be read of it; raises what `read_model` raises."""
+def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:
+    """Every problem of the model, and what can be read of it; raises what `import_onnx` raises of files and shapes."""
     model = read_model(path)
     with np.errstate(all="ignore"):
-        walk = _Surveyor(model, mode) if model.quantized else _Rehearsal(model, mode, str(path))
+        walk = _Surveyor(model, mode, shapes) if model.quantized else _Rehearsal(model, mode, shapes, str(path))
         return walk.survey()
 
 
 class _Surveyor(Walk):
     """A walk that goes on behind a refused node where a QuantizeLinear says what its result is."""
 
-    def __init__(self, model: Model, mode: Mode) -> None:
-        super().__init__(model, mode, Borders())
-        self._shapes = _inferred(model.proto)
+    def __init__(self, model: Model, mode: Mode, shapes: Given | None) -> None:
+        super().__init__(model, mode, Borders(), shapes)
+        self._shapes = _inferred(model.proto, self._faces)
         self._given: list[Interface] = []
         self._refused: dict[str, str] = {}
 
@@ -106,8 +108,8 @@ class _Surveyor(Walk):
 class _Rehearsal(_Surveyor):
     """A walk over a float model as a quantizer would leave it: int8, per channel, ranges made up."""
 
-    def __init__(self, model: Model, mode: Mode, where: str) -> None:
-        super().__init__(model, mode)
+    def __init__(self, model: Model, mode: Mode, shapes: Given | None, where: str) -> None:
+        super().__init__(model, mode, shapes)
         self._problems.insert(0, ModelNotQuantized("a float model: none of its nodes quantizes anything", where=where))
         self._readers: dict[str, list[OnnxNode]] = {}
         for node in model.structure.nodes:
@@ -183,8 +185,12 @@ def _as_int8(constant: Const, axis: int) -> IntConst:
     return IntConst(ints, full, np.broadcast_to(np.int64(0), array.shape))
 
 
-def _inferred(proto: Any) -> Shapes:
-    """Shape and element type of each tensor of which ONNX knows both."""
+def _inferred(proto: Any, faces: OfInputs) -> Shapes:
+    """Shape and element type of each tensor of which ONNX knows both; the inputs get the shapes that they have here."""
+    for info in proto.graph.input:
+        shape = faces.known(text_of(info.name)) or ()
+        for dim, size in zip(info.type.tensor_type.shape.dim, shape, strict=False):
+            dim.dim_value = size
     try:
         graph = onnx.shape_inference.infer_shapes(proto).graph
     except (RuntimeError, ValueError, onnx.shape_inference.InferenceError):

@@ -230,8 +230,8 @@ def _twice_an_initializer(model: onnx.ModelProto) -> None:
     model.graph.initializer.append(model.graph.initializer[0])
 
 
-def _dynamic_batch(model: onnx.ModelProto) -> None:
-    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+def _dynamic_height(model: onnx.ModelProto) -> None:
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "height"
 
 
 def _no_shape(model: onnx.ModelProto) -> None:
@@ -269,7 +269,7 @@ GRAPHS: list[tuple[Spoil, str]] = [
     (_unknown_output, "LAM-IMPORT-015"),
     (_same_output, "LAM-IMPORT-016"),
     (_constant_output, "LAM-IMPORT-029"),
-    (_dynamic_batch, "LAM-IMPORT-009"),
+    (_dynamic_height, "LAM-IMPORT-009"),
     (_no_shape, "LAM-IMPORT-009"),
     (_zero_dimension, "LAM-IMPORT-009"),
     (_huge_dimension, "LAM-IMPORT-004"),

@@ -166,7 +166,6 @@ def _emitted(reached: Reached, target: Target, options: Options, model_hash: byt
         version=VERSION,
         abi=ABI,
         options=_said(options, target),
-        model_hash=model_hash,
         isa=target.isa,
         byte_order=target.byte_order,
         blob=options.weights == "blob",

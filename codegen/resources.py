@@ -21,5 +21,5 @@ ASIDE = ".lamina-writing"
 JOURNAL = f"{ASIDE}/journal.json"
 """There while the files of a project are being moved into place: it is not whole."""
 VERSION = "0.1.0"
-ABI = 1
+ABI = 2
 """Number that generated sources and runtime headers agree on; a mismatch stops the C compiler."""

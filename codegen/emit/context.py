@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.emit.blob import BLOB_HEADER_BYTES
+from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
 from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
 from codegen.ir.op import RowRule
@@ -246,7 +246,7 @@ class ModelView:
     blob: bool
     small: bool
     blob_bytes: int
-    model_hash: tuple[str, ...]
+    fit: Fit | None
     isa: str
     byte_order: str
     tensors: int
@@ -495,9 +495,10 @@ def _const_row(row: ConstRow, name: str) -> ArrayView:
     return ArrayView(name, row.dtype.ctype, row.elements, array_lines(values))
 
 
-def _params_view(params: Params, name: str) -> ParamsView:
+def _params_view(params: Params, name: str, *, spelled: bool) -> ParamsView:
     arrays = tuple(
-        ArrayView(f.name, f.ctype, f.values.size, array_lines(f.values), params.offsets[f.name]) for f in params.fields
+        ArrayView(f.name, f.ctype, f.values.size, array_lines(f.values) if spelled else (), params.offsets[f.name])
+        for f in params.fields
     )
     return ParamsView(name, comment(params.name), params.offset, arrays)
 
@@ -509,7 +510,6 @@ class EmitOptions:
     version: str
     abi: int
     options: str
-    model_hash: bytes
     isa: str
     byte_order: str
     blob: bool = False
@@ -553,8 +553,8 @@ def _stream_view(program: Program, builder: _Builder) -> StreamView | None:
     return StreamView(place.dtype.ctype, builder.place(place.offset), place.ring, place.rows, place.row_bytes)
 
 
-def build_view(program: Program, options: EmitOptions) -> ModelView:
-    """The record for the templates."""
+def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -> ModelView:
+    """The record for the templates; `fit` is what the code expects of a blob."""
     builder = _Builder(program, blob=options.blob)
     groups = _group_views(program, builder)
     uses_float = any("float" in (f.in_t, f.out_t, *(x.ctype for x in f.fields)) for f in builder.functions.values())
@@ -575,12 +575,14 @@ def build_view(program: Program, options: EmitOptions) -> ModelView:
         groups=groups,
         const_rows=tuple(_const_row(r, builder.padding[r.dtype, r.value]) for r in program.const_rows),
         tables=tuple(builder.tables.values()),
-        params=tuple(_params_view(p, f"{program.name}_p{i}") for i, p in enumerate(program.params)),
+        params=tuple(
+            _params_view(p, f"{program.name}_p{i}", spelled=not options.blob) for i, p in enumerate(program.params)
+        ),
         params_bytes=program.params_bytes,
         blob=options.blob,
         small=options.small,
         blob_bytes=BLOB_HEADER_BYTES + program.params_bytes,
-        model_hash=tuple(f"0x{b:02x}" for b in options.model_hash[:16]),
+        fit=fit,
         isa=options.isa,
         byte_order=options.byte_order,
         tensors=len(program.tensors),

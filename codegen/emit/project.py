@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from codegen.emit.blob import weight_blob
+from codegen.emit.blob import blob_ids, weight_blob
 from codegen.emit.context import EmitOptions, ModelView, build_view
 from codegen.emit.listing import MANIFEST, with_manifest
 from codegen.emit.names import comment
-from codegen.emit.render import render, render_layers
+from codegen.emit.render import render, source_texts
 from codegen.emit.runtime import header_closure
+from codegen.emit.structure import code_fit
 from codegen.ir.program import Program
 from codegen.ir.quant import Array, DType, TensorType
 
@@ -66,24 +67,22 @@ def project_files(
     program: Program, options: EmitOptions, vectors: Sequence[Vector], manifest: Mapping[str, Any]
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     """Every file of the project by its path, and the manifest with their list; the same arguments give the same."""
-    view = build_view(program, options)
+    fit = code_fit(program, options) if options.blob else None
+    view = build_view(program, options, fit)
     name = view.name
-    texts = {
+    texts = source_texts(view) | {
         f"include/{name}.h": render("model.h.j2", m=view),
-        f"src/{name}.c": render("model.c.j2", m=view),
-        f"src/{name}_layers.h": render("layers.h.j2", m=view),
-        f"src/{name}_layers.c": render_layers(view),
-        f"src/{name}_weights.c": render("weights.c.j2", m=view),
         "test/selftest.c": render("selftest.c.j2", m=view, vectors=vectors),
         "test/main.c": render("selftest_main.c.j2", m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", m=view),
     }
     texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values()).items()}
     files = {path: text.encode("utf-8") for path, text in texts.items()}
-    if options.blob:
-        files["weights.bin"] = weight_blob(
-            program, isa=options.isa, byte_order=options.byte_order, model_hash=options.model_hash
-        )
+    if fit is not None:
+        blob = weight_blob(program, fit, isa=options.isa, byte_order=options.byte_order)
+        files["weights.bin"] = blob
+        structure, weights_id = blob_ids(blob)
+        manifest = {**manifest, "weights_structure": structure, "weights_id": weights_id}
     return _documented(files, view, manifest)
 
 

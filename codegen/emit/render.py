@@ -36,6 +36,16 @@ def render(template: str, **context: Any) -> str:
     return "\n".join(lines).strip("\n") + "\n"
 
 
+def source_texts(view: ModelView) -> dict[str, str]:
+    """The files that a firmware compiles, and what they share, by path."""
+    return {
+        f"src/{view.name}.c": render("model.c.j2", m=view),
+        f"src/{view.name}_layers.h": render("layers.h.j2", m=view),
+        f"src/{view.name}_layers.c": render_layers(view),
+        f"src/{view.name}_weights.c": render("weights.c.j2", m=view),
+    }
+
+
 def render_layers(view: ModelView) -> str:
     """The file of layer functions, with the runtime headers that they call."""
     bodies = [render_kernel(f) for f in view.functions]

@@ -60,6 +60,8 @@ def build_manifest(
         "weights_bytes": program.params_bytes if weights == "blob" else program.packed_bytes,
         "padding_bytes": sum(r.elements * r.dtype.bytes for r in program.const_rows),
         "weights_file": "weights.bin" if weights == "blob" else None,
+        "weights_structure": None,
+        "weights_id": None,
         "macs": total_macs(graph),
         "recomputed_macs": plan.local.recomputed_macs if plan.local else 0,
         "groups": len(plan.groups),

@@ -10,7 +10,7 @@
  */
 
 /* Outside the guard, so that the headers of two versions meeting in one translation unit are noticed. */
-#if defined(LAM_ABI) && (LAM_ABI != 1)
+#if defined(LAM_ABI) && (LAM_ABI != 2)
 #error "lam_base.h: runtime headers of two different ABI numbers meet; generate both projects with one version"
 #endif
 
@@ -21,12 +21,12 @@
 #include <stdint.h>
 
 /* Raised whenever generated sources and these headers stop fitting together.  Generated sources check it:
- *     #if LAM_ABI != 1
+ *     #if LAM_ABI != 2
  *     #error ...
  *     #endif
  */
 #ifndef LAM_ABI
-#define LAM_ABI 1
+#define LAM_ABI 2
 #endif
 
 /* The only functions of the C library that generated code calls. */
@@ -57,12 +57,16 @@ typedef enum lam_status {
     LAM_ERROR_WEIGHTS_VERSION = 17,    /* a blob of another format version */
     LAM_ERROR_WEIGHTS_BYTE_ORDER = 18, /* packed for the other byte order */
     LAM_ERROR_WEIGHTS_ISA = 19,        /* packed for another instruction-set level */
-    LAM_ERROR_WEIGHTS_MODEL = 20,      /* packed from another model */
-    LAM_ERROR_WEIGHTS_SIZE = 21,       /* truncated, or its section table does not add up */
-    LAM_ERROR_WEIGHTS_CRC = 22,        /* damaged */
+    LAM_ERROR_WEIGHTS_MODEL = 20,      /* no longer returned: packed from another model */
+    LAM_ERROR_WEIGHTS_SIZE = 21,       /* truncated, or not of the size that the network has */
+    LAM_ERROR_WEIGHTS_CRC = 22,        /* damaged behind its header */
     LAM_ERROR_WEIGHTS_ALIGN = 23,      /* not placed at a 16-byte boundary */
     LAM_NEED_MORE = 32, /* no error: a streamed input wants another row */
-    LAM_DONE = 33       /* no error: a streamed input is complete, the outputs are there */
+    LAM_DONE = 33,      /* no error: a streamed input is complete, the outputs are there */
+    LAM_ERROR_WEIGHTS_STRUCTURE = 34,  /* packed for other code: another network, or other options */
+    LAM_ERROR_WEIGHTS_INTERFACE = 35,  /* its inputs or outputs have another type, shape, scale or zero point */
+    LAM_ERROR_WEIGHTS_HEADER = 36,     /* damaged in its header */
+    LAM_ERROR_WEIGHTS_RESERVED = 37    /* a byte that is kept for later versions is not zero */
 } lam_status;
 
 /* LAM_UNUSED(x): x is not read here, and that is meant. */

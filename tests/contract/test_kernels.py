@@ -201,7 +201,7 @@ def make_project(graph: Graph, folder: Path, isa: str) -> Path:
         planning={},
         shadow=shadow_run(program),
     )
-    options = EmitOptions("0", ABI, "all kernels", b"\1" * 32, isa, "little")
+    options = EmitOptions("0", ABI, "all kernels", isa, "little")
     write_project(folder / "project", project_files(program, options, vectors, manifest)[0])
     return folder / "project"
 

@@ -6,89 +6,18 @@ import ctypes
 import json
 import re
 import sys
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from codegen.golden.interpreter import run_graph
-from codegen.host import build_library
 from codegen.process import check_program
-from tests.e2e.projects import DIGITS, Project, compiled, project, random_feeds
+from tests.e2e.libraries import HEADER_BYTES, Library, Memory, load, status
+from tests.e2e.projects import DIGITS, compiled, project, random_feeds
 from tests.shared import ROOT
-
-HEADER_BYTES = 64
-_ENUM = re.compile(r"^\s+(LAM_\w+) = (\d+),?", re.MULTILINE)
-STATUS = {n: int(v) for n, v in _ENUM.findall((ROOT / "runtime_c" / "include" / "lam_base.h").read_text())}
-
-
-class Memory(ctypes.Structure):
-    """NAME_memory of a network with a weight blob."""
-
-    _fields_ = (
-        ("arena", ctypes.c_void_p),
-        ("arena_size", ctypes.c_size_t),
-        ("weights", ctypes.c_void_p),
-        ("weights_size", ctypes.c_size_t),
-        ("skip_crc", ctypes.c_int),
-    )
-
-
-@dataclass
-class Library:
-    """A network's functions, and memory for one instance."""
-
-    made: Project
-    lib: ctypes.CDLL
-    net: ctypes.Array[ctypes.c_char]
-    keep: list[np.ndarray]
-
-    def aligned(self, data: bytes, align: int = 16, shift: int = 0) -> int:
-        """Address of a copy of the data, at a multiple of `align` plus `shift`."""
-        place = np.zeros(len(data) + align + shift, np.uint8)
-        start = -place.ctypes.data % align + shift
-        place[start : start + len(data)] = np.frombuffer(data, np.uint8)
-        self.keep.append(place)
-        return place.ctypes.data + start
-
-    def memory(self, blob: bytes | None = None, shift: int = 0, skip_crc: int = 0) -> Memory:
-        """Memory as the network wants it."""
-        arena = self.aligned(bytes(self.made.compiled.program.arena_bytes))
-        blob = self.made.blob if blob is None else blob
-        weights = None if blob is None else self.aligned(blob, shift=shift)
-        return Memory(arena, self.made.compiled.program.arena_bytes, weights, len(blob or b""), skip_crc)
-
-    def call(self, name: str, *arguments: object, result: object = ctypes.c_int) -> int:
-        function = getattr(self.lib, f"{self.made.name}_{name}")
-        function.restype = result
-        return function(*arguments)
-
-    def init(self, memory: Memory) -> str:
-        """The status by its name."""
-        return status(self.call("init", self.net, ctypes.byref(memory)))
-
-    def run(self, x: np.ndarray) -> np.ndarray:
-        """One inference."""
-        place = self.call("input", self.net, 0, result=ctypes.c_void_p)
-        ctypes.memmove(place, x.tobytes(), x.nbytes)
-        assert status(self.call("run", self.net)) == "LAM_OK"
-        port = self.made.compiled.program.outputs[0]
-        place = self.call("output", self.net, 0, result=ctypes.c_void_p)
-        return np.frombuffer(ctypes.string_at(place, int(np.prod(port.shape))), np.int8).reshape(port.shape)
-
-
-def status(value: int) -> str:
-    return next(name for name, number in STATUS.items() if number == value)
-
-
-def load(folder: Path, network: str, weights: str) -> Library:
-    made = project(folder, network, weights=weights)
-    manifest = json.loads((made.folder / "manifest.json").read_text())
-    lib = ctypes.CDLL(str(build_library(made.folder, manifest, folder, trace=False, flags=("-O1",))))
-    lib.lam_host_net_bytes.restype = ctypes.c_size_t
-    return Library(made, lib, ctypes.create_string_buffer(lib.lam_host_net_bytes()), [])
 
 
 @pytest.fixture(scope="module")
@@ -105,17 +34,36 @@ def changed(index: int) -> Callable[[bytes], bytes]:
     return lambda blob: blob[:index] + bytes([blob[index] ^ 0xFF]) + blob[index + 1 :]
 
 
+def sealed(index: int) -> Callable[[bytes], bytes]:
+    """A header that says something else, and whose own checksum is right."""
+
+    def change(blob: bytes) -> bytes:
+        head = changed(index)(blob)[: HEADER_BYTES - 4]
+        return head + zlib.crc32(head).to_bytes(4, "little") + blob[HEADER_BYTES:]
+
+    return change
+
+
 REFUSED = {
-    "magic": (changed(0), "LAM_ERROR_WEIGHTS_MAGIC"),
-    "magic's end": (changed(3), "LAM_ERROR_WEIGHTS_MAGIC"),
-    "version": (changed(4), "LAM_ERROR_WEIGHTS_VERSION"),
-    "byte order": (changed(5), "LAM_ERROR_WEIGHTS_BYTE_ORDER"),
-    "instruction set": (changed(8), "LAM_ERROR_WEIGHTS_ISA"),
-    "instruction set's end": (changed(23), "LAM_ERROR_WEIGHTS_ISA"),
-    "model": (changed(24), "LAM_ERROR_WEIGHTS_MODEL"),
-    "model's end": (changed(39), "LAM_ERROR_WEIGHTS_MODEL"),
-    "size": (changed(40), "LAM_ERROR_WEIGHTS_SIZE"),
-    "checksum": (changed(44), "LAM_ERROR_WEIGHTS_CRC"),
+    "magic": (sealed(0), "LAM_ERROR_WEIGHTS_MAGIC"),
+    "magic's end": (sealed(3), "LAM_ERROR_WEIGHTS_MAGIC"),
+    "version": (sealed(4), "LAM_ERROR_WEIGHTS_VERSION"),
+    "byte order": (sealed(5), "LAM_ERROR_WEIGHTS_BYTE_ORDER"),
+    "byte kept for later": (sealed(6), "LAM_ERROR_WEIGHTS_RESERVED"),
+    "next byte kept for later": (sealed(7), "LAM_ERROR_WEIGHTS_RESERVED"),
+    "instruction set": (sealed(8), "LAM_ERROR_WEIGHTS_ISA"),
+    "instruction set's end": (sealed(23), "LAM_ERROR_WEIGHTS_ISA"),
+    "structure": (sealed(24), "LAM_ERROR_WEIGHTS_STRUCTURE"),
+    "structure's end": (sealed(35), "LAM_ERROR_WEIGHTS_STRUCTURE"),
+    "interface": (sealed(36), "LAM_ERROR_WEIGHTS_INTERFACE"),
+    "interface's end": (sealed(39), "LAM_ERROR_WEIGHTS_INTERFACE"),
+    "size": (sealed(40), "LAM_ERROR_WEIGHTS_SIZE"),
+    "checksum": (sealed(44), "LAM_ERROR_WEIGHTS_CRC"),
+    "last bytes kept for later": (sealed(56), "LAM_ERROR_WEIGHTS_RESERVED"),
+    "end of those": (sealed(59), "LAM_ERROR_WEIGHTS_RESERVED"),
+    "header's checksum": (changed(60), "LAM_ERROR_WEIGHTS_HEADER"),
+    "damaged structure": (changed(24), "LAM_ERROR_WEIGHTS_HEADER"),
+    "damaged weights id": (changed(48), "LAM_ERROR_WEIGHTS_HEADER"),
     "first weight": (changed(HEADER_BYTES), "LAM_ERROR_WEIGHTS_CRC"),
     "last weight": (lambda blob: changed(len(blob) - 1)(blob), "LAM_ERROR_WEIGHTS_CRC"),
     "one byte short": (lambda blob: blob[:-1], "LAM_ERROR_WEIGHTS_SIZE"),
@@ -128,7 +76,10 @@ REFUSED = {
 def test_a_wrong_blob_is_refused_with_its_own_status(blobbed: Library, what: str) -> None:
     change, expected = REFUSED[what]
     assert blobbed.made.blob is not None
-    assert blobbed.init(blobbed.memory(change(blobbed.made.blob))) == expected
+    wrong = change(blobbed.made.blob)
+    place, size = ctypes.c_void_p(blobbed.aligned(wrong)), ctypes.c_size_t(len(wrong))
+    assert status(blobbed.call("check_weights", place, size)) == expected
+    assert blobbed.init(blobbed.memory(wrong)) == expected
     assert status(blobbed.call("run", blobbed.net)) == "LAM_ERROR_NOT_READY"
 
 
@@ -152,7 +103,8 @@ def test_skip_crc_believes_the_contents_but_not_the_header(blobbed: Library) -> 
     blob = blobbed.made.blob
     assert blob is not None
     assert blobbed.init(blobbed.memory(changed(HEADER_BYTES)(blob), skip_crc=1)) == "LAM_OK"
-    assert blobbed.init(blobbed.memory(changed(24)(blob), skip_crc=1)) == "LAM_ERROR_WEIGHTS_MODEL"
+    assert blobbed.init(blobbed.memory(changed(24)(blob), skip_crc=1)) == "LAM_ERROR_WEIGHTS_HEADER"
+    assert blobbed.init(blobbed.memory(sealed(24)(blob), skip_crc=1)) == "LAM_ERROR_WEIGHTS_STRUCTURE"
 
 
 def test_a_blob_of_the_other_byte_order_differs_in_every_word(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from codegen.emit import network_name
 from codegen.host import WARNINGS
 from codegen.pipeline import Options, compile_graph
 from codegen.process import check_program, find_program, run_program
+from codegen.resources import ABI
 from codegen.target import load_target
 from tests.e2e.projects import (
     NETWORKS,
@@ -300,7 +301,9 @@ def test_runtime_headers_of_another_version_do_not_compile(tmp_path: Path) -> No
     made = project(tmp_path, "pulled")
     header = made.folder / "runtime" / "lam_base.h"
     text = header.read_text(encoding="utf-8")
-    header.write_text(text.replace("LAM_ABI != 1", "LAM_ABI != 2").replace("#define LAM_ABI 1", "#define LAM_ABI 2"))
+    header.write_text(
+        text.replace(f"LAM_ABI != {ABI}", "LAM_ABI != 0").replace(f"#define LAM_ABI {ABI}", "#define LAM_ABI 0")
+    )
     argv = ["gcc", "-c", *made.includes, str(made.folder / "src" / "pulled.c"), "-o", str(tmp_path / "x.o")]
     done = run_program(argv, timeout_s=60)
     assert done.returncode != 0

@@ -13,6 +13,7 @@ from codegen.target import Target
 from codegen.verbs.compare import Comparison, TensorComparison, compare
 from codegen.verbs.compile import Project, compile_model
 from codegen.verbs.demo import DemoResult, demo
+from codegen.verbs.doctor import Diagnosis, Finding, doctor
 from codegen.verbs.draw import draw_plan
 from codegen.verbs.evaluate import EngineScore, Evaluation, evaluate
 from codegen.verbs.inspect import inspect
@@ -29,8 +30,10 @@ __all__ = [
     "Comparison",
     "CompileError",
     "DemoResult",
+    "Diagnosis",
     "EngineScore",
     "Evaluation",
+    "Finding",
     "Inspection",
     "LayerRow",
     "Network",
@@ -48,6 +51,7 @@ __all__ = [
     "compile_model",
     "demo",
     "describe_target",
+    "doctor",
     "draw_plan",
     "evaluate",
     "inspect",

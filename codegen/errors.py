@@ -36,6 +36,8 @@ class CompileError(Exception):
     code = "LAM-GENERAL-001"
     hint = ""
     longest = _LONGEST_FINDING
+    is_usage = False
+    """Whether the command or call is at fault and not what it works on: it names something that is not there."""
 
     def __init__(self, found: str, *, where: str = "", hint: str | None = None) -> None:
         """Keep the parts, so that JSON and text spell the same error."""
@@ -140,6 +142,7 @@ class TargetUnknown(CompileError):
     """No target has this name."""
 
     code = "LAM-TARGET-001"
+    is_usage = True
     hint = "see `lamina targets`, or give the path of a .toml file of your own"
 
 
@@ -224,6 +227,7 @@ class ModelMissing(CompileError):
     """The model's file is not there, or is not a file."""
 
     code = "LAM-IMPORT-002"
+    is_usage = True
     hint = "check the path"
 
 
@@ -427,6 +431,7 @@ class OptionBad(CompileError):
     """An option of the import has a value that does not exist."""
 
     code = "LAM-IMPORT-030"
+    is_usage = True
     hint = "io_type is quantized or model, io_layout is nhwc or model"
 
 
@@ -644,6 +649,7 @@ class UsageWrong(CompileError):
     """The command line cannot be understood: an unknown option, a missing argument, a value out of range."""
 
     code = "LAM-CLI-001"
+    is_usage = True
     hint = "add --help to the command for its options and an example"
 
 
@@ -658,6 +664,7 @@ class EngineUnknown(CompileError):
     """No engine has this name."""
 
     code = "LAM-API-001"
+    is_usage = True
     hint = (
         "the engines are golden (the numpy model), c (the generated C), float (ONNX Runtime), litert and tflm (TFLite)"
     )
@@ -699,6 +706,7 @@ class MetricUnknown(CompileError):
     """No metric has this name."""
 
     code = "LAM-API-006"
+    is_usage = True
     hint = "the metrics are top1 and top5"
 
 
@@ -720,6 +728,7 @@ class ToleranceBad(CompileError):
     """A tolerance is not a pair of numbers up to 1."""
 
     code = "LAM-API-009"
+    is_usage = True
     hint = "give cosine and Euclidean similarity, for example 0.99,0.95"
 
 
@@ -748,6 +757,7 @@ class CountBad(CompileError):
     """A number of samples is not a whole number above zero."""
 
     code = "LAM-API-012"
+    is_usage = True
     hint = "give 1 or more"
 
 

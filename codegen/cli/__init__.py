@@ -1,6 +1,7 @@
 """The command line: `lamina VERB ...`.  Thin: it parses, calls codegen.api, and prints.
 
-Exit codes: 0 it worked, 1 the work failed (one line with an id on standard error), 2 the command was not understood.
+Exit codes: 0 it worked, 1 the work failed (one line with an id on standard error), 2 the command was not understood or
+names what is not there (a file, a target, an engine), 130 it was stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from codegen.cli.console import fail, say
 from codegen.cli.group import GROUP
 from codegen.errors import InternalFault, UsageWrong
 
+STOPPED = 130
+"""What a shell gives a program that Ctrl-C ended."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
@@ -24,10 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = GROUP.main(args=arguments, prog_name="lamina", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
-        return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json, exit_code=2)
+        return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json)
     except (click.Abort, KeyboardInterrupt):
         say("stopped", err=True)
-        return 1
+        return STOPPED
     except BrokenPipeError:
         sys.stderr.close()
         return 1

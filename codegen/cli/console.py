@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -16,6 +17,7 @@ from codegen.report.table import readable
 Decorated = Callable[..., Any]
 _T = TypeVar("_T")
 
+_ID = re.compile(r"^LAM-[A-Z0-9-]+", re.MULTILINE)
 _UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
@@ -35,24 +37,33 @@ class Command(click.Command):
             return fail(error, bool(ctx.params.get("as_json")))
 
 
-def fail(error: CompileError, as_json: bool, *, exit_code: int = 1) -> int:
-    """Print a refusal, one line per problem; with --json also as JSON on standard output."""
-    say(error.text(), err=True)
+def fail(error: CompileError, as_json: bool) -> int:
+    """Print a refusal, one line per problem; with --json also as JSON on standard output.  Returns the exit code."""
+    say(error.text(), err=True, mark=_ID)
     if as_json:
         errors = [{"id": e.code, "message": e.found, "where": e.where, "hint": e.hint} for e in error.problems()]
         say(to_json({"error": errors[0], "errors": errors}))
-    return exit_code
+    return 2 if error.is_usage else 1
 
 
-def say(text: str, *, err: bool = False) -> None:
+def say(text: str, *, err: bool = False, mark: re.Pattern[str] | None = None) -> None:
     """Print lines of text: the only way to the terminal, which gets nothing but ends of lines that it would obey.
 
-    Text of a model has no ends of lines by now: see `show`, and errors.py for refusals.
+    Text of a model has no ends of lines by now: see `show`, and errors.py for refusals.  What `mark` matches is red
+    where a terminal shows colours and NO_COLOR does not forbid them.
     """
     shown = "\n".join(one_line(line, len(line)) for line in text.split("\n"))
     stream = sys.stderr if err else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    click.echo(shown.encode(encoding, "backslashreplace").decode(encoding), err=err)
+    shown = shown.encode(encoding, "backslashreplace").decode(encoding)
+    if mark is not None and _has_colors(stream):
+        shown = mark.sub(lambda found: click.style(found[0], fg="red", bold=True), shown)
+    click.echo(shown, err=err)
+
+
+def _has_colors(stream: TextIO) -> bool:
+    """Whether colours are shown there, and wanted (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def common(function: Decorated) -> Decorated:

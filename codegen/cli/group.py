@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 
 import click
 
+from codegen.cli.console import say
 from codegen.resources import VERSION
 
 COMMANDS = {
@@ -18,6 +20,8 @@ COMMANDS = {
     "eval": "accuracy over a labelled set",
     "targets": "the chips that are known",
     "demo": "an example network, from model to accuracy, on this machine",
+    "doctor": "compilers, emulators and packages: what is here, and how to get the rest",
+    "help": "the help of a command",
 }
 """Command to the line that `lamina --help` shows."""
 
@@ -39,11 +43,36 @@ class Commands(click.Group):
         command.short_help = COMMANDS[name]
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name; a mistyped one is met with the closest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(unknown_command(args[0]))
+        return super().resolve_command(ctx, args)
+
+
+def unknown_command(name: str) -> str:
+    """What is said to a name that is no command's."""
+    close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    if close:
+        return f"No such command {name!r}. Did you mean {close[0]!r}?"
+    return f"No such command {name!r}. The commands are {', '.join(COMMANDS)}."
+
+
+@click.pass_context
+def _help_without_command(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        say(ctx.get_help())
+
 
 GROUP = Commands(
     name="lamina",
     help="Compiles quantized neural networks to C99 that fits a small chip, bit for bit as its numpy model.",
     epilog="First steps: lamina demo.  Every command has an example: lamina COMMAND --help.",
     context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=False,
+    invoke_without_command=True,
+    callback=_help_without_command,
 )
 click.version_option(VERSION, prog_name="lamina")(GROUP)

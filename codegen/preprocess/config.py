@@ -67,7 +67,9 @@ def _read(path: Path) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise ConfigUnreadable("is not text in UTF-8", where=str(path)) from error
     except OSError as error:
-        raise ConfigUnreadable(error.strerror or "cannot be read", where=str(path)) from error
+        problem = ConfigUnreadable(error.strerror or "cannot be read", where=str(path))
+        problem.is_usage = not path.exists()
+        raise problem from error
 
 
 def _known(table: Mapping[str, object], keys: Sequence[str], file: str, place: str) -> None:

@@ -42,7 +42,9 @@ def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
             wanted = content.files if keys is None else [k for k in keys if k in content.files]
             return {name: np.asarray(content[name]) for name in wanted}
     except _UNREADABLE as error:
-        raise DataFileBad(_why(path, error), where=str(path)) from error
+        problem = DataFileBad(_why(path, error), where=str(path))
+        problem.is_usage = not path.exists()
+        raise problem from error
 
 
 def need(arrays: Mapping[str, Array], key: str, where: str) -> Array:

@@ -43,7 +43,9 @@ def parse(path: Path, where: str) -> Items:
     except tomllib.TOMLDecodeError as error:
         raise TargetFileBroken(str(error), where=where) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise TargetFileBroken(f"cannot be read: {error}", where=where) from error
+        problem = TargetFileBroken(f"cannot be read: {error}", where=where)
+        problem.is_usage = not path.exists()
+        raise problem from error
 
 
 def composed(items: Items, where: str) -> Items:

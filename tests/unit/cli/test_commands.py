@@ -216,7 +216,7 @@ def test_every_command_has_help_with_an_example(lamina: Lamina, command: str) ->
     ran = lamina(command, "--help")
     assert ran.code == 0
     assert f"Example:\n    lamina {command} " in ran.out
-    assert "--json" in ran.out
+    assert "--json" in ran.out or command == "help"
 
 
 def test_help_and_version_load_nothing_heavy() -> None:
@@ -232,7 +232,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
 
 
 def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
-    for words, code in ((["targets"], 0), (["targets", "nothing"], 1), (["nothing"], 2)):
+    for words, code in ((["targets"], 0), (["targets", "nothing"], 2), (["nothing"], 2)):
         done = subprocess.run(
             [sys.executable, "-m", "codegen", *words], env=ENVIRONMENT, capture_output=True, timeout=60, check=False
         )

@@ -1,0 +1,181 @@
+"""What a user meets at the terminal: help, near misses, exit codes, colours, quiet, completion, doctor."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import codegen
+from codegen.cli import console, main, progress
+from codegen.cli.group import COMMANDS
+from codegen.errors import UsageWrong
+from codegen.process import run_program
+from codegen.resources import VERSION
+from tests.unit.cli.conftest import ENVIRONMENT, TINY, Lamina
+
+
+class Terminal(io.StringIO):
+    """A stream that somebody watches."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bare_command_prints_the_help_and_succeeds(lamina: Lamina) -> None:
+    ran = lamina()
+    assert (ran.code, ran.err) == (0, "")
+    assert all(name in ran.out for name in COMMANDS)
+    assert ran.out.strip() == lamina("--help").out.strip() == lamina("help").out.strip()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_is_the_same_both_ways(name: str, lamina: Lamina) -> None:
+    ran = lamina("help", name)
+    assert ran.code == 0
+    assert ran.out.strip() == lamina(name, "--help").out.strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["compil", "x"], "'compile'"),
+        (["inspekt"], "'inspect'"),
+        (["help", "verfy"], "'verify'"),
+        (["doktor"], "'doctor'"),
+        (["compile", "x.onnx", "--targte", "host"], "--target"),
+        (["eval", "x.onnx", "--engin", "c"], "--engine"),
+    ],
+)
+def test_a_near_miss_is_met_with_what_was_meant(words: list[str], meant: str, lamina: Lamina) -> None:
+    ran = lamina(*words)
+    assert ran.code == 2
+    assert "Did you mean" in ran.err
+    assert meant in ran.err
+
+
+def test_a_name_like_nothing_lists_the_commands(lamina: Lamina) -> None:
+    assert all(name in lamina("xyzzy").err for name in COMMANDS)
+
+
+def test_the_version_is_printed(lamina: Lamina) -> None:
+    assert VERSION in lamina("--version").out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "compile NONE.onnx -o d",
+        "verify NONE.onnx",
+        "inspect NONE.tflite",
+        "profile NONE.onnx",
+        "run NONE.onnx --input x.npz -o y.npz",
+        "run TINY --input NONE.npz -o y.npz",
+        "eval TINY --data NONE.npz",
+        "eval TINY --data NONE.npz --config NONE.toml",
+        "compare NONE.npz NONE.npz",
+        "targets NONE.toml",
+        "inspect TINY -t NONE.toml",
+        "inspect TINY -t no-such-chip",
+    ],
+)
+def test_a_path_or_target_that_does_not_exist_is_a_usage_mistake(
+    line: str, lamina: Lamina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = lamina(*(str(TINY) if word == "TINY" else word for word in line.split()))
+    assert ran.code == 2
+    assert ran.err.startswith("LAM-")
+
+
+def test_control_c_ends_with_130(monkeypatch: pytest.MonkeyPatch, lamina: Lamina) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("codegen.api.targets", stopped)
+    ran = lamina("targets")
+    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "stopped")
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "red"),
+    [
+        (Terminal, {}, True),
+        (Terminal, {"NO_COLOR": "1"}, False),
+        (Terminal, {"TERM": "dumb"}, False),
+        (io.StringIO, {}, False),
+    ],
+)
+def test_the_id_of_a_refusal_is_red_on_a_terminal_only(
+    stream: type[io.StringIO], environment: dict[str, str], red: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    found = stream()
+    monkeypatch.setattr(sys, "stderr", found)
+    assert console.fail(UsageWrong("\x1b[31mno\x1b[0m"), as_json=False) == 2
+    said = found.getvalue()
+    assert said.startswith("\x1b[31m\x1b[1mLAM-CLI-001\x1b[0m " if red else "LAM-CLI-001 ")
+    assert "\x1b[31mno" not in said
+
+
+def test_quiet_draws_no_bar_in_any_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[bool] = []
+
+    class Bar(progress.Progress):
+        def __init__(self, title: str, *, quiet: bool = False) -> None:
+            asked.append(quiet)
+            super().__init__(title, quiet=True)
+
+    for name in COMMANDS:
+        module = __import__(f"codegen.cli.{name}_command", fromlist=["command"])
+        if hasattr(module, "Progress"):
+            monkeypatch.setattr(module, "Progress", Bar)
+    nothing = str(tmp_path / "none")
+    for words in (["compile", nothing, "-o", nothing], ["verify", nothing], ["inspect", nothing], ["profile", nothing]):
+        assert main([*words, "-q"]) == 2
+    assert main(["run", nothing, "--input", nothing, "-o", nothing, "-q"]) == 2
+    assert main(["eval", nothing, "--data", nothing, "-q"]) == 2
+    assert main(["compare", nothing, nothing, "-q"]) == 2
+    assert asked == [True] * 7
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_documented_completion_is_there(shell: str) -> None:
+    environment = {**ENVIRONMENT, "_LAMINA_COMPLETE": f"{shell}_source"}
+    done = run_program([sys.executable, "-m", "codegen"], env=environment, timeout_s=60)
+    assert b"_LAMINA_COMPLETE" in done.stdout
+    readme = (Path(codegen.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    assert f"_LAMINA_COMPLETE={shell}_source lamina" in readme
+
+
+def test_doctor_finds_what_is_here_and_says_how_to_get_the_rest(
+    lamina: Lamina, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    ran = lamina("doctor", "--json")
+    found = {f["name"]: f for f in ran.json["findings"]}
+    assert {"cc", "arm-none-eabi-gcc", "qemu-system-arm", "onnxruntime", "matplotlib", "pillow"} <= set(found)
+    assert ran.code == (0 if found["cc"]["found"] else 1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "tflite_micro", None)
+    ran = lamina("doctor")
+    assert ran.code == 1
+    assert "needed and missing: cc" in ran.out
+    assert "apt-get install gcc-arm-none-eabi" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_doctor_takes_the_compiler_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = tmp_path / "mycc"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("CC", "mycc")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    first = codegen.doctor().findings[0]
+    assert (first.name, first.found) == ("mycc", str(own))

@@ -27,7 +27,12 @@ class Case:
 
 
 class Draw(Model):
-    """A model under construction with the source of its numbers; `kind` is the type of its activations."""
+    """A model under construction with the source of its numbers; `kind` is the type of its activations.
+
+    `widest`: rows and columns of a convolution's window at most.
+    """
+
+    widest = 3
 
     def __init__(self, rng: Rng, kind: str) -> None:
         super().__init__()
@@ -94,6 +99,8 @@ class Draw(Model):
 
 
 def _values(rng: Rng, shape: tuple[int, ...], kind: str) -> Array:
+    if kind == "int32":
+        return (rng.integers(-(2**31), 2**31, shape) >> rng.integers(0, 31)).astype(kind)
     if kind == "float32":
         return (rng.standard_normal(shape) * 3).astype(np.float32)
     low, high = LIMITS[kind]
@@ -135,7 +142,7 @@ def conv_2d(d: Draw) -> Case:
     groups = 1 if d.flag() or d.kind == "uint8" else c
     o = o * groups if groups > 1 else o
     padding = int(d.rng.integers(2))
-    kh, kw = d.size(1, min(3, h)), d.size(1, min(3, w))
+    kh, kw = d.size(1, min(d.widest, h)), d.size(1, min(d.widest, w))
     dh, dw = (d.size(1, 2) if (k - 1) * 2 < n else 1 for k, n in ((kh, h), (kw, w)))
     sh, sw = (1 if e > 1 else d.size(1, 2) for e in (dh, dw))
     x = d.x((1, h, w, c))
@@ -157,7 +164,7 @@ def conv_2d(d: Draw) -> Case:
 def depthwise_conv_2d(d: Draw) -> Case:
     h, w, c, m = d.size(), d.size(), d.size(1, 5), d.size(1, 3)
     padding = int(d.rng.integers(2))
-    kh, kw = d.size(1, min(3, h)), d.size(1, min(3, w))
+    kh, kw = d.size(1, min(d.widest, h)), d.size(1, min(d.widest, w))
     stride = d.size(1, 2)
     x = d.x((1, h, w, c))
     place, scales = weights(d, (1, kh, kw, c * m), 3, d.flag())

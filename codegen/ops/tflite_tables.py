@@ -79,12 +79,17 @@ def hard_swish_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType) -> Tabl
     if exponent > 0:
         reluish = _left_16(reluish, 1)
     elif exponent < 0:
-        reluish = fixedpoint.rounding_divide_by_pot(reluish, -exponent)
+        reluish = _divide_16(reluish, -exponent)
     gate = (reluish + (1 << 15)) >> 1
     product = gate * preshift
     whole = np.where(product >= 0, product >> 15, -(-product >> 15))
-    shifted = fixedpoint.rounding_divide_by_pot(whole, max(-output_exponent, 0))
+    shifted = _divide_16(whole, max(-output_exponent, 0))
     return _clamped(shifted + y.zero_point, y_dtype.low, y_dtype.high)
+
+
+def _divide_16(x: Ints, power: int) -> Ints:
+    """X / 2^power, rounded, in 16 bits: from 2^16 on the mask of the remainder is cut, and 1 or -1 is left."""
+    return fixedpoint.rounding_divide_by_pot(x, power) if power < 16 else np.where(x >= 0, 1, -1)
 
 
 def float_table(

@@ -5,16 +5,21 @@ Golden model and C against TFLite Micro's reference kernels, to the byte.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from codegen.fixedpoint import quantize_linear
 from codegen.frontends.tflite import import_tflite
+from codegen.frontends.tflite.reader import read_model
 from codegen.ir.quant import Array
+from codegen.ops import TwoSlopes
+from codegen.ops.two_slopes import slope
 from tests.e2e.test_tflite_operators import check_c, check_golden
-from tests.tflite_cases import Case
-from tests.tflite_models import Model
+from tests.tflite_cases import Case, draw
+from tests.tflite_models import Model, run_litert, run_tflm
 from tests.tools import require_module
 
 SHAPE = (1, 16)
@@ -100,6 +105,68 @@ def test_a_16_bit_softmax_of_nearly_its_scale_is_tflites_own(tmp_path: Path) -> 
 
 def test_c_of_a_16_bit_softmax_that_is_dequantized_is_golden(tmp_path: Path) -> None:
     check_c(_softmax(1 / 65536, *BEHIND[0]), 0, tmp_path)
+
+
+def test_hard_swish_of_next_to_nothing_is_tflites(tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    for x_scale, y_scale, zero in ((6.574459e-08, 5.2839518e-08, 127), (1e-8, 1e-8, -128), (2e-6, 1.0, 0)):
+        model = Model()
+        x, y = model.input((1, 256), "int8", x_scale, zero), model.output((1, 256), "int8", y_scale, zero)
+        model.op("HARD_SWISH", [x], [y], "HardSwishOptions")
+        every = np.arange(-128, 128, dtype=np.int8)[None]
+        check_golden(Case(model.bytes(), ((every,),)), "int8", 0, tmp_path)
+
+
+PIXELS = np.arange(256, dtype=np.float32)
+GRIDS = {
+    "around zero": ((PIXELS - np.float32(127.5)) / np.float32(127.5), 1 / 127.5, 66),
+    "around 128": ((PIXELS - 128) / 128, 1 / 64, 64),
+    "coarse": (PIXELS / np.float32(255), 2 / 255, 33),
+    "own": (PIXELS / np.float32(255), 1 / 255, 0),
+    "shifted": (PIXELS / np.float32(127.5) - 1, 1 / 128, 0),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_pixels_meet_the_border_of_quantize_as_often_as_documented(name: str, tmp_path: Path) -> None:
+    require_module("tflite_micro")
+    real, scale, count = GRIDS[name]
+    model = Model()
+    x, middle = model.input((1, 256), "float32"), model.tensor((1, 256), "int8", scale, -1)
+    model.op("QUANTIZE", [x], [middle])
+    model.op("DEQUANTIZE", [middle], [model.output((1, 256), "float32")])
+    case = Case(model.bytes(), ((real[None],),))
+    check_golden(case, "int8", 0, tmp_path)
+    (theirs,) = run_tflm(case.data, *case.inputs)[0]
+    ours = np.float32(scale) * (quantize_linear(real, scale, -1, -128, 127) + 1).astype(np.float32)
+    assert int((theirs[0] != ours).sum()) == count
+
+
+@pytest.mark.parametrize("name", ["RELU", "LEAKY_RELU", "ABS"])
+def test_litert_takes_the_quotient_of_16_bit_scales_in_float32(name: str, tmp_path: Path) -> None:
+    require_module("tflite_micro", "ai_edge_litert")
+    path, differing = tmp_path / "m.tflite", 0
+    for seed in range(12):
+        case = draw(name, "int16", seed)
+        path.write_bytes(case.data)
+        op = import_tflite(path, mode="double", io_type="model").nodes[-1].op
+        assert isinstance(op, TwoSlopes)
+        theirs = replace(op, **_float32_slopes(path, name))
+        found = zip(case.inputs, run_litert(case.data, *case.inputs), strict=True)
+        for inputs, (lite,) in found:
+            assert np.array_equal(theirs.golden(inputs)[0], lite)
+            steps = np.abs(op.golden(inputs)[0].astype(int) - lite)
+            differing += int((steps == 1).sum())
+            assert steps.max() <= 1
+    assert differing > 0
+
+
+def _float32_slopes(path: Path, name: str) -> dict[str, tuple[int, int]]:
+    """The factors above and below zero, of scales that are divided in float32."""
+    graph = read_model(path).subgraphs[0]
+    x, y = (graph.tensors[i].scale[0] for i in (*graph.inputs, *graph.outputs))
+    alpha = np.float32(graph.nodes[0].options_of("LeakyReluOptions").Alpha()) if name == "LEAKY_RELU" else np.float32(1)
+    return {"above": slope(float(x / y)), "below": slope(float(x * alpha / y))}
 
 
 DEAD = (1e-42, 1.4e-45, 1e-38, 0.0)

@@ -18,7 +18,7 @@ from codegen.frontends.tflite.importers import IMPORTERS
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import Stepper
 from codegen.host import Network
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Mode
 from codegen.pipeline import Options, compile_file
 from tests.tflite_cases import MAKERS, Case, draw
 from tests.tflite_models import run_litert, run_tflm
@@ -29,11 +29,11 @@ PAIRS = [(name, kind) for name, (_, kinds) in MAKERS.items() for kind in kinds]
 ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)
 
 
-def golden(case: Case, folder: Path) -> list[list[Array]]:
+def golden(case: Case, folder: Path, mode: Mode = "double") -> list[list[Array]]:
     """The golden model's outputs for the case's inputs, step by step; QUANTIZE and DEQUANTIZE at the borders kept."""
     path = folder / "case.tflite"
     path.write_bytes(case.data)
-    graph = import_tflite(path, mode="double", io_type="model")
+    graph = import_tflite(path, mode=mode, io_type="model")
     ports, results = graph_ports(graph)
     found, stepper = [], Stepper(graph)
     for inputs in case.inputs:

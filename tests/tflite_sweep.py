@@ -1,0 +1,150 @@
+"""Random TFLite models of one operator each at the ends of their numbers, compared with TFLite's own kernels.
+
+python -m tests.tflite_sweep --count 2000 --seed 1
+
+Scales lie between 2^-27 and 2^20, zero points at the ends of their type, shapes are of one element or hold large
+windows.  int8 and int16 run on TFLite Micro, uint8 on LiteRT's reference kernels.  A model that either side refuses is
+counted, not compared; one that ends the interpreter's process is passed over.  After a fault, `--only SEED` runs that
+model alone.
+
+Where TFLite's own arithmetic leaves 32 bits without notice there is nothing to compare with (docs/tflite.md): below
+2^-27 the bounds of RELU6 and the tables of TANH do, and 16-bit sums do whose factor is 2^7 and more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from codegen.errors import CompileError
+from codegen.frontends.tflite import import_tflite
+from codegen.ir.quant import Mode
+from tests.e2e.test_tflite_operators import PAIRS, golden
+from tests.tflite_cases import LIMITS, MAKERS, Case, Draw
+from tests.tflite_models import run_litert, run_tflm
+
+CHUNK = 50
+
+
+class Extreme(Draw):
+    """Draws from the ends: one power of two for all scales of a model, seldom another one for each."""
+
+    widest = 12
+
+    def __init__(self, rng: np.random.Generator, kind: str) -> None:
+        super().__init__(rng, kind)
+        self.base = self._power()
+
+    def _power(self) -> float:
+        return float(2.0 ** self.rng.integers(-22, 22)) if self.rng.integers(3) else 1.0
+
+    def size(self, low: int = 1, high: int = 14) -> int:
+        chosen = int(self.rng.integers(4))
+        return low if chosen == 0 else high if chosen == 1 else super().size(low, high)
+
+    def scale(self, low: float = 0.003, high: float = 0.3) -> float:
+        factor = self._power() if self.rng.integers(6) == 0 else self.base
+        return float(np.float32(np.clip(super().scale(low, high) * factor, 2.0**-27, 2.0**20)))
+
+    def zero(self) -> int:
+        low, high = LIMITS[self.kind]
+        return 0 if self.kind == "int16" else int(self.pick(low, high, super().zero()))  # type: ignore[call-overload]
+
+
+def extreme_case(seed: int) -> tuple[str, str, Case]:
+    """Operator, type of activations and model: the same ones for the same seed."""
+    rng = np.random.default_rng([seed, 1709])
+    name, kind = PAIRS[int(rng.integers(len(PAIRS)))]
+    return name, kind, MAKERS[name][0](Extreme(rng, kind))
+
+
+def _leaves_32_bits(path: Path) -> bool:
+    """Whether TFLite narrows a 64-bit product to 32 bits before it is clamped."""
+    found = (getattr(n.op, "requant", None) for n in import_tflite(path, mode="double", io_type="model").nodes)
+    return any(r is not None and 0 < max(r.multiplier) < 1 << 15 and min(r.shift) < 8 for r in found)
+
+
+def verdict(seed: int, folder: Path) -> tuple[str, str]:
+    """What became of one model: equal, refused (and by whom) or wrong; and its operator, with the reason."""
+    name, kind, case = extreme_case(seed)
+    told = f"{name} {kind}"
+    # LiteRT's FULLY_CONNECTED with one scale rounds once
+    mode: Mode = "single" if (name, kind) == ("FULLY_CONNECTED", "uint8") else "double"
+    try:
+        found = golden(case, folder, mode)
+    except CompileError as error:
+        return "refused", f"{told}: {error.problems()[0].code}"
+    if _leaves_32_bits(folder / "case.tflite"):
+        return "beyond 32 bits in TFLite", told
+    try:
+        wanted = (run_litert if kind == "uint8" else run_tflm)(case.data, *case.inputs)
+    except (RuntimeError, ValueError):
+        return "refused by the interpreter", told
+    for want, have in zip(wanted, found, strict=True):
+        for x, y in zip(want, have, strict=True):
+            if not np.array_equal(x, y):
+                return "wrong", f"{told}: {int((x != y).sum())} of {x.size} numbers"
+    return "equal", told
+
+
+def _chunk(first: int, end: int, line: Connection) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, end):
+            line.send((seed, *verdict(seed, Path(folder))))
+
+
+def sweep(first: int, end: int) -> Iterator[tuple[int, str, str]]:
+    """Seed, verdict and reason of every model; each chunk has a process of its own, which an interpreter may end."""
+    context = multiprocessing.get_context("spawn")
+    while first < end:
+        ours, theirs = context.Pipe(duplex=False)
+        child = context.Process(target=_chunk, args=(first, min(first + CHUNK, end), theirs))
+        child.start()
+        theirs.close()
+        try:
+            while True:
+                found = ours.recv()
+                first = found[0] + 1
+                yield found
+        except EOFError:
+            child.join()
+        if child.exitcode:
+            name, kind, _ = extreme_case(first)
+            yield first, "the interpreter's end", f"{name} {kind}"
+            first += 1
+
+
+def main() -> int:
+    """Print what became of the models; 1 when one is wrong."""
+    parser = argparse.ArgumentParser(description="random TFLite models at the ends of their numbers")
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1, help="the first of the seeds")
+    parser.add_argument("--only", type=int, help="one seed alone, in this process")
+    given = parser.parse_args()
+    if given.only is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            print(*verdict(given.only, Path(folder)))
+        return 0
+    counts: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
+    for seed, kind, reason in sweep(given.seed, given.seed + given.count):
+        counts[kind] += 1
+        if kind == "refused":
+            refusals[reason] += 1
+        elif kind not in ("equal", "refused by the interpreter", "beyond 32 bits in TFLite"):
+            print(f"seed {seed}: {kind}: {reason}", flush=True)
+    print(", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())))
+    for reason, n in refusals.most_common():
+        print(f"  {n} refused: {reason}")
+    return int(counts["wrong"] > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -14,6 +14,7 @@ from onnx import TensorProto
 from codegen.errors import (
     ModelTooLarge,
     OutputConstant,
+    QuantAxisBad,
     ResultNotQuantized,
     TypeUnsupported,
 )
@@ -23,7 +24,7 @@ from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.linear import write_accumulator
 from codegen.frontends.onnx.nodes import text_of
 from codegen.frontends.onnx.qparams import UNSIGNED_WORD, WORDS_ARE_SIGNED
-from codegen.frontends.onnx.states import Accum, Float, Int, Pending, Real, State
+from codegen.frontends.onnx.states import Accum, Channelled, Float, Int, Pending, Real, State
 from codegen.frontends.onnx.tables import settled
 from codegen.frontends.onnx.tails import tail
 from codegen.frontends.onnx.tensors import type_name
@@ -109,6 +110,9 @@ def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tu
             made = f"the result of node '{trail[-1].name}' ({trail[-1].op_type})"
             found = f"{made} leaves the network without a QuantizeLinear"
             raise ResultNotQuantized(found, where=where, hint=_TAIL_HINT)
+        case Channelled():
+            hint = "only a depthwise convolution reads one"
+            raise QuantAxisBad("it has a scale per channel", where=where, hint=hint)
         case Float():
             raise ResultNotQuantized("a float input leaves the network as it is", where=where)
         case _:

@@ -11,11 +11,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from codegen import fixedpoint
-from codegen.errors import FormUnsupported, InputMissing, ParameterDynamic, ResultNotQuantized, ShapeMismatch
+from codegen.errors import (
+    CompileError,
+    FormUnsupported,
+    InputMissing,
+    ParameterDynamic,
+    QuantAxisBad,
+    ResultNotQuantized,
+    ShapeMismatch,
+)
 from codegen.frontends.builder import Builder
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import (
     Accum,
+    Channelled,
     Const,
     Float,
     Int,
@@ -96,7 +105,7 @@ class Context:
                 return ints.shape
             case Pending(shape=shape) | Accum(shape=shape):
                 return shape
-            case Int(value=value) | Float(value=value) | Real(value=value):
+            case Int(value=value) | Float(value=value) | Real(value=value) | Channelled(value=value):
                 return self.type(value).shape
             case Poison():
                 raise AssertionError("nodes behind a refused one are passed over")
@@ -167,13 +176,16 @@ def shared_quant(constant: IntConst) -> Quant | None:
     return Quant(float(scale[0]) or 1.0, int(zero[0]))
 
 
-def refuse_unquantized(node: OnnxNode, index: int, state: State) -> ResultNotQuantized | FormUnsupported:
+def refuse_unquantized(node: OnnxNode, index: int, state: State) -> CompileError:
     """Why this input is not a tensor of known scale, as an error to raise."""
     tensor = node.inputs[index]
     match state:
         case Pending(trail=trail):
             made = f"the result of node '{trail[0].name}' ({trail[0].op_type})"
             return ResultNotQuantized(f"{made} reaches input '{tensor}' without a QuantizeLinear", where=node.where)
+        case Channelled():
+            hint = "only a depthwise convolution reads one"
+            return QuantAxisBad(f"input '{tensor}' has a scale per channel", where=node.where, hint=hint)
         case Float():
             return ResultNotQuantized(f"input '{tensor}' is a float tensor that nothing quantizes", where=node.where)
         case Int() | Accum():

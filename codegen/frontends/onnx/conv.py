@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import FormUnsupported, ParameterDynamic, QuantAxisBad, ShapeMismatch
+from codegen.frontends.onnx.channels import of_channels
 from codegen.frontends.onnx.context import Context, refuse_unquantized
 from codegen.frontends.onnx.linear import add_bias, channel_vector, numbers, pending
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.states import Const, IntConst, Linear, Real, State
+from codegen.frontends.onnx.states import Channelled, Const, IntConst, Linear, Real, State
 from codegen.frontends.onnx.tables import exact
 from codegen.frontends.onnx.windows import read_windows, spatial_route, spatial_sizes
 from codegen.ir.op import Op
@@ -23,8 +24,13 @@ from codegen.ops import Conv2D
 
 def conv(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """Conv on dequantized tensors."""
-    x = exact(ctx, node, 0)
-    linear = conv_product(ctx, node, x, quantized_weights(ctx, node, 1), with_kernel(ctx, node, 1))
+    state = ctx.state(node, 0)
+    channels = state if isinstance(state, Channelled) else None
+    x = exact(ctx, node, 0) if channels is None else Real(channels.value, channels.quant)
+    weights = quantized_weights(ctx, node, 1)
+    linear = conv_product(ctx, node, x, weights, with_kernel(ctx, node, 1))
+    if channels is not None:
+        linear = of_channels(node, channels, linear, weights.ints.shape[1])
     return [pending(ctx, node, with_bias(ctx, node, 2, linear))]
 
 

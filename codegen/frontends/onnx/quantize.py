@@ -12,7 +12,8 @@ import numpy as np
 from onnx import TensorProto
 
 from codegen.errors import FormUnsupported, QuantizationDynamic, TypeUnsupported, ZeroPointBad
-from codegen.frontends.onnx.context import Context, array_of, real_bounds
+from codegen.frontends.onnx.channels import dequantize_channels, quantize_channels, varies
+from codegen.frontends.onnx.context import Context, array_of, real_bounds, refuse_unquantized
 from codegen.frontends.onnx.linear import pending, scaled, with_linear
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import (
@@ -32,6 +33,7 @@ from codegen.frontends.onnx.qparams import (
 )
 from codegen.frontends.onnx.states import (
     Accum,
+    Channelled,
     Const,
     Float,
     Int,
@@ -69,6 +71,8 @@ def quantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
         assert array is not None, "constants have numbers"
         ints = quantize_const(ctx, node, array, scale, zero, dtype, node.integer("axis", 1))
         return [Const(unsigned(ints) if word else ints)]
+    if isinstance(x, Pending) and varies(scale):
+        return [quantize_channels(ctx, node, x, scale, zero, dtype)]
     value = quantize_state(ctx, node, x, one_quant(node, scale, zero), dtype, node.inputs[0], node.outputs[0])
     return [Int(value, UNSIGNED_WORD if word else "")]
 
@@ -103,6 +107,8 @@ def _quantize(ctx: Context, node: OnnxNode, x: State, quant: Quant, dtype: DType
             return emit(Request(quant, dtype, name, (*trail, node), low, high))
         case Accum(linear=linear, trail=trail):
             return _quantize(ctx, node, replace(pending(ctx, node, linear), trail=trail), quant, dtype, name)
+        case Channelled():
+            raise refuse_unquantized(node, 0, x)
         case _:
             raise FormUnsupported("an integer tensor is quantized", where=node.where)
 
@@ -121,6 +127,8 @@ def dequantize_linear(ctx: Context, node: OnnxNode) -> Sequence[State]:
         case Int(value=value):
             zero_type = None if zero is None else dtype_of(zero.dtype, node)
             return [meaning(ctx, node, value, one_quant(node, scale, zero), zero_type)]
+        case Channelled():
+            return [dequantize_channels(node, x, scale, zero)]
         case Accum(linear=linear):
             quant = _no_zero(node, one_quant(node, scale, zero))
             factor = np.full(len(linear.scales), quant.scale, np.float32)

@@ -122,6 +122,15 @@ class Real:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Channelled:
+    """A computed tensor with a scale per channel, quantized or dequantized; `value` holds its integers as `quant`."""
+
+    value: str
+    quant: Quant
+    scales: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Pending:
     """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale.
 
@@ -162,5 +171,5 @@ class Poison:
     """The result of a node that was refused: what follows is passed over silently."""
 
 
-State = Const | IntConst | Int | Float | Real | Pending | Accum | Poison
+State = Const | IntConst | Int | Float | Real | Channelled | Pending | Accum | Poison
 POISON = Poison()

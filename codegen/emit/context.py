@@ -195,13 +195,17 @@ class StateView:
 
 @dataclass(frozen=True, slots=True)
 class StreamView:
-    """A network whose input comes row by row: where the rows go, and how many there are."""
+    """A network whose input comes row by row: where the rows go, and how many there are.
+
+    `memories` are those that it works in: pointer and size, as the schedule spells them.
+    """
 
     ctype: str
     place: str
     ring: int
     rows: int
     row_bytes: int
+    memories: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,8 +553,16 @@ def _pull_table(pulls: tuple[tuple[int, int], ...]) -> tuple[str, tuple[str, ...
 def _stream_view(program: Program, builder: _Builder) -> StreamView | None:
     if not program.streamed:
         return None
-    place = program.inputs[0].operand
-    return StreamView(place.dtype.ctype, builder.place(place.offset), place.ring, place.rows, place.row_bytes)
+    place, upper = program.inputs[0].operand, program.name.upper()
+    beside = ((f"net->{r.memory}_arena", f"{upper}_ARENA_{r.memory.upper()}_SIZE") for r in program.regions)
+    return StreamView(
+        place.dtype.ctype,
+        builder.place(place.offset),
+        place.ring,
+        place.rows,
+        place.row_bytes,
+        (("net->arena", f"{upper}_ARENA_SIZE"), *beside),
+    )
 
 
 def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -> ModelView:

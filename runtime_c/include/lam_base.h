@@ -66,7 +66,8 @@ typedef enum lam_status {
     LAM_ERROR_WEIGHTS_STRUCTURE = 34,  /* packed for other code: another network, or other options */
     LAM_ERROR_WEIGHTS_INTERFACE = 35,  /* its inputs or outputs have another type, shape, scale or zero point */
     LAM_ERROR_WEIGHTS_HEADER = 36,     /* damaged in its header */
-    LAM_ERROR_WEIGHTS_RESERVED = 37    /* a byte that is kept for later versions is not zero */
+    LAM_ERROR_WEIGHTS_RESERVED = 37,   /* a byte that is kept for later versions is not zero */
+    LAM_ERROR_ROW_OVERLAP = 38         /* a row lies in the network's memory, and not where the next one is wanted */
 } lam_status;
 
 /* LAM_UNUSED(x): x is not read here, and that is meant. */

@@ -14,9 +14,13 @@ import numpy as np
 import pytest
 
 from codegen.golden.interpreter import run_graph
+from codegen.options import Options
+from codegen.pipeline import compile_graph
 from codegen.process import check_program
-from tests.e2e.libraries import HEADER_BYTES, Library, Memory, load, status
-from tests.e2e.projects import DIGITS, compiled, project, random_feeds
+from codegen.target import load_target
+from tests.e2e.libraries import HEADER_BYTES, Library, Memory, load, loaded, status
+from tests.e2e.projects import DIGITS, compiled, project, random_feeds, written
+from tests.graphs import conv_chain
 from tests.shared import ROOT
 
 
@@ -185,3 +189,63 @@ def test_the_command_prints_that_size(tmp_path: Path) -> None:
     printed = check_program(command, cwd=ROOT, timeout_s=60).stdout.decode("utf-8")
     assert re.search(rf"\b{size} B working memory", printed)
     assert f"_ARENA_SIZE {size}\n" in (tmp_path / "out" / "include" / "digits_qdq.h").read_text()
+
+
+@pytest.fixture(scope="module")
+def streamed(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("streamed")
+    made = compile_graph(conv_chain(), load_target("host"), Options(stream_input=True))
+    return loaded(written(folder / "project", made), folder)
+
+
+def stream(library: Library, rows: np.ndarray, push: Callable[[int, int], str]) -> bytes:
+    """The output of one input whose rows `push` gives, told their number and the place of the next one."""
+    library.call("reset", library.net, result=None)
+    for index in range(len(rows)):
+        place = library.call("next_row", library.net, result=ctypes.c_void_p)
+        if push(index, place) == "LAM_DONE":
+            return library.output().tobytes()
+    raise AssertionError("all rows are pushed, and more are wanted")
+
+
+def push_at(library: Library, address: int) -> str:
+    return status(library.call("push_row", library.net, ctypes.c_void_p(address)))
+
+
+def test_a_row_is_taken_where_next_row_says_and_nowhere_else_in_the_arena(streamed: Library) -> None:
+    memory = streamed.memory()
+    size, row_bytes = memory.arena_size, 30
+    assert streamed.init(memory) == "LAM_OK"
+    (feeds,) = random_feeds(streamed.made.compiled, 1)[:1]
+    rows = next(iter(feeds.values())).reshape(12, row_bytes)
+    refused = []
+
+    def copied(index: int, _: int) -> str:
+        return push_at(streamed, streamed.aligned(rows[index].tobytes()))
+
+    def in_place(index: int, place: int) -> str:
+        kept = ctypes.string_at(memory.arena, size)
+        inside = range(memory.arena - row_bytes + 1, memory.arena + size)
+        wrong = [
+            at for at in inside if at != place and (at in (inside[0], inside[-1]) or abs(at - place) in (1, 2, 29, 30))
+        ]
+        refused.extend(push_at(streamed, at) for at in wrong)
+        assert ctypes.string_at(memory.arena, size) == kept
+        assert streamed.call("next_row", streamed.net, result=ctypes.c_void_p) == place
+        ctypes.memmove(place, rows[index].tobytes(), row_bytes)
+        return push_at(streamed, place)
+
+    expected = run_graph(streamed.made.compiled.graph, feeds)[streamed.made.compiled.graph.outputs[0].value].tobytes()
+    assert stream(streamed, rows, copied) == expected
+    assert stream(streamed, rows, in_place) == expected
+    assert set(refused) == {"LAM_ERROR_ROW_OVERLAP"}
+    assert len(refused) > 50
+
+
+def test_rows_just_beside_the_arena_are_taken(streamed: Library) -> None:
+    place = streamed.aligned(bytes(2000 + streamed.made.compiled.program.arena_bytes))
+    arena = place + 1024
+    size = streamed.made.compiled.program.arena_bytes
+    for at in (arena - 30, arena + size):
+        assert streamed.init(Memory(arena, size)) == "LAM_OK"
+        assert push_at(streamed, at) == "LAM_NEED_MORE"

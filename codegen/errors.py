@@ -421,7 +421,7 @@ class WeightsTooWide(CompileError):
 
 
 class OutputConstant(CompileError):
-    """A network output does not depend on any input."""
+    """A network output that depends on no input holds numbers that no element type of the network can hold."""
 
     code = "LAM-IMPORT-029"
     hint = "remove this output from the model"

@@ -486,6 +486,41 @@ def gather(d: Draw) -> Case:
     return d.case()
 
 
+def gather_nd(d: Draw) -> Case:
+    shape = d.shape(d.size(2, 4))
+    depth, count = d.size(1, len(shape)), d.size(1, 5)
+    points = np.stack([d.rng.integers(0, n, count) for n in shape[:depth]], 1).astype(np.int32)
+    x = d.x(shape)
+    d.op("GATHER_ND", [x, d.const(points)], [d.like(x, (count, *shape[depth:]))], "GatherNdOptions")
+    return d.case()
+
+
+def tile(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4), 4)
+    counts = d.rng.integers(1, 4, len(shape)).astype(np.int32)
+    x = d.x(shape)
+    y = d.like(x, tuple(int(n * c) for n, c in zip(shape, counts, strict=True)))
+    d.op("TILE", [x, d.const(counts)], [y], "TileOptions")
+    return d.case()
+
+
+def broadcast_to(d: Draw) -> Case:
+    _, part, full = broadcast_pair(d)
+    x = d.x(part)
+    inputs = [x, d.const(np.array(full, np.int32))]
+    d.op("BROADCAST_TO", inputs, [d.like(x, full)], "BroadcastToOptions", version=2)
+    return d.case()
+
+
+def reverse(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4))
+    first = d.size(0, len(shape) - 1)
+    axes = np.arange(first, d.size(first, len(shape) - 1) + 1, dtype=np.int32)
+    x = d.x(shape)
+    d.op("REVERSE_V2", [x, d.const(axes)], [d.like(x, shape)], "ReverseV2Options", version=3)
+    return d.case()
+
+
 def mirror_pad(d: Draw) -> Case:
     shape = d.shape(d.size(1, 4))
     mode = int(d.rng.integers(2))
@@ -566,13 +601,13 @@ def transpose_conv(d: Draw) -> Case:
     return d.case()
 
 
-def arg_extremum(name: str, options: str) -> Callable[[Draw], Case]:
+def arg_extremum(name: str, options: str, index: str = "int32") -> Callable[[Draw], Case]:
     def make(d: Draw) -> Case:
         shape = d.shape(d.size(1, 4))
         axis = d.size(0, len(shape) - 1)
         x = d.x(shape)
-        y = d.output((*shape[:axis], *shape[axis + 1 :]), "int32")
-        d.op(name, [x, d.const(np.array([axis], np.int32))], [y], options, OutputType=2)
+        y = d.output((*shape[:axis], *shape[axis + 1 :]), index)
+        d.op(name, [x, d.const(np.array([axis], np.int32))], [y], options, OutputType={"int32": 2, "int64": 4}[index])
         return d.case()
 
     return make
@@ -613,6 +648,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SUM": (reduction("SUM"), BOTH),
     "REDUCE_MAX": (reduction("REDUCE_MAX", same=True), S8),
     "ARG_MAX": (arg_extremum("ARG_MAX", "ArgMaxOptions"), S8),
+    "ARG_MAX_64": (arg_extremum("ARG_MAX", "ArgMaxOptions", "int64"), S8),
     "ARG_MIN": (arg_extremum("ARG_MIN", "ArgMinOptions"), S8),
     "PAD": (pad("PAD"), EVERY),
     "PADV2": (pad("PADV2"), S8),
@@ -644,6 +680,10 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "PACK": (pack, S8),
     "UNPACK": (unpack, S8),
     "GATHER": (gather, S8),
+    "GATHER_ND": (gather_nd, S8),
+    "TILE": (tile, EIGHT),
+    "BROADCAST_TO": (broadcast_to, EIGHT),
+    "REVERSE_V2": (reverse, BOTH),
     "TRANSPOSE": (transpose, BOTH),
     "RESHAPE": (reshaped("RESHAPE", "ReshapeOptions"), EVERY),
     "SQUEEZE": (reshaped("SQUEEZE", "SqueezeOptions"), BOTH),
@@ -655,6 +695,10 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "TRANSPOSE_CONV": (transpose_conv, EVERY),
 }
 """Each operator: how a model is drawn, and the types of activations that TFLite Micro takes, or LiteRT for uint8."""
+
+
+LITERT_ONLY = {"ARG_MAX_64", "TILE"}
+"""Those that TFLite Micro does not have."""
 
 
 def draw(name: str, kind: str, seed: int) -> Case:

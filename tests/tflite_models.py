@@ -20,6 +20,7 @@ import tflite
 from codegen.ir.quant import Array
 
 TYPES = {
+    "float16": tflite.TensorType.FLOAT16,
     "float32": tflite.TensorType.FLOAT32,
     "int32": tflite.TensorType.INT32,
     "uint8": tflite.TensorType.UINT8,
@@ -269,11 +270,12 @@ def run_tflm(data: bytes, *samples: Sequence[Array]) -> list[list[Array]]:
     return found
 
 
-def run_litert(data: bytes, *samples: Sequence[Array]) -> list[list[Array]]:
-    """The outputs of LiteRT's reference kernels."""
+def run_litert(data: bytes, *samples: Sequence[Array], reference: bool = True) -> list[list[Array]]:
+    """The outputs of LiteRT's reference kernels, or of those that it takes by itself."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    interpreter = Interpreter(model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    resolver = OpResolverType.BUILTIN_REF if reference else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = Interpreter(model_content=data, experimental_op_resolver_type=resolver)
     interpreter.allocate_tensors()
     found = []
     for inputs in samples:

@@ -174,6 +174,7 @@ class PortView:
     scale: str
     zero_point: int | None
     element_bytes: int
+    remark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +471,20 @@ def _port(port: Port, index: int, builder: _Builder) -> PortView:
         scale=scale,
         zero_point=port.zero_point,
         element_bytes=port.dtype.bytes,
+        remark=_remark(port),
     )
+
+
+def _remark(port: Port) -> str:
+    """What the numbers of a port do not say themselves, as the end of a comment."""
+    model = np.dtype(port.model_dtype)
+    narrow = model.kind in "iu" and model.itemsize > port.dtype.bytes
+    told = (
+        f"{model.name} in the model, {8 * port.dtype.bytes} bits here" if narrow else "",
+        "flags, 0 or 1" if model.kind == "b" else "",
+        "the same numbers after each run" if port.constant else "",
+    )
+    return f": {'; '.join(t for t in told if t)}" if any(told) else ""
 
 
 def _state(state: KeptState, name: str, builder: _Builder) -> StateView:

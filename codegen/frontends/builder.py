@@ -48,6 +48,7 @@ class Builder:
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self.nodes: list[Node] = []
+        self.folded: dict[str, Node] = {}
         self.states: Sequence[State] = ()
         self._node_names = _Names()
         self._value_names = _Names()
@@ -108,6 +109,22 @@ class Builder:
         origins = tuple(dict.fromkeys(n.name for n in trail))
         self.nodes.append(Node(self._node_names.take(label), op, tuple(inputs), outs, origins, note))
         return outs
+
+    def fold_since(self, count: int) -> None:
+        """Compute what the nodes behind the first `count` make of constants alone: `folded` keeps them by result."""
+        nodes, self.nodes = self.nodes, self.nodes[:count]
+        for node in nodes[count:]:
+            known = [d for d in (self.values[i].data for i in node.inputs) if d is not None]
+            if len(known) < len(node.inputs):
+                self.nodes.append(node)
+                continue
+            for name, result in zip(node.outputs, node.op.golden(known), strict=True):
+                self.values[name] = replace(self.values[name], data=np.asarray(result, order="C"))
+                self.folded[name] = node
+
+    def maker(self, value: str) -> Node | None:
+        """The node that makes a value, or made it before it became a constant."""
+        return next((n for n in self.nodes if value in n.outputs), self.folded.get(value))
 
     def state(self, name: str, initial: Array, quant: Quant | None = None, source: str = "") -> str:
         """A value that a run reads and the network keeps; `becomes` says what the next run finds there."""

@@ -77,6 +77,8 @@ class PortSpec:
             array = wide.astype(self.dtype.numpy)
         if self._is_shifted:
             array = (array.astype(np.int32) - _HALF_WORD).astype(np.int16)
+        if self.model_dtype == "bool":
+            array = array.astype(self.dtype.numpy)
         return np.ascontiguousarray(array if self.perm is None else array.transpose(self.perm))
 
     def to_model(self, array: Array) -> Array:

@@ -183,7 +183,7 @@ class ConstRow:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One input or output of the network at the C interface."""
+    """One input or output of the network at the C interface; a `constant` one has the same numbers after each run."""
 
     name: str
     operand: Operand
@@ -194,6 +194,7 @@ class Port:
     model_shape: Shape
     model_dtype: str
     perm: tuple[int, ...] | None
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -150,7 +150,7 @@ class Lowering:
 
     def port(self, face: Interface) -> Port:
         """One input or output at the C interface."""
-        kind = self.graph.type(face.value)
+        kind, maker = self.graph.type(face.value), self.graph.producers.get(face.value)
         return Port(
             name=face.name,
             operand=self.operand(face.value),
@@ -161,6 +161,7 @@ class Lowering:
             model_shape=face.model_shape,
             model_dtype=face.model_dtype,
             perm=face.perm,
+            constant=maker is not None and all(self.graph.values[i].is_const for i in maker.inputs),
         )
 
 

@@ -31,6 +31,6 @@ def _fold(draft: Draft, node: Node) -> bool:
     if len(known) != len(data) or draft.graph.output_values.intersection(node.outputs):
         return False
     for name, result in zip(node.outputs, node.op.golden(known), strict=True):
-        draft.values[name] = replace(draft.values[name], data=np.ascontiguousarray(result))
+        draft.values[name] = replace(draft.values[name], data=np.asarray(result, order="C"))
     draft.changed = True
     return True

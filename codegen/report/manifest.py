@@ -112,6 +112,7 @@ def _port(plan: Plan, port: Port) -> dict[str, Any]:
         "model_shape": port.model_shape,
         "model_dtype": port.model_dtype,
         "perm": port.perm,
+        "constant": port.constant,
     }
 
 

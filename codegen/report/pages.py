@@ -13,6 +13,7 @@ from pathlib import Path
 from codegen import errors
 from codegen.errors import CompileError
 from codegen.frontends.onnx.importers import IMPORTERS
+from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.importers import IMPORTERS as TFLITE_IMPORTERS
 from codegen.ir.op import Op
 from codegen.lower.kernels import KERNELS
@@ -99,7 +100,11 @@ def _spellings() -> Iterable[str]:
 
 
 def _tflite() -> str:
-    return f"TFLite: {', '.join(f'`{name}`' for name in sorted(TFLITE_IMPORTERS))}"
+    folded = sorted({*FOLDS} - {*TFLITE_IMPORTERS})
+    return (
+        f"TFLite: {', '.join(f'`{name}`' for name in sorted(TFLITE_IMPORTERS))}\n\n"
+        f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
+    )
 
 
 def _operator(op: type[Op]) -> str:

@@ -21,6 +21,7 @@ from codegen.errors import (
     TypeUnsupported,
 )
 from codegen.frontends.onnx import stored_inputs
+from codegen.frontends.onnx.borders import output_name
 from codegen.frontends.shapes import Shapes
 from codegen.frontends.tflite import is_tflite
 from codegen.golden.interface import in_model_type
@@ -70,7 +71,8 @@ class FloatEngine:
             {i.name: [n if isinstance(n, int) else n or "" for n in i.shape] for i in inputs}, dict(shapes)
         )
         self.inputs = tuple(_port(i, settled.of(i.name), stored) for i in inputs)
-        self._names = [o.name for o in self._session.get_outputs()]
+        names = {p.name for p in self.inputs}
+        self._names = [output_name(o.name, names) for o in self._session.get_outputs()]
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by the model's names."""

@@ -6,9 +6,11 @@ left out; `io_type` and `io_layout` keep the model's own type and layout.  finis
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from onnx import TensorProto
 
 from codegen.errors import (
@@ -20,11 +22,22 @@ from codegen.errors import (
 )
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.layout import TO_NCHW, TO_NHWC
-from codegen.frontends.onnx.context import Context
+from codegen.frontends.onnx.context import Context, array_of, shared_quant
 from codegen.frontends.onnx.linear import write_accumulator
 from codegen.frontends.onnx.nodes import text_of
 from codegen.frontends.onnx.qparams import UNSIGNED_WORD, WORDS_ARE_SIGNED
-from codegen.frontends.onnx.states import Accum, Channelled, Float, Int, Pending, Real, State
+from codegen.frontends.onnx.states import (
+    Accum,
+    Channelled,
+    Const,
+    Float,
+    Int,
+    IntConst,
+    Pending,
+    Poison,
+    Real,
+    State,
+)
 from codegen.frontends.onnx.tables import settled
 from codegen.frontends.onnx.tails import tail
 from codegen.frontends.onnx.tensors import type_name
@@ -44,6 +57,13 @@ _TYPES = {
     TensorProto.INT16: DType.S16,
     TensorProto.UINT16: DType.S16,
 }
+
+
+_INTEGERS = tuple(d.numpy.name for d in DType if not d.is_float)
+_HELD = {"bool": "uint8", "int64": "int32", "uint32": "int32", "uint64": "int32", "uint16": "int32"} | {
+    name: "float32" for name in ("float16", "float32", "float64")
+}
+"""In which type a constant output of another type is given out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +100,28 @@ def declare_input(ctx: Context, info: Any, shapes: Shapes, borders: Borders) -> 
     return (Float(value) if dtype is DType.F32 else Int(value, UNSIGNED_WORD if word else "")), interface
 
 
-def write_output(ctx: Context, name: str, state: State, borders: Borders, taken: set[str]) -> Interface:
-    """A network output: the value that holds it, and its record.  `taken` are inputs and outputs so far."""
+def output_name(name: str, inputs: Collection[str]) -> str:
+    """How an output is called: as in the model, and otherwise where that is an input's name."""
+    return f"{name}:out" if name in inputs else name
+
+
+def write_output(
+    ctx: Context, name: str, state: State, borders: Borders, inputs: Collection[str], taken: set[str]
+) -> Interface:
+    """A network output: the value that holds it, and its record.
+
+    `inputs` are the inputs' names, `taken` the values of inputs and of outputs so far.
+    """
     value, model_dtype = _output_value(ctx, name, state, borders)
+    name = output_name(name, inputs)
     kind = ctx.type(value)
     shape = kind.shape
     if len(shape) == 4 and borders.io_layout == "nhwc" and not _is_made_nhwc(ctx, value):
         stored = ctx.builder.apply(Transpose(TO_NHWC), (value,), f"{name}:nhwc", note="the network's output is NHWC")
         return Interface(stored, name, shape, model_dtype, TO_NHWC)
-    if value in taken:
-        value = ctx.builder.apply(Reshape(shape), (value,), f"{name}:copy", note="one tensor is given out twice")
+    if value in taken or ctx.builder.values[value].is_const:
+        note = "one tensor is given out twice" if value in taken else "known now, copied in each run"
+        value = ctx.builder.apply(Reshape(shape), (value,), f"{name}:copy", note=note)
     return Interface(value, name, shape, model_dtype)
 
 
@@ -113,10 +145,27 @@ def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tu
         case Channelled():
             hint = "only a depthwise convolution reads one"
             raise QuantAxisBad("it has a scale per channel", where=where, hint=hint)
-        case Float():
-            raise ResultNotQuantized("a float input leaves the network as it is", where=where)
-        case _:
-            raise OutputConstant("its value is known now", where=where)
+        case Float(value=value):
+            return value, "float32"
+        case Const() | IntConst():
+            return _constant(ctx, name, state, borders)
+        case Poison():
+            raise AssertionError("outputs of refused nodes are passed over")
+
+
+def _constant(ctx: Context, name: str, state: Const | IntConst, borders: Borders) -> tuple[str, str]:
+    """An output that depends on no input: flags as 0 and 1, integers of 64 bits in 32, other reals as float32."""
+    quant = shared_quant(state) if isinstance(state, IntConst) and borders.io_type == "quantized" else None
+    if isinstance(state, IntConst) and quant is not None and state.ints.dtype.name in _INTEGERS:
+        return ctx.builder.const(name, np.array(state.ints), quant), "float32"
+    array = array_of(state)
+    assert array is not None, "a constant"
+    dtype = array.dtype.name if array.dtype.name in _INTEGERS else _HELD.get(array.dtype.name, "")
+    with np.errstate(all="ignore"):
+        held = array.astype(dtype or array.dtype)
+    if not dtype or (array.dtype.kind in "iu" and (held != array).any()):
+        raise OutputConstant(f"a constant of type {array.dtype.name}", where=f"output '{name}'")
+    return ctx.builder.const(name, held), array.dtype.name
 
 
 def _dequantized(ctx: Context, name: str, state: Real, borders: Borders) -> str:

@@ -17,15 +17,15 @@ from codegen.errors import (
     FormUnsupported,
     ModelNotQuantized,
     ModelRejected,
-    ModelTooLarge,
     OperatorUnknown,
     OptionBad,
     SubgraphUnsupported,
 )
 from codegen.frontends.finish import finish
+from codegen.frontends.folding import Budget
 from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, declared_shape, write_output
 from codegen.frontends.onnx.context import Context, array_of
-from codegen.frontends.onnx.fold import FOLDABLE, MAX_FOLDED, MOVES_ELEMENTS, fold
+from codegen.frontends.onnx.fold import FOLDABLE, MOVES_ELEMENTS, fold
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
@@ -78,7 +78,7 @@ class Walk:
         self._model = model
         self._borders = borders
         self._problems = list(model.problems)
-        self._folded = 0
+        self._budget = Budget()
         self._ctx = Context(mode, model.opset)
         self._ctx.notes.extend(model.notes)
 
@@ -139,13 +139,13 @@ class Walk:
 
     def _outputs(self, inputs: Sequence[Interface]) -> list[Interface]:
         outputs: list[Interface] = []
-        taken = {i.value for i in inputs}
+        taken, names = {i.value for i in inputs}, {i.name for i in inputs}
         for name in self._model.structure.outputs:
             state = self._ctx.states.get(name, POISON)
             if isinstance(state, Poison):
                 continue
             try:
-                outputs.append(write_output(self._ctx, name, state, self._borders, taken))
+                outputs.append(write_output(self._ctx, name, state, self._borders, names, taken))
                 taken.add(outputs[-1].value)
             except CompileError as error:
                 self._refuse(error, f"output '{name}'")
@@ -181,12 +181,8 @@ class Walk:
 
     def _charge(self, node: OnnxNode, states: Sequence[State]) -> None:
         """Refuse models whose constant expressions would take all memory (LAM-IMPORT-004)."""
-        for state in states:
-            if isinstance(state, Const | IntConst):
-                self._folded += (state.array if isinstance(state, Const) else state.ints).size
-        if self._folded > MAX_FOLDED:
-            found = f"the constants computed up to here have more than {MAX_FOLDED} elements"
-            raise ModelTooLarge(found, where=node.where)
+        constants = [s for s in states if isinstance(s, Const | IntConst)]
+        self._budget.charge([s.array if isinstance(s, Const) else s.ints for s in constants], node.where)
 
     def _all_outputs(self, node: OnnxNode, states: Sequence[State]) -> Sequence[State]:
         """The states of a node's outputs, of which none is left over."""

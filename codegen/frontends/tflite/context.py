@@ -34,7 +34,9 @@ from codegen.ops import Reshape
 ImportFn = Callable[["Context", TfliteNode], None]
 """Reads one operator: writes its outputs with `Context.write`."""
 
-DTYPES = {str(d.numpy): d for d in DType}
+DTYPES = {**{str(d.numpy): d for d in DType}, "bool": DType.U8, "int64": DType.S32}
+"""How tensors are held: flags as 0 and 1, and what has 64 bits (indices, sizes) in 32."""
+
 _TYPES_HINT = "networks hold int8, uint8, int16, int32 and float32: have the converter write one of these instead"
 _QUANTIZED = (DType.S8, DType.U8, DType.S16)
 
@@ -48,6 +50,7 @@ class Context:
         self.variables = Variables(graphs)
         self.builder = Builder()
         self.values: dict[int, str] = {}
+        self._known: dict[int, Tensor] = {}
         self.notes: list[str] = []
 
     # Reading inputs
@@ -60,7 +63,11 @@ class Context:
         """The record of a required input."""
         if not self.has(node, index):
             raise InputMissing(f"input {index} is required", where=node.where)
-        return self.graph.tensors[node.inputs[index]]
+        return self.record(node.inputs[index])
+
+    def record(self, place: int) -> Tensor:
+        """A tensor, with its numbers where they are known by now."""
+        return self._known.get(place, self.graph.tensors[place])
 
     def result(self, node: TfliteNode, index: int = 0) -> Tensor:
         """The record of an output."""
@@ -90,11 +97,10 @@ class Context:
     def value_of(self, place: int, where: str) -> str:
         """The graph's value for a tensor."""
         if place not in self.values:
-            tensor = self.graph.tensors[place]
+            tensor = self.record(place)
             if tensor.data is None:  # a variable tensor, which only operators that keep one read
                 raise InputMissing(f"nothing has written its input '{tensor.name}'", where=where)
-            dtype_of(tensor, where)
-            self.values[place] = self.builder.const(tensor.name, tensor.data, self._meaning(tensor))
+            self.values[place] = self.builder.const(tensor.name, _held(tensor, where), self._meaning(tensor))
         return self.values[place]
 
     def type(self, node: TfliteNode, index: int) -> TensorType:
@@ -108,6 +114,12 @@ class Context:
     def quantized_result(self, node: TfliteNode, index: int = 0, *, shifted_16: bool = False) -> tuple[Quant, DType]:
         """Meaning and type of an output that must be quantized."""
         return read_quant(self.result(node, index), node.where, shifted_16=shifted_16)
+
+    def plain_constants(self, node: TfliteNode) -> list[Array] | None:
+        """The numbers of all inputs when they are constants without a scale; None when they are not."""
+        records = [self.record(place) for place in node.inputs if place >= 0]
+        found = [t.data for t in records if t.data is not None and not t.scale.size]
+        return found if found and len(found) == len(node.inputs) else None
 
     def _meaning(self, tensor: Tensor) -> Quant | None:
         return tensor_quant(tensor) if tensor.scale.size == 1 else None
@@ -161,6 +173,23 @@ class Context:
         self.bind(node, value)
         return tuple(others)
 
+    def is_written(self, place: int) -> bool:
+        """Whether a tensor has its numbers already."""
+        return place in self.values or place in self._known
+
+    def know(self, node: TfliteNode, array: Array, index: int = 0) -> None:
+        """Say what an output's numbers are; its shape follows them, as it does when TFLite runs."""
+        tensor = self.result(node, index)
+        self._known[tensor.index] = replace(tensor, shape=array.shape, data=array, problem=None)
+
+    def fold_since(self, node: TfliteNode, count: int) -> None:
+        """Compute now what the nodes behind the first `count` make of constants alone."""
+        self.builder.fold_since(count)
+        for index, place in enumerate(node.outputs):
+            data = self.builder.values[self.values[place]].data if place in self.values else None
+            if data is not None:
+                self.know(node, data.astype(self.graph.tensors[place].kind), index)
+
     def bind(self, node: TfliteNode, value: str, index: int = 0) -> None:
         """Say that a value is an output, when it fits the output's record."""
         tensor, kind = self.result(node, index), self.builder.type(value)
@@ -186,6 +215,15 @@ def dtype_of(tensor: Tensor, where: str) -> DType:
     if tensor.kind not in DTYPES:
         raise TypeUnsupported(f"{tensor.where} has type {tensor.kind}", where=where, hint=_TYPES_HINT)
     return DTYPES[tensor.kind]
+
+
+def _held(tensor: Tensor, where: str) -> Array:
+    """A constant's numbers in the type in which the network holds them; LAM-IMPORT-019 when they do not fit."""
+    dtype, data = dtype_of(tensor, where), tensor.data
+    assert data is not None
+    if tensor.kind == "int64" and data.size and not dtype.low <= data.min() <= data.max() <= dtype.high:
+        raise TypeUnsupported(f"{tensor.where} holds numbers of more than 32 bits", where=where)
+    return data.astype(dtype.numpy, copy=False)
 
 
 def read_scales(tensor: Tensor, where: str, *, weights: bool = False) -> Array:

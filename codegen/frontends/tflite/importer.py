@@ -10,22 +10,25 @@ from pathlib import Path
 
 from codegen.errors import (
     CompileError,
+    FormUnsupported,
     GraphCyclic,
     InputMissing,
     ModelNotQuantized,
     ModelRejected,
     OperatorUnknown,
     OptionBad,
-    OutputConstant,
+    TypeUnsupported,
     VersionUnknown,
 )
 from codegen.frontends.finish import finish
+from codegen.frontends.folding import Budget
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
+from codegen.frontends.tflite.fold import FOLDS, fold
 from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.frontends.tflite.reader import OPERATORS, Model, Subgraph, Tensor, read_model
 from codegen.ir.graph import Graph, Interface
-from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
+from codegen.ir.quant import MODES, Mode, Quant, TensorType
 from codegen.ops import Dequantize, Reshape
 
 Port = tuple[str, tuple[int, ...], str, Quant | None]
@@ -108,8 +111,10 @@ def _unknown(node: TfliteNode) -> OperatorUnknown:
     return OperatorUnknown(f"{spoken} is not supported", where=node.where, hint=hint)
 
 
-def _check_version(node: TfliteNode) -> None:
-    """LAM-IMPORT-032 for a version of which nothing is known."""
+def _check_known(node: TfliteNode) -> None:
+    """LAM-IMPORT-007 for an operator, and LAM-IMPORT-032 for a version, of which nothing is known."""
+    if node.op_type not in IMPORTERS and node.op_type not in FOLDS:
+        raise _unknown(node)
     newest = NEWEST_VERSION.get(node.op_type, 1)
     if not 1 <= node.version <= newest:
         found = f"version {node.version} of {node.op_type}, known are 1 .. {newest}"
@@ -125,6 +130,7 @@ class Walk:
         self._drop = drop
         self._problems: list[CompileError] = []
         self._poison: set[int] = set()
+        self._budget = Budget()
         self._ctx = Context(mode, model.subgraphs)
 
     def graph(self, where: str) -> Graph:
@@ -159,33 +165,48 @@ class Walk:
             raise tensor.problem
         if tensor.index in self._ctx.values:
             raise InputMissing("given twice as an input", where=tensor.where)
+        if tensor.kind == "int64":
+            hint = "convert the model with inputs of type int32"
+            raise TypeUnsupported("an input of type int64", where=tensor.where, hint=hint)
         dtype = dtype_of(tensor, tensor.where)
         kind = TensorType(tensor.shape, dtype, tensor_quant(tensor))
         value = self._ctx.builder.input(tensor.name, kind, source=tensor.name)
         self._ctx.values[tensor.index] = value
-        return Interface(value, tensor.name, tensor.shape, str(dtype.numpy))
+        return Interface(value, tensor.name, tensor.shape, tensor.kind)
 
     def _import(self, node: TfliteNode) -> None:
         try:
-            importer = IMPORTERS.get(node.op_type)
-            if importer is None:
-                raise _unknown(node)
-            _check_version(node)
+            _check_known(node)
             if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
                 self._poison.update(node.outputs)
                 return
-            written = [o for o in node.outputs if o in self._ctx.values]
+            written = [o for o in node.outputs if self._ctx.is_written(o)]
             if written:
                 name = self._graph.tensors[written[0]].name
                 raise GraphCyclic(f"'{name}' is written twice", where=node.where)
-            importer(self._ctx, node)
+            self._read(node)
         except CompileError as error:
             self._refuse(error, node.where)
             self._poison.update(node.outputs)
 
+    def _read(self, node: TfliteNode) -> None:
+        """Compute a constant expression, or write a node's operators and compute those of constants alone."""
+        plain = self._ctx.plain_constants(node) if node.op_type in FOLDS and len(node.outputs) == 1 else None
+        if plain is not None:
+            array = fold(node, plain, self._ctx.result(node))
+            self._budget.charge([array], node.where)
+            self._ctx.know(node, array)
+            return
+        importer, count = IMPORTERS.get(node.op_type), len(self._ctx.builder.nodes)
+        if importer is None:
+            hint = "it is read when its inputs are constants without a scale"
+            raise FormUnsupported(f"{node.op_type} of a computed or quantized tensor", where=node.where, hint=hint)
+        importer(self._ctx, node)
+        self._ctx.fold_since(node, count)
+
     def _is_poisoned(self, node: TfliteNode, place: int) -> bool:
         """Whether an input cannot be read; raises when that is this operator's own problem."""
-        tensor = self._graph.tensors[place]
+        tensor = self._ctx.record(place)
         if place in self._poison:
             return True
         if tensor.problem is not None:
@@ -200,7 +221,7 @@ class Walk:
         taken = {i.value for i in inputs} | {s.value for s in self._ctx.builder.states}
         names = {i.name for i in inputs}
         for place in self._graph.outputs:
-            tensor = self._graph.tensors[place]
+            tensor = self._ctx.record(place)
             try:
                 if place not in self._poison:
                     outputs.append(self._output(tensor, taken, names))
@@ -213,22 +234,17 @@ class Walk:
     def _output(self, tensor: Tensor, taken: set[str], names: set[str]) -> Interface:
         if tensor.problem is not None:
             raise tensor.problem
-        if tensor.index not in self._ctx.values:
-            if tensor.data is not None:
-                raise OutputConstant("its value is known now", where=tensor.where)
+        if not self._ctx.is_written(tensor.index) and tensor.data is None:
             raise InputMissing("nothing writes this output of the network", where=tensor.where)
-        value = self._ctx.values[tensor.index]
-        builder = self._ctx.builder
-        if builder.values[value].is_const:
-            raise OutputConstant("its value is known now", where=tensor.where)
-        maker = next((n for n in builder.nodes if value in n.outputs), None)
+        value, builder = self._ctx.value_of(tensor.index, tensor.where), self._ctx.builder
+        dtype_of(tensor, tensor.where)
+        maker = builder.maker(value)
         if self._drop and maker is not None and isinstance(maker.op, Dequantize):
             value = maker.inputs[0]
-        if value in taken:
-            value = builder.apply(Reshape(tensor.shape), (value,), f"{tensor.name}:copy", note="given out twice")
-        return Interface(
-            value, _free_name(tensor, names), tensor.shape, str(DType(dtype_of(tensor, tensor.where)).numpy)
-        )
+        if value in taken or builder.values[value].is_const:
+            note = "given out twice" if value in taken else "known now, copied in each run"
+            value = builder.apply(Reshape(tensor.shape), (value,), f"{tensor.name}:copy", note=note)
+        return Interface(value, _free_name(tensor, names), tensor.shape, tensor.kind)
 
     def _refuse(self, error: CompileError, where: str) -> None:
         """Gather a problem; errors of the operators themselves learn which node they are about."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.frontends.tflite.axes import read_axis
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.windows import feature_map
@@ -50,7 +51,7 @@ def pad(ctx: Context, node: TfliteNode) -> None:
             raise ShapeMismatch(f"a padding value of shape {list(value.shape)}", where=node.where)
         fill = int(value.reshape(-1)[0])
     else:
-        fill = ctx.quantized_result(node)[0].zero_point
+        fill = ctx.quantized_result(node)[0].zero_point if ctx.result(node).scale.size else 0
     ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),))
 
 
@@ -76,21 +77,24 @@ def concatenation(ctx: Context, node: TfliteNode) -> None:
     options = node.options_of("ConcatenationOptions")
     if node.activation(options):
         raise FormUnsupported("a fused activation", where=node.where)
-    axis = _axis(node, int(options.Axis()), len(ctx.result(node).shape))
+    axis = read_axis(node, int(options.Axis()), len(ctx.result(node).shape))
+    values = [ctx.value(node, i) for i in range(len(node.inputs))]
+    if not ctx.result(node).scale.size:
+        ctx.write(node, Concat(axis, (None,) * len(values), ctx.type(node, 0).dtype, None), values)
+        return
     y, dtype = ctx.quantized_result(node)
     tables = []
     for index in range(len(node.inputs)):
         x, x_dtype = ctx.quantized(node, index)
         same = x == y or (ctx.mode == "double" and dtype.low < 0)
         tables.append(None if same else requantize_table(x, x_dtype, y, dtype, ctx.mode))
-    values = [ctx.value(node, i) for i in range(len(node.inputs))]
     ctx.write(node, Concat(axis, tuple(tables), dtype, y), values)
 
 
 def pack(ctx: Context, node: TfliteNode) -> None:
     """PACK: each input gains the axis along which they are joined."""
     shape, meaning = ctx.result(node).shape, ctx.builder.type(ctx.value(node, 0))
-    axis = _axis(node, int(node.options_of("PackOptions").Axis()), len(shape))
+    axis = read_axis(node, int(node.options_of("PackOptions").Axis()), len(shape))
     one = (*shape[:axis], 1, *shape[axis + 1 :])
     parts = []
     for i in range(len(node.inputs)):
@@ -106,7 +110,7 @@ def pack(ctx: Context, node: TfliteNode) -> None:
 def unpack(ctx: Context, node: TfliteNode) -> None:
     """UNPACK: slices that lose their axis."""
     shape = ctx.type(node, 0).shape
-    axis = _axis(node, int(node.options_of("UnpackOptions").Axis()), len(shape))
+    axis = read_axis(node, int(node.options_of("UnpackOptions").Axis()), len(shape))
     if len(node.outputs) != shape[axis]:
         raise ShapeMismatch(f"{len(node.outputs)} outputs of an axis of {shape[axis]}", where=node.where)
     for index in range(len(node.outputs)):
@@ -122,7 +126,7 @@ def split(ctx: Context, node: TfliteNode) -> None:
     given = ctx.int_list(node, 2 if variable else 0)
     if len(given) != 1:
         raise ShapeMismatch(f"axes {list(given)}", where=node.where)
-    axis = _axis(node, given[0], len(shape))
+    axis = read_axis(node, given[0], len(shape))
     sizes = [ctx.result(node, i).shape for i in range(len(node.outputs))]
     lengths = [s[axis] if len(s) == len(shape) else 0 for s in sizes]
     if sum(lengths) != shape[axis]:
@@ -160,17 +164,6 @@ def strided_slice(ctx: Context, node: TfliteNode) -> None:
         sizes.append(size)
     rest = shape[len(begin) :]
     op = Slice((*starts, *(0,) * len(rest)), (*sizes, *rest), (*step, *(1,) * len(rest)))
-    ctx.write(node, op, (ctx.value(node, 0),), post=(Reshape(ctx.result(node).shape),))
-
-
-def gather(ctx: Context, node: TfliteNode) -> None:
-    """GATHER of constant positions."""
-    options = node.options_of("GatherOptions")
-    shape, positions = ctx.type(node, 0).shape, ctx.constant(node, 1)
-    if options.BatchDims() or positions.dtype.kind not in "iu":
-        raise FormUnsupported("positions per batch", where=node.where)
-    axis = _axis(node, int(options.Axis()), len(shape))
-    op = Gather(axis, tuple(int(i) for i in positions.reshape(-1)))
     ctx.write(node, op, (ctx.value(node, 0),), post=(Reshape(ctx.result(node).shape),))
 
 
@@ -223,12 +216,6 @@ def _part(shape: Sequence[int], axis: int, start: int, length: int) -> Slice:
     """Some elements of one axis."""
     sizes = tuple(length if a == axis else n for a, n in enumerate(shape))
     return Slice(tuple(start if a == axis else 0 for a in range(len(shape))), sizes, (1,) * len(shape))
-
-
-def _axis(node: TfliteNode, axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ShapeMismatch(f"axis {axis} of a tensor of {rank} axes", where=node.where)
-    return axis % rank
 
 
 def _pads(ctx: Context, node: TfliteNode) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
@@ -42,18 +43,10 @@ def mean(ctx: Context, node: TfliteNode) -> None:
     kind = ctx.type(node, 0)
     x, _ = ctx.quantized(node, 0)
     y, dtype = ctx.quantized_result(node)
-    axes = reduced_axes(ctx, node, len(kind.shape))
+    axes = read_axes(node, ctx.int_list(node, 1), len(kind.shape))
     value = _by_rows(ctx, node, axes)
     op = GlobalAveragePool(x, y, dtype, dtype.low, dtype.high, ctx.mode, as_mean=True)
     ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))
-
-
-def reduced_axes(ctx: Context, node: TfliteNode, rank: int) -> tuple[int, ...]:
-    """The axes that an operator reduces, sorted, each once."""
-    axes = ctx.int_list(node, 1)
-    if not axes or any(not -rank <= a < rank for a in axes):
-        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {rank} axes", where=node.where)
-    return tuple(sorted({a % rank for a in axes}))
 
 
 def _by_rows(ctx: Context, node: TfliteNode, axes: tuple[int, ...]) -> str:
@@ -87,7 +80,7 @@ def total(ctx: Context, node: TfliteNode) -> None:
     """SUM over any axes."""
     kind = ctx.type(node, 0)
     (x, _), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
-    value = _by_rows(ctx, node, reduced_axes(ctx, node, len(kind.shape)))
+    value = _by_rows(ctx, node, read_axes(node, ctx.int_list(node, 1), len(kind.shape)))
     requant = make_requant(ctx.mode, x.scale, [1.0], y, dtype)
     ctx.write(node, GlobalSum(x.zero_point, requant, dtype, y), (value,), post=(Reshape(ctx.result(node).shape),))
 
@@ -95,7 +88,7 @@ def total(ctx: Context, node: TfliteNode) -> None:
 def reduce_max(ctx: Context, node: TfliteNode) -> None:
     """REDUCE_MAX over any axes: one window over the map."""
     kind = ctx.type(node, 0)
-    value = _by_rows(ctx, node, reduced_axes(ctx, node, len(kind.shape)))
+    value = _by_rows(ctx, node, read_axes(node, ctx.int_list(node, 1), len(kind.shape)))
     _, rows, columns, _ = ctx.builder.type(value).shape
     op = MaxPool2D(Window(rows), Window(columns))
     ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))
@@ -105,9 +98,9 @@ def arg_extremum(ctx: Context, node: TfliteNode) -> None:
     """ARG_MAX and ARG_MIN: the axis is moved to the end."""
     shape = ctx.type(node, 0).shape
     axes = ctx.int_list(node, 1)
-    if len(axes) != 1 or not -len(shape) <= axes[0] < len(shape):
+    if len(axes) != 1:
         raise ShapeMismatch(f"axes {list(axes)} of a tensor of {len(shape)} axes", where=node.where)
-    axis, value = axes[0] % len(shape), ctx.value(node, 0)
+    axis, value = read_axis(node, axes[0], len(shape)), ctx.value(node, 0)
     if axis != len(shape) - 1:
         order = (*(a for a in range(len(shape)) if a != axis), axis)
         value = ctx.apply(node, Transpose(order), (value,), note="for the layout")

@@ -7,6 +7,8 @@ CalculateActivationRangeQuantized).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import tflite
 
@@ -15,12 +17,17 @@ from codegen.ir.quant import Array, DType, Mode, Quant, Requant
 from codegen.ops.requantize import make_requant, requant_by_factor
 
 _KIND = tflite.ActivationFunctionType
-_BOUNDS = {_KIND.NONE: (None, None), _KIND.RELU: (0.0, None), _KIND.RELU_N1_TO_1: (-1.0, 1.0), _KIND.RELU6: (0.0, 6.0)}
+REAL_BOUNDS: Mapping[int, tuple[float | None, float | None]] = {
+    _KIND.NONE: (None, None),
+    _KIND.RELU: (0.0, None),
+    _KIND.RELU_N1_TO_1: (-1.0, 1.0),
+    _KIND.RELU6: (0.0, 6.0),
+}
 
 
 def activation_range(activation: int, y: Quant, dtype: DType) -> tuple[int, int]:
     """The clamp of a fused activation: zy + round(bound / sy), a float32 quotient, halves away from zero."""
-    low, high = _BOUNDS[activation]
+    low, high = REAL_BOUNDS[activation]
     return (
         dtype.low if low is None else max(dtype.low, _quantized(low, y)),
         dtype.high if high is None else min(dtype.high, _quantized(high, y)),

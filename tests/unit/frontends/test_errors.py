@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from codegen.errors import CompileError, ModelRejected
 from codegen.frontends.onnx import import_onnx, reader, tensors, wire
@@ -222,8 +222,8 @@ def _same_output(model: onnx.ModelProto) -> None:
 
 
 def _constant_output(model: onnx.ModelProto) -> None:
-    name = model.graph.initializer[0].name
-    model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2**40]), "wide"))
+    model.graph.output.append(helper.make_tensor_value_info("wide", TensorProto.INT64, None))
 
 
 def _twice_an_initializer(model: onnx.ModelProto) -> None:

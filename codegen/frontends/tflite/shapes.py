@@ -1,0 +1,45 @@
+"""What the shapes of a model say: SHAPE, RANK, ZEROS_LIKE and FILL.
+
+Decides: that every shape is known while the model is read, so that these are constants; a computed number that FILL
+repeats is repeated when the network runs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from codegen.errors import ShapeMismatch
+from codegen.frontends.builder import check_size
+from codegen.frontends.tflite.context import Context
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.ir.quant import DType, TensorType
+from codegen.ops import Broadcast
+
+
+def shape_of(ctx: Context, node: TfliteNode) -> None:
+    """SHAPE."""
+    ctx.know(node, np.array(ctx.tensor(node, 0).shape, ctx.result(node).kind))
+
+
+def rank(ctx: Context, node: TfliteNode) -> None:
+    """RANK."""
+    ctx.know(node, np.array(len(ctx.tensor(node, 0).shape), ctx.result(node).kind))
+
+
+def zeros_like(ctx: Context, node: TfliteNode) -> None:
+    """ZEROS_LIKE: integers 0, whatever the zero point is."""
+    ctx.know(node, np.zeros(ctx.tensor(node, 0).shape, ctx.result(node).kind))
+
+
+def fill(ctx: Context, node: TfliteNode) -> None:
+    """FILL."""
+    shape, number = ctx.int_list(node, 0), ctx.tensor(node, 1)
+    if any(n < 1 for n in shape) or math.prod(number.shape) != 1:
+        raise ShapeMismatch(f"a tensor of shape {list(number.shape)} to fill {list(shape)}", where=node.where)
+    check_size(TensorType(shape, DType.S32))
+    if number.data is not None:
+        ctx.know(node, np.full(shape, number.data.reshape(-1)[0]).astype(ctx.result(node).kind))
+    else:
+        ctx.write(node, Broadcast(shape), (ctx.reshaped(node, ctx.value(node, 1), (1,) * len(shape)),))

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.plan import Plan, Storage
-from codegen.ir.program import Call, Operand, Program
+from codegen.ir.program import Call, GroupProgram, Operand, Program
 from codegen.ir.quant import Array
-from codegen.ir.shape import Span
-from codegen.lower.shadow import _Shadow
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +27,103 @@ class Life:
     read: Array
 
 
-class _Log(_Shadow):
-    """A shadow run that notes times; what is made at the n-th time, a row or a block of rows, is made at time n."""
+class _Log:
+    """The program's order of rows, played from what is written of it: times of writing and reading, and nothing else.
+
+    Shares no code with the shadow run: which rows an output row reads is asked of the operators.  What is made at the
+    n-th time, a row or a block of rows, is made at time n.
+    """
 
     def __init__(self, program: Program, sizes: Mapping[str, int]) -> None:
-        super().__init__(program)
         self.now = 0.0
-        self.early = 0.0
+        self.streamed = program.inputs[0].operand if program.streamed else None
+        self.arrived = 0
         self.lives = {name: Life(np.full(n, np.inf), np.full(n, -1.0)) for name, n in sizes.items()}
 
-    def _rows(self, call: Call, rows: Span) -> None:
-        self.now += 1.0
-        super()._rows(call, rows)
+    def write(self, operand: Operand, rows: Iterable[int], later: float = 0.0) -> None:
+        for row in rows:
+            self.lives[operand.memory].born[_bytes_of(operand, row)] = self.now + later
 
-    def _check_reads(self, call: Call, rows: Span, *, before: bool) -> None:
-        self.early = 0.5 if before else 0.0
-        super()._check_reads(call, rows, before=before)
-        self.early = 0.0
+    def read(self, operand: Operand, rows: Iterable[int], early: float = 0.0) -> None:
+        for row in rows:
+            self.lives[operand.memory].read[_bytes_of(operand, row)] = self.now - early
 
-    def write(self, operand: Operand, row: int) -> None:
-        streamed = self.program.streamed and operand.value == self.program.inputs[0].operand.value
-        self.lives[operand.memory].born[self._slice(operand, row)] = self.now + (0.25 if streamed else 0.0)
-        super().write(operand, row)
+    def group(self, group: GroupProgram) -> None:
+        """One call after another, or row by row as those are needed that leave the group."""
+        done = [0] * len(group.calls)
+        if not group.pulled:
+            for step in range(group.calls[0].steps):
+                self.step(group.calls[0], step)
+        for target, upto in group.pulls if group.pulled else ():
+            while done[target] < upto:
+                self.make(group, target, done)
 
-    def check(self, operand: Operand, row: int, reader: str) -> None:
-        self.lives[operand.memory].read[self._slice(operand, row)] = self.now - self.early
-        super().check(operand, row, reader)
+    def make(self, group: GroupProgram, index: int, done: list[int]) -> None:
+        """The next step of a call, behind whatever its inputs still lack."""
+        call = group.calls[index]
+        for position, item in enumerate(call.inputs):
+            wanted = _rows_before(call, position, _made(call, done[index]))
+            if self.streamed is not None and item.operand.value == self.streamed.value:
+                self.write(item.operand, range(self.arrived, wanted), later=0.25)
+                self.arrived = max(self.arrived, wanted)
+            maker = _maker(group, index, item.operand)
+            while maker is not None and done[maker] < wanted:
+                self.make(group, maker, done)
+        self.step(call, done[index])
+        done[index] += 1
 
-    @staticmethod
-    def _slice(operand: Operand, row: int) -> slice:
-        return slice(row * operand.row_bytes, (row + 1) * operand.row_bytes)
+    def step(self, call: Call, step: int) -> None:
+        """One kernel call; one that takes a run of rows works through them, unless it has read all before."""
+        rows = _made(call, step)
+        together = call.fn.kernel.run in ("rows", "whole", "accumulate")
+        for part in [rows] if together else [range(row, row + 1) for row in rows]:
+            self.now += 1.0
+            for position, item in enumerate(call.inputs):
+                index = call.node.dynamic[position]
+                first = call.node.op.in_place(index, call.node.ins, call.node.outs) or call.fn.kernel.run == "rows"
+                self.read(item.operand, _rows_of(call, position, part), early=0.5 if first else 0.0)
+            whole = call.fn.kernel.run in ("whole", "accumulate")
+            if not whole or step == call.steps - 1:
+                for out in call.outputs:
+                    self.write(out, range(out.rows) if whole else part)
+
+
+def _made(call: Call, step: int) -> range:
+    """The output rows of a step; of an accumulator its one input row."""
+    if call.fn.kernel.run in ("whole", "accumulate"):
+        return range(step, step + 1)
+    return range(step * call.rows_per_call, min((step + 1) * call.rows_per_call, call.outputs[0].rows))
+
+
+def _rows_of(call: Call, position: int, rows: range) -> set[int]:
+    """The rows of an input that these output rows are made of, by the operator's own rule."""
+    node, there = call.node, call.inputs[position].operand.rows
+    rule = node.op.rows(node.dynamic[position], node.ins, node.outs)
+    if rule.whole or call.fn.kernel.run == "whole":
+        return set(range(there))
+    if rule.accumulate:
+        return {row for row in rows if row < there}
+    taps = {rule.first(row) + tap * rule.dilation for row in rows for tap in range(rule.taps)}
+    return {row for row in taps if 0 <= row < there}
+
+
+def _rows_before(call: Call, position: int, rows: range) -> int:
+    """Rows of an input that are asked for first: up to the end of the window, though its last tap lie outside."""
+    node, there = call.node, call.inputs[position].operand.rows
+    rule = node.op.rows(node.dynamic[position], node.ins, node.outs)
+    if rule.whole or rule.accumulate or call.fn.kernel.run == "whole":
+        return max(_rows_of(call, position, rows), default=-1) + 1
+    return min(rule.first(rows[-1]) + (rule.taps - 1) * rule.dilation + 1, there)
+
+
+def _maker(group: GroupProgram, reader: int, operand: Operand) -> int | None:
+    """The earlier call of the group that makes a tensor."""
+    made = [k for k in range(reader) if any(out.value == operand.value for out in group.calls[k].outputs)]
+    return made[0] if made else None
+
+
+def _bytes_of(operand: Operand, row: int) -> slice:
+    return slice(row * operand.row_bytes, (row + 1) * operand.row_bytes)
 
 
 def lifetimes(program: Program, plan: Plan) -> dict[str, Life]:
@@ -67,19 +132,18 @@ def lifetimes(program: Program, plan: Plan) -> dict[str, Life]:
     log = _Log(program, {n: plan.storage[n].rows * plan.storage[n].row_bytes for n in owners})
     if not program.streamed:
         for port in program.inputs:
-            log.write_all(port.operand)
+            log.write(port.operand, range(port.operand.rows))
     for state in program.states:
-        log.write_all(state.operand)
+        log.write(state.operand, range(state.operand.rows))
     for group in program.groups:
         log.group(group)
     log.now = np.inf
     for state in program.states:
-        log.check_all(state.renewed, "the next run")
+        log.read(state.renewed, range(state.renewed.rows))
         if not state.in_place:
             log.lives[state.operand.memory].read[:] = np.inf
     for port in program.outputs:
-        for row in range(port.operand.rows):
-            log.check(port.operand, row, "the network's output")
+        log.read(port.operand, range(port.operand.rows))
     return log.lives
 
 

@@ -129,7 +129,7 @@ def test_weighted_sums_are_those_of_their_weights(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_work_is_at_least_the_multiplications(case: Case) -> None:
     outs = case.op.infer(case.types)
-    assert answers.work(case.op, case.types, outs) >= case.op.macs(case.types, outs) >= 0
+    assert answers.work(case.op, case.types, outs) >= case.op.macs(case.types, outs)
 
 
 def test_a_window_without_products_is_work() -> None:

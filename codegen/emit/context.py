@@ -161,7 +161,10 @@ class ParamsView:
 
 @dataclass(frozen=True, slots=True)
 class PortView:
-    """One input or output in the header; `place` spells its address, `offset` counts from its memory's beginning."""
+    """One input or output in the header; `place` spells its address, `offset` counts from its memory's beginning.
+
+    `order` says which of the model's axes lie in which order, and is empty when they lie as in the model.
+    """
 
     index: int
     title: str
@@ -175,6 +178,8 @@ class PortView:
     zero_point: int | None
     element_bytes: int
     remark: str
+    model_shape: str
+    order: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,7 +477,15 @@ def _port(port: Port, index: int, builder: _Builder) -> PortView:
         zero_point=port.zero_point,
         element_bytes=port.dtype.bytes,
         remark=_remark(port),
+        model_shape=", ".join(map(str, port.model_shape)),
+        order=_order(port.perm),
     )
+
+
+def _order(perm: tuple[int, ...] | None) -> str:
+    if perm is None:
+        return ""
+    return ", ".join(map(str, perm)) + (" (NHWC)" if perm == (0, 2, 3, 1) else "")
 
 
 def _remark(port: Port) -> str:

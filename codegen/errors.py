@@ -174,6 +174,13 @@ class TargetValueBad(CompileError):
     hint = "targets/README.md lists the values"
 
 
+class TargetNumberTooLarge(CompileError):
+    """A number of a target's file is larger than that of any chip."""
+
+    code = "LAM-TARGET-010"
+    hint = "targets/README.md lists the values; sizes are in bytes"
+
+
 class BoardMissing(CompileError):
     """The target says nothing about a board to run on."""
 
@@ -406,6 +413,13 @@ class FunctionBad(CompileError):
     hint = "inline the model's functions before quantizing"
 
 
+class FunctionTwice(CompileError):
+    """Two functions of the model have the same domain, name and overload, so that a call may mean either."""
+
+    code = "LAM-IMPORT-033"
+    hint = "the exported model contradicts itself: export it again, or inline its functions first"
+
+
 class BiasOutOfRange(CompileError):
     """A bias does not fit 32 bits at its layer's scale."""
 
@@ -589,6 +603,27 @@ class ProjectUnfinished(CompileError):
     hint = "compile into the folder once more: that first puts the old files back"
 
 
+class CompilerSilent(CompileError):
+    """A C compiler said that all went well, and wrote nothing."""
+
+    code = "LAM-HOST-010"
+    hint = "CC (for this machine) or the target's [toolchain] must name a C compiler, such as gcc or clang"
+
+
+class ToolNonsense(CompileError):
+    """A program of the toolchain said that all went well, but what it wrote cannot be what was asked for."""
+
+    code = "LAM-HOST-012"
+    hint = "the [toolchain] and [board] of the target's file name the programs; check each by hand"
+
+
+class LibraryUnusable(CompileError):
+    """What the host's C compiler wrote does not run here, cannot be loaded, or lacks the network's functions."""
+
+    code = "LAM-HOST-011"
+    hint = "CC must build for this machine and for the Python that runs here"
+
+
 class RequantUnsupported(CompileError):
     """The target does not offer the requantization mode that was asked for."""
 
@@ -651,6 +686,27 @@ class UsageWrong(CompileError):
     code = "LAM-CLI-001"
     is_usage = True
     hint = "add --help to the command for its options and an example"
+
+
+class OutputLost(CompileError):
+    """What was to be printed could not be written: the disk is full, or the device gone."""
+
+    code = "LAM-CLI-010"
+    hint = "the command's work was done, but for what it prints; give standard output another place"
+
+
+class MemoryExhausted(CompileError):
+    """The machine's memory, or what this process may take of it, is not enough for this model or these data."""
+
+    code = "LAM-CLI-011"
+    hint = "take fewer samples with --limit, a smaller model, or a larger machine"
+
+
+class SystemRefused(CompileError):
+    """The operating system refused a file, a folder or a process that the command needs for its work."""
+
+    code = "LAM-CLI-012"
+    hint = "check free space, permissions, and the folder for temporary files (TMPDIR)"
 
 
 class InternalFault(CompileError):
@@ -751,6 +807,34 @@ class PictureNotWritable(CompileError):
 
     code = "LAM-API-013"
     hint = "check the path, permissions and free space"
+
+
+class FileSpecial(CompileError):
+    """A file that is to be read is a pipe, a device or a socket, which may have no end."""
+
+    code = "LAM-API-020"
+    hint = "write what it gives into a file first"
+
+
+class FileTooLarge(CompileError):
+    """A file is larger than files of its kind are read, or holds more than they do when unpacked."""
+
+    code = "LAM-API-021"
+    hint = "check the path; docs/security.md says how much is read of each kind of file"
+
+
+class TomlTooDeep(CompileError):
+    """Tables, lists or keys with dots of a TOML file nest deeper than anything that is read."""
+
+    code = "LAM-API-022"
+    hint = "targets/README.md and docs/preprocess.md show whole files"
+
+
+class TomlNumberTooLong(CompileError):
+    """A TOML file holds an integer beyond 64 bits, which TOML does not have."""
+
+    code = "LAM-API-023"
+    hint = "check the digits; a real number has a point or an exponent"
 
 
 class CountBad(CompileError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from codegen.emit import EmitOptions, network_name, project_files, selftest_vectors
 from codegen.errors import CompileError, ModelRejected, RequantUnsupported
 from codegen.frontends import import_model, own_mode
+from codegen.frontends.files import read_model_file
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
@@ -204,4 +205,4 @@ def compile_file(model: Path, options: Options) -> Compiled:
     target = load_target(options.target)
     options = settled(options, model)
     imported = read_model(model, options, target)
-    return compile_graph(imported, target, options, hashlib.sha256(model.read_bytes()).digest())
+    return compile_graph(imported, target, options, hashlib.sha256(read_model_file(model)).digest())

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from codegen.errors import ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
+from codegen.errors import CompilerSilent, ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
 
 OUTPUT_LIMIT = 256 << 20
 """Bytes a program may write to each of its two outputs."""
@@ -37,7 +37,7 @@ class Completed:
 def find_program(name: str) -> Path | None:
     """Where a program is, looked up on PATH; None when it is not installed."""
     found = shutil.which(name)
-    return Path(found) if found else None
+    return Path(os.path.abspath(found)) if found else None
 
 
 def need_program(name: str, packages: Iterable[str] = ()) -> Path:
@@ -86,11 +86,17 @@ def check_program(
     env: Mapping[str, str] | None = None,
     timeout_s: float,
     stdin: bytes = b"",
+    writes: Path | None = None,
 ) -> Completed:
-    """The program ran and ended with exit code 0; LAM-PROCESS-002 with its last words otherwise."""
+    """The program ran and ended with exit code 0; LAM-PROCESS-002 with its last words otherwise.
+
+    `writes`: a compiler's output, which is there then; LAM-HOST-010 when it is not.
+    """
     done = run_program(argv, cwd=cwd, env=env, timeout_s=timeout_s, stdin=stdin)
     if done.returncode != 0:
         raise ToolFailed(Path(argv[0]).name, done.returncode, done.stderr)
+    if writes is not None and not (writes.is_file() and writes.stat().st_size):
+        raise CompilerSilent(f"ended with exit code 0, and there is no {writes.name}", where=str(argv[0]))
     return done
 
 

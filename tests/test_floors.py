@@ -14,6 +14,7 @@ FLOORS = {
     "errors": 0,
     "resources": 0,
     "process": 0,
+    "datafiles": 0,
     "ir": 1,
     "target": 1,
     "options": 1,
@@ -37,7 +38,7 @@ FLOORS = {
 }
 """Floor of each room; a room may import from lower floors and from itself, never sideways."""
 
-GROUND = {"errors", "resources", "process"}
+GROUND = {"errors", "resources", "process", "datafiles"}
 """The ground floor is one hall: its rooms may know each other."""
 
 CONFINED = {

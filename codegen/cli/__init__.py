@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import click
 
-from codegen.cli.console import fail, say
+from codegen.cli.console import abandon_output, fail, output_is_lost, say
 from codegen.cli.group import GROUP
-from codegen.errors import InternalFault, UsageWrong
+from codegen.errors import CompileError, InternalFault, MemoryExhausted, OutputLost, SystemRefused, UsageWrong
 
 STOPPED = 130
 """What a shell gives a program that Ctrl-C ended."""
@@ -35,7 +35,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except OSError as error:
+        return fail(_refused(error), as_json)
+    except MemoryError as error:
+        return fail(MemoryExhausted(str(error) or "no more memory"), as_json)
     except Exception as error:  # the only place: what gets here is a fault of the compiler
         if "--debug" in arguments:
             say(traceback.format_exc(), err=True)
         return fail(InternalFault(f"{type(error).__name__}: {error}"[:300]), as_json)
+
+
+def _refused(error: OSError) -> CompileError:
+    """What the system's refusal of a file, a process or the printing itself is called."""
+    found = error.strerror or str(error)
+    if error.filename is None and output_is_lost():
+        abandon_output()
+        return OutputLost(found, where="standard output")
+    return SystemRefused(found, where=str(error.filename or ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -10,7 +11,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from codegen.errors import CompileError, one_line
+from codegen.errors import CompileError, OutputLost, one_line
 from codegen.report.table import as_json as to_json
 from codegen.report.table import readable
 
@@ -42,7 +43,8 @@ def fail(error: CompileError, as_json: bool) -> int:
     say(error.text(), err=True, mark=_ID)
     if as_json:
         errors = [{"id": e.code, "message": e.found, "where": e.where, "hint": e.hint} for e in error.problems()]
-        say(to_json({"error": errors[0], "errors": errors}))
+        with contextlib.suppress(OutputLost):  # standard error has said it
+            say(to_json({"error": errors[0], "errors": errors}))
     return 2 if error.is_usage else 1
 
 
@@ -58,12 +60,35 @@ def say(text: str, *, err: bool = False, mark: re.Pattern[str] | None = None) ->
     shown = shown.encode(encoding, "backslashreplace").decode(encoding)
     if mark is not None and _has_colors(stream):
         shown = mark.sub(lambda found: click.style(found[0], fg="red", bold=True), shown)
-    click.echo(shown, err=err)
+    try:
+        click.echo(shown, err=err)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not err:  # of standard error nobody could be told
+            abandon_output()
+            raise OutputLost(error.strerror or "cannot be written", where="standard output") from error
 
 
-def _has_colors(stream: TextIO) -> bool:
+def abandon_output() -> None:
+    """Let what is printed from now on go nowhere, so that the process can still say why, and end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def output_is_lost() -> bool:
+    """Whether standard output takes nothing more; an empty line is tried."""
+    try:
+        click.echo("")
+    except OSError:
+        return True
+    return False
+
+
+def _has_colors(stream: TextIO | None) -> bool:
     """Whether colours are shown there, and wanted (no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    shown = stream is not None and stream.isatty()
+    return shown and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def common(function: Decorated) -> Decorated:
@@ -159,4 +184,4 @@ def show(text: Callable[[_T], str], result: _T, *, as_json: bool, quiet: bool, r
 
 def is_terminal() -> bool:
     """Whether somebody watches standard error."""
-    return sys.stderr.isatty()
+    return sys.stderr is not None and sys.stderr.isatty()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from codegen.errors import BoardMissing
+from codegen.errors import BoardMissing, ToolNonsense
 from codegen.process import check_program, need_program
 from codegen.resources import resource_dir
 from codegen.target import Board, Target, Toolchain
@@ -58,7 +58,7 @@ def build_program(
         *toolchain.ldflags,
         *("-lm", "-o", elf),
     ]
-    check_program(argv, cwd=workdir, timeout_s=timeout_s)
+    check_program(argv, cwd=workdir, timeout_s=timeout_s, writes=elf)
     return elf
 
 
@@ -74,6 +74,8 @@ def section_sizes(target: Target, elf: Path, *, timeout_s: float = 60) -> dict[s
             kind = _kind(words[0])
             if kind:
                 sizes[kind] += int(words[1])
+    if not sizes["text"]:
+        raise ToolNonsense("lists no section with code", where=toolchain.size)
     return sizes
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from codegen.emulator.build import board_of
 from codegen.emulator.cycles import Executed, Mix, mixes, read_disassembly
 from codegen.emulator.run import run_elf
-from codegen.errors import CyclesUnknown, PluginFailed
+from codegen.errors import CyclesUnknown, PluginFailed, ToolNonsense
 from codegen.process import check_program, need_program
 from codegen.resources import resource_dir
 from codegen.target import Target
@@ -40,8 +40,10 @@ def executed_mix(
     objdump = need_program(toolchain.objdump, toolchain.debian_packages)
     symbols = check_program([objdump, "-t", elf], timeout_s=timeout_s).stdout.decode("utf-8", errors="replace")
     found = re.search(rf"^([0-9a-f]+) .*\s{MARKS}$", symbols, re.MULTILINE)
-    assert found, "the program has no marks"
-    text = check_program([objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout.decode("utf-8")
+    if found is None:
+        raise ToolNonsense(f"lists no symbol {MARKS}", where=toolchain.objdump)
+    listing = check_program([objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout
+    text = listing.decode("utf-8", errors="replace")
     out = workdir / "mix.txt"
     said = ""
     for version in _PLUGIN_VERSIONS:
@@ -63,6 +65,7 @@ def _plugin(version: int, compiler: str, workdir: Path, timeout_s: float) -> Pat
     check_program(
         [cc, "-std=c99", "-O2", "-fPIC", "-shared", f"-DLAM_PLUGIN_VERSION={version}", source, "-o", library],
         timeout_s=timeout_s,
+        writes=library,
     )
     return library
 

@@ -7,24 +7,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen.errors import ModelMissing, ModelTooLarge
+from codegen.datafiles import open_file, read_file
+from codegen.errors import CompileError, FileTooLarge, ModelMissing, ModelTooLarge
 
 MAX_FILE_BYTES = 512 * 2**20
 
 
-def read_file(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+def read_model_file(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
     """All bytes of a model's file.
 
     Raises:
-        ModelMissing: LAM-IMPORT-002.
+        ModelMissing: LAM-IMPORT-002, no such file, a folder, or one that cannot be read.
+        FileSpecial: LAM-API-020, a pipe or a device.
         ModelTooLarge: LAM-IMPORT-004, more than `limit` bytes.
     """
-    if not path.is_file():
-        raise ModelMissing("no such file" if not path.exists() else "not a file", where=str(path))
     try:
-        size = path.stat().st_size
-        if size > limit:
-            raise ModelTooLarge(f"the file has {size} bytes, at most {limit} are read", where=str(path))
-        return path.read_bytes()
-    except OSError as error:
-        raise ModelMissing(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+        return read_file(path, limit, lambda found: ModelMissing(found, where=str(path)))
+    except FileTooLarge as error:
+        raise ModelTooLarge(error.found, where=str(path)) from error
+
+
+def begins_with(path: Path, count: int) -> bytes:
+    """The file's first bytes; none of one that cannot be read."""
+    try:
+        with open_file(path, MAX_FILE_BYTES, lambda found: ModelMissing(found, where=str(path))) as file:
+            return file.read(count)
+    except (CompileError, OSError):
+        return b""

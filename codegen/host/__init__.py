@@ -1,6 +1,14 @@
 """Generated C on this machine: built with the host's compiler, bound with cffi, run on numpy arrays."""
 
-from codegen.host.build import HOST_FLAGS, WARNINGS, build_library, host_compiler, host_regions, project_sources
+from codegen.host.build import (
+    HOST_FLAGS,
+    WARNINGS,
+    build_library,
+    host_compiler,
+    host_regions,
+    project_sources,
+    run_built,
+)
 from codegen.host.network import Network, read_manifest
 
 __all__ = [
@@ -12,4 +20,5 @@ __all__ = [
     "host_regions",
     "project_sources",
     "read_manifest",
+    "run_built",
 ]

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from codegen.process import check_program, need_program
+from codegen.errors import LibraryUnusable, ToolMissing
+from codegen.process import Completed, check_program, need_program, run_program
 from codegen.resources import resource_dir
 
 WARNINGS = (
@@ -28,7 +29,7 @@ HOST_FLAGS = ("-O3", *(("-march=native",) if platform.machine() in ("x86_64", "A
 """What makes generated code fastest on this machine.  Results are the same bits with any flags: the runtime headers
 choose instructions by what the compiler may use, and refuse -ffast-math."""
 
-_TIMEOUT_S = 300.0
+TIMEOUT_S = 300.0
 
 
 def host_compiler() -> str:
@@ -58,13 +59,32 @@ def build_library(
     includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
     defines = shim_defines(manifest, trace=trace)
     argv = [cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
-    check_program([str(a) for a in argv], timeout_s=_TIMEOUT_S)
+    check_program([str(a) for a in argv], timeout_s=TIMEOUT_S, writes=library)
     return library
 
 
 def project_sources(project: Path, name: str) -> list[Path]:
     """The C files of a network that a firmware compiles; a user's own that lie beside them are not among them."""
     return [project / "src" / f"{name}{part}.c" for part in ("", "_layers", "_weights")]
+
+
+def open_library(ffi: Any, library: Path, functions: Iterable[str]) -> Any:
+    """The library loaded, with all these functions; LAM-HOST-011 for a file that is none."""
+    try:
+        loaded = ffi.dlopen(str(library))
+        for name in functions:
+            getattr(loaded, name)
+    except (OSError, AttributeError) as error:
+        raise LibraryUnusable(str(error), where=host_compiler()) from error
+    return loaded
+
+
+def run_built(program: Path, timeout_s: float) -> Completed:
+    """A program that the host's compiler wrote, run to its end; LAM-HOST-011 for a file that is none."""
+    try:
+        return run_program([program], timeout_s=timeout_s)
+    except ToolMissing as error:
+        raise LibraryUnusable(error.found, where=host_compiler()) from error
 
 
 def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:

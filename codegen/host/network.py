@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ from codegen.errors import (
     SeveralOutputs,
 )
 from codegen.golden.interface import PortSpec, in_model_layout, join_batch, network_feeds, split_batch
-from codegen.host.build import HOST_FLAGS, build_library
+from codegen.host.build import HOST_FLAGS, build_library, open_library
 from codegen.host.cores import run_cores
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
@@ -49,6 +50,7 @@ _CDEF_TRACE = """
 typedef struct lam_host_sink { uint8_t *data; uint8_t *seen; } lam_host_sink;
 void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes);
 """
+_FUNCTION = re.compile(r"\b(lam_host_\w+)\(")
 _GUARD = 256
 _NEED_MORE, _DONE = 32, 33
 """LAM_NEED_MORE and LAM_DONE of lam_base.h."""
@@ -92,7 +94,7 @@ class Network:
             undo.callback(self._folder.cleanup)
             folder = Path(self._folder.name)
             library = build_library(project, self.manifest, folder, trace=trace, compiler=compiler, flags=flags)
-            self._loaded = self._ffi.dlopen(str(library))
+            self._loaded = open_library(self._ffi, library, _FUNCTION.findall(_CDEF + (_CDEF_TRACE if trace else "")))
             undo.callback(self._ffi.dlclose, self._loaded)
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             sizes = [memory["bytes"] for memory in self.manifest["plan"]["memories"]]

@@ -6,31 +6,32 @@ Decides: which tables and keys there are, and that every value is usable.  What 
 from __future__ import annotations
 
 import difflib
-import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
+from codegen.datafiles import read_toml
 from codegen.errors import ConfigKeyUnknown, ConfigUnreadable, ConfigValueBad
 from codegen.preprocess.steps import COLORS, Preprocess
 
 TABLES = ("preprocess",)
 KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg")
 _NCHW = "NCHW"
+_LARGEST, _SMALLEST = 3.4e38, 1.2e-38
+"""Of float32, but for its last steps and its subnormal numbers."""
 
 
 def load_preprocess(config: Path | None) -> Preprocess:
     """The `[preprocess]` table of a file; samples are taken as they are without a file, or without the table.
 
     Raises:
-        ConfigUnreadable: LAM-PREPROCESS-001.
+        ConfigUnreadable: LAM-PREPROCESS-001; the ids of `read_toml`.
         ConfigKeyUnknown: LAM-PREPROCESS-002.
         ConfigValueBad: LAM-PREPROCESS-003.
     """
     if config is None:
         return Preprocess()
-    tables = _read(config)
+    tables = read_toml(config, lambda found: ConfigUnreadable(found, where=str(config)))
     _known(tables, TABLES, str(config), "")
     table = tables.get("preprocess", {})
     if not isinstance(table, dict):
@@ -57,19 +58,6 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
         jpeg=reader.jpeg(),
         quantize=reader.meaning("quantize"),
     )
-
-
-def _read(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigUnreadable(str(error), where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigUnreadable("is not text in UTF-8", where=str(path)) from error
-    except OSError as error:
-        problem = ConfigUnreadable(error.strerror or "cannot be read", where=str(path))
-        problem.is_usage = not path.exists()
-        raise problem from error
 
 
 def _known(table: Mapping[str, object], keys: Sequence[str], file: str, place: str) -> None:
@@ -112,8 +100,8 @@ class _Reader:
         if not isinstance(value, dict) or not {"scale"} <= set(value) <= {"scale", "zero_point"}:
             raise self.bad(key, f"{value!r} is not like {{ scale = 0.5, zero_point = 3 }}")
         scale, zero = value["scale"], value.get("zero_point", 0)
-        if not _is_number(scale) or scale <= 0:
-            raise self.bad(f"{key}.scale", f"{scale!r} is not a number above zero")
+        if not _is_number(scale) or scale < _SMALLEST:
+            raise self.bad(f"{key}.scale", f"{scale!r} is not a float32 number above zero")
         if not isinstance(zero, int) or isinstance(zero, bool):
             raise self.bad(f"{key}.zero_point", f"{zero!r} is not a whole number")
         return float(scale), zero
@@ -130,7 +118,7 @@ class _Reader:
     def divisor(self, key: str) -> tuple[float, ...]:
         """Numbers to divide by; `divide` is one number."""
         values = self.numbers(key)
-        if any(v <= 0 for v in values) or (key == "divide" and len(values) > 1):
+        if any(v < _SMALLEST for v in values) or (key == "divide" and len(values) > 1):
             raise self.bad(key, f"{self._table[key]!r}: it divides, so it must be above zero, and `divide` one number")
         return values
 
@@ -162,4 +150,5 @@ class _Reader:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that float32, in which samples are computed, can hold."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST

@@ -7,25 +7,34 @@ the caller.
 from __future__ import annotations
 
 import itertools
-import os
+import lzma
 import re
-import tempfile
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
-from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing
+from codegen.datafiles import open_file, written_file
+from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing, FileTooLarge
 from codegen.ir.quant import Array
 
+MAX_DATA_BYTES = 4 << 30
+"""Of a file of arrays, and of all that it unpacks to."""
+
 _LONGEST_NAME = 4096
-_DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, OverflowError, MemoryError)
+_HEADER = (SyntaxError, TypeError, AttributeError, tokenize.TokenError)
+"""What numpy says of a header that is no description of an array."""
+_PACKED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
+_NUMBERS = (ValueError, EOFError, LookupError, RuntimeError, ArithmeticError, MemoryError)
+_UNREADABLE = (OSError, *_NUMBERS, *_HEADER, *_PACKED)
 _JPEG_HINT = (
     "JPEG files need a file for --config with jpeg = true in [preprocess]; docs/preprocess.md shows whole files"
 )
-_UNREADABLE = (OSError, *_DAMAGED, zipfile.BadZipFile, zlib.error)
 
 
 def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
@@ -33,18 +42,27 @@ def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
 
     Raises:
         DataFileBad: LAM-API-003, no such file, not an array file, cut off, or holding pickled objects.
+        FileSpecial: LAM-API-020, a pipe or a device.
+        FileTooLarge: LAM-API-021, more than MAX_DATA_BYTES in the file, or in the arrays when unpacked.
     """
-    try:
-        with path.open("rb") as file:
+    with open_file(path, MAX_DATA_BYTES, lambda found: DataFileBad(found, where=str(path))) as file:
+        try:
             content = np.load(file, allow_pickle=False)
             if isinstance(content, np.ndarray):
                 return {"x": content}
             wanted = content.files if keys is None else [k for k in keys if k in content.files]
+            _check_unpacked(content, path)
             return {name: np.asarray(content[name]) for name in wanted}
-    except _UNREADABLE as error:
-        problem = DataFileBad(_why(path, error), where=str(path))
-        problem.is_usage = not path.exists()
-        raise problem from error
+        except _UNREADABLE as error:
+            first = (str(error).splitlines() or [""])[0][:160]
+            raise DataFileBad(f"no readable arrays: {first or type(error).__name__}", where=str(path)) from error
+
+
+def _check_unpacked(content: Any, path: Path) -> None:
+    """LAM-API-021 for an archive that says its members take more than is read; unpacking stops at what it says."""
+    total = sum(member.file_size for member in content.zip.infolist())
+    if total > MAX_DATA_BYTES:
+        raise FileTooLarge(f"unpacks to {total} bytes, at most {MAX_DATA_BYTES} are read", where=str(path))
 
 
 def need(arrays: Mapping[str, Array], key: str, where: str) -> Array:
@@ -58,25 +76,21 @@ def need(arrays: Mapping[str, Array], key: str, where: str) -> Array:
 
 def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write the arrays to `path`, compressed; LAM-API-008 when that fails, and then nothing is left behind."""
-    aside: str | None = None
+
+    def refused(found: str) -> ArraysNotWritable:
+        return ArraysNotWritable(found, where=str(path))
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            _write_zip(file, arrays)
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
-        aside = None
     except OSError as error:
-        raise ArraysNotWritable(error.strerror or type(error).__name__, where=str(path)) from error
-    finally:
-        if aside is not None:
-            Path(aside).unlink(missing_ok=True)
+        raise refused(error.strerror or type(error).__name__) from error
+    with written_file(path, refused) as file:
+        _write_zip(file, arrays)
 
 
-def _write_zip(file: object, arrays: Mapping[str, Array]) -> None:
+def _write_zip(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
     """Members with fixed dates."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in zip(_member_names(arrays), arrays.values(), strict=True):
             member = zipfile.ZipInfo(f"{name}.npy")
             member.compress_type = zipfile.ZIP_DEFLATED
@@ -99,12 +113,3 @@ def _member_names(names: Iterable[str]) -> list[str]:
         variations = itertools.chain([text], (f"{text}.{number}" for number in itertools.count(1)))
         found[next(free for free in variations if free not in found)] = None
     return list(found)
-
-
-def _why(path: Path, error: Exception) -> str:
-    if not path.exists():
-        return "no such file"
-    if path.is_dir():
-        return "is a folder"
-    first = (str(error).splitlines() or [""])[0][:160]
-    return f"no readable arrays: {first or type(error).__name__}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import ExtraMissing, ImageUnreadable, SampleDoesNotFit
+from codegen.errors import ExtraMissing, FeedNotFinite, ImageUnreadable, SampleDoesNotFit
 from codegen.ir.quant import Array
 
 COLORS = ("rgb", "bgr", "gray")
@@ -58,8 +58,12 @@ class Preprocess:
 
         Raises:
             SampleDoesNotFit: LAM-PREPROCESS-004.
+            FeedNotFinite: LAM-GOLDEN-004, NaN or infinity is to become an integer.
         """
-        x = np.asarray(sample)
+        with np.errstate(all="ignore"):  # what overflows is infinite, and refused where that has no meaning
+            return self._applied(np.asarray(sample), shape, dtype)
+
+    def _applied(self, x: Array, shape: tuple[int, ...], dtype: str) -> Array:
         if x.dtype.kind not in "biuf":
             raise SampleDoesNotFit(f"samples of type {x.dtype} are not numbers")
         axes = self._sample_axes(x)
@@ -77,7 +81,7 @@ class Preprocess:
     def _sample_axes(self, x: Array) -> str:
         """Letters of one sample's axes; without a layout a picture's are known by `jpeg` only."""
         axes = self.axes.replace("N", "") if self.axes else ("HWC" if self.jpeg else "")
-        if axes and len(axes) != x.ndim:
+        if (axes or self.axes) and len(axes) != x.ndim:
             raise SampleDoesNotFit(f"a sample of shape {list(x.shape)} does not have the axes {axes} of `layout`")
         return axes
 
@@ -101,6 +105,8 @@ def _quantized(x: Array, scale: float, zero_point: int, dtype: str) -> Array:
     if wanted.kind not in "iu":
         raise SampleDoesNotFit(f"`quantize` makes integers, the model's input is {dtype}")
     steps = np.rint(x.astype(np.float32) / np.float32(scale)).astype(np.float64) + zero_point
+    if not np.isfinite(steps).all():
+        raise FeedNotFinite("NaN, or a number that is infinite once it is divided by the scale", where="`quantize`")
     info = np.iinfo(wanted)
     return np.asarray(np.clip(steps, info.min, info.max).astype(wanted))
 

@@ -7,11 +7,11 @@ table key by key.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from codegen.datafiles import read_toml
 from codegen.errors import TargetFileBroken, TargetUnknown, TargetValueBad
 from codegen.resources import resource_dir
 from codegen.target.chip import Board, Target
@@ -37,15 +37,8 @@ def find_chip(name: str) -> Path:
 
 
 def parse(path: Path, where: str) -> Items:
-    """The keys of one file; LAM-TARGET-002 when it is no TOML."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise TargetFileBroken(str(error), where=where) from error
-    except (OSError, UnicodeDecodeError) as error:
-        problem = TargetFileBroken(f"cannot be read: {error}", where=where)
-        problem.is_usage = not path.exists()
-        raise problem from error
+    """The keys of one file; LAM-TARGET-002 when it is no TOML, and the ids of `read_toml`."""
+    return read_toml(path, lambda found: TargetFileBroken(found, where=where))
 
 
 def composed(items: Items, where: str) -> Items:

@@ -32,6 +32,8 @@ from codegen.target.chip import (
 from codegen.target.compose import composed, find_chip, parse, shipped
 from codegen.target.table import Table
 
+MOST_CORES = 64
+MOST_BANKS = 4096
 _ALIGNMENTS = tuple(1 << n for n in range(2, 13))
 
 
@@ -44,7 +46,8 @@ def load_target(name_or_path: str | Path) -> Target:
     """The shipped target of this name, or the one described in the user's own .toml file.
 
     Raises LAM-TARGET-001 for a name nobody knows, -002 for a file that is no TOML, -003 and -004 for an unknown
-    and a missing key, -005 for a bad value.
+    and a missing key, -005 for a bad value, -010 for a number that is too large, LAM-API-020 to -023 for a file that is
+    none, is too large, or nests or counts beyond TOML.
     """
     given = str(name_or_path)
     path, where = (Path(given), given) if given.endswith(".toml") else (find_chip(given), f"target {given}")
@@ -102,7 +105,7 @@ def _memories(table: Table) -> tuple[Memory, ...]:
             kind=kind,
             bytes=entry.number("bytes") if entry.has("bytes") else None,
             source=entry.text("source") if stated else entry.text("source", default="no limit"),
-            banks=entry.number("banks", default=1),
+            banks=entry.number("banks", default=1, most=MOST_BANKS),
             cost=entry.number("cost") if kind == "psram" else entry.number("cost", default=1),
         )
         if memory.symbol in ("", "arena", *(m.symbol for m in memories)):
@@ -158,7 +161,7 @@ def _dma(table: Table | None) -> Dma | None:
         bytes_per_cycle=table.number("bytes_per_cycle"),
         latency_cycles=table.number("latency_cycles"),
         macs_per_cycle=table.number("macs_per_cycle"),
-        cores=table.number("cores", default=1),
+        cores=table.number("cores", default=1, most=MOST_CORES),
         source=table.text("source"),
     )
 

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from codegen.errors import TargetKeyMissing, TargetKeyUnknown, TargetValueBad
+from codegen.errors import TargetKeyMissing, TargetKeyUnknown, TargetNumberTooLarge, TargetValueBad
 
+LARGEST_NUMBER = 1 << 40
+"""Of bytes, cycles and whatever else a chip has: products of a few such numbers are still computed in no time."""
+_MOST_TABLES = 256
 _T = TypeVar("_T")
 
 
@@ -39,11 +42,15 @@ class Table:
             raise self.bad(key, f"{value!r} is not a text")
         return self._chosen(key, value, choices)
 
-    def number(self, key: str, choices: Sequence[int] = (), default: int | None = None) -> int:
-        """A whole number above zero, one of `choices` where there are any."""
+    def number(
+        self, key: str, choices: Sequence[int] = (), default: int | None = None, most: int = LARGEST_NUMBER
+    ) -> int:
+        """A whole number from 1 to `most` (LAM-TARGET-010 above), one of `choices` where there are any."""
         value = self._get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
             raise self.bad(key, f"{value!r} is not a whole number above zero")
+        if value > most:
+            raise TargetNumberTooLarge(f"{value} is more than {most}", where=self.at(key))
         return self._chosen(key, value, choices)
 
     def whole(self, key: str) -> int | None:
@@ -87,6 +94,8 @@ class Table:
         value = self._get(key, None)
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
             raise self.bad(key, f"{value!r} is not a list of tables")
+        if len(value) > _MOST_TABLES:
+            raise TargetNumberTooLarge(f"{len(value)} tables, more than {_MOST_TABLES}", where=self.at(key))
         return tuple(Table(v, self._file, shape, f"{self._place}{key}[{i}].") for i, v in enumerate(value))
 
     def _get(self, key: str, default: object) -> object:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codegen.host import project_sources
+from codegen.errors import ToolFailed
+from codegen.host import project_sources, run_built
 from codegen.process import check_program, find_program, need_program
 from codegen.resources import resource_dir
 from codegen.verbs.compile import compile_model
@@ -81,8 +82,10 @@ def _selftest(project: Path, work: Path) -> str:
     """What the project's own test program says; LAM-PROCESS-002 when it fails."""
     program = work / "selftest"
     sources = [*project_sources(project, "digits"), project / "test" / "selftest.c", project / "test" / "main.c"]
-    check_program([_cc(), *_FLAGS, *_includes(project), *sources, "-o", program], timeout_s=_TIMEOUT_S)
-    done = check_program([program], timeout_s=_TIMEOUT_S)
+    check_program([_cc(), *_FLAGS, *_includes(project), *sources, "-o", program], timeout_s=_TIMEOUT_S, writes=program)
+    done = run_built(program, _TIMEOUT_S)
+    if done.returncode != 0:
+        raise ToolFailed(program.name, done.returncode, done.stdout + done.stderr)
     return done.stdout.decode("utf-8", errors="replace").strip()
 
 
@@ -95,10 +98,13 @@ def _code_bytes(project: Path, name: str, work: Path) -> int | None:
     for stem in (name, f"{name}_layers"):
         object_file = work / f"{stem}.o"
         source = project / "src" / f"{stem}.c"
-        check_program([_cc(), *_FLAGS, *_includes(project), "-c", source, "-o", object_file], timeout_s=_TIMEOUT_S)
+        argv: list[str | Path] = [_cc(), *_FLAGS, *_includes(project), "-c", source, "-o", object_file]
+        check_program(argv, timeout_s=_TIMEOUT_S, writes=object_file)
         listing = check_program([size, object_file], timeout_s=_TIMEOUT_S).stdout.decode("utf-8", errors="replace")
-        found = re.search(r"^\s*(\d+)", listing.splitlines()[-1])
-        total += int(found[1]) if found else 0
+        found = re.search(r"^\s*(\d+)", (listing.splitlines() or [""])[-1])
+        if found is None:
+            return None
+        total += int(found[1])
     return total
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Literal
 
+from codegen.datafiles import written_file
 from codegen.errors import PictureNotWritable
 from codegen.report.plan import PlanRecord
 from codegen.report.plot import plan_picture
@@ -23,19 +22,8 @@ def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") ->
     """
     path = Path(path)
     picture = plan_picture(plan, title, _form(path))
-    aside: str | None = None
-    try:
-        handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(picture)
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
-        aside = None
-    except OSError as error:
-        raise PictureNotWritable(error.strerror or type(error).__name__, where=str(path)) from error
-    finally:
-        if aside is not None:
-            Path(aside).unlink(missing_ok=True)
+    with written_file(path, lambda found: PictureNotWritable(found, where=str(path))) as file:
+        file.write(picture)
 
 
 def _form(path: Path) -> Literal["svg", "png"]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from codegen.emit import network_name
 from codegen.errors import (
     CompileError,
+    FileSpecial,
     ModelMissing,
     ModelTooLarge,
     ModelUnreadable,
@@ -49,7 +50,7 @@ from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
 from codegen.verbs.surveying import all_problems, operator_rows, quantizing
 
-_RAISED = (ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
+_RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
 """What leaves nothing to inspect."""
 _OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.emulator import Mix, RunResult, board_of, build_and_run, build_program, executed_mix, section_sizes
-from codegen.errors import BoardMissing, RunFailed
-from codegen.host import host_compiler, host_regions
+from codegen.errors import BoardMissing, RunFailed, ToolNonsense
+from codegen.host import host_compiler, host_regions, run_built
 from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
-from codegen.process import check_program, need_program, run_program
+from codegen.process import check_program, need_program
 from codegen.resources import resource_dir
 from codegen.target import Target
 
-_TIMEOUT_S = 1800.0
+TIMEOUT_S = 1800.0
 _LINE = re.compile(rb"^(stack|total|layer|hook|deep)((?: \d+)+)\r?$", re.MULTILINE)
 Spent = tuple[int, int]
 """Calls, and what they took: instructions on a chip, nanoseconds on the host."""
@@ -76,7 +76,7 @@ def _ran(compiled: Compiled, project: Path, workdir: Path, optimize: str, kind: 
         _includes(project),
         _defines(compiled, kind, repeats=1),
         optimize=optimize,
-        timeout_s=_TIMEOUT_S,
+        timeout_s=TIMEOUT_S,
         workdir=workdir / kind,
         count=True,
     )
@@ -94,7 +94,7 @@ def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, optimize
         [],
         _defines(compiled, "empty", repeats=1),
         optimize=optimize,
-        timeout_s=_TIMEOUT_S,
+        timeout_s=TIMEOUT_S,
         workdir=workdir,
     )
     empty = section_sizes(compiled.target, elf)
@@ -109,11 +109,11 @@ def mix_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str
         _includes(project),
         _defines(compiled, "marked", repeats=1),
         optimize=optimize,
-        timeout_s=_TIMEOUT_S,
+        timeout_s=TIMEOUT_S,
         workdir=workdir,
     )
     layers = len(layer_calls(compiled))
-    return executed_mix(compiled.target, elf, layers, compiler=host_compiler(), workdir=workdir, timeout_s=_TIMEOUT_S)
+    return executed_mix(compiled.target, elf, layers, compiler=host_compiler(), workdir=workdir, timeout_s=TIMEOUT_S)
 
 
 def layer_calls(compiled: Compiled) -> list[Call]:
@@ -140,8 +140,8 @@ def measure_on_host(compiled: Compiled, project: Path, workdir: Path, flags: Seq
             "-o",
             program,
         ]
-        check_program(argv, timeout_s=_TIMEOUT_S)
-        done = run_program([program], timeout_s=_TIMEOUT_S)
+        check_program(argv, timeout_s=TIMEOUT_S, writes=program)
+        done = run_built(program, TIMEOUT_S)
         if done.returncode != 0:
             raise RunFailed(f"the measuring program ended with code {done.returncode}", where=compiled.target.name)
         found.append(done.stdout)
@@ -149,7 +149,14 @@ def measure_on_host(compiled: Compiled, project: Path, workdir: Path, flags: Seq
 
 
 def read_console(plain: bytes, hooked: bytes) -> Reading:
-    """What the two programs printed."""
+    """What the two programs printed; LAM-HOST-002 when they ended early, -012 for numbers that make no sense."""
+    try:
+        return _read_console(plain, hooked)
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        raise ToolNonsense(f"the measuring program printed {(plain + hooked)[-200:]!r}") from error
+
+
+def _read_console(plain: bytes, hooked: bytes) -> Reading:
     stack = 0
     totals: list[int] = []
     layers: list[list[Spent]] = []

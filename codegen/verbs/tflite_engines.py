@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
+from codegen.frontends.files import read_model_file
 from codegen.frontends.shapes import Shapes
 from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
 from codegen.golden.interface import in_model_type
@@ -59,7 +60,7 @@ class TfliteEngine:
         self.inputs = tuple(TflitePort(*p) for p in inputs)
         self._outputs = tuple(TflitePort(*p) for p in outputs)
         Shapes({p.name: p.model_shape for p in self.inputs}, dict(shapes))
-        data = model.read_bytes()
+        data = read_model_file(model)
         try:
             self._invoke = _tflm(data, len(outputs)) if runtime == "tflm" else _litert(data)
         except (RuntimeError, ValueError) as error:

@@ -249,3 +249,24 @@ def test_the_shipped_configurations_are_sound(config: Path) -> None:
 def test_every_key_is_documented() -> None:
     page = (ROOT / "docs" / "preprocess.md").read_text(encoding="utf-8")
     assert [key for key in KEYS if f"`{key}`" not in page] == []
+
+
+def test_numbers_that_are_not_finite_never_become_integers() -> None:
+    for bad in (np.nan, np.inf, 1e38):
+        with pytest.raises(CompileError) as error:
+            parsed(quantize={"scale": 1e-30}).apply(np.full((2, 3), bad, np.float32), (2, 3), "int8")
+        assert code_of(error) == "LAM-GOLDEN-004"
+
+
+@pytest.mark.parametrize("key", ["divide", "mean", "std"])
+@pytest.mark.parametrize("value", [1e39, float("inf"), float("nan"), 10**40])
+def test_numbers_beyond_float32_are_refused(key: str, value: float) -> None:
+    with pytest.raises(CompileError) as error:
+        parsed(**{key: value})
+    assert code_of(error) == "LAM-PREPROCESS-003"
+
+
+def test_a_layout_of_samples_without_axes_is_held_against_the_data() -> None:
+    with pytest.raises(CompileError) as error:
+        parsed(layout="N").apply(PIXELS, (6, 8, 3), "uint8")
+    assert code_of(error) == "LAM-PREPROCESS-004"

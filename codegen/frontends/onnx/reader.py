@@ -6,6 +6,7 @@ the operators to the importers; older spellings that the version converter canno
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,21 +15,27 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
 from onnx import inliner, version_converter
+from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
 from codegen.errors import (
     CompileError,
     FunctionBad,
+    FunctionTwice,
     ModelUnreadable,
     OpsetUnsupported,
 )
-from codegen.frontends.files import MAX_FILE_BYTES, read_file
+from codegen.frontends.files import MAX_FILE_BYTES, read_model_file
 from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, OnnxNode, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
 
 RAISED_OPSET = 13
+_FunctionId = tuple[str, str, str]
+"""Domain, name and overload."""
+_ONNX_ERRORS = (RuntimeError, ValueError, InferenceError, ValidationError)
+"""What the onnx package says of a model that contradicts itself."""
 
 _QUANTIZED_OPS = frozenset(
     ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger", "QGemm")
@@ -59,7 +66,7 @@ def read_model(path: Path) -> Model:
         ModelUnreadable: LAM-IMPORT-003.
         ModelTooLarge: LAM-IMPORT-004.
         OpsetUnsupported: LAM-IMPORT-026.
-        FunctionBad: LAM-IMPORT-027.
+        FunctionBad: LAM-IMPORT-027, and FunctionTwice LAM-IMPORT-033.
     """
     proto = _parse(path)
     problems = _load_externals(proto, path.parent)
@@ -77,7 +84,7 @@ def read_model(path: Path) -> Model:
 
 
 def _parse(path: Path) -> Any:
-    data = read_file(path, MAX_FILE_BYTES)
+    data = read_model_file(path, MAX_FILE_BYTES)
     check_structure(data, str(path))
     try:
         return onnx.ModelProto.FromString(data)
@@ -120,26 +127,30 @@ def _inlined(proto: Any, path: Path) -> Any:
     """The model without functions of its own."""
     if not proto.functions:
         return proto
-    bodies = {(text_of(f.domain), text_of(f.name)): f.node for f in proto.functions}
-    sizes: dict[tuple[str, str], int] = {}
+    ids = [(text_of(f.domain), text_of(f.name), text_of(f.overload)) for f in proto.functions]
+    twice = next((name for name, count in Counter(ids).items() if count > 1), None)
+    if twice is not None:
+        raise FunctionTwice(f"two functions '{twice[1]}' of domain '{twice[0]}'", where=str(path))
+    bodies = dict(zip(ids, (f.node for f in proto.functions), strict=True))
+    sizes: dict[_FunctionId, int] = {}
     total = sum(_expanded(_key(n), bodies, sizes, (), str(path)) for n in proto.graph.node)
     if total > MAX_FIELDS:
         raise FunctionBad(f"inlined, the model has {total} nodes, at most {MAX_FIELDS} are read", where=str(path))
     try:
         return inliner.inline_local_functions(proto)
-    except (RuntimeError, ValueError, InferenceError) as error:
+    except _ONNX_ERRORS as error:
         raise FunctionBad(f"a function cannot be inlined: {_first_line(error)}", where=str(path)) from error
 
 
-def _key(node: Any) -> tuple[str, str]:
-    return text_of(node.domain), text_of(node.op_type)
+def _key(node: Any) -> _FunctionId:
+    return text_of(node.domain), text_of(node.op_type), text_of(node.overload)
 
 
 def _expanded(
-    key: tuple[str, str],
-    bodies: Mapping[tuple[str, str], Any],
-    sizes: dict[tuple[str, str], int],
-    callers: tuple[tuple[str, str], ...],
+    key: _FunctionId,
+    bodies: Mapping[_FunctionId, Any],
+    sizes: dict[_FunctionId, int],
+    callers: tuple[_FunctionId, ...],
     where: str,
 ) -> int:
     """Nodes that one call becomes when inlined."""
@@ -160,7 +171,7 @@ def _raised(proto: Any, opset: int) -> tuple[Any, int, tuple[str, ...]]:
         return proto, opset, (f"operator set {opset} is read as it is: the model has operators of other domains",)
     try:
         raised = version_converter.convert_version(proto, RAISED_OPSET)
-    except (RuntimeError, InferenceError, version_converter.ConvertError) as error:
+    except (*_ONNX_ERRORS, version_converter.ConvertError) as error:
         return proto, opset, (f"operator set {opset} is read as it is: {_first_line(error)}",)
     return raised, RAISED_OPSET, (f"operator set {opset} was raised to {RAISED_OPSET}",)
 

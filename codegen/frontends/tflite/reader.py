@@ -24,7 +24,7 @@ from codegen.errors import (
     TensorBad,
 )
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
-from codegen.frontends.files import read_file
+from codegen.frontends.files import begins_with, read_model_file
 from codegen.frontends.tflite.flat import Flat, Table
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.ir.quant import Array
@@ -95,12 +95,7 @@ class Model:
 
 def is_tflite(path: Path) -> bool:
     """Whether the file is a TFLite model, by its mark or, where it cannot be read, its ending."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(8)
-    except OSError:
-        return path.suffix == ".tflite"
-    return head[4:8] == MAGIC or path.suffix == ".tflite"
+    return begins_with(path, 8)[4:] == MAGIC or path.suffix == ".tflite"
 
 
 def read_model(path: Path) -> Model:
@@ -112,7 +107,7 @@ def read_model(path: Path) -> Model:
         ModelTooLarge: LAM-IMPORT-004.
         CompileError: what is wrong with its graph as a graph.
     """
-    data = read_file(path)
+    data = read_model_file(path)
     where = str(path)
     if data[4:8] != MAGIC:
         hint = "export or download the model again"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import onnx
 from onnx.reference import ReferenceEvaluator
 
 from codegen.frontends.folding import broadcast_elements, evaluated, range_elements, repeated_elements
@@ -48,8 +49,18 @@ def fold(node: OnnxNode, inputs: Sequence[Array | None], opset: int) -> tuple[Ar
 
 
 def _evaluator(node: OnnxNode, opset: int, feeds: Mapping[str, Array]) -> Sequence[Any]:
-    results: Sequence[Any] = ReferenceEvaluator(node.proto, opsets={"": opset}).run(None, feeds)
+    results: Sequence[Any] = ReferenceEvaluator(_alone(node, feeds, opset)).run(None, feeds)
     return results
+
+
+def _alone(node: OnnxNode, feeds: Mapping[str, Array], opset: int) -> onnx.ModelProto:
+    """The node as a model: of a bare node the evaluator takes the newest definition, whatever the operator set is."""
+    proto = onnx.NodeProto()
+    proto.CopyFrom(node.proto)
+    proto.domain = node.domain
+    inputs, outputs = ([onnx.ValueInfoProto(name=n) for n in names] for names in (feeds, filter(None, proto.output)))
+    graph = onnx.GraphProto(node=[proto], name=node.name, input=inputs, output=outputs)
+    return onnx.ModelProto(graph=graph, opset_import=[onnx.OperatorSetIdProto(version=opset)])
 
 
 def _size(op_type: str, arrays: Sequence[Array]) -> int:

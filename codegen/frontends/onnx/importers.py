@@ -52,7 +52,7 @@ IMPORTERS: Mapping[tuple[str, str], ImportFn] = {
     ("", "DepthToSpace"): shape_ops.depth_to_space,
     ("", "DequantizeLinear"): quantize.dequantize_linear,
     ("", "Div"): elementwise.elementwise,
-    ("", "Dropout"): shape_ops.identity,
+    ("", "Dropout"): shape_ops.dropout,
     ("", "DynamicQuantizeLinear"): quantize.dynamic_quantize_linear,
     ("", "Expand"): shape_ops.expand,
     ("", "Flatten"): shape_ops.flatten,

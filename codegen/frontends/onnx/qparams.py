@@ -133,6 +133,8 @@ def dequantized(ctx: Context, node: OnnxNode, ints: Array, scale: Array, zero: A
 
 def fitting_axis(ctx: Context, node: OnnxNode, shape: tuple[int, ...], count: int, axis: int) -> int:
     """The axis of a per-axis scale; another one is taken, with a note, when it is the only one that fits."""
+    if len(shape) == 1 and axis == 1 and shape[0] == count:
+        return 0  # the default axis, which some exporters leave as it is for biases
     if not -len(shape) <= axis < len(shape):
         raise QuantAxisBad(f"axis {axis} of a tensor of shape {list(shape)}", where=node.where)
     given = axis % len(shape)

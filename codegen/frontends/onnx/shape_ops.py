@@ -21,9 +21,19 @@ from codegen.ops import Broadcast, DepthToSpace, Reshape, SpaceToDepth, Transpos
 
 
 def identity(ctx: Context, node: OnnxNode) -> Sequence[State]:
-    """Identity, and Dropout at inference."""
+    """Identity."""
+    return [ctx.state(node, 0)]
+
+
+def dropout(ctx: Context, node: OnnxNode) -> Sequence[State]:
+    """Dropout at inference, which is nothing."""
+    hint = "export the model for inference (model.eval() in PyTorch)"
     if len(node.outputs) > 1 and node.outputs[1]:
-        raise FormUnsupported("Dropout with its mask", where=node.where)
+        raise FormUnsupported("Dropout with its mask", where=node.where, hint=hint)
+    training, ratio = ctx.optional_const(node, 2), ctx.optional_const(node, 1)
+    drops = ratio is None or bool(np.any(ratio != 0))
+    if (training is not None and np.any(training) and drops) or node.integer("is_test", 1) == 0:
+        raise FormUnsupported("Dropout with training_mode true: its results are random", where=node.where, hint=hint)
     return [ctx.state(node, 0)]
 
 

@@ -7,20 +7,22 @@ graph state plain positions.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.context import Context
+from codegen.frontends.onnx.join import clamped
 from codegen.frontends.onnx.move import move
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import whole_numbers
-from codegen.frontends.onnx.states import Float, Int, Real, Route, State
+from codegen.frontends.onnx.states import Float, Int, Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import as_pending, settled
 from codegen.ir.op import Op
-from codegen.ir.quant import Quant, TensorType
-from codegen.ops import Gather, Pad, Reshape, Slice
+from codegen.ir.quant import DType, Quant, TensorType
+from codegen.ops import Gather, Pad, Quantize, Reshape, Slice
 from codegen.ops.requantize import quantize_real
 
 _PAD_MODES = ("constant", "edge", "reflect")
@@ -103,11 +105,44 @@ def pad(ctx: Context, node: OnnxNode) -> Sequence[State]:
     if not any((*before, *after)):
         return [x]
     if isinstance(x, Float):
-        raise FormUnsupported("padding before the QuantizeLinear of the input", where=node.where)
+        x = _quantized_first(ctx, x)
     if mode == "constant" and isinstance(x, Real) and not _is_on_grid(ctx, value, x):
         x = as_pending(ctx, x)
+    if isinstance(x, Pending):
+
+        def route(kind: TensorType, fill: float) -> Route:
+            return _pad_route(kind, before, after, mode, (fill, kind.quant))
+
+        return [_padded(ctx, node, x, route, value)]
     own = whole_numbers(x) if isinstance(x, Int) else None
     return [move(ctx, node, x, lambda kind: _pad_route(kind, before, after, mode, (value, own or kind.quant)))]
+
+
+def _padded(
+    ctx: Context, node: OnnxNode, x: Pending, route: Callable[[TensorType, float], Route], value: float
+) -> Pending:
+    """A result padded before its scale is known: bounds that come behind the padding are the filling's too."""
+
+    def emit(request: Request) -> str:
+        fill = min(max(value, request.low), request.high)
+        inner = x.clipped(request.low, request.high, node)
+        moved = move(ctx, node, x, lambda kind: route(kind, fill))
+        assert isinstance(moved, Pending), "as what was moved"
+        return moved.emit(replace(request, low=inner.low, high=inner.high))
+
+    shape = ctx.out_type(TensorType(x.shape, DType.S8), route(TensorType(x.shape, DType.S8), value).ops).shape
+    return Pending(shape, emit, (*x.trail, node))
+
+
+def _quantized_first(ctx: Context, x: Float) -> Pending:
+    """A float input that is quantized before it is padded: the padding is quantized with it, by the same rule."""
+
+    def emit(request: Request) -> str:
+        note = "QuantizeLinear -> Quantize, before the padding"
+        op = Quantize(request.dtype, request.quant)
+        return clamped(ctx, request, lambda r: ctx.run(x.value, Route(op), r.name, r.trail, note))
+
+    return Pending(ctx.shape(x), emit, ())
 
 
 def _pad_route(

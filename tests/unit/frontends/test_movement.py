@@ -10,9 +10,10 @@ import numpy as np
 import onnx
 import pytest
 
-from codegen.ir.quant import Mode
+from codegen.errors import CompileError
+from codegen.ir.quant import DType, Mode
 
-from .models import Net, agrees, kinds
+from .models import MICROSOFT, Net, agrees, imported, kinds
 
 Make = Callable[[Net, str], Any]
 
@@ -279,3 +280,49 @@ def test_constant_nodes_of_every_kind(tmp_path: Path) -> None:
     one = onnx.numpy_helper.from_array(np.array([1], np.int64))
     x = net.op("Expand", x, net.op("ConstantOfShape", net.const([2], np.int64), value=one))
     agrees(net.model(net.qdq(x, 0.06, 3)), tmp_path)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.7, 1.3])
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_padding_before_the_inputs_quantization(mode: str, value: float, tmp_path: Path) -> None:
+    net = Net()
+    fill = [net.const(np.float32(value))] if mode == "constant" else []
+    y = net.op("Pad", net.input((1, 2, 4, 3)), net.const([0, 0, 1, 2, 0, 0, 3, 0], np.int64), *fill, mode=mode)
+    graph = agrees(net.model(net.qdq(y, 0.05, 3), opset=13), tmp_path)
+    assert graph.type(graph.inputs[0].value).dtype is DType.S8
+    assert kinds(graph) == ["Pad"]
+
+
+@pytest.mark.parametrize("relu_first", [False, True])
+def test_padding_knows_which_side_of_it_the_relu_is(relu_first: bool, tmp_path: Path) -> None:
+    net = Net()
+    x = net.op("Conv", net.qdq(net.input((1, 2, 4, 3))), net.weights(net.ints(2, 2, 1, 1)))
+    padding = (net.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64), net.const(np.float32(-0.7)))
+    y = net.op("Pad", net.op("Relu", x), *padding) if relu_first else net.op("Relu", net.op("Pad", x, *padding))
+    agrees(net.model(net.qdq(y, 0.05), opset=13), tmp_path)
+
+
+@pytest.mark.parametrize("opset", [10, 11, 12])
+def test_shape_chain_of_old_operator_sets_beside_another_domain(opset: int, tmp_path: Path) -> None:
+    """A model with operators of other domains is not raised: axes are attributes where they were."""
+    net = Net()
+    x = net.qdq(net.input((1, 3, 4, 5)))
+    size = net.op("Gather", net.op("Shape", x), net.const(0, np.int64), axis=0)
+    sizes = net.op("Concat", net.op("Unsqueeze", size, axes=[0]), net.const([-1], np.int64), axis=0)
+    scale = net.op("Clip", net.const([7.0], np.float32), min=0.5, max=1.0) if opset < 11 else net.const([1.0])
+    y = net.op("Reshape", net.op("Mul", x, net.op("Cast", scale, to=onnx.TensorProto.FLOAT)), sizes)
+    gelu = net.op("Gelu", net.qdq(y), domain=MICROSOFT)
+    graph = agrees(net.model(net.qdq(gelu), opset=opset), tmp_path)
+    assert graph.outputs[0].model_shape == (1, 60)
+
+
+@pytest.mark.parametrize(("ratio", "training", "read"), [(0.5, False, True), (0.0, True, True), (0.5, True, False)])
+def test_dropout_is_nothing_but_in_training(ratio: float, training: bool, read: bool, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((2, 3)))
+    model = net.model(net.qdq(net.op("Dropout", x, net.const(np.float32(ratio)), net.const(training))))
+    if read:
+        agrees(model, tmp_path)
+        return
+    with pytest.raises(CompileError, match="LAM-IMPORT-022 .*training_mode"):
+        imported(model, tmp_path)

@@ -294,3 +294,14 @@ def test_sixteen_bit_activations(tmp_path: Path) -> None:
     (node,) = graph.nodes
     assert isinstance(node.op, Dense)
     assert graph.type(node.outputs[0]).dtype.value == "s16"
+
+
+def test_bias_quantized_along_the_default_axis(tmp_path: Path) -> None:
+    """Some exporters leave the axis of a bias of one dimension at 1."""
+    net = Net()
+    x = net.qdq(net.input((1, 3, 5, 5)), 0.05)
+    bias = net.weights(np.array([100, -200, 300], np.int32), np.float32([0.0005, 0.001, 0.0015]), axis=1)
+    weights = net.weights(net.ints(3, 3, 3, 3), np.float32([0.01, 0.02, 0.03]))
+    graph = imported(net.model(net.qdq(net.op("Conv", x, weights, bias), 0.5)), tmp_path)
+    (conv,) = [n for n in graph.nodes if type(n.op).__name__ == "Conv2D"]
+    assert graph.values[conv.inputs[2]].data.tolist() == [100, -200, 300]

@@ -19,9 +19,10 @@ from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import Add, Mul, Reshape, activation_bounds, make_requant
 
 
-def is_side(state: State) -> bool:
-    """Whether a constant's own integers can be an operand."""
-    return isinstance(state, IntConst) and state.ints.dtype in (np.int8, np.uint8) and shared_quant(state) is not None
+def is_side(state: State, dtype: DType) -> bool:
+    """Whether a constant's own integers can be an operand beside a tensor of `dtype`."""
+    fitting = (np.int16,) if dtype is DType.S16 else (np.int8, np.uint8)
+    return isinstance(state, IntConst) and state.ints.dtype in fitting and shared_quant(state) is not None
 
 
 def operand(ctx: Context, node: OnnxNode, index: int, dtype: DType) -> Side:

@@ -11,11 +11,12 @@ import numpy as np
 
 from codegen.errors import FormUnsupported, ParameterDynamic, QuantAxisBad, ShapeMismatch
 from codegen.frontends.onnx.channels import of_channels
-from codegen.frontends.onnx.context import Context, refuse_unquantized
+from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.linear import add_bias, channel_vector, numbers, pending
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Channelled, Const, IntConst, Linear, Real, State
 from codegen.frontends.onnx.tables import exact
+from codegen.frontends.onnx.weights import read_weights
 from codegen.frontends.onnx.windows import read_windows, spatial_route, spatial_sizes
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
@@ -27,24 +28,11 @@ def conv(ctx: Context, node: OnnxNode) -> Sequence[State]:
     state = ctx.state(node, 0)
     channels = state if isinstance(state, Channelled) else None
     x = exact(ctx, node, 0) if channels is None else Real(channels.value, channels.quant)
-    weights = quantized_weights(ctx, node, 1)
+    weights = read_weights(ctx, node, 1)
     linear = conv_product(ctx, node, x, weights, with_kernel(ctx, node, 1))
     if channels is not None:
         linear = of_channels(node, channels, linear, weights.ints.shape[1])
     return [pending(ctx, node, with_bias(ctx, node, 2, linear))]
-
-
-def quantized_weights(ctx: Context, node: OnnxNode, index: int) -> IntConst:
-    """Weights that were quantized and are known now."""
-    state = ctx.state(node, index)
-    if isinstance(state, IntConst):
-        return state
-    if isinstance(state, Const):
-        hint = "quantize the weights of this node too"
-        raise FormUnsupported(f"weights '{node.inputs[index]}' are not quantized", where=node.where, hint=hint)
-    if isinstance(state, Real):
-        raise ParameterDynamic(f"weights '{node.inputs[index]}' are computed by the network", where=node.where)
-    raise refuse_unquantized(node, index, state)
 
 
 def with_kernel(ctx: Context, node: OnnxNode, index: int) -> tuple[int, ...]:

@@ -13,11 +13,12 @@ import numpy as np
 from codegen.errors import AttributeBad, FormUnsupported, ModelTooLarge, ShapeMismatch
 from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.context import Context
-from codegen.frontends.onnx.conv import output_scales, quantized_weights, refuse_empty, with_bias, with_kernel
+from codegen.frontends.onnx.conv import output_scales, refuse_empty, with_bias, with_kernel
 from codegen.frontends.onnx.linear import pending
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import IntConst, Linear, Real, State
 from codegen.frontends.onnx.tables import exact
+from codegen.frontends.onnx.weights import read_weights
 from codegen.frontends.onnx.windows import spatial_route, spatial_sizes
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
@@ -31,7 +32,12 @@ _LIMIT = 2**20
 def conv_transpose(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """ConvTranspose on dequantized tensors."""
     x = exact(ctx, node, 0)
-    linear = _product(ctx, node, x, quantized_weights(ctx, node, 1), with_kernel(ctx, node, 1))
+    kernel, groups = with_kernel(ctx, node, 1), node.integer("group", 1, low=1)
+    channels = ctx.shape(ctx.state(node, 1))[0]
+    if channels % groups:
+        raise ShapeMismatch(f"weights of {channels} channels in {groups} group(s)", where=node.where)
+    weights = read_weights(ctx, node, 1, lambda w: _by_output(w, groups, kernel[-1]))
+    linear = _product(ctx, node, x, weights, kernel)
     return [pending(ctx, node, with_bias(ctx, node, 2, linear))]
 
 

@@ -125,10 +125,10 @@ def _with_constant(ctx: Context, node: OnnxNode, a: State, b: State) -> State | 
     """A factor or an offset of one tensor: the other operand is a constant that is not of 8 bits and one scale."""
     at = 1 if isinstance(b, Real) else 0
     other = a if at else b
-    constant = array_of(other)
-    if constant is None or not isinstance(b if at else a, Real) or node.op_type not in _LINEAR:
+    constant, real = array_of(other), b if at else a
+    if constant is None or not isinstance(real, Real) or node.op_type not in _LINEAR:
         return None
-    if (node.op_type == "Div" and at) or (node.op_type != "Div" and is_side(other)):
+    if (node.op_type == "Div" and at) or (node.op_type != "Div" and is_side(other, ctx.type(real.value).dtype)):
         return None
     x, c = exact(ctx, node, at), constant.astype(np.float64)
     with np.errstate(all="ignore"):

@@ -32,29 +32,32 @@ def on_grid(constant: Array, dtype: DType) -> tuple[IntConst, float]:
     return best
 
 
-def _scales(real: Array) -> Iterator[float]:
-    """What one step may be worth: the numbers' common divisor, and a 255th of their range."""
-    low, high = min(float(real.min()), 0.0), max(float(real.max()), 0.0)
-    levels = np.unique(np.abs(real[real != 0]))
-    if 0 < len(levels) <= 2 * _LEVELS:
-        divisor = _common_divisor(levels)
-        if divisor > _TINY and divisor * _LEVELS >= high - low:
-            yield float(np.float32(levels[-1] / round(levels[-1] / divisor)))
-    yield float(np.float32(max((high - low) / _LEVELS, _TINY)))
+def common_divisor(real: Array) -> float:
+    """The largest number of which all numbers are multiples, within float32's rounding; 0.0 where there is none.
 
-
-def _common_divisor(levels: Array) -> float:
-    """The largest number of which all levels are multiples, within float32's rounding; 0.0 where it is too small."""
+    Numbers that take more than 510 different sizes, or are larger than 510 times their divisor, have none.
+    """
+    levels = np.unique(np.abs(real[real != 0])).astype(np.float64)
+    if not 0 < len(levels) <= 2 * _LEVELS:
+        return 0.0
     divisor, least = 0.0, float(levels[-1]) / (2 * _LEVELS)
     for level in levels.tolist():
         a, b = max(level, divisor), min(level, divisor)
         while b > least:
-            a, b = b, a - b * round(a / b)
-            b = abs(b)
+            a, b = b, abs(a - b * round(a / b))
         divisor = a
-        if divisor <= least:
+        if divisor <= max(least, _TINY):
             return 0.0
-    return divisor
+    return float(np.float32(levels[-1] / round(levels[-1] / divisor)))
+
+
+def _scales(real: Array) -> Iterator[float]:
+    """What one step may be worth: the numbers' common divisor, and a 255th of their range."""
+    low, high = min(float(real.min()), 0.0), max(float(real.max()), 0.0)
+    divisor = common_divisor(real)
+    if divisor and divisor * _LEVELS >= (high - low) * (1 - 1e-6):
+        yield divisor
+    yield float(np.float32(max((high - low) / _LEVELS, _TINY)))
 
 
 def _quantized(constant: Array, scale: float, dtype: DType) -> tuple[Array, int]:

@@ -19,6 +19,7 @@ from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import dtype_of
 from codegen.frontends.onnx.states import Const, IntConst, Linear, Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import exact
+from codegen.frontends.onnx.weights import read_weights
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Quant, Requant
 from codegen.ops import Broadcast, Dense, MatMul, Reshape, Transpose, activation_bounds, make_requant
@@ -36,14 +37,22 @@ class Side:
 def matmul(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """MatMul on dequantized tensors."""
     a, b = ctx.state(node, 0), ctx.state(node, 1)
-    if isinstance(b, IntConst) and b.ints.ndim == 2 and not isinstance(a, IntConst | Const):
-        return [pending(ctx, node, dense_product(ctx, node, exact(ctx, node, 0), b))]
+    if _is_matrix(ctx, b) and not isinstance(a, IntConst | Const):
+        weights = read_weights(ctx, node, 1, np.transpose)
+        return [pending(ctx, node, dense_product(ctx, node, exact(ctx, node, 0), weights))]
     return [matrix_product(ctx, node, side(ctx, node, 0), side(ctx, node, 1))]
+
+
+def _is_matrix(ctx: Context, state: State) -> bool:
+    return isinstance(state, IntConst | Const) and len(ctx.shape(state)) == 2
 
 
 def gemm(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """Gemm on dequantized tensors."""
-    return [gemm_product(ctx, node, exact(ctx, node, 0), ctx.state(node, 1), bias=2)]
+    b = ctx.state(node, 1)
+    if _is_matrix(ctx, b):
+        b = read_weights(ctx, node, 1, (lambda w: w) if node.flag("transB") else np.transpose)
+    return [gemm_product(ctx, node, exact(ctx, node, 0), b, bias=2)]
 
 
 def gemm_product(ctx: Context, node: OnnxNode, a: Real, b: State, bias: int) -> Pending:

@@ -2,7 +2,8 @@
 
 acc is an exact sum of (x - zx), `divisor` a whole number (taps, or the sum of integer weights).
 
-    single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up
+    single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up; for sums that may pass 32 bits, of
+             both integer modes, the multiplier has the bits that they leave (ops/requantize.py)
     double   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy
              by two roundings; with k = min(floor(log2(divisor)), 32, 31 + e) the multiplier becomes M * 2^k / divisor,
              truncated, and the exponent e - k
@@ -35,6 +36,8 @@ class Averaging:
     high: int
     mode: Mode
     as_mean: bool = False
+    reach: int = 0
+    """The largest size of a sum where that may pass 32 bits."""
 
 
 def average_requant(how: Averaging, divisor: int) -> Requant:
@@ -46,7 +49,7 @@ def average_requant(how: Averaging, divisor: int) -> Requant:
         bits = min(divisor.bit_length() - 1, 32, 31 + exponent)
         return replace(step, multiplier=((multiplier << bits) // divisor,), shift=(exponent - bits,))
     factor = np.float64(how.x_quant.scale) / (np.float64(how.y_quant.scale) * divisor)
-    return requant_by_factor(how.mode, np.asarray(factor), how.y_quant, bounds)
+    return requant_by_factor(how.mode, np.asarray(factor), how.y_quant, bounds, reach=how.reach)
 
 
 def averaged(how: Averaging, acc: Array, divisor: int) -> Array:

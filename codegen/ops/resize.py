@@ -1,11 +1,12 @@
 """ResizeNearest and ResizeBilinear: feature maps of another size.
 
 ResizeNearest   y[n, h, w] = x[n, h_index[h], w_index[w]]           any element type, meaning unchanged
-ResizeBilinear  x: s8 or u8[N, H, W, C] -> y: s8 or u8[N, H', W', C].  For row taps (i0, i1, u) and column taps
-                (j0, j1, v), u and v being the second one's weight in units of 2^-11:
+ResizeBilinear  x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16[N, H', W', C].  For row taps (i0, i1, u) and column
+                taps (j0, j1, v), u and v being the second one's weight in units of 2^-11:
 
     top = (2^11 - v) * (x[i0, j0] - zx) + v * (x[i0, j1] - zx);  bottom the same with i1           |top| <= 255 * 2^11
-    acc = (2^11 - u) * top + u * bottom                             exact in int32, |acc| <= 255 * 2^22
+    acc = (2^11 - u) * top + u * bottom                             exact in int32, |acc| <= 255 * 2^22;
+                                                                    in int64 of 16-bit numbers
     y   = acc requantized by sx / (sy * 2^22), written out for each mode in ops/average.py
 
 The importers compute positions: from ONNX's coordinate transformation with weights rounded to 2^-11, half to even, or
@@ -82,7 +83,7 @@ class ResizeBilinear:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-435"),
-        types_among("LAM-OPS-436", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-436", 0, "the input", (*EIGHT_BIT, DType.S16)),
         limit(
             "LAM-OPS-437",
             "the two rows, and the two columns, of a pixel must be neighbours or the same",
@@ -101,10 +102,15 @@ class ResizeBilinear:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        centred = ins[0].astype(np.int32) - self.x_quant.zero_point
+        dtype = DType.of(ins[0])
+        centred = ins[0].astype(np.int64 if dtype is DType.S16 else np.int32) - self.x_quant.zero_point
         acc = _blend(_blend(centred, self.w, axis=2), self.h, axis=1)
-        how = Averaging(self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
-        return (mean(how, acc, WEIGHT_ONE**2),)
+        return (mean(self.averaging(dtype), acc, WEIGHT_ONE**2),)
+
+    def averaging(self, x_dtype: DType) -> Averaging:
+        """How sums of weighted numbers of this type are brought to the output's scale."""
+        quants = (self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
+        return Averaging(*quants, reach=x_dtype.reach(self.x_quant.zero_point) * WEIGHT_ONE**2)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """Two neighbouring rows; the second one is absent below the last row, where its weight does not count."""

@@ -104,4 +104,14 @@ static inline int32_t lam_quantize_mean_q(int32_t acc, float x_scale, int32_t co
     return lam_quantize_q(mean, y_scale, zp, low, high);
 }
 
+/* As lam_quantize_mean_q where acc needs more than 32 bits. */
+static inline int32_t lam_quantize_mean_64_q(int64_t acc, float x_scale, int32_t count, float y_scale, int32_t zp,
+                                             int32_t low, int32_t high)
+{
+    lam_stored_float mean;
+
+    mean = lam_dequantize_64(acc, x_scale) / (float)count;
+    return lam_quantize_q(mean, y_scale, zp, low, high);
+}
+
 #endif /* LAM_LINEAR_H */

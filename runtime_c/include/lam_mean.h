@@ -22,4 +22,11 @@ static inline int32_t lam_mean_q(int32_t total, int32_t count, int32_t low, int3
     return lam_clamp_i32((total > 0 ? total + half : total - half) / count, low, high);
 }
 
+/* As lam_mean_q where the sum, of up to 48 bits, needs more than 32. */
+static inline int32_t lam_mean_64_q(int64_t total, int32_t count, int32_t low, int32_t high)
+{
+    const int32_t half = count / 2;
+    return lam_clamp_i64((total > 0 ? total + half : total - half) / count, low, high);
+}
+
 #endif /* LAM_MEAN_H */

@@ -169,6 +169,13 @@ def sixteen_bit_cases(mode: Mode) -> Iterator[Raw]:
     layer = make_requant(mode, 1e-5, [1e-3, 2e-3, 1e-3, 1e-4, 1e-3], q(0.01, -20000), S16, wide=True, reach=1 << 38)
     same = window(3, 1, 1, 1, 1)
     yield "s16_conv", Conv2D(same, same, 1, -32768, layer, S16, None), (t(S16, 1, 4, 5, 4), weights, bias)
+    at = ((0, 1, 0), (0, 1, 1500), (1, 2, 2047), (2, 2, 0))
+    for name, x, y in (("scaled", a, q(0.0005, -20000)), ("same", a, a), ("centred", b, b)):
+        resize = ResizeBilinear(at, ((0, 0, 7), (3, 4, 1024)), x, y, S16, -32768, 32767, mode)
+        yield f"s16_{name}", resize, (t(S16, 1, 3, 5, 2),)
+        pool = AveragePool2D(same, window(2, 2), name == "same", x, y, S16, -32768, 32767, mode)
+        yield f"s16_pool_{name}", pool, (wide,)
+        yield f"s16_mean_{name}", GlobalAveragePool(x, y, S16, -32768, 32767, mode), (wide,)
     yield "s16_dense", Dense(-32768, layer, S16, None), (t(S16, 2, 36), weights.reshape(5, 36), bias)
 
 

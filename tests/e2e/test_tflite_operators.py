@@ -77,6 +77,15 @@ def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
         check_golden(name, draw(name, kind, seed), kind, seed, tmp_path)
 
 
+def test_resize_of_16_bits_is_litert(tmp_path: Path) -> None:
+    """TFLite Micro has RESIZE_BILINEAR of 8 bits only."""
+    require_module("ai_edge_litert")
+    for seed in range(8):
+        case = draw("RESIZE_BILINEAR", "int16", seed)
+        for want, have in zip(run_litert(case.data, *case.inputs), golden(case, tmp_path), strict=True):
+            assert all(np.array_equal(x, y) for x, y in zip(want, have, strict=True))
+
+
 @ON_PAIRS
 def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
     check_c(draw(name, kind, 1), 1, tmp_path)

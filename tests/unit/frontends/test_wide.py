@@ -172,3 +172,23 @@ def test_function_of_too_many_pieces_is_refused(tmp_path: Path) -> None:
     y = net.op("Sin", net.qdq(net.input((6, 50)), 0.05, 0, np.int16))
     with pytest.raises(ModelRejected, match="LAM-OPS-493"):
         imported(net.model(net.qdq(y, *UNIT), **WORDS), tmp_path)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("y", [(4e-4, -20000, np.int16), (3e-4, 77, np.int16), (0.05, 3, np.int8)])
+def test_linear_resize_of_words_is_within_one_step(mode: Mode, y: tuple[float, int, Any], tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 3, 5, 4)), 4e-4, -20000, np.int16)
+    scales = net.const(np.array([1, 1, 2, 2], np.float32))
+    result = net.op("Resize", x, "", scales, mode="linear")
+    assert compare(net.model(net.qdq(result, *y), **WORDS), tmp_path, mode).largest <= ONE
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["AveragePool", "ReduceMean", "GlobalAveragePool"])
+def test_means_of_skewed_words_are_within_one_step(name: str, mode: Mode, tmp_path: Path) -> None:
+    net = Net()
+    given: dict[str, Any] = {"AveragePool": {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1]}}.get(name, {})
+    extra = [net.const(np.array([1], np.int64))] if name == "ReduceMean" else []
+    y = net.op(name, net.qdq(net.input((1, 3, 6, 5)), 2e-4, -32768, np.int16), *extra, **given)
+    assert compare(net.model(net.qdq(y, 1e-4, -30000, np.int16), **WORDS), tmp_path, mode).largest <= ONE

@@ -6,12 +6,14 @@ Leaves to the callers: which program, with which arguments, and what its answer 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,10 @@ OUTPUT_LIMIT = 256 << 20
 """Bytes a program may write to each of its two outputs."""
 
 _POLL_S = 0.1
+_MARK = "LAMINA_STARTED"
+"""The variable by which what a program started is known, wherever it went."""
+_PROCESSES = Path("/proc")
+_MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +77,12 @@ def run_program(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
-        process = _start(argv, cwd, env, (given if stdin else subprocess.DEVNULL, out, err))
+        mark = uuid.uuid4().hex
+        process = _start(argv, cwd, env, mark, (given if stdin else subprocess.DEVNULL, out, err))
         try:
             returncode = _wait(process, program, (out, err), timeout_s, output_limit)
         finally:
-            _kill_group(process)
+            _kill_all(process, mark)
         return Completed(returncode, _content(out), _content(err))
 
 
@@ -104,10 +111,13 @@ def _start(
     argv: Sequence[str | Path],
     cwd: Path | None,
     env: Mapping[str, str] | None,
+    mark: str,
     streams: tuple[IO[bytes] | int, IO[bytes], IO[bytes]],
 ) -> subprocess.Popen[bytes]:
     assert cwd is None or cwd.is_dir(), cwd
-    environment = {**os.environ, "LC_ALL": "C"} if env is None else dict(env)
+    environment = {**(os.environ if env is None else env), _MARK: mark}
+    if env is None:
+        environment["LC_ALL"] = "C"
     stdin, stdout, stderr = streams
     try:
         return subprocess.Popen(
@@ -143,8 +153,12 @@ def _wait(
             raise ToolTimeout(program, timeout_s)
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of the program is left running; harmless when it has ended."""
+def _kill_all(process: subprocess.Popen[bytes], mark: str) -> None:
+    """Nothing of the program is left running; harmless when it has ended.
+
+    Its process group, and on Linux every process whose environment has the mark: one that left the group by a session
+    of its own keeps what it inherited.
+    """
     if process.returncode is not None:
         return
     if os.name == "posix":
@@ -152,6 +166,24 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     else:
         process.kill()
     process.wait()
+    for _ in range(_MOST_ROUNDS):  # until none was started meanwhile
+        found = _marked(mark)
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes with the mark in their environment; none where the system does not show environments."""
+    wanted = f"{_MARK}={mark}".encode()
+    found = []
+    for folder in _PROCESSES.glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
 
 
 def _content(file: IO[bytes]) -> bytes:

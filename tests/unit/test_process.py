@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -57,6 +58,43 @@ def test_timeout_kills_the_program_and_its_children(tmp_path: Path) -> None:
     with pytest.raises(ToolTimeout, match=r"LAM-PROCESS-003 .*still running after 3 s"):
         run_program(python(parent), timeout_s=3)
     assert is_gone(int(pid_file.read_text()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not show environments")
+def test_timeout_kills_grandchildren_in_sessions_of_their_own(tmp_path: Path) -> None:
+    waits = "import time; time.sleep(60)"
+    leaves = (
+        "import os, pathlib, subprocess, sys, time\n"
+        "if os.fork():\n"
+        "    os._exit(0)\n"  # its parent is gone, so no chain of parents leads to it
+        "os.setsid()\n"
+        f"p = subprocess.Popen([sys.executable, '-c', {waits!r}], start_new_session=True)\n"
+        f"pathlib.Path({str(tmp_path)!r}, str(os.getpid())).touch()\n"
+        f"pathlib.Path({str(tmp_path)!r}, str(p.pid)).touch()\n"
+        "time.sleep(60)\n"
+    )
+    starts = (
+        "import subprocess, sys, time\n"
+        f"subprocess.Popen([sys.executable, '-c', {leaves!r}], start_new_session=True).wait()\n"
+        "time.sleep(60)\n"
+    )
+    with pytest.raises(ToolTimeout):
+        run_program(python(starts), timeout_s=3)
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    assert len(pids) == 2
+    assert all(is_gone(pid) for pid in pids)
+
+
+def test_what_a_program_that_ended_leaves_running_is_its_own_affair(tmp_path: Path) -> None:
+    waits = "import time; time.sleep(60)"
+    starts = (
+        "import pathlib, subprocess, sys\n"
+        f"p = subprocess.Popen([sys.executable, '-c', {waits!r}], start_new_session=True)\n"
+        f"pathlib.Path({str(tmp_path)!r}, str(p.pid)).touch()\n"
+    )
+    assert run_program(python(starts), timeout_s=30).returncode == 0
+    (pid,) = (int(path.name) for path in tmp_path.iterdir())
+    os.kill(pid, signal.SIGKILL)  # fails where it is not running
 
 
 def is_gone(pid: int) -> bool:

@@ -325,12 +325,16 @@ def unary(
     return make
 
 
-def rsqrt(d: Draw) -> Case:
-    shape = d.shape()
-    x = d.x(shape, None, LIMITS[d.kind][0] if d.kind != "int16" else 0)
-    d.op("RSQRT", [x], [d.y(shape)])
-    case = d.case()
-    return case if d.kind != "int16" else Case(case.data, tuple(tuple(np.abs(a // 2) for a in s) for s in case.inputs))
+def from_zero(name: str) -> Callable[[Draw], Case]:
+    """A function that has no numbers below zero."""
+
+    def make(d: Draw) -> Case:
+        shape = d.shape()
+        x = d.x(shape, None, LIMITS[d.kind][0])
+        d.op(name, [x], [d.y(shape)])
+        return d.case()
+
+    return make
 
 
 def quantize(d: Draw) -> Case:
@@ -521,6 +525,62 @@ def reverse(d: Draw) -> Case:
     return d.case()
 
 
+def strided_slice_masks(d: Draw) -> Case:
+    """x[first, ..., None, a:b]."""
+    shape = d.shape(d.size(3, 4))
+    x, n = d.x((d.size(1, 3), *shape[1:])), shape[-1]
+    start = int(d.rng.integers(n))
+    length = int(d.rng.integers(1, n - start + 1))
+    first = d.size(0, d.graph.tensors[x].shape[0] - 1)
+    lists = [(first, 0, 0, start), (first + 1, 0, 0, start + length)]
+    inputs = [x, *(d.const(np.array(v, np.int32)) for v in (*lists, (1, 1, 1, 1)))]
+    masks = {"EllipsisMask": 2, "NewAxisMask": 4, "ShrinkAxisMask": 1}
+    y = d.like(x, (*shape[1:-1], 1, length))
+    d.op("STRIDED_SLICE", inputs, [y], "StridedSliceOptions", version=4, **masks)
+    return d.case()
+
+
+def space_to_batch(d: Draw) -> Case:
+    rank = d.size(3, 4)
+    block = [d.size(1, 3) for _ in range(rank - 2)]
+    pads = d.rng.integers(0, 3, (len(block), 2)).astype(np.int32)
+    sizes = [d.size(1, 3) * b for b in block]
+    shape = [int(max(s - p.sum(), 1)) for s, p in zip(sizes, pads, strict=True)]
+    pads[:, 1] += np.array([(-(n + p.sum())) % b for n, p, b in zip(shape, pads, block, strict=True)], np.int32)
+    c = d.size(1, 3)
+    x = d.x((1, *shape, c))
+    made = [int(n + p.sum()) // b for n, p, b in zip(shape, pads, block, strict=True)]
+    y = d.like(x, (int(np.prod(block)), *made, c))
+    inputs = [x, d.const(np.array(block, np.int32)), d.const(pads)]
+    d.op("SPACE_TO_BATCH_ND", inputs, [y], "SpaceToBatchNDOptions")
+    return d.case()
+
+
+def batch_to_space(d: Draw) -> Case:
+    rank = d.size(3, 4)
+    block = [d.size(1, 3) for _ in range(rank - 2)]
+    shape, c, n = [d.size(1, 3) for _ in block], d.size(1, 3), d.size(1, 2)
+    whole = [s * b for s, b in zip(shape, block, strict=True)]
+    crops = np.array([(d.size(0, (w - 1) // 2), d.size(0, (w - 1) // 2)) for w in whole], np.int32)
+    x = d.x((n * int(np.prod(block)), *shape, c))
+    y = d.like(x, (n, *(int(w - k.sum()) for w, k in zip(whole, crops, strict=True)), c))
+    inputs = [x, d.const(np.array(block, np.int32)), d.const(crops)]
+    d.op("BATCH_TO_SPACE_ND", inputs, [y], "BatchToSpaceNDOptions")
+    return d.case()
+
+
+def batch_matmul(d: Draw) -> Case:
+    lines, depth, columns = d.size(), d.size(1, 20), d.size()
+    lead, turns = d.shape(d.size(1, 2), 3), (d.flag(), d.flag())
+    a_shape, b_shape = (lines, depth), (depth, columns)
+    a = d.x((*lead, *(a_shape[::-1] if turns[0] else a_shape)))
+    b_full = ((1,) * len(lead) if d.flag() else lead) + (b_shape[::-1] if turns[1] else b_shape)
+    b = d.const(d.ints(b_full), d.scale(), d.zero()) if d.flag() else d.x(b_full)
+    y = d.y((*lead, lines, columns), d.scale(0.05, 1.0))
+    d.op("BATCH_MATMUL", [a, b], [y], "BatchMatMulOptions", AdjX=turns[0], AdjY=turns[1])
+    return d.case()
+
+
 def mirror_pad(d: Draw) -> Case:
     shape = d.shape(d.size(1, 4))
     mode = int(d.rng.integers(2))
@@ -666,7 +726,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "LOGISTIC": (unary("LOGISTIC", output=(2.0**-8, -128)), EVERY),
     "TANH": (unary("TANH", output=(2.0**-7, 0)), EVERY),
     "ABS": (unary("ABS"), BOTH),
-    "RSQRT": (rsqrt, S8),
+    "RSQRT": (from_zero("RSQRT"), S8),
     "LOG_SOFTMAX": (log_softmax, S8),
     "CAST": (cast, BOTH),
     "QUANTIZE": (quantize, BOTH),
@@ -680,6 +740,17 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "PACK": (pack, S8),
     "UNPACK": (unpack, S8),
     "GATHER": (gather, S8),
+    "BATCH_MATMUL": (batch_matmul, S8),
+    "BATCH_TO_SPACE_ND": (batch_to_space, S8),
+    "EXP": (unary("EXP", "ExpOptions"), S8),
+    "GELU": (unary("GELU", "GeluOptions"), S8),
+    "LOG": (unary("LOG"), S8),
+    "RELU_0_TO_1": (unary("RELU_0_TO_1"), S8),
+    "RELU_N1_TO_1": (unary("RELU_N1_TO_1"), S8),
+    "REDUCE_MIN": (reduction("REDUCE_MIN", same=True), S8),
+    "SPACE_TO_BATCH_ND": (space_to_batch, S8),
+    "SQRT": (from_zero("SQRT"), S8),
+    "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     "GATHER_ND": (gather_nd, S8),
     "TILE": (tile, EIGHT),
     "BROADCAST_TO": (broadcast_to, EIGHT),
@@ -697,7 +768,8 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
 """Each operator: how a model is drawn, and the types of activations that TFLite Micro takes, or LiteRT for uint8."""
 
 
-LITERT_ONLY = {"ARG_MAX_64", "TILE"}
+_TABLES = {"EXP", "GELU", "LOG", "RELU_0_TO_1", "RELU_N1_TO_1", "SQRT"}
+LITERT_ONLY = {"ARG_MAX_64", "STRIDED_SLICE_MASKS", "TILE", *_TABLES}
 """Those that TFLite Micro does not have."""
 
 

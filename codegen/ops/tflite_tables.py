@@ -29,6 +29,7 @@ from codegen.ops.fixed_functions import inverse_sqrt, logistic, tanh
 
 Table = tuple[int, ...]
 Ints = npt.NDArray[np.int64]
+Curve = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
 _INPUT_BITS = 4
 
 
@@ -93,12 +94,12 @@ def _divide_16(x: Ints, power: int) -> Ints:
 
 
 def float_table(
-    f: Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]], x: Quant, x_dtype: DType, y: Quant, y_dtype: DType
+    f: Curve, x: Quant, x_dtype: DType, y: Quant, y_dtype: DType, whole: Curve = fixedpoint.round_half_away
 ) -> Table:
-    """A function evaluated in float32."""
+    """A function evaluated in float32, in `whole` steps of the output."""
     inverse = np.float32(1) / np.float32(y.scale)
     real = np.float32(x.scale) * _centred(x, x_dtype).astype(np.float32)
-    steps = fixedpoint.round_half_away((f(real).astype(np.float32) * inverse).astype(np.float32))
+    steps = whole((f(real).astype(np.float32) * inverse).astype(np.float32))
     return _clamped(np.clip(steps, -(2.0**30), 2.0**30).astype(np.int64) + y.zero_point, y_dtype.low, y_dtype.high)
 
 

@@ -148,22 +148,22 @@ def slice_op(ctx: Context, node: TfliteNode) -> None:
 
 
 def strided_slice(ctx: Context, node: TfliteNode) -> None:
-    """STRIDED_SLICE with the masks of starts, ends and shrunk axes."""
+    """STRIDED_SLICE; the file says which axes of one element are new or left out."""
     options = node.options_of("StridedSliceOptions")
-    if options.EllipsisMask() or options.NewAxisMask() or options.Offset():
-        raise FormUnsupported("a mask of ellipsis or new axes, or offsets", where=node.where)
     shape = ctx.type(node, 0).shape
     begin, end, step = (ctx.int_list(node, i) for i in (1, 2, 3))
-    if not len(begin) == len(end) == len(step) <= len(shape) or 0 in step:
+    if options.Offset():
+        raise FormUnsupported("ends that count from the starts", where=node.where)
+    places = _places(len(begin), len(shape), int(options.EllipsisMask()), int(options.NewAxisMask()))
+    if not len(begin) == len(end) == len(step) or len(places) != len(shape) or 0 in step:
         raise ShapeMismatch(f"{len(begin)} starts, {len(end)} ends, steps {list(step)}", where=node.where)
     masks = (int(options.BeginMask()), int(options.EndMask()), int(options.ShrinkAxisMask()))
-    starts, sizes = [], []
-    for axis, n in enumerate(shape[: len(begin)]):
-        start, size = _stretch(n, begin[axis], end[axis], step[axis], tuple(bool(m >> axis & 1) for m in masks))
-        starts.append(start)
-        sizes.append(size)
-    rest = shape[len(begin) :]
-    op = Slice((*starts, *(0,) * len(rest)), (*sizes, *rest), (*step, *(1,) * len(rest)))
+    stretches, steps = [], []
+    for n, i in zip(shape, places, strict=True):
+        told = (begin[i], end[i], step[i], tuple(bool(m >> i & 1) for m in masks)) if i is not None else _ALL
+        stretches.append(_stretch(n, *told))
+        steps.append(told[2])
+    op = Slice(tuple(s for s, _ in stretches), tuple(size for _, size in stretches), tuple(steps))
     ctx.write(node, op, (ctx.value(node, 0),), post=(Reshape(ctx.result(node).shape),))
 
 
@@ -199,6 +199,22 @@ def _nearest(n_in: int, n_out: int, corners: bool, centres: bool) -> tuple[int, 
     at = (np.arange(n_out, dtype=single) + single(0.5 if centres else 0.0)) * scale
     whole = np.floor(at + 0.5) if corners else np.floor(at)
     return tuple(int(i) for i in np.clip(whole, 0, n_in - 1))
+
+
+_ALL = (0, 0, 1, (True, True, False))
+"""Of an axis of which nothing is said."""
+
+
+def _places(count: int, rank: int, ellipsis: int, new: int) -> list[int | None]:
+    """Which entry of a list of `count` speaks of each axis: None where an ellipsis does, or the list has ended."""
+    found: list[int | None] = []
+    spoken = sum(not (ellipsis | new) >> i & 1 for i in range(count))
+    for i in range(count):
+        if ellipsis >> i & 1:
+            found += [None] * (rank - spoken)
+        elif not new >> i & 1:
+            found.append(i)
+    return found + [None] * (rank - len(found))
 
 
 def _stretch(n: int, begin: int, end: int, step: int, masks: Sequence[bool]) -> tuple[int, int]:

@@ -10,8 +10,19 @@ from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
 from codegen.frontends.tflite.windows import feature_map, read_window
+from codegen.ir.quant import DType
 from codegen.ir.shape import Window
-from codegen.ops import ArgExtremum, AveragePool2D, Clamp, GlobalAveragePool, GlobalSum, MaxPool2D, Reshape, Transpose
+from codegen.ops import (
+    ArgExtremum,
+    AveragePool2D,
+    Clamp,
+    GlobalAveragePool,
+    GlobalSum,
+    Lut,
+    MaxPool2D,
+    Reshape,
+    Transpose,
+)
 from codegen.ops.requantize import make_requant
 
 
@@ -92,6 +103,19 @@ def reduce_max(ctx: Context, node: TfliteNode) -> None:
     _, rows, columns, _ = ctx.builder.type(value).shape
     op = MaxPool2D(Window(rows), Window(columns))
     ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))
+
+
+def reduce_min(ctx: Context, node: TfliteNode) -> None:
+    """REDUCE_MIN: the largest of the numbers turned round, turned round again."""
+    kind = ctx.type(node, 0)
+    if kind.dtype not in (DType.S8, DType.U8):
+        raise FormUnsupported(f"a minimum of {kind.dtype.value}", where=node.where, hint="8-bit numbers are supported")
+    turned = Lut(tuple(range(kind.dtype.high, kind.dtype.low - 1, -1)), kind.dtype, kind.quant, "turned round")
+    value = _by_rows(ctx, node, read_axes(node, ctx.int_list(node, 1), len(kind.shape)))
+    _, rows, columns, _ = ctx.builder.type(value).shape
+    value = ctx.apply(node, turned, (value,))
+    op = MaxPool2D(Window(rows), Window(columns))
+    ctx.write(node, op, (value,), post=(turned, Reshape(ctx.result(node).shape)))
 
 
 def arg_extremum(ctx: Context, node: TfliteNode) -> None:

@@ -27,7 +27,11 @@ REAL_BOUNDS: Mapping[int, tuple[float | None, float | None]] = {
 
 def activation_range(activation: int, y: Quant, dtype: DType) -> tuple[int, int]:
     """The clamp of a fused activation: zy + round(bound / sy), a float32 quotient, halves away from zero."""
-    low, high = REAL_BOUNDS[activation]
+    return clamp_range(*REAL_BOUNDS[activation], y, dtype)
+
+
+def clamp_range(low: float | None, high: float | None, y: Quant, dtype: DType) -> tuple[int, int]:
+    """Real bounds as integers of a type."""
     return (
         dtype.low if low is None else max(dtype.low, _quantized(low, y)),
         dtype.high if high is None else min(dtype.high, _quantized(high, y)),

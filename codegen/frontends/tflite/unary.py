@@ -6,16 +6,16 @@ TFLite's own (ops/tflite_tables.py), in the other modes those of ops/unary.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.context import Context, dtype_of
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.scales import activation_range
-from codegen.ir.quant import DType, Quant
-from codegen.ops import Clamp, Dequantize, Lut, Quantize, Sigmoid16, TwoSlopes, unary_table
+from codegen.frontends.tflite.scales import activation_range, clamp_range
+from codegen.ir.quant import Array, DType, Quant
+from codegen.ops import FUNCTIONS, Clamp, Dequantize, Lut, Quantize, Sigmoid16, TwoSlopes, unary_table
 from codegen.ops import tflite_tables as tables
 from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
 from codegen.ops.two_slopes import slope
@@ -140,6 +140,44 @@ def rsqrt(ctx: Context, node: TfliteNode) -> None:
         return
     found = unary_table(lambda v: 1.0 / np.sqrt(v), x, x_dtype, y, dtype, ctx.mode)
     _table(ctx, node, found)
+
+
+def relu_between(ctx: Context, node: TfliteNode) -> None:
+    """RELU_N1_TO_1 and RELU_0_TO_1."""
+    low = -1.0 if node.op_type == "RELU_N1_TO_1" else 0.0
+    x, y = _scales(ctx, node)
+    bounds = clamp_range(low, 1.0, *ctx.quantized_result(node))
+    _rescaled(ctx, node, x.scale / y.scale, x.scale / y.scale, bounds, "Clip", {"min": low, "max": 1.0})
+
+
+def real_function(ctx: Context, node: TfliteNode) -> None:
+    """EXP, LOG, SQRT and GELU of 8-bit numbers, which LiteRT looks up; where there is none, the lowest number."""
+    (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    _is_small(node, x_dtype, dtype)
+    name, inside = _REAL[node.op_type]
+    if node.op_type == "GELU" and node.options_of("GeluOptions").Approximate():
+        name = "GeluTanh"
+
+    def curve(v: Array) -> Array:
+        wide = v.astype(np.float64)
+        return np.where(inside(wide), FUNCTIONS[name](np.where(inside(wide), wide, 1.0)), _NOWHERE)
+
+    if node.op_type == "SQRT":
+        _table(ctx, node, tables.float_table(curve, x, x_dtype, y, dtype, np.floor))
+    else:
+        _table(ctx, node, tables.float_table(curve, x, x_dtype, y, dtype))
+
+
+_NOWHERE = -(2.0**60)
+"""Below every output."""
+
+_REAL: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
+    "EXP": ("Exp", np.isfinite),
+    "GELU": ("Gelu", np.isfinite),
+    "LOG": ("Log", lambda v: v > 0),
+    "SQRT": ("Sqrt", lambda v: v >= 0),
+}
+"""The function, and where it has a value."""
 
 
 def negative(ctx: Context, node: TfliteNode) -> None:

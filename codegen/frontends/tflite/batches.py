@@ -1,0 +1,62 @@
+"""SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: blocks of pixels become images, and images blocks again.
+
+Decides: which movements they are: a pad, two changes of shape around a transpose, and a cut.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from codegen.errors import ShapeMismatch
+from codegen.frontends.tflite.context import Context
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.ir.quant import Array
+from codegen.ops import Pad, Reshape, Slice, Transpose
+
+
+def space_to_batch(ctx: Context, node: TfliteNode) -> None:
+    """SPACE_TO_BATCH_ND; TFLite Micro pads with integers 0, whatever the zero point is."""
+    shape = ctx.type(node, 0).shape
+    block, pads = _blocks(ctx, node, len(shape))
+    rest = len(shape) - 1 - len(block)
+    before, after = ((0, *(int(p) for p in pads[:, side]), *(0,) * rest) for side in (0, 1))
+    n, *sizes = (b + s + a for b, s, a in zip(before, shape, after, strict=True))
+    if any(s % b for s, b in zip(sizes, block, strict=False)):
+        raise ShapeMismatch(f"blocks of {list(block)} do not fill {sizes[: len(block)]}", where=node.where)
+    parts = [k for s, b in zip(sizes, block, strict=False) for k in (s // b, b)]
+    count, axes = len(block), range(1, 2 * len(block) + 1)
+    order = (*axes[1::2], 0, *axes[::2], *range(2 * count + 1, 2 * count + 1 + rest))
+    fill = 0 if ctx.mode == "double" else ctx.quantized_result(node)[0].zero_point
+    if fill != ctx.quantized_result(node)[0].zero_point and pads.any():
+        ctx.note(f"{node.op_type} pads with integers 0, as TFLite Micro does, where LiteRT takes the zero point")
+    ops = (Reshape((n, *parts, *sizes[count:])), Transpose(order), Reshape(ctx.result(node).shape))
+    ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),), post=ops)
+
+
+def batch_to_space(ctx: Context, node: TfliteNode) -> None:
+    """BATCH_TO_SPACE_ND."""
+    shape = ctx.type(node, 0).shape
+    block, crops = _blocks(ctx, node, len(shape))
+    count, rest, images = len(block), shape[1 + len(block) :], math.prod(block)
+    if shape[0] % images:
+        raise ShapeMismatch(f"{shape[0]} images in blocks of {list(block)}", where=node.where)
+    n = shape[0] // images
+    order = (count, *(a for i in range(count) for a in (count + 1 + i, i)), *range(2 * count + 1, len(shape) + count))
+    whole = (n, *(s * b for s, b in zip(shape[1:], block, strict=False)), *rest)
+    starts = (0, *(int(c) for c in crops[:, 0]), *(0,) * len(rest))
+    ends = (0, *(int(c) for c in crops[:, 1]), *(0,) * len(rest))
+    sizes = tuple(w - s - e for w, s, e in zip(whole, starts, ends, strict=True))
+    ops = (Transpose(order), Reshape(whole), Slice(starts, sizes, (1,) * len(whole)))
+    ctx.write(node, Reshape((*block, n, *shape[1:])), (ctx.value(node, 0),), post=ops)
+
+
+def _blocks(ctx: Context, node: TfliteNode, rank: int) -> tuple[tuple[int, ...], Array]:
+    """The sizes of a block, and what is added or cut before and after each of its axes."""
+    block, edges = ctx.int_list(node, 1), ctx.constant(node, 2)
+    fits = 1 <= len(block) < rank and edges.shape == (len(block), 2) and edges.dtype.kind == "i"
+    if not fits or min(block) < 1 or np.min(edges) < 0:
+        found = f"blocks {list(block)} with borders of shape {list(edges.shape)} in {rank} axes"
+        raise ShapeMismatch(found, where=node.where)
+    return block, edges

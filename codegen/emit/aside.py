@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import shutil
@@ -72,6 +71,8 @@ def _locked(aside: Path, until: float) -> int:
 
 
 def _try_lock(aside: Path, lock: int) -> bool:
+    import fcntl  # POSIX has it; whoever writes no project does not need it
+
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -380,6 +380,10 @@ def test_a_first_compile_killed_at_any_point_is_no_obstacle_to_the_next(tmp_path
         shutil.rmtree(out)
 
 
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_compile_that_fails_at_any_point_leaves_the_old_project_whole(out: Path) -> None:
     before, there = held(out), folders(out)
@@ -391,6 +395,18 @@ def test_a_compile_that_fails_at_any_point_leaves_the_old_project_whole(out: Pat
             write_project(out, renamed)
             assert held(out) == {**mine(out), **renamed}
             write_project(out, project())
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_compile_interrupted_at_any_point_leaves_a_whole_project(out: Path) -> None:
+    before, owned, renamed = held(out), mine(out), project("other")
+    for step, _ in all_steps(lambda step: write_in_child(out, renamed, step, interrupt)):
+        left = {path: data for path, data in held(out).items() if ASIDE not in path}
+        assert left in (before, {**owned, **renamed}), step
+        assert not (out / JOURNAL).exists()
+        write_project(out, project())
+        assert held(out) == before
+        assert ASIDE not in folders(out)
 
 
 @pytest.mark.usefixtures("quick")

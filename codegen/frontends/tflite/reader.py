@@ -6,6 +6,7 @@ Source: tensorflow/lite/schema/schema.fbs (the numbers of the fields below), tfl
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -141,16 +142,17 @@ def _buffer(table: Table) -> bytes | None:
 
 
 def _subgraph(table: Table, codes: Sequence[tuple[str, int]], buffers: Sequence[bytes | None], flat: Flat) -> Subgraph:
-    names: set[str] = set()
-    tensors = tuple(_tensor(t, i, buffers, names) for i, t in enumerate(table.tables(0)))
-    count = len(tensors)
+    records = table.tables(0)
+    count = len(records)
+    inputs, outputs = (_indices(table, slot, count, flat.where) for slot in (1, 2))
+    if -1 in (*inputs, *outputs):
+        raise ModelUnreadable("an input or output of the graph is left out", where=flat.where)
+    names = tensor_names([t.text(3) for t in records], (*inputs, *outputs))
+    tensors = tuple(_tensor(t, i, buffers, name) for i, (t, name) in enumerate(zip(records, names, strict=True)))
     operators = table.tables(3)
     if len(operators) > MAX_OPERATORS:
         raise ModelTooLarge(f"{len(operators)} operators, at most {MAX_OPERATORS} are read", where=flat.where)
     nodes = tuple(_node(t, i, codes, tensors) for i, t in enumerate(operators))
-    inputs, outputs = (_indices(table, slot, count, flat.where) for slot in (1, 2))
-    if -1 in (*inputs, *outputs):
-        raise ModelUnreadable("an input or output of the graph is left out", where=flat.where)
     return Subgraph(table.text(4), tensors, inputs, outputs, nodes)
 
 
@@ -187,12 +189,24 @@ def _node(table: Table, index: int, codes: Sequence[tuple[str, int]], tensors: S
     )
 
 
-def _tensor(table: Table, index: int, buffers: Sequence[bytes | None], names: set[str]) -> Tensor:
-    # a converter names a fused tensor after everything that went into it: the first name says enough
-    name = table.text(3).split(";")[0] or f"tensor{index}"
-    if name in names:
-        name = f"{name}.{index}"
-    names.add(name)
+def tensor_names(given: Sequence[str], ports: Sequence[int]) -> list[str]:
+    """A name of its own for each tensor, out of those that the file gives; docs/tflite.md says which.
+
+    Inputs and outputs (`ports`) choose first, and of these the ones that have a name to themselves in the file.
+    """
+    own = {given[i]: i for i in reversed(ports) if given[i] and ";" not in given[i]}
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for i in dict.fromkeys((*own.values(), *ports, *range(len(given)))):
+        # a converter names a fused tensor after everything that went into it: the first name says enough
+        first = given[i].split(";")[0] or f"tensor{i}"
+        variations = itertools.chain([first], (f"{first}.{n}" for n in itertools.count(i)))
+        names[i] = next(name for name in variations if name not in taken)
+        taken.add(names[i])
+    return [names[i] for i in range(len(given))]
+
+
+def _tensor(table: Table, index: int, buffers: Sequence[bytes | None], name: str) -> Tensor:
     dims = table.numbers(0, "int32")
     shape = () if dims is None else tuple(int(d) for d in dims)
     code = table.scalar(1, "b")

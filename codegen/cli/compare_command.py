@@ -42,7 +42,7 @@ def _numbers(text: str) -> list[float]:
 
 def _text(result: Comparison) -> str:
     headers = ["tensor", "shape", "result", "max abs", "differing", "cosine", "euclidean", "SQNR dB"]
-    table = text_table(headers, [_row(t) for t in result.tensors])
+    table = text_table(headers, [_row(t) for t in result.tensors], least=("euclidean", "cosine", "shape"))
     bad = sum(not t.within for t in result.tensors)
     if result.equal:
         said = f"equal: {len(result.tensors)} tensors"

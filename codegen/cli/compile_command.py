@@ -20,6 +20,7 @@ from codegen.cli.console import (
     target_option,
 )
 from codegen.cli.progress import Progress
+from codegen.report.columns import Size, size_text
 from codegen.report.table import bound_text, shape_text, text_pairs, text_table
 
 
@@ -67,18 +68,19 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
 def _summary(m: Mapping[str, Any]) -> str:
     bound = bound_text(m["arena_bytes"], m["arena_lower_bound_bytes"])
     pairs = [
-        ("arena", f"{m['arena_bytes']} B working memory, of which scratch {m['scratch_bytes']} B; {bound}"),
-        *((f"in {r['memory']}", f"{r['bytes']} B more working memory") for r in m["plan"]["memories"][1:]),
+        ("arena", f"{size_text(m['arena_bytes'])} working memory, of which scratch {size_text(m['scratch_bytes'])}"),
+        ("", bound),
+        *((f"in {r['memory']}", f"{size_text(r['bytes'])} more working memory") for r in m["plan"]["memories"][1:]),
         ("input", ", ".join(_port(p) for p in m["inputs"])),
         ("output", ", ".join(_port(p) for p in m["outputs"])),
-        ("weights", f"{m['weights_bytes']} B"),
-        ("code", f"about {m['code_estimate_bytes']} B built with -Os, by rule of thumb; -O2 and -O3 take more"),
+        ("weights", size_text(m["weights_bytes"])),
+        ("code", f"about {size_text(m['code_estimate_bytes'])} with -Os, by rule of thumb; -O2 and -O3 take more"),
         ("MACs", f"{m['macs']} per inference, {m['recomputed_macs']} recomputed"),
         ("layers", f"{len(m['layers'])} in {_groups(m)}"),
     ]
     if m["stack_bytes"] is not None:
         worst = max(m["plan"]["groups"], key=lambda g: (g["stack_bytes"], -g["index"]))
-        pairs.insert(1, ("stack", f"{m['stack_bytes']} B, most in {worst['title']} ({m['stack_flags']})"))
+        pairs.insert(2, ("stack", f"{size_text(m['stack_bytes'])}, most in {worst['title']} ({m['stack_flags']})"))
     if m["states"]:
         kept = ", ".join(_port(s) for s in m["states"])
         pairs.append(("state", f"{kept}; kept from run to run ({m['name']}_reset forgets it)"))
@@ -102,12 +104,14 @@ def _groups(m: Mapping[str, Any]) -> str:
 
 
 def _port(port: Mapping[str, Any]) -> str:
-    return f"{port['name']} {port['dtype']} {shape_text(port['shape'])}, {port['bytes']} B"
+    return f"{port['name']} {port['dtype']} {shape_text(port['shape'])}, {size_text(port['bytes'])}"
 
 
 def _layers(m: Mapping[str, Any]) -> str:
     rows = [
-        (r["name"], r["operator"], r["kernel"], shape_text(r["shape"]), r["macs"], r["weights_bytes"], r["rows"])
+        (r["name"], r["operator"], r["kernel"], shape_text(r["shape"]), r["macs"], Size(r["weights_bytes"]), r["rows"])
         for r in m["layers"]
     ]
-    return text_table(["layer", "operator", "kernel", "output", "MACs", "weights B", "rows"], rows)
+    return text_table(
+        ["layer", "operator", "kernel", "output", "MACs", "weights", "rows"], rows, keep=3, least=("rows",)
+    )

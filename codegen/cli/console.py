@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from codegen.errors import CompileError, OutputLost, one_line
+from codegen.report.columns import within
 from codegen.report.table import as_json as to_json
 from codegen.report.table import readable
 
@@ -19,6 +21,8 @@ Decorated = Callable[..., Any]
 _T = TypeVar("_T")
 
 _ID = re.compile(r"^LAM-[A-Z0-9-]+", re.MULTILINE)
+_WIDE = "codegen.wide"
+_COLUMNS = 80
 _UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
@@ -87,16 +91,35 @@ def output_is_lost() -> bool:
 
 def _has_colors(stream: TextIO | None) -> bool:
     """Whether colours are shown there, and wanted (no-color.org)."""
-    shown = stream is not None and stream.isatty()
-    return shown and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return _is_watched(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _is_watched(stream: TextIO | None) -> bool:
+    """Whether it is a terminal; a process may have been started without any stream."""
+    return stream is not None and stream.isatty()
+
+
+def _wide(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[_WIDE] = value
+
+
+def _width() -> int | None:
+    """Letters that a line of a table may have: 80, or what a wider terminal has; no limit with --wide."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None and ctx.meta.get(_WIDE):
+        return None
+    return max(_COLUMNS, shutil.get_terminal_size((_COLUMNS, 24)).columns) if _is_watched(sys.stdout) else _COLUMNS
 
 
 def common(function: Decorated) -> Decorated:
-    """The options -v, -q and --debug."""
+    """The options --wide, -v, -q and --debug."""
     for option in (
         click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an internal fault."),
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but refusals."),
         click.option("-v", "--verbose", is_flag=True, help="Print more."),
+        click.option(
+            "--wide", is_flag=True, expose_value=False, callback=_wide, help="Show all columns of tables, however wide."
+        ),
     ):
         function = option(function)
     return function
@@ -179,7 +202,9 @@ def show(text: Callable[[_T], str], result: _T, *, as_json: bool, quiet: bool, r
     if as_json:
         say(to_json(result if record is None else record))
     elif not quiet:
-        say(text(readable(result)))
+        with within(_width()):
+            shown = text(readable(result))
+        say(shown)
 
 
 def is_terminal() -> bool:

@@ -8,6 +8,7 @@ import click
 
 from codegen.cli.console import Command, common, json_option, say, show
 from codegen.cli.progress import Progress
+from codegen.report.columns import size_text
 
 if TYPE_CHECKING:
     from codegen.api import DemoResult
@@ -31,13 +32,13 @@ def command(out: str, as_json: bool, quiet: bool, verbose: bool) -> None:
 
 
 def _text(r: DemoResult) -> str:
-    code = "" if r.code_bytes is None else f" and about {r.code_bytes} B of code on this machine"
+    code = "" if r.code_bytes is None else f" and about {size_text(r.code_bytes)} of code"
     equal = "is equal to the numpy model, bit for bit" if r.equal else "DIFFERS from the numpy model"
     return "\n".join(
         [
             "",
             f"{r.model}, a quantized network that reads handwritten digits, is now C99 in {r.project}/:",
-            f"  it needs {r.arena_bytes} B of RAM, {r.weights_bytes} B of weights{code}",
+            f"  it needs {size_text(r.arena_bytes)} of RAM, {size_text(r.weights_bytes)} of weights{code}",
             f"  one image takes {r.macs} MACs; called from Python it runs {r.images_per_s:.0f} images a second here",
             f"  its self-test says: {r.selftest}",
             f"  the C {equal} ({r.tensors_checked} tensors, {r.samples} images)",

@@ -20,6 +20,7 @@ from codegen.cli.console import (
     target_option,
 )
 from codegen.cli.progress import Progress
+from codegen.report.columns import Size, all_columns, size_text
 from codegen.report.plan_text import plan_text
 from codegen.report.table import bound_text, readable, shape_text, share_text, text_pairs, text_table
 
@@ -91,16 +92,24 @@ def _kernels_text(result: Inspection) -> str:
             r.name,
             r.violation or r.kernel,
             r.macs,
-            r.trained_bytes,
-            r.weights_bytes,
-            r.added_bytes,
-            r.scratch_bytes,
+            Size(r.trained_bytes),
+            Size(r.weights_bytes),
+            Size(r.added_bytes),
+            Size(r.scratch_bytes),
             r.form,
         )
         for r in result.layers
     ]
-    headers = ["layer", "kernel", "MACs", "trained B", "packed B", "added B", "scratch B", "form, and why"]
-    return "\n\n".join([text_table(headers, rows), *_packing(result), _totals(result), *_verdict(result)])
+    headers = ["layer", "kernel", "MACs", "trained", "packed", "added", "scratch", "form, and why"]
+    table = text_table(headers, rows, least=("trained", "added", "scratch", "form, and why", "packed"))
+    forms = [] if all_columns() else [_forms(result)]
+    return "\n\n".join([table, *forms, *_packing(result), _totals(result), *_verdict(result)])
+
+
+def _forms(result: Inspection) -> str:
+    """What each kernel does with its layer and why, which no column holds."""
+    lines = [f"  {r.name}: {r.form}" for r in result.layers if r.form]
+    return "\n".join(["form, and why:", *lines])
 
 
 def _packing(result: Inspection) -> list[str]:
@@ -133,7 +142,7 @@ def _body(result: Inspection) -> list[str]:
     parts.append(_totals(result))
     if result.peak is not None:
         live = [(name, size) for name, size in result.peak.live]
-        parts.append(f"most memory is live at {result.peak.node}:\n{text_pairs([(n, f'{b} B') for n, b in live])}")
+        parts.append(f"most memory is live at {result.peak.node}:\n{text_pairs([(n, size_text(b)) for n, b in live])}")
     if result.interface:
         parts.append(_interface(result))
     return parts
@@ -149,15 +158,16 @@ def _layers(result: Inspection) -> str:
             f"{r.dtype} {shape_text(r.shape)}",
             r.macs,
             r.parameters,
-            r.weights_bytes,
-            r.output_bytes,
-            r.scratch_bytes,
+            Size(r.weights_bytes),
+            Size(r.output_bytes),
+            Size(r.scratch_bytes),
             r.rows,
         )
         for r in result.layers
     ]
-    headers = ["layer", "operator", "kernel", "inputs", "output", "MACs", "params", "weights B", "out B", "scratch B"]
-    return text_table([*headers, "rows"], rows)
+    headers = ["layer", "operator", "kernel", "inputs", "output", "MACs", "params", "weights", "bytes out", "scratch"]
+    least = ("rows", "scratch", "inputs", "bytes out", "params", "weights", "output")
+    return text_table([*headers, "rows"], rows, keep=3, least=least)
 
 
 def _totals(result: Inspection) -> str:
@@ -172,9 +182,9 @@ def _totals(result: Inspection) -> str:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
         pairs.append(("", bound_text(result.arena_bytes, result.arena_lower_bound_bytes or 0)))
     for memory in result.plan.memories[1:] if result.plan else ():
-        pairs.append((f"in {memory.memory}", f"{memory.bytes} B"))
+        pairs.append((f"in {memory.memory}", size_text(memory.bytes)))
     if result.stack is not None:
-        pairs.append(("stack", f"{result.stack.bytes} B ({result.stack.flags})"))
+        pairs.append(("stack", f"{size_text(result.stack.bytes)} ({result.stack.flags})"))
     notes = [f"  note: {n}" for n in result.notes]
     return "\n".join([f"{result.model} on {result.target}", text_pairs(pairs), *notes])
 
@@ -188,11 +198,11 @@ def _interface(result: Inspection) -> str:
             f"{p.dtype} {shape_text(p.shape)}",
             p.scale,
             p.zero_point,
-            p.bytes,
+            Size(p.bytes),
         )
         for p in result.interface
     ]
-    lines = [text_table(["", "name", "model", "C interface", "scale", "zero point", "bytes"], rows)]
+    lines = [text_table(["", "name", "model", "C interface", "scale", "zero point", "bytes"], rows, keep=4)]
     for cost in result.interface_costs:
         added = (
             f"arena {cost.added_arena_bytes:+} B, layers {cost.added_layers:+}" if not cost.problem else cost.problem
@@ -217,7 +227,7 @@ def _operators(result: Inspection) -> str:
         (r.operator, r.count, r.macs, r.parameters, "yes" if not r.refused else f"no: {_reason(r)}")
         for r in result.operators
     ]
-    return text_table(["operator", "nodes", "MACs", "params", said], rows)
+    return text_table(["operator", "nodes", "MACs", "params", said], rows, keep=5)
 
 
 def _reason(row: OperatorRow) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from codegen.cli.console import Command, common, json_option, show
+from codegen.report.columns import size_text
 from codegen.report.table import text_pairs, text_table
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _list(found: tuple[Target, ...]) -> str:
         (t.name, t.isa, _size(t.ram_bytes), _size(t.flash_bytes), "yes" if t.board else "no", t.description)
         for t in found
     ]
-    return text_table(["target", "isa", "RAM", "flash", "emulated", "description"], rows)
+    return text_table(["target", "isa", "RAM", "flash", "emulated", "description"], rows, keep=6)
 
 
 def _one(t: Target) -> str:
@@ -57,4 +58,4 @@ def _one(t: Target) -> str:
 
 
 def _size(size: int | None) -> str:
-    return "no limit" if size is None else f"{size} B"
+    return "no limit" if size is None else size_text(size)

@@ -101,7 +101,7 @@ def _shared(plan: PlanRecord) -> str:
     rows = [(g.index, s.dying, s.output, s.bytes) for g in plan.groups for s in g.shared]
     if not rows:
         return ""
-    return f"shared down to the row\n{text_table(['group', 'dying', 'made over it', 'bytes in common'], rows)}"
+    return f"shared down to the row\n{text_table(['group', 'dying', 'made over it', 'bytes in common'], rows, keep=4)}"
 
 
 def _tensors(plan: PlanRecord) -> str:

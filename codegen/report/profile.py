@@ -57,6 +57,10 @@ class Profile:
     mix: Mapping[str, float] = field(default_factory=dict)
 
 
+_LEAST = ("calls", "operator", "kernel")
+"""Columns that are left out first where a table is too wide."""
+
+
 def profile_text(profile: Profile) -> str:
     """The table of layers, the totals and the memory."""
     table = _timed(profile) if profile.instructions is None else _counted(profile)
@@ -76,7 +80,7 @@ def _counted(p: Profile) -> str:
     rows.append(["(all)", "", "", p.macs, None, whole, _each(whole, p.macs), _percent(whole, whole), p.cycles])
     headers = ["layer", "operator", "kernel", "MACs", "calls", "instructions", "per MAC", "%", "about cycles"]
     shown = len(headers) - (p.cycles is None)
-    return text_table(headers[:shown], [row[:shown] for row in rows])
+    return text_table(headers[:shown], [row[:shown] for row in rows], least=_LEAST)
 
 
 def _timed(p: Profile) -> str:
@@ -88,7 +92,7 @@ def _timed(p: Profile) -> str:
     rest = p.schedule_microseconds or 0.0
     rows.append(["(schedule)", "", "", None, None, _Fixed(rest, 1), None, _percent(rest, whole)])
     rows.append(["(all)", "", "", p.macs, None, _Fixed(whole, 1), _each(whole * 1000, p.macs), _percent(whole, whole)])
-    return text_table(["layer", "operator", "kernel", "MACs", "calls", "us", "ns per MAC", "%"], rows)
+    return text_table(["layer", "operator", "kernel", "MACs", "calls", "us", "ns per MAC", "%"], rows, least=_LEAST)
 
 
 def _label(layer: ProfiledLayer) -> tuple[object, ...]:

@@ -13,18 +13,26 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from codegen.errors import one_line
+from codegen.report.columns import fitting, shortened, size_text
 
 _T = TypeVar("_T")
 _LONGEST_TEXT = 2000
 
 
-def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns two spaces apart, numbers to the right; a dash stands for None."""
+def text_table(
+    headers: Sequence[str], rows: Sequence[Sequence[object]], *, keep: int = 1, least: Sequence[str] = ()
+) -> str:
+    """Columns two spaces apart, numbers to the right; a dash stands for None.
+
+    Where a width is asked for, columns of `least` are left out first and the first `keep` never, which are shortened.
+    """
     cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(h), *(len(r[i]) for r in cells)) if cells else len(h) for i, h in enumerate(headers)]
-    right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(headers))]
-    lines = [headers, ["-" * w for w in widths], *cells]
-    return "\n".join(_line(line, widths, right) for line in lines)
+    shown, widths, gone = fitting(headers, cells, keep, least)
+    right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in shown]
+    sizes = [widths[i] for i in shown]
+    rule, end = ["-" * w for w in widths], len(headers) - 1
+    lines = ([shortened(line[i], widths[i], last=i == end) for i in shown] for line in (headers, rule, *cells))
+    return "\n".join([*(_line(line, sizes, right) for line in lines), *([gone] if gone else [])])
 
 
 def text_pairs(pairs: Sequence[tuple[str, object]]) -> str:
@@ -81,7 +89,7 @@ def bound_text(arena_bytes: int, lower_bound_bytes: int) -> str:
     """How far an arena is above what no placement of the same tensors can beat."""
     if arena_bytes <= lower_bound_bytes:
         return "no placement of these groups takes less"
-    return f"a placement of these groups takes {lower_bound_bytes} B at least, {arena_bytes - lower_bound_bytes} B less"
+    return f"{arena_bytes - lower_bound_bytes} B above what a placement of these groups takes at least"
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -90,8 +98,8 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 def share_text(part: int, whole: int | None) -> str:
-    """`part B`, and which share of the whole it is."""
-    return f"{part} B" if not whole else f"{part} B of {whole} B ({part / whole:.1%})"
+    """The part's size, and which share of the whole it is."""
+    return size_text(part) if not whole else f"{size_text(part)} of {size_text(whole)} ({part / whole:.1%})"
 
 
 def _cell(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import re
 import sys
 import zlib
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from codegen.golden.interpreter import run_graph
 from codegen.options import Options
 from codegen.pipeline import compile_graph
 from codegen.process import check_program
+from codegen.report.columns import size_text
 from codegen.target import load_target
 from tests.e2e.libraries import HEADER_BYTES, Library, Memory, load, loaded, status
 from tests.e2e.projects import DIGITS, compiled, project, random_feeds, written
@@ -187,7 +187,7 @@ def test_the_command_prints_that_size(tmp_path: Path) -> None:
     size = compiled("digits").program.arena_bytes
     command = [sys.executable, "-m", "codegen", "compile", DIGITS, "-t", "host", "-o", tmp_path / "out"]
     printed = check_program(command, cwd=ROOT, timeout_s=60).stdout.decode("utf-8")
-    assert re.search(rf"\b{size} B working memory", printed)
+    assert f"{size_text(size)} working memory" in printed
     assert f"_ARENA_SIZE {size}\n" in (tmp_path / "out" / "include" / "digits_qdq.h").read_text()
 
 

@@ -120,7 +120,7 @@ def test_the_command_prints_what_python_gives(lamina: Lamina) -> None:
     assert ran.json == json.loads(json.dumps(plain(found)))
     assert set(ran.json) >= KEYS
     assert all(set(x) >= LAYER_KEYS for x in ran.json["layers"])
-    text = lamina("profile", DIGITS, "-t", "cortex-m4", "--cycles").out
+    text = lamina("profile", DIGITS, "-t", "cortex-m4", "--cycles", "--wide").out
     assert text.rstrip("\n") == profile_text(found)
     assert all(layer.name in text for layer in found.layers)
     for word in ("per MAC", "(schedule)", "(all)", "text", "rodata", "RAM", "stack", "about cycles", "mix"):

@@ -61,7 +61,7 @@ def test_every_command_says_of_hostile_names_as_many_lines_as_of_harmless_ones(
         monkeypatch.chdir(folder)
         lines = []
         for verb in VERBS:
-            ran = lamina(*verb.replace("MODEL", model.name).replace("DATA", "DATA.npz").split())
+            ran = lamina(*verb.replace("MODEL", model.name).replace("DATA", "DATA.npz").split(), "--wide")
             check_clean(ran.out + ran.err)
             lines.append((ran.code, ran.out.count("\n"), ran.err.count("\n")))
         said.append(lines)

@@ -15,7 +15,7 @@ from codegen.cli.group import COMMANDS
 from codegen.errors import UsageWrong
 from codegen.process import run_program
 from codegen.resources import VERSION
-from tests.unit.cli.conftest import ENVIRONMENT, TINY, Lamina
+from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina
 
 
 class Terminal(io.StringIO):
@@ -179,3 +179,38 @@ def test_doctor_takes_the_compiler_of_the_environment(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     first = codegen.doctor().findings[0]
     assert (first.name, first.found) == ("mycc", str(own))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inspect DIGITS -t cortex-m4",
+        "inspect DIGITS -t cortex-m4 --kernels",
+        "inspect DIGITS -t cortex-m4 --plan",
+        "compile DIGITS -o OUT -v",
+        "targets",
+        "run DIGITS --input DATA --limit 1 --dump-all -o OUT.npz",
+    ],
+)
+def test_tables_fit_eighty_columns_and_wide_shows_all(line: str, lamina: Lamina, tmp_path: Path) -> None:
+    places = {
+        "DIGITS": str(DIGITS),
+        "DATA": str(HELD_OUT),
+        "OUT": str(tmp_path / "o"),
+        "OUT.npz": str(tmp_path / "o.npz"),
+    }
+    words = [places.get(word, word) for word in line.split()]
+    ran = lamina(*words)
+    assert ran.code == 0
+    rules = [line for line in ran.out.splitlines() if line and set(line) <= {"-", " "}]
+    assert rules
+    assert max(map(len, rules)) <= 80
+    wide = lamina(*words, "--wide").out
+    assert "left out" not in wide
+    assert len(max(wide.splitlines(), key=len)) >= len(max(ran.out.splitlines(), key=len))
+
+
+def test_sizes_are_for_people_in_text_and_exact_in_json(lamina: Lamina) -> None:
+    exact = lamina("inspect", DIGITS, "-t", "cortex-m4", "--json").json["weights_bytes"]
+    assert exact > 1024
+    assert f"{exact / 1024:.1f} KiB of 2 MiB" in lamina("inspect", DIGITS, "-t", "cortex-m4").out

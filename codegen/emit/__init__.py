@@ -2,7 +2,7 @@
 
 from codegen.emit.blob import weight_blob
 from codegen.emit.context import EmitOptions, array_lines
-from codegen.emit.files import write_project
+from codegen.emit.files import check_folder, write_project
 from codegen.emit.names import network_name
 from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc, with_documents
 from codegen.emit.render import render
@@ -12,6 +12,7 @@ __all__ = [
     "EmitOptions",
     "Vector",
     "array_lines",
+    "check_folder",
     "fill_pattern",
     "network_name",
     "project_files",

@@ -40,8 +40,8 @@ def write_project(out: Path, files: Mapping[str, bytes], *, force: bool = False)
         OutputNotWritable: the folder cannot be made or filled (no permission, disk full).
     """
     folder = Path(os.path.realpath(out))
+    check_folder(out)
     try:
-        check_ours(folder)
         with _made(folder), folder_aside(folder) as aside:
             change = find_change(folder, files, force=force)
             if change.write or change.remove:
@@ -51,8 +51,19 @@ def write_project(out: Path, files: Mapping[str, bytes], *, force: bool = False)
         raise OutputNotWritable(error.strerror or type(error).__name__, where=str(out)) from error
 
 
-def check_ours(folder: Path) -> None:
-    """LAM-EMIT-002 when the folder holds something that is neither a project nor one that was being written."""
+def check_folder(out: Path) -> None:
+    """LAM-EMIT-002 when the folder holds something that is neither a project nor one that was being written.
+
+    For those who have much to do before they know what to write; nothing is changed.
+    """
+    folder = Path(os.path.realpath(out))
+    try:
+        _check_ours(folder)
+    except OSError as error:
+        raise OutputNotWritable(error.strerror or type(error).__name__, where=str(out)) from error
+
+
+def _check_ours(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from codegen.emit import write_project
+from codegen.emit import check_folder, write_project
 from codegen.errors import OptionBad
 from codegen.options import ShapesGiven, shape_pairs
 from codegen.pipeline import Options, compile_file
@@ -85,6 +85,7 @@ def compile_model(
         shapes=shape_pairs(shapes),
     )
     check_options(options)
+    check_folder(Path(out))
     if measure_stack:
         check_stack_target(load_target(target))
     compiled = compile_file(file_of(model), options)

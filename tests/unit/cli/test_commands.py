@@ -13,6 +13,7 @@ import pytest
 
 import codegen
 from codegen.cli.group import COMMANDS
+from codegen.errors import OutputNotOurs
 from codegen.process import find_program
 from codegen.verbs.inspection import Inspection
 from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina
@@ -63,6 +64,15 @@ def test_compile_replaces_no_edited_file_but_by_force(lamina: Lamina, tmp_path: 
     codegen.compile_model(TINY, out=out, force=True)
     with codegen.load(out) as network:
         assert network.run(np.zeros((1, 1, 8, 8), np.float32)).size > 0
+
+
+def test_a_folder_of_somebody_else_is_refused_before_the_work_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    monkeypatch.setattr("codegen.verbs.compile.compile_file", lambda *_: pytest.fail("it compiles"))
+    with pytest.raises(OutputNotOurs):
+        codegen.compile_model(TINY, out=tmp_path)
 
 
 def test_verify_checks_every_tensor(lamina: Lamina) -> None:

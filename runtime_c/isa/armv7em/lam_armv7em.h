@@ -21,8 +21,8 @@
 #define LAM_ARMV7EM 0
 #endif
 
-/* Whole blocks in assembly take 13 registers: not without optimisation, nor where LAM_NO_BLOCKS says that a register is
- * taken (a frame pointer, -ffixed-r9).  Built for size, each is one function. */
+/* Whole blocks in assembly take every register but r7: not without optimisation, nor where LAM_NO_BLOCKS says that another
+ * one is taken (-ffixed-r9).  Built for size, each is one function. */
 #if LAM_ARMV7EM && defined(__OPTIMIZE__) && !defined(LAM_NO_BLOCKS)
 #define LAM_BLOCKS 1
 #else
@@ -43,12 +43,16 @@
 #define LAM_TURN_OF(step) step step step step step step step step
 #endif
 
-/* `groups` groups, each `step` on `words` words from w on: whole turns, then what is left in fours, twos and ones. */
-#define LAM_IN_TURNS(run, step, words) \
+/* Behind a loop until `at` is something else: the compiler would keep a copy of it, made anew in each turn. */
+#define LAM_PASSED(at) __asm__ volatile("" : "+r"(at))
+
+/* `groups` groups, each `step` on `words` words from `from` on: whole turns, then what is left in fours, twos and ones. */
+#define LAM_IN_TURNS(run, step, from, words) \
     do { \
-        for (const uint32_t *const end = w + (words) * (groups & -LAM_TURN); w != end;) { \
+        for (const uint32_t *const end = (from) + (words) * (groups & -LAM_TURN); (from) != end;) { \
             run(LAM_TURN_OF(step)); \
         } \
+        LAM_PASSED(from); \
         if ((groups & 4 & (LAM_TURN - 1)) != 0) { \
             run(step step step step); \
         } \
@@ -285,9 +289,17 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
 
 /* One channel of a 3x3 window at two neighbouring columns: x points at the pair of the first two columns in the upper row,
  * the rows lie `row` words apart (a literal, at most 127); w are the taps of the rows as (first, second) and (second,
- * third).  `a` is the sum of the left output and holds the bias of both before, `b` becomes that of the right one.
- * LAM_DOT_3X3_ONE: the left one alone. */
+ * third), an array that LAM_HOLD_3X3 holds in registers.  `a` is the sum of the left output and holds the bias of both
+ * before, `b` becomes that of the right one.  LAM_DOT_3X3_ONE: the left one alone. */
 #if LAM_BLOCKS
+/* Six that a call keeps, named: left to choose, the compiler may find no place for the eleven of a block. */
+#define LAM_HOLD_3X3(w) \
+    register uint32_t w##_0 __asm__("r5") = (w)[0]; \
+    register uint32_t w##_1 __asm__("r6") = (w)[1]; \
+    register uint32_t w##_2 __asm__("r8") = (w)[2]; \
+    register uint32_t w##_3 __asm__("r9") = (w)[3]; \
+    register uint32_t w##_4 __asm__("r10") = (w)[4]; \
+    register uint32_t w##_5 __asm__("r11") = (w)[5]
 #define LAM_DOT_3X3(a, b, x, row, w) \
     do { \
         uint32_t p, q; \
@@ -307,8 +319,8 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
                 "smlad %[b_], %[q], %[w5], %[b_]\n\t" \
                 "smlabt %[a_], %[q], %[w5], %[a_]\n\t" \
                 : [a_] "+&r"(a), [b_] "=&r"(b), [p] "=&r"(p), [q] "=&r"(q) \
-                : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"((w)[0]), [w1] "r"((w)[1]), \
-                  [w2] "r"((w)[2]), [w3] "r"((w)[3]), [w4] "r"((w)[4]), [w5] "r"((w)[5]) \
+                : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"(w##_0), [w1] "r"(w##_1), \
+                  [w2] "r"(w##_2), [w3] "r"(w##_3), [w4] "r"(w##_4), [w5] "r"(w##_5) \
                 : "memory"); \
     } while (0)
 #define LAM_DOT_3X3_ONE(a, x, row, w) \
@@ -324,11 +336,12 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
                 "smlad %[a_], %[p], %[w4], %[a_]\n\t" \
                 "smlabt %[a_], %[q], %[w5], %[a_]\n\t" \
                 : [a_] "+&r"(a), [p] "=&r"(p), [q] "=&r"(q) \
-                : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"((w)[0]), [w1] "r"((w)[1]), \
-                  [w2] "r"((w)[2]), [w3] "r"((w)[3]), [w4] "r"((w)[4]), [w5] "r"((w)[5]) \
+                : [x_] "r"(x), [one] "i"(4 * (row)), [two] "i"(8 * (row)), [w0] "r"(w##_0), [w1] "r"(w##_1), \
+                  [w2] "r"(w##_2), [w3] "r"(w##_3), [w4] "r"(w##_4), [w5] "r"(w##_5) \
                 : "memory"); \
     } while (0)
 #else
+#define LAM_HOLD_3X3(w) LAM_UNUSED(w)
 #define LAM_DOT_3X3(a, b, x, row, w) \
     do { \
         (b) = (a); \
@@ -347,40 +360,75 @@ LAM_INLINE void lam_split_u8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b
     } while (0)
 #endif
 
+/* `groups` groups, each `step` on 13 registers that are named here: left to choose, the compiler finds no place for so many
+ * where few more are in use.  r7, the frame pointer where there is one, is not among them, and what lives from turn to turn is
+ * in registers that a call keeps, should the build put one there.  The steps may change r0 to r4, r12, lr (and r8); they
+ * read and advance the pointers [x] and [w] and add to the sums [a0] to [a3] (or [a2]). */
+#if LAM_BLOCKS
+#define LAM_FOUR_SUMS_ASM(steps) \
+    __asm__ volatile(steps \
+                     : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [a3] "+r"(a3), [x] "+r"(x_), [w] "+r"(w_) \
+                     : \
+                     : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "memory")
+#define LAM_FOUR_SUMS(step, words) \
+    do { \
+        register int32_t a0 __asm__("r8") = acc[0]; \
+        register int32_t a1 __asm__("r9") = acc[1]; \
+        register int32_t a2 __asm__("r10") = acc[2]; \
+        register int32_t a3 __asm__("r11") = acc[3]; \
+        register const uint32_t *x_ __asm__("r5") = x; \
+        register const uint32_t *w_ __asm__("r6") = w; \
+        LAM_IN_TURNS(LAM_FOUR_SUMS_ASM, step, w_, words); \
+        acc[0] = a0; \
+        acc[1] = a1; \
+        acc[2] = a2; \
+        acc[3] = a3; \
+        w = w_; \
+    } while (0)
+#define LAM_THREE_SUMS_ASM(steps) \
+    __asm__ volatile(steps \
+                     : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [x] "+r"(x_), [w] "+r"(w_) \
+                     : \
+                     : "r0", "r1", "r2", "r3", "r4", "r8", "r12", "lr", "memory")
+#define LAM_THREE_SUMS(step, words) \
+    do { \
+        register int32_t a0 __asm__("r9") = acc[0]; \
+        register int32_t a1 __asm__("r10") = acc[1]; \
+        register int32_t a2 __asm__("r11") = acc[2]; \
+        register const uint32_t *x_ __asm__("r5") = x; \
+        register const uint32_t *w_ __asm__("r6") = w; \
+        LAM_IN_TURNS(LAM_THREE_SUMS_ASM, step, w_, words); \
+        acc[0] = a0; \
+        acc[1] = a1; \
+        acc[2] = a2; \
+    } while (0)
+#endif
+
 /* `groups` groups of two pixels (side by side in the column x) times two channels (words of the first and the second in
  * turn in w), added to acc: [0] channel 0 pixel A, [1] channel 0 pixel B, [2] and [3] channel 1.  14 instructions a group
  * of 16 products. */
 #if LAM_BLOCKS
 #define LAM_2X2 \
-    "ldrd %[w0], %[w1], [%[w]], #8\n\t" \
-    "ldmia %[x]!, {r2, r3, r4, r5}\n\t" \
-    "sxtb16 %[t], %[w0]\n\t" \
-    "sxtb16 %[w0], %[w0], ror #8\n\t" \
-    "smlad %[a00], %[t], r2, %[a00]\n\t" \
-    "smlad %[a01], %[t], r4, %[a01]\n\t" \
-    "sxtb16 %[t], %[w1]\n\t" \
-    "smlad %[a00], %[w0], r3, %[a00]\n\t" \
-    "smlad %[a01], %[w0], r5, %[a01]\n\t" \
-    "sxtb16 %[w1], %[w1], ror #8\n\t" \
-    "smlad %[a10], %[t], r2, %[a10]\n\t" \
-    "smlad %[a11], %[t], r4, %[a11]\n\t" \
-    "smlad %[a10], %[w1], r3, %[a10]\n\t" \
-    "smlad %[a11], %[w1], r5, %[a11]\n\t"
-#define LAM_2X2_ASM(steps) \
-    do { \
-        uint32_t w0, w1, t; \
-        __asm__ volatile(steps \
-                         : [a00] "+r"(acc[0]), [a01] "+r"(acc[1]), [a10] "+r"(acc[2]), [a11] "+r"(acc[3]), [x] "+r"(x), \
-                           [w] "+r"(w), [w0] "=&r"(w0), [w1] "=&r"(w1), [t] "=&r"(t) \
-                         : \
-                         : "r2", "r3", "r4", "r5", "memory"); \
-    } while (0)
+    "ldrd r12, lr, [%[w]], #8\n\t" \
+    "ldmia %[x]!, {r0, r1, r2, r3}\n\t" \
+    "sxtb16 r4, r12\n\t" \
+    "sxtb16 r12, r12, ror #8\n\t" \
+    "smlad %[a0], r4, r0, %[a0]\n\t" \
+    "smlad %[a1], r4, r2, %[a1]\n\t" \
+    "sxtb16 r4, lr\n\t" \
+    "smlad %[a0], r12, r1, %[a0]\n\t" \
+    "smlad %[a1], r12, r3, %[a1]\n\t" \
+    "sxtb16 lr, lr, ror #8\n\t" \
+    "smlad %[a2], r4, r0, %[a2]\n\t" \
+    "smlad %[a3], r4, r2, %[a3]\n\t" \
+    "smlad %[a2], lr, r1, %[a2]\n\t" \
+    "smlad %[a3], lr, r3, %[a3]\n\t"
 #endif
 
 LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    LAM_IN_TURNS(LAM_2X2_ASM, LAM_2X2, 2);
+    LAM_FOUR_SUMS(LAM_2X2, 2);
 #else
     for (int32_t i = 0; i < groups; i++, x += 4, w += 2) {
         for (int32_t j = 0; j < 4; j++) {
@@ -420,7 +468,7 @@ LAM_BLOCK const uint32_t *lam_dot_2x2(int32_t acc[4], const uint32_t *x, const u
 LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    LAM_IN_TURNS(LAM_1X2_ASM, LAM_1X2, 2);
+    LAM_IN_TURNS(LAM_1X2_ASM, LAM_1X2, w, 2);
 #else
     for (int32_t i = 0; i < groups; i++, x += 4, w += 2) {
         for (int32_t j = 0; j < 2; j++) {
@@ -436,31 +484,22 @@ LAM_BLOCK const uint32_t *lam_dot_1x2(int32_t acc[2], const uint32_t *x, const u
  * 10 instructions a group of 12 products. */
 #if LAM_BLOCKS
 #define LAM_3X1 \
-    "ldr %[w0], [%[w]], #8\n\t" \
-    "ldmia %[x]!, {r2, r3, r4, r5, r6, r8}\n\t" \
-    "sxtb16 %[t], %[w0]\n\t" \
-    "sxtb16 %[w0], %[w0], ror #8\n\t" \
-    "smlad %[a0], %[t], r2, %[a0]\n\t" \
-    "smlad %[a1], %[t], r4, %[a1]\n\t" \
-    "smlad %[a2], %[t], r6, %[a2]\n\t" \
-    "smlad %[a0], %[w0], r3, %[a0]\n\t" \
-    "smlad %[a1], %[w0], r5, %[a1]\n\t" \
-    "smlad %[a2], %[w0], r8, %[a2]\n\t"
-#define LAM_3X1_ASM(steps) \
-    do { \
-        uint32_t w0, t; \
-        __asm__ volatile(steps \
-                         : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]), [x] "+r"(x), [w] "+r"(w), \
-                           [w0] "=&r"(w0), [t] "=&r"(t) \
-                         : \
-                         : "r2", "r3", "r4", "r5", "r6", "r8", "memory"); \
-    } while (0)
+    "ldr r4, [%[w]], #8\n\t" \
+    "ldmia %[x]!, {r0, r1, r2, r3, r12, lr}\n\t" \
+    "sxtb16 r8, r4\n\t" \
+    "sxtb16 r4, r4, ror #8\n\t" \
+    "smlad %[a0], r8, r0, %[a0]\n\t" \
+    "smlad %[a1], r8, r2, %[a1]\n\t" \
+    "smlad %[a2], r8, r12, %[a2]\n\t" \
+    "smlad %[a0], r4, r1, %[a0]\n\t" \
+    "smlad %[a1], r4, r3, %[a1]\n\t" \
+    "smlad %[a2], r4, lr, %[a2]\n\t"
 #endif
 
 LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    LAM_IN_TURNS(LAM_3X1_ASM, LAM_3X1, 2);
+    LAM_THREE_SUMS(LAM_3X1, 2);
 #else
     for (int32_t i = 0; i < groups; i++, x += 6, w += 2) {
         for (int32_t j = 0; j < 3; j++) {
@@ -474,39 +513,30 @@ LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w,
 /* One pixel, whose groups lie 2 pairs apart, times four channels (a word of each in turn): 18 instructions a group of 16. */
 #if LAM_BLOCKS
 #define LAM_1X4 \
-    "ldrd %[x0], %[x1], [%[x]], #8\n\t" \
-    "ldmia %[w]!, {r2, r3, r4, r5}\n\t" \
-    "sxtb16 %[t], r2\n\t" \
+    "ldrd r12, lr, [%[x]], #8\n\t" \
+    "ldmia %[w]!, {r0, r1, r2, r3}\n\t" \
+    "sxtb16 r4, r0\n\t" \
+    "sxtb16 r0, r0, ror #8\n\t" \
+    "smlad %[a0], r4, r12, %[a0]\n\t" \
+    "sxtb16 r4, r1\n\t" \
+    "smlad %[a0], r0, lr, %[a0]\n\t" \
+    "sxtb16 r1, r1, ror #8\n\t" \
+    "smlad %[a1], r4, r12, %[a1]\n\t" \
+    "sxtb16 r4, r2\n\t" \
+    "smlad %[a1], r1, lr, %[a1]\n\t" \
     "sxtb16 r2, r2, ror #8\n\t" \
-    "smlad %[a0], %[t], %[x0], %[a0]\n\t" \
-    "sxtb16 %[t], r3\n\t" \
-    "smlad %[a0], r2, %[x1], %[a0]\n\t" \
+    "smlad %[a2], r4, r12, %[a2]\n\t" \
+    "sxtb16 r4, r3\n\t" \
+    "smlad %[a2], r2, lr, %[a2]\n\t" \
     "sxtb16 r3, r3, ror #8\n\t" \
-    "smlad %[a1], %[t], %[x0], %[a1]\n\t" \
-    "sxtb16 %[t], r4\n\t" \
-    "smlad %[a1], r3, %[x1], %[a1]\n\t" \
-    "sxtb16 r4, r4, ror #8\n\t" \
-    "smlad %[a2], %[t], %[x0], %[a2]\n\t" \
-    "sxtb16 %[t], r5\n\t" \
-    "smlad %[a2], r4, %[x1], %[a2]\n\t" \
-    "sxtb16 r5, r5, ror #8\n\t" \
-    "smlad %[a3], %[t], %[x0], %[a3]\n\t" \
-    "smlad %[a3], r5, %[x1], %[a3]\n\t"
-#define LAM_1X4_ASM(steps) \
-    do { \
-        uint32_t x0, x1, t; \
-        __asm__ volatile(steps \
-                         : [a0] "+r"(acc[0]), [a1] "+r"(acc[1]), [a2] "+r"(acc[2]), [a3] "+r"(acc[3]), [x] "+r"(x), \
-                           [w] "+r"(w), [x0] "=&r"(x0), [x1] "=&r"(x1), [t] "=&r"(t) \
-                         : \
-                         : "r2", "r3", "r4", "r5", "memory"); \
-    } while (0)
+    "smlad %[a3], r4, r12, %[a3]\n\t" \
+    "smlad %[a3], r3, lr, %[a3]\n\t"
 #endif
 
 LAM_BLOCK const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
 #if LAM_BLOCKS
-    LAM_IN_TURNS(LAM_1X4_ASM, LAM_1X4, 4);
+    LAM_FOUR_SUMS(LAM_1X4, 4);
 #else
     for (int32_t i = 0; i < groups; i++, x += 2, w += 4) {
         for (int32_t j = 0; j < 4; j++) {

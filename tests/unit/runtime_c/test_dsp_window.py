@@ -21,6 +21,7 @@ PROGRAM = """
 static NOINLINE int32_t both(const uint32_t *x)
 {
     const uint32_t w[6] = {WORD, WORD, WORD, WORD, WORD, WORD};
+    LAM_HOLD_3X3(w);
     int32_t a = BIAS, b;
     LAM_DOT_3X3(a, b, x, 2, w);
     return (int32_t)((uint32_t)a * 1000u + (uint32_t)b);
@@ -28,6 +29,7 @@ static NOINLINE int32_t both(const uint32_t *x)
 static NOINLINE int32_t one(const uint32_t *x)
 {
     const uint32_t w[6] = {WORD, WORD, WORD, WORD, WORD, WORD};
+    LAM_HOLD_3X3(w);
     int32_t a = BIAS;
     LAM_DOT_3X3_ONE(a, x, 2, w);
     return a;

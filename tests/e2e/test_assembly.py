@@ -1,0 +1,71 @@
+"""The assembly of chips' kernels finds its registers wherever it is inlined, at every level, with gcc and clang."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from codegen.ir.graph import Graph
+from codegen.ir.quant import DType, Quant
+from codegen.ops.dense import Dense
+from codegen.pipeline import Options, compile_graph
+from codegen.target import load_target
+from tests.e2e.assembly import CHIPS, COMPILERS, LEVELS, all_models, functions_of, layer_functions, refused
+from tests.graphs import Sketch, random_array, spread_requant
+from tests.tools import require_tool
+
+SOME = [
+    ("cortex-m4", "gcc", "-O2"),
+    ("cortex-m4", "gcc", "-O3 -fno-omit-frame-pointer"),
+    ("cortex-m4", "gcc", "-Og"),
+    ("cortex-m4", "clang", "-O2"),
+    ("cortex-m0plus", "gcc", "-O2 -fno-omit-frame-pointer"),
+    ("cortex-m0plus", "clang", "-Os"),
+    ("cortex-m55", "gcc", "-O3 -fno-omit-frame-pointer"),
+    ("cortex-m55", "clang", "-O2"),
+]
+
+
+def ready(chip: str, compiler: str) -> None:
+    toolchain = load_target(chip).toolchain
+    assert toolchain
+    require_tool(toolchain.cc, compiler)
+
+
+def blocks() -> Graph:
+    """Convolutions of one, two and three pixels at a time; dense layers of few and many inputs, one of them clamped."""
+    sketch = Sketch("blocks")
+    x = sketch.conv(sketch.input((1, 7, 9, 3)), 6)
+    x = sketch.conv(sketch.conv(sketch.conv(x, 6, groups=6), 16, 1), 5, 2, stride=2)
+    dense = sketch.dense(sketch.input((1, 70), name="v"), 8)
+    return sketch.graph(x, clamped(sketch, dense, 32))
+
+
+def clamped(sketch: Sketch, x: str, outputs: int) -> str:
+    """A dense layer with one factor for all channels, to a part of the output's range."""
+    inputs = sketch.values[x].type.shape[-1]
+    w = random_array(sketch.rng, (outputs, inputs), DType.S8)
+    requant = replace(spread_requant("single", w, DType.S8, channels=False), low=-100, high=100)
+    b = sketch.rng.integers(-500, 500, outputs).astype(np.int32)
+    return sketch.apply(Dense(0, requant, DType.S8, Quant(0.5, 0)), x, sketch.const(w), sketch.const(b))
+
+
+@pytest.mark.parametrize(("chip", "compiler", "level"), SOME)
+def test_blocks_of_assembly_find_their_registers(chip: str, compiler: str, level: str) -> None:
+    ready(chip, compiler)
+    made = compile_graph(blocks(), load_target(chip), Options(target=chip, vectors=0))
+    functions = sorted(layer_functions(made.files["src/blocks_layers.c"].decode(), "blocks"))
+    assert not list(refused(functions, chip, compiler, level))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("chip", CHIPS)
+def test_every_layer_function_of_every_model_assembles_at_every_level(chip: str, compiler: str) -> None:
+    ready(chip, compiler)
+    _, functions = functions_of(all_models(), chip)
+    assert functions
+    for level in LEVELS:
+        assert not list(refused(functions, chip, compiler, level))

@@ -680,6 +680,15 @@ def log_softmax(d: Draw) -> Case:
     return d.case()
 
 
+def l2_normalization(d: Draw) -> Case:
+    shape = (*d.shape(d.size(1, 3)), d.size(1, 200))
+    x = d.x(shape)
+    d.op("L2_NORMALIZATION", [x], [d.output(shape, "int8", 1 / 128, 0)], "L2NormOptions")
+    case, zero = d.case(), d.meaning(x)[1]
+    near = np.clip(zero + d.rng.integers(-1, 2, shape), -128, 127).astype(np.int8)
+    return Case(case.data, (*case.inputs, (near,), (np.full(shape, zero, np.int8),)))
+
+
 def cast(d: Draw) -> Case:
     shape = d.shape()
     target = str(d.pick("int32", "float32", "int16") if d.kind == "int8" else d.pick("int32", "float32"))
@@ -728,6 +737,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "ABS": (unary("ABS"), BOTH),
     "RSQRT": (from_zero("RSQRT"), S8),
     "LOG_SOFTMAX": (log_softmax, S8),
+    "L2_NORMALIZATION": (l2_normalization, S8),
     "CAST": (cast, BOTH),
     "QUANTIZE": (quantize, BOTH),
     "QUANTIZE_REAL": (quantize_real, BOTH),

@@ -14,6 +14,7 @@ from codegen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from codegen.ops.extremum import Extremum
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
+from codegen.ops.l2_norm import L2Norm
 from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.log_softmax import LogSoftmax
 from codegen.ops.lstm import Lstm
@@ -74,6 +75,7 @@ OPS: tuple[type[Op], ...] = (
     PiecewiseLinear,
     Softmax16,
     LogSoftmax,
+    L2Norm,
     Svdf,
     Lstm,
 )
@@ -96,6 +98,7 @@ __all__ = [
     "Gather",
     "GlobalAveragePool",
     "GlobalSum",
+    "L2Norm",
     "LogSoftmax",
     "Lstm",
     "Lut",

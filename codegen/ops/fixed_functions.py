@@ -107,7 +107,7 @@ _THREE_HALVES = (1 << 28) + (1 << 27)
 def inverse_sqrt(value: int) -> tuple[int, int]:
     """1 / sqrt(value) as a multiplier of 31 bits and an exponent, for value >= 1; five steps of Newton and Raphson.
 
-    Source: tensorflow/lite/kernels/internal/common.h, GetInvSqrtQuantizedMultiplierExp.
+    Source: tensorflow/lite/kernels/internal/common.h, GetInvSqrtQuantizedMultiplierExp.  Twin: lam_fixed_inverse_sqrt.
     """
     if value <= 1:
         return INT32_MAX, 0

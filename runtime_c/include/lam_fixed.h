@@ -110,6 +110,33 @@ static inline int32_t lam_fixed_left(int32_t x, int32_t bits)
     return lam_clamp_i64((int64_t)x * ((int64_t)1 << bits), INT32_MIN, INT32_MAX);
 }
 
+/* 1 / sqrt(x) as a multiplier of 31 bits and an exponent of -15 .. 0, for x >= 0; 0 counts as 1.  Twin: inverse_sqrt. */
+static inline int32_t lam_fixed_inverse_sqrt(int32_t x, int32_t *exponent)
+{
+    int32_t shift = 11, root = (int32_t)1 << 28;
+    int32_t pairs, half, i;
+
+    if (x <= 1) {
+        *exponent = 0;
+        return INT32_MAX;
+    }
+    while (x >= ((int32_t)1 << 29)) {
+        x /= 4;
+        shift++;
+    }
+    pairs = (lam_leading_zeros((uint32_t)x) - 1) / 2 - 1;
+    shift -= pairs;
+    half = lam_rounding_divide_by_pot((x * ((int32_t)1 << (2 * pairs))) >> 1, 1);
+    for (i = 0; i < 5; i++) {
+        const int32_t square = lam_rounding_doubling_high_mul(root, root);
+        const int32_t cube = lam_fixed_left(lam_rounding_doubling_high_mul(square, root), 6);
+        root = lam_fixed_left(lam_rounding_doubling_high_mul(402653184, root) - lam_rounding_doubling_high_mul(half, cube), 3);
+    }
+    root = lam_rounding_doubling_high_mul(root, 1518500250);
+    *exponent = (shift < 0) ? 0 : -shift;
+    return (shift < 0) ? root * ((int32_t)1 << -shift) : root;
+}
+
 /* log(x) with out_bits integer bits, for 1 <= x < 2^in_bits of in_bits integer bits.  Twin: logarithm. */
 static inline int32_t lam_fixed_logarithm(int32_t x, int32_t in_bits, int32_t out_bits)
 {

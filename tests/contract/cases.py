@@ -26,6 +26,7 @@ from codegen.ops import (
     Gather,
     GlobalAveragePool,
     GlobalSum,
+    L2Norm,
     LogSoftmax,
     Lut,
     MatMul,
@@ -217,6 +218,7 @@ def tflite() -> Iterator[Case]:
     yield Case("arg", ArgExtremum(True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(True, last=True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(False), (data((7,), DType.U8),), (A,))
+    yield Case("s8", L2Norm(-5), (data((1, 3, 4, 9)),), (A,))
     yield Case(
         "s8", GlobalSum(-5, make_requant("double", 0.07, [1.0], Y, DType.S8), DType.S8, Y), (data((1, 3, 4, 5)),), (A,)
     )

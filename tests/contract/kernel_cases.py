@@ -22,6 +22,7 @@ from codegen.ops import (
     Extremum,
     GlobalAveragePool,
     GlobalSum,
+    L2Norm,
     LogSoftmax,
     Lut,
     MatMul,
@@ -195,6 +196,8 @@ def tflite_cases() -> Iterator[Raw]:
         yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
         yield f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),)
         yield f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),)
+    yield "length", L2Norm(-7), (t(S8, 1, 3, 5, 7),)
+    yield "length_of_many", L2Norm(127), (t(S8, 2, 3000),)
     yield "sum", GlobalSum(-7, requant("double", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),)
     yield "sum16", GlobalSum(0, requant("single", 3e5, 1, S16), S16, q(1.0)), (t(S16, 1, 4, 2, 3),)
     yield "s16_s8", TwoSlopes(0, (1 << 30, -7), (1 << 30, -7), False, -128, 127, S8, q(1.0, 5)), (wide,)

@@ -10,7 +10,8 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
-from codegen.ops import Add, Extremum, LogSoftmax, Mul, PRelu, Softmax, SquaredDifference
+from codegen.ops import Add, Extremum, L2Norm, LogSoftmax, Mul, PRelu, Softmax, SquaredDifference
+from codegen.ops.l2_norm import OUTPUT as NORM_OUTPUT
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.requantize import make_requant
 from codegen.ops.softmax16 import OUTPUT, softmax16
@@ -76,6 +77,17 @@ def log_softmax(ctx: Context, node: TfliteNode) -> None:
     if (y, dtype) != (LOG_OUTPUT, DType.S8):
         raise FormUnsupported(f"an output of scale {y.scale}, TFLite has 1/16 and zero point 127", where=node.where)
     ctx.write(node, LogSoftmax(x, y, dtype, ctx.mode), (ctx.value(node, 0),))
+
+
+def l2_normalization(ctx: Context, node: TfliteNode) -> None:
+    """L2_NORMALIZATION over the last axis."""
+    if node.activation(node.options_of("L2NormOptions")):
+        raise FormUnsupported("a fused activation", where=node.where)
+    x, _ = ctx.quantized(node, 0)
+    y, dtype = ctx.quantized_result(node)
+    if (y, dtype) != (NORM_OUTPUT, DType.S8):
+        raise FormUnsupported(f"an output of scale {y.scale}, TFLite has 1/128 and zero point 0", where=node.where)
+    ctx.write(node, L2Norm(x.zero_point), (ctx.value(node, 0),))
 
 
 def _pair(ctx: Context, node: TfliteNode, op: Op) -> None:

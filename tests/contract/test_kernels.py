@@ -324,12 +324,18 @@ def test_self_test_passes_on_the_emulated_chip(graph: Graph, name: str, tmp_path
 
 def test_accumulators_that_no_mode_can_requantize_are_refused() -> None:
     weights, bias = np.full((1, 400), 32767, np.int16), np.zeros(1, np.int32)
+    found = {}
     for mode in MODES:
         op = Dense(0, make_requant(mode, 1.0, [2.0**-30], q(1.0), S8), S8, None)
-        view = _view(op, t(S16, 1, 400), weights, bias)
-        assert find_kernel(view, "c99") is None
+        found[mode] = find_kernel(_view(op, t(S16, 1, 400), weights, bias), "c99")
+    assert found["single"] is None
+    assert found["double"] is None
+    assert found["float"] is not None, "its sums have 64 bits, which one conversion makes a float"
+    step = make_requant("float", 1.0, [2.0**-50], q(1.0), S8)
+    most = np.full((1, 1 << 18), 32767, np.int16)
+    assert find_kernel(_view(Dense(0, step, S8, None), t(S16, 1, 1 << 18), most, bias), "c99") is None
     product = MatMul(0, 0, None, DType.S32, None)
-    assert find_kernel(_view(product, t(S8, 1, 1 << 16), t(S8, 1 << 16, 1)), "c99") is None
+    assert find_kernel(_view(product, t(S8, 1, 1 << 17), t(S8, 1 << 17, 1)), "c99") is None
 
 
 def _view(op: Dense | MatMul, *ins: TensorType | Array) -> NodeView:

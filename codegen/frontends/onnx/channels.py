@@ -35,7 +35,7 @@ def quantize_channels(
         raise _refusal(node, "which no convolution or matrix product makes")
     if scale.size != len(x.linear.scales) or varies(zeros):
         raise _refusal(node, f"{scale.size} channels, or zero points that differ")
-    quant = Quant(2.0 ** math.ceil(math.log2(float(scale.max()))), int(zeros.reshape(-1)[0]))
+    quant = Quant(2.0 ** math.floor(math.log2(float(scale.max()))), int(zeros.reshape(-1)[0]))
     low, high = (_bound(node, bound, scale, quant, dtype) for bound in (x.low, x.high))
     product = with_linear(ctx, x, scaled(x.linear, quant.scale / scale.astype(np.float64), node), node)
     value = product.emit(Request(quant, dtype, node.outputs[0], product.trail, low, high))

@@ -120,3 +120,12 @@ def test_equal_scales_are_one(tmp_path: Path) -> None:
     q = net.op("QuantizeLinear", made(net), *scales, axis=1)
     y = net.op("MaxPool", net.op("DequantizeLinear", q, *scales, axis=1), kernel_shape=[2, 2])
     assert compare(net.model(net.qdq(y)), tmp_path).largest <= 1.01
+
+
+def test_scales_at_the_ends_of_float32_are_read_or_refused(tmp_path: Path) -> None:
+    for end in (np.float32(3e38), np.float32(2e-38)):
+        net = Net()
+        scales = net.const(SCALES * end / SCALES.max()), net.const(ZEROS)
+        q = net.op("QuantizeLinear", made(net), *scales, axis=1)
+        with pytest.raises(ModelRejected):
+            imported(net.model(depthwise(net, net.op("DequantizeLinear", q, *scales, axis=1))), tmp_path)

@@ -41,6 +41,8 @@ _LINEAR: dict[str, Callable[[Array, int], tuple[Array | float, Array | float]]] 
 }
 """Factor and offset of a tensor that is the operand `at`, the other one being the constant c."""
 
+_TINY = 2.0**-32
+
 
 def elementwise(ctx: Context, node: OnnxNode) -> Sequence[State]:
     """Any of the operators on two float tensors, one of them perhaps constant."""
@@ -86,8 +88,10 @@ def _of_product(ctx: Context, node: OnnxNode, a: State, b: State) -> State | Non
     if node.op_type in ("Min", "Max") and is_scalar(constant):
         bound = float(constant.reshape(-1)[0])
         return x.clipped(*((bound, np.inf) if node.op_type == "Max" else (-np.inf, bound)), node)
-    if x.linear is None or x.bounded or (swapped and node.op_type == "Div"):
+    if x.bounded or (swapped and node.op_type == "Div"):
         return None
+    if x.linear is None:
+        return _times(node, x, constant)
     vector = channel_vector(constant, x.shape, x.linear.axis, len(x.linear.scales))
     if vector is None:
         return None
@@ -104,6 +108,16 @@ def _of_product(ctx: Context, node: OnnxNode, a: State, b: State) -> State | Non
     else:
         return None
     return with_linear(ctx, x, linear, node)
+
+
+def _times(node: OnnxNode, x: Pending, constant: Array) -> Pending | None:
+    """A mean or a matrix product times one number above zero, which its scale takes."""
+    if x.times is None or node.op_type not in ("Mul", "Div") or not is_scalar(constant) or constant.ndim > len(x.shape):
+        return None
+    number = float(constant.reshape(-1)[0])
+    if not _TINY < number < 1 / _TINY:
+        return None
+    return replace(x.times(number if node.op_type == "Mul" else 1 / number), trail=(*x.trail, node))
 
 
 def _of_one(ctx: Context, node: OnnxNode, a: State, b: State) -> State | None:

@@ -150,7 +150,7 @@ def matrix_product(ctx: Context, node: OnnxNode, a: Side, b: Side, factor: float
         note = f"{story(request.trail)} -> MatMul, requant {requant.mode}"
         return write(requant, request.dtype, request.quant, request.name, trail=request.trail, note=note)
 
-    return Pending(shape, emit, (node,))
+    return Pending(shape, emit, (node,), times=lambda more: matrix_product(ctx, node, a, b, factor * more))
 
 
 def _full(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int, ...]) -> str:

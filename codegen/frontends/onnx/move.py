@@ -52,4 +52,4 @@ def _move_pending(
         inner = replace(request, name=f"{request.name}:{node.op_type.lower()}", trail=trail)
         return carried(state.emit(inner), request.name)
 
-    return replace(state, shape=moved.shape, emit=emit, trail=(*state.trail, node), linear=None)
+    return replace(state, shape=moved.shape, emit=emit, trail=(*state.trail, node), linear=None, times=None)

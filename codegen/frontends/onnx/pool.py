@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from codegen.errors import FormUnsupported, ShapeMismatch
+import numpy as np
+
+from codegen.errors import FormUnsupported, ScaleBad, ShapeMismatch
 from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context, real_bounds, story
 from codegen.frontends.onnx.move import move
@@ -19,7 +21,7 @@ from codegen.frontends.onnx.states import Pending, Real, Request, Route, State
 from codegen.frontends.onnx.tables import exact, is_increasing
 from codegen.frontends.onnx.windows import read_kernel, read_windows, spatial_route, spatial_sizes, with_ceiling
 from codegen.ir.op import Op
-from codegen.ir.quant import DType, TensorType
+from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import (
     AveragePool2D,
@@ -33,6 +35,7 @@ from codegen.ops import (
     make_requant,
 )
 
+_SCALES = np.finfo(np.float32)
 MakeAverage = Callable[[Request, int, int], Op]
 
 
@@ -129,7 +132,8 @@ def average_pool_of(ctx: Context, node: OnnxNode, x: Real) -> Pending:
 
     probe = make(Request(x.quant, DType.S8, "", ()), -128, 127)
     route = spatial_route(probe, shape, shape[1], (w.out_len(padded),))
-    return averaging(ctx, node, x, make, (*route.pre, *pads), route.post)
+    found = averaging(ctx, node, x, make, (*route.pre, *pads), route.post)
+    return replace(found, times=lambda factor: average_pool_of(ctx, node, _times(node, x, factor)))
 
 
 def mean_of(ctx: Context, node: OnnxNode, x: Real, axes: Sequence[int], keep: bool) -> Pending:
@@ -139,7 +143,16 @@ def mean_of(ctx: Context, node: OnnxNode, x: Real, axes: Sequence[int], keep: bo
     def make(request: Request, low: int, high: int) -> Op:
         return GlobalAveragePool(x.quant, request.quant, request.dtype, low, high, ctx.mode)
 
-    return averaging(ctx, node, x, make, pre, post)
+    found = averaging(ctx, node, x, make, pre, post)
+    return replace(found, times=lambda factor: mean_of(ctx, node, _times(node, x, factor), axes, keep))
+
+
+def _times(node: OnnxNode, x: Real, factor: float) -> Real:
+    """The tensor times a number, which its scale takes."""
+    scale = x.quant.scale * factor
+    if not _SCALES.tiny <= scale <= _SCALES.max:
+        raise ScaleBad(f"a factor of {factor:.4g} makes a scale of {scale:.4g}", where=node.where)
+    return replace(x, quant=Quant(float(np.float32(scale)), x.quant.zero_point))
 
 
 def _axes(ctx: Context, node: OnnxNode, rank: int) -> tuple[int, ...] | None:

@@ -134,7 +134,8 @@ class Channelled:
 class Pending:
     """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale.
 
-    `function` is the operator's name where its range is known, and `kind` the type of its input then.
+    `function` is the operator's name where its range is known, and `kind` the type of its input then.  `times` makes
+    the same result times a number above zero, where that only changes a scale.
     """
 
     shape: tuple[int, ...]
@@ -145,6 +146,7 @@ class Pending:
     linear: Linear | None = None
     function: str = ""
     kind: DType = DType.S8
+    times: Callable[[float], Pending] | None = None
 
     def clipped(self, low: float, high: float, node: OnnxNode) -> Pending:
         """The result of clip(self, low, high): bounds compose."""

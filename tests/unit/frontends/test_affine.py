@@ -109,3 +109,21 @@ def test_any_constant_has_a_grid(numbers: list[float]) -> None:
     real = np.array(numbers, np.float32)
     _, error = on_grid(real, DType.S8)
     assert error <= float(np.abs(real).max()) / 255 + 1e-37
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("op", ["Mul", "Div"])
+@pytest.mark.parametrize("made", ["mean", "pool", "product"])
+def test_number_behind_a_mean_or_a_product_is_part_of_it(mode: Mode, op: str, made: str, tmp_path: Path) -> None:
+    """Some exporters correct an average so, or scale attention."""
+    net = Net()
+    if made == "product":
+        sides = [net.qdq(net.input((2, 5, 6), name="a"), 0.05, 3), net.qdq(net.input((2, 6, 4), name="b"), 0.03)]
+        x = net.op("MatMul", *sides)
+    else:
+        x = net.qdq(net.input((1, 3, 6, 6)), 0.05, 3)
+        pool = {"kernel_shape": [3, 3], "strides": [3, 3]}
+        x = net.op("GlobalAveragePool", x) if made == "mean" else net.op("AveragePool", x, **pool)
+    y = net.op("Relu", net.op(op, x, net.const(np.float32(0.37))))
+    graph = agrees(net.model(net.qdq(y, 0.04, -3)), tmp_path, mode=mode)
+    assert len([k for k in kinds(graph) if k != "Reshape"]) == 1

@@ -499,6 +499,27 @@ def gather_nd(d: Draw) -> Case:
     return d.case()
 
 
+def computed_positions(name: str) -> Callable[[Draw], Case]:
+    """Positions come in as an input, all of them inside."""
+
+    def make(d: Draw) -> Case:
+        shape, count = d.shape(d.size(2, 4)), d.size(1, 5)
+        depth, axis = (d.size(1, len(shape)), 0) if name == "GATHER_ND" else (1, d.size(0, len(shape) - 1))
+        axis = 0 if name == "EMBEDDING_LOOKUP" else axis
+        table = name == "EMBEDDING_LOOKUP" or d.flag()
+        x = d.const(d.ints(shape), 0.1, 3) if table else d.x(shape, 0.1, 3)
+        p = d.input((count, depth) if name == "GATHER_ND" else (count,), "int32")
+        y = d.y((*shape[:axis], count, *shape[axis + depth :]), 0.1, 3)
+        options = {"GATHER": "GatherOptions", "GATHER_ND": "GatherNdOptions"}.get(name, "")
+        told = {"Axis": axis, "BatchDims": 0} if name == "GATHER" else {}
+        d.op(name, [p, x] if name == "EMBEDDING_LOOKUP" else [x, p], [y], options, **told)
+        picks = [np.stack([d.rng.integers(0, n, count) for n in shape[axis : axis + depth]], 1) for _ in range(4)]
+        places = [v.astype(np.int32).reshape(d.graph.tensors[p].shape) for v in picks]
+        return Case(d.bytes(), tuple((v,) if table else (d.ints(shape), v) for v in places))
+
+    return make
+
+
 def tile(d: Draw) -> Case:
     shape = d.shape(d.size(1, 4), 4)
     counts = d.rng.integers(1, 4, len(shape)).astype(np.int32)
@@ -762,6 +783,9 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SQRT": (from_zero("SQRT"), S8),
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     "GATHER_ND": (gather_nd, S8),
+    "GATHER_COMPUTED": (computed_positions("GATHER"), S8),
+    "GATHER_ND_COMPUTED": (computed_positions("GATHER_ND"), S8),
+    "EMBEDDING_LOOKUP": (computed_positions("EMBEDDING_LOOKUP"), S8),
     "TILE": (tile, EIGHT),
     "BROADCAST_TO": (broadcast_to, EIGHT),
     "REVERSE_V2": (reverse, BOTH),

@@ -34,6 +34,7 @@ from codegen.ops.softmax import Softmax
 from codegen.ops.softmax16 import Softmax16
 from codegen.ops.squared_difference import SquaredDifference
 from codegen.ops.svdf import Svdf
+from codegen.ops.take import Take
 from codegen.ops.transpose import Transpose
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
@@ -61,6 +62,7 @@ OPS: tuple[type[Op], ...] = (
     Transpose,
     Slice,
     Gather,
+    Take,
     Pad,
     DepthToSpace,
     SpaceToDepth,
@@ -120,6 +122,7 @@ __all__ = [
     "SpaceToDepth",
     "SquaredDifference",
     "Svdf",
+    "Take",
     "Transpose",
     "TwoSlopes",
     "accumulator_bound",

@@ -46,6 +46,7 @@ from codegen.ops import (
     SpaceToDepth,
     SquaredDifference,
     Svdf,
+    Take,
     Transpose,
     TwoSlopes,
     make_requant,
@@ -218,6 +219,8 @@ def tflite() -> Iterator[Case]:
     yield Case("arg", ArgExtremum(True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(True, last=True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(False), (data((7,), DType.U8),), (A,))
+    yield Case("one", Take(1), (data((5, 3, 4)), data((2, 6, 1), DType.S32)), (A, None))
+    yield Case("two", Take(2), (data((5, 3, 4)), np.arange(14, dtype=np.int32).reshape(7, 2) % 4), (A, None))
     yield Case("s8", L2Norm(-5), (data((1, 3, 4, 9)),), (A,))
     yield Case(
         "s8", GlobalSum(-5, make_requant("double", 0.07, [1.0], Y, DType.S8), DType.S8, Y), (data((1, 3, 4, 5)),), (A,)

@@ -36,6 +36,7 @@ from codegen.ops import (
     Softmax,
     Softmax16,
     SquaredDifference,
+    Take,
     TwoSlopes,
     make_requant,
     piecewise_linear,
@@ -196,6 +197,9 @@ def tflite_cases() -> Iterator[Raw]:
         yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
         yield f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),)
         yield f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),)
+    yield "take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1))
+    yield "take_two", Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2))
+    yield "take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1))
     yield "length", L2Norm(-7), (t(S8, 1, 3, 5, 7),)
     yield "length_of_many", L2Norm(127), (t(S8, 2, 3000),)
     yield "sum", GlobalSum(-7, requant("double", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),)

@@ -1,4 +1,4 @@
-"""Operators that repeat, turn round or pick elements: TILE, BROADCAST_TO, REVERSE_V2, GATHER, GATHER_ND.
+"""Operators that repeat, turn round or pick: TILE, BROADCAST_TO, REVERSE_V2, GATHER, GATHER_ND, EMBEDDING_LOOKUP.
 
 Decides: which movements of ours they are; positions that are constants become part of the movement.
 """
@@ -17,7 +17,7 @@ from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.ir.op import Op
 from codegen.ir.quant import TensorType
-from codegen.ops import Broadcast, Gather, Reshape, Slice
+from codegen.ops import Broadcast, Gather, Reshape, Slice, Take, Transpose
 
 
 def tile(ctx: Context, node: TfliteNode) -> None:
@@ -46,19 +46,25 @@ def reverse(ctx: Context, node: TfliteNode) -> None:
 
 
 def gather(ctx: Context, node: TfliteNode) -> None:
-    """GATHER of constant positions."""
+    """GATHER."""
     options = node.options_of("GatherOptions")
-    shape, positions = ctx.type(node, 0).shape, ctx.constant(node, 1)
-    if options.BatchDims() or positions.dtype.kind not in "iu":
+    shape, positions = ctx.type(node, 0).shape, ctx.tensor(node, 1).data
+    if options.BatchDims() or (positions is not None and positions.dtype.kind not in "iu"):
         raise FormUnsupported("positions per batch", where=node.where)
     axis = read_axis(node, int(options.Axis()), len(shape))
+    if positions is None:
+        _take(ctx, node, 0, 1, axis)
+        return
     op = Gather(axis, tuple(int(i) for i in positions.reshape(-1)))
     ctx.write(node, op, (ctx.value(node, 0),), post=(Reshape(ctx.result(node).shape),))
 
 
 def gather_nd(ctx: Context, node: TfliteNode) -> None:
-    """GATHER_ND of constant positions: the axes that they name become one."""
-    shape, positions = ctx.type(node, 0).shape, ctx.constant(node, 1)
+    """GATHER_ND: the axes that constant positions name become one."""
+    shape, positions = ctx.type(node, 0).shape, ctx.tensor(node, 1).data
+    if positions is None:
+        ctx.write(node, Take(ctx.type(node, 1).shape[-1]), (ctx.value(node, 0), ctx.value(node, 1)))
+        return
     depth = positions.shape[-1] if positions.ndim else 0
     if positions.dtype.kind not in "iu" or not 1 <= depth <= len(shape):
         raise ShapeMismatch(f"positions of shape {list(positions.shape)} in {list(shape)}", where=node.where)
@@ -69,6 +75,25 @@ def gather_nd(ctx: Context, node: TfliteNode) -> None:
     value = ctx.reshaped(node, ctx.value(node, 0), (math.prod(named), *shape[depth:]))
     op = Gather(0, tuple(picked.tolist()))
     ctx.write(node, op, (value,), post=(Reshape(ctx.result(node).shape),))
+
+
+def embedding_lookup(ctx: Context, node: TfliteNode) -> None:
+    """EMBEDDING_LOOKUP: rows of a table, in its own type."""
+    if ctx.tensor(node, 1).kind != ctx.result(node).kind:
+        raise FormUnsupported(f"a lookup that makes {ctx.result(node).kind} numbers", where=node.where)
+    _take(ctx, node, 1, 0, 0)
+
+
+def _take(ctx: Context, node: TfliteNode, data: int, index: int, axis: int) -> None:
+    """Elements along one axis at computed positions: the axis goes first, and the picked ones take its place."""
+    shape, picks = ctx.type(node, data).shape, ctx.type(node, index).shape
+    value, count = ctx.value(node, data), len(picks)
+    if axis:
+        order = (axis, *(a for a in range(len(shape)) if a != axis))
+        value = ctx.apply(node, Transpose(order), (value,), note="for the layout")
+    positions = ctx.reshaped(node, ctx.value(node, index), (*picks, 1), "positions")
+    back = (*range(count, count + axis), *range(count), *range(count + axis, count + len(shape) - 1))
+    ctx.write(node, Take(1), (value, positions), post=(Transpose(back),) if axis else ())
 
 
 def _write_chain(ctx: Context, node: TfliteNode, ops: Sequence[Op]) -> None:

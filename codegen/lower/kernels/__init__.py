@@ -22,6 +22,7 @@ from codegen.lower.kernels import (
     slopes,
     softmax,
     svdf,
+    take,
     unary,
 )
 from codegen.lower.kernels.blocked import BLOCKED
@@ -64,6 +65,7 @@ KERNELS: tuple[Kernel, ...] = (
     unary.DEQUANTIZE,
     unary.RESCALE,
     slopes.TWO_SLOPES,
+    take.TAKE,
     join.CONCAT_PIXELS,
     join.CONCAT_ROWS,
     join.CONCAT_STACKED,

@@ -89,6 +89,8 @@ def cases() -> Iterator[Case]:
         for source in (*families, sixteen_bit_cases):
             for name, op, ins in source(mode):
                 yield Case(f"{type(op).__name__}_{mode}_{name}", op, ins)
+        for name, op, ins in shifted_cases(mode):
+            yield Case(f"{type(op).__name__}_{mode}_shifted_{name}", op, ins)
     for plain in (max_cases, element_cases, softmax_cases, tflite_cases, movement_cases):
         for name, op, ins in plain():
             yield Case(f"{type(op).__name__}_{name}", op, ins)
@@ -306,6 +308,37 @@ def conv_cases(mode: Mode) -> Iterator[Raw]:
     shapes |= _blocks(conv) | _slides(conv) | _vectors(conv)
     for name, (_, op, ins) in shapes.items():
         yield name, op, ins
+
+
+def shifted_cases(mode: Mode) -> Iterator[Raw]:
+    """Weights of 16 bits that are bytes less a number: uint8 less a zero point."""
+    rng, one, same, half = np.random.default_rng(3), window(1), window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1)
+
+    def drawn(low: int, *shape: int) -> Array:
+        found = rng.integers(low, low + 255, shape, endpoint=True)
+        found.flat[0], found.flat[-1] = low, low + 255
+        return found.astype(np.int16)
+
+    def conv(x: TensorType, h: Window, outputs: int, low: int, groups: int = 1) -> Raw:
+        weights, y = drawn(low, outputs, h.size, h.size, x.shape[3] // groups), x.dtype
+        step = requant(mode, 128 * 200 * np.sqrt(weights[0].size), outputs, y)
+        bias = rng.integers(-9999, 9999, outputs).astype(np.int32)
+        return "", Conv2D(h, h, groups, 130 if y is U8 else -5, step, y, None), (x, weights, bias)
+
+    convolutions = {
+        "points": conv(t(U8, 1, 2, 6, 20), one, 8, -121),
+        "points_odd": conv(t(S8, 1, 2, 7, 13), one, 5, -255),
+        "point": conv(t(U8, 1, 1, 1, 37), one, 7, 0),
+        "window": conv(t(U8, 1, 4, 5, 3), same, 5, -100),
+        "window_by_row": conv(t(U8, 1, 3, 3, 70), same, 3, -140),
+        "each": conv(t(U8, 1, 4, 9, 6), same, 6, -127, 6),
+        "each_strided": conv(t(S8, 1, 5, 8, 5), half, 5, -1, 5),
+        "each_1x1": conv(t(U8, 1, 3, 4, 3), one, 3, -150, 3),
+    }
+    for name, (_, op, ins) in convolutions.items():
+        yield name, op, ins
+    step = requant(mode, 128 * 200 * 6, 9)
+    yield "dense", Dense(130, step, S8, None), (t(U8, 3, 31), drawn(-129, 9, 31), ints(S32, 9) >> 16)
 
 
 def _blocks(conv: Callable[..., Raw]) -> dict[str, Raw]:

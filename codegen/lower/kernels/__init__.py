@@ -37,6 +37,7 @@ KERNELS: tuple[Kernel, ...] = (
     *X86,
     *BLOCKED,
     depthwise.DEPTHWISE,
+    dense.DENSE_SHIFTED,
     dense.DENSE,
     conv2d.CONV2D,
     conv_transpose.CONV_TRANSPOSE,

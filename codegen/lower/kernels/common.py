@@ -102,6 +102,21 @@ def is_wide(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> b
     return bool((bound >= 2**31).any())
 
 
+def weight_shift(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> int | None:
+    """What is taken off every weight so that each fits a byte, the least such number; None where nothing does.
+
+    Weights of uint8 less their zero point span 256 numbers wherever they lie.  A kernel multiplies the bytes and adds
+    the shift times the sum of a window's inputs, once for all outputs; None also where that could leave 32 bits.
+    """
+    low, high = int(weights.min()), int(weights.max())
+    if high - low > 255:
+        return None
+    shift = max(high - 127, 0) + min(low + 128, 0)
+    reach = np.abs(weights.reshape(weights.shape[0], -1).astype(np.int64) - shift).sum(axis=1)
+    most = max(abs(x_dtype.low), x_dtype.high) * (reach + abs(shift) * (weights.size // weights.shape[0]))
+    return shift if int((np.abs(folded_bias(weights, bias, x_zero_point)) + most).max()) < 2**31 else None
+
+
 def end_values(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> tuple[int, int]:
     """Bounds of the accumulator `b + sum w * (x - zx)` over all inputs and output channels."""
     w = weights.reshape(weights.shape[0], -1).astype(np.int64)

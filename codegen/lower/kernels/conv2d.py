@@ -21,6 +21,7 @@ from codegen.lower.kernels.common import (
     requant_context,
     requant_fields,
     requant_takes,
+    weight_shift,
 )
 from codegen.ops import Conv2D, Dense
 
@@ -165,14 +166,44 @@ def fits(node: NodeView) -> bool:
     return requant_takes(op.requant, *bounds, wide=True)
 
 
-def byte_convolution(node: NodeView) -> bool:
-    """Whether inputs, weights and outputs have 8 bits, sums 32, and all constants are known."""
+def byte_convolution(node: NodeView, *, shifted: bool = False) -> bool:
+    """Whether inputs, weights and outputs have 8 bits, sums 32, and all constants are known.
+
+    `shifted`: weights may also be bytes and a shift for all of them.
+    """
     op = node.op
     if not isinstance(op, Conv2D | Dense) or op.requant is None or not fits(node):
         return False
     x, w, _ = node.ins
-    bytes_only = x.dtype in _BYTES and w.dtype is DType.S8 and node.outs[0].dtype in _BYTES
-    return bytes_only and not is_wide(*conv_constants(node), op.x_zero_point, x.dtype)
+    if x.dtype not in _BYTES or node.outs[0].dtype not in _BYTES:
+        return False
+    if is_wide(*conv_constants(node), op.x_zero_point, x.dtype):
+        return False
+    return w.dtype is DType.S8 or (shifted and shift_of(node) is not None)
+
+
+def shift_of(node: NodeView) -> int | None:
+    """What is taken off 16-bit weights to make them bytes; None for bytes, and where they stay as they are.
+
+    Where a layer has a shift, every part of its output channels has one, though another: tiles are of one form.
+    """
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    weights, bias = conv_constants(node)
+    return None if weights.dtype == np.int8 else weight_shift(weights, bias, op.x_zero_point, node.ins[0].dtype)
+
+
+def shifted_weights(node: NodeView) -> Array:
+    """The weights as bytes where they are, or a shift makes them so."""
+    weights, _ = conv_constants(node)
+    shift = shift_of(node)
+    return weights if shift is None else (weights.astype(np.int64) - shift).astype(np.int8)
+
+
+def shift_fields(node: NodeView) -> tuple[Field, ...]:
+    """Params `w_shift` where there is one."""
+    shift = shift_of(node)
+    return () if shift is None else (Field("w_shift", np.array([shift], np.int32)),)
 
 
 def reach_of(node: NodeView) -> int:

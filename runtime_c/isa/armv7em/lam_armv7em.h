@@ -257,6 +257,29 @@ LAM_INLINE uint32_t *lam_widen_u8(uint32_t *to, const void *from, int32_t bytes,
     return to;
 }
 
+/* The sum of all values of a column whose groups lie `step` pairs apart. */
+LAM_INLINE int32_t lam_column_sum(const uint32_t *x, int32_t groups, int32_t step)
+{
+    int32_t sum = 0;
+    for (const uint32_t *const end = x + groups * step; x != end; x += step) {
+        sum = lam_both(x[0], 0x00010001u, sum);
+        sum = lam_both(x[1], 0x00010001u, sum);
+    }
+    return sum;
+}
+
+/* The pairs of the sums of two pairs' halves, none of which leaves 16 bits. */
+static inline uint32_t lam_add_pairs(uint32_t a, uint32_t b)
+{
+#if LAM_ARMV7EM
+    uint32_t pair;
+    __asm__("sadd16 %0, %1, %2" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+#else
+    return lam_pair(lam_low(a) + lam_low(b), lam_high(a) + lam_high(b));
+#endif
+}
+
 /* Four neighbouring pixels of four channels, a word each, taken apart: for channel m the pairs of the first two and of the
  * last two pixels go to to[m * plane] and to[m * plane + 1]. */
 LAM_INLINE void lam_split_s8(uint32_t *to, int32_t plane, uint32_t a, uint32_t b, uint32_t c, uint32_t d)

@@ -15,7 +15,15 @@ from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window, row_pixels
 from codegen.lower.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
-from codegen.lower.kernels.conv2d import bias_fields, byte_convolution, conv_constants, reach_of
+from codegen.lower.kernels.conv2d import (
+    bias_fields,
+    byte_convolution,
+    conv_constants,
+    reach_of,
+    shift_fields,
+    shift_of,
+    shifted_weights,
+)
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.lower.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.ops import Conv2D, Dense
@@ -39,6 +47,7 @@ class BlockedContext:
     """Literals of one convolution.
 
     `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
+    `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     """
 
@@ -57,6 +66,7 @@ class BlockedContext:
     channels: int
     sizes: tuple[int, ...]
     pieces: tuple[Piece, ...]
+    shifted: bool
     rq: FastRequant
 
     @property
@@ -85,7 +95,7 @@ def windows(node: NodeView) -> tuple[Window, Window]:
 def _accepts(node: NodeView) -> bool:
     op = node.op
     served = isinstance(op, Dense) or (isinstance(op, Conv2D) and op.groups == 1 and op.h.size <= _MOST_ROWS)
-    return served and byte_convolution(node)
+    return served and byte_convolution(node, shifted=True)
 
 
 def _work(node: NodeView) -> Work:
@@ -147,6 +157,7 @@ def _context(core: Core, node: NodeView) -> BlockedContext:
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, row_pixels(x.shape)),
+        shifted=shift_of(node) is not None,
         rq=fast_requant(op.requant, reach_of(node)),
     )
 
@@ -168,7 +179,8 @@ def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
     return (
         *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
         *fast_fields(op.requant, reach_of(node), len(weights)),
-        Field("weights", packed(weights, channels)),
+        *shift_fields(node),
+        Field("weights", packed(shifted_weights(node), channels)),
     )
 
 

@@ -12,7 +12,15 @@ from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.blocked.conv import Piece, pieces_of
 from codegen.lower.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, choose_slide
-from codegen.lower.kernels.conv2d import bias_fields, byte_convolution, conv_constants, reach_of
+from codegen.lower.kernels.conv2d import (
+    bias_fields,
+    byte_convolution,
+    conv_constants,
+    reach_of,
+    shift_fields,
+    shift_of,
+    shifted_weights,
+)
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.ops import Conv2D
 
@@ -63,6 +71,7 @@ class DepthwiseContext:
     stride: int
     variants: tuple[Variant, ...]
     pieces: tuple[tuple[Piece, int], ...]
+    shifted: bool
     rq: FastRequant
 
     @property
@@ -73,7 +82,7 @@ class DepthwiseContext:
 
 def _accepts(node: NodeView) -> bool:
     op = node.op
-    if not isinstance(op, Conv2D) or not byte_convolution(node):
+    if not isinstance(op, Conv2D) or not byte_convolution(node, shifted=True):
         return False
     per_channel = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
     return per_channel and op.w.size <= _MOST_COLUMNS
@@ -123,6 +132,7 @@ def _context(core: Core, node: NodeView) -> DepthwiseContext:
         stride=op.w.stride,
         variants=tuple(variants),
         pieces=tuple(pieces),
+        shifted=shift_of(node) is not None,
         rq=fast_requant(op.requant, reach_of(node)),
     )
 
@@ -135,7 +145,8 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     return (
         *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
         *fast_fields(op.requant, reach_of(node), len(weights)),
-        Field("weights", weights.reshape(-1)),
+        *shift_fields(node),
+        Field("weights", shifted_weights(node).reshape(-1)),
     )
 
 

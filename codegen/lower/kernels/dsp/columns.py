@@ -17,7 +17,15 @@ from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.lower.kernels.common import folded_bias
-from codegen.lower.kernels.conv2d import byte_convolution, conv_constants, inner_columns, reach_of
+from codegen.lower.kernels.conv2d import (
+    byte_convolution,
+    conv_constants,
+    inner_columns,
+    reach_of,
+    shift_fields,
+    shift_of,
+    shifted_weights,
+)
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.ops import Conv2D, Dense
 
@@ -29,6 +37,7 @@ _LARGE_COLUMNS = 1536
 class ColumnContext:
     """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
 
+    `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its column.
     `last`: pixels of the last turn where two at a time do not make a row: 3, or 1; else 0.
     """
 
@@ -40,6 +49,7 @@ class ColumnContext:
     last: int
     rq: FastRequant
     wide: bool
+    shifted: bool
 
     @property
     def block(self) -> str:
@@ -120,7 +130,7 @@ def _groups(node: NodeView) -> int:
 
 
 def _column_context(node: NodeView, wide: bool) -> ColumnContext:
-    return ColumnContext(*_column_numbers(node), wide)
+    return ColumnContext(*_column_numbers(node), wide, _is_shifted(node, wide))
 
 
 def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, int, FastRequant]:
@@ -128,6 +138,11 @@ def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, int, FastR
     assert isinstance(op, Conv2D | Dense)
     rq = fast_requant(op.requant, reach_of(node))
     return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
+
+
+def _is_shifted(node: NodeView, wide: bool) -> bool:
+    """Whether weights are bytes less a shift; weights of 16 bits hold all numbers."""
+    return not wide and shift_of(node) is not None
 
 
 def _last(node: NodeView) -> int:
@@ -144,6 +159,7 @@ def _window_context(node: NodeView, wide: bool = False) -> WindowContext:
     return WindowContext(
         *_column_numbers(node),
         wide,
+        _is_shifted(node, wide),
         kernel_h=op.h.size,
         pieces=1 if together else op.w.size,
         taps=op.w.size if together else 1,
@@ -201,12 +217,14 @@ def _params(node: NodeView, together: int, wide: bool) -> tuple[Field, ...]:
     weights, bias = conv_constants(node)
     channels = -(-weights.shape[0] // together) * together
     passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
-    rows = weights.reshape(weights.shape[0], -1)
+    packed = weights if wide else shifted_weights(node)
+    rows = packed.reshape(len(packed), -1)
     folded = folded_bias(weights, bias, op.x_zero_point).astype(np.int32)
     return (
         Field("weights", pack_words(rows, _pieces(node)[0], together, passes, wide=wide)),
         Field("bias", filled(folded, channels)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
+        *(() if wide else shift_fields(node)),
         *fast_fields(op.requant, reach_of(node), channels),
     )
 
@@ -241,7 +259,7 @@ def columns(level: str, *, wide: bool) -> tuple[Kernel, ...]:
     """The kernels of one level; `wide`: on weights of 16 bits."""
 
     def accept(rule: Callable[[NodeView], bool]) -> Callable[[NodeView, str], bool]:
-        return lambda node, isa: isa == level and rule(node) and byte_convolution(node)
+        return lambda node, isa: isa == level and rule(node) and byte_convolution(node, shifted=True)
 
     def context(make: Callable[[NodeView, bool], ColumnContext]) -> Callable[[NodeView], ColumnContext]:
         return lambda node: make(node, wide)

@@ -13,7 +13,14 @@ import numpy as np
 from codegen.ir.op import NodeView
 from codegen.ir.program import Field, Kernel
 from codegen.lower.kernels.common import folded_bias
-from codegen.lower.kernels.conv2d import byte_convolution, conv_constants, reach_of
+from codegen.lower.kernels.conv2d import (
+    byte_convolution,
+    conv_constants,
+    reach_of,
+    shift_fields,
+    shift_of,
+    shifted_weights,
+)
 from codegen.lower.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.ops import Conv2D
 
@@ -35,6 +42,7 @@ class DepthwiseContext:
     quads: int
     left: int
     right: int
+    shifted: bool
     rq: FastRequant
 
     @property
@@ -45,7 +53,7 @@ class DepthwiseContext:
 
 def _accepts(node: NodeView, isa: str) -> bool:
     op = node.op
-    if isa not in ("armv7em", "armv7em_wide") or not isinstance(op, Conv2D) or not byte_convolution(node):
+    if isa not in ("armv7em", "armv7em_wide") or not isinstance(op, Conv2D) or not byte_convolution(node, shifted=True):
         return False
     depthwise = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
     square = all(w.size == 3 and w.dilation == 1 for w in (op.h, op.w))
@@ -70,6 +78,7 @@ def _context(node: NodeView) -> DepthwiseContext:
         quads=quads,
         left=left,
         right=max(left, min(quads, (w_in + pad) // 4)),
+        shifted=shift_of(node) is not None,
         rq=fast_requant(op.requant, reach_of(node)),
     )
 
@@ -91,7 +100,8 @@ def _params(node: NodeView) -> tuple[Field, ...]:
         Field("bias", folded_bias(weights, bias, op.x_zero_point).astype(np.int32)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
         *fast_fields(op.requant, reach_of(node), weights.shape[0]),
-        Field("weights", weights.reshape(-1)),
+        *shift_fields(node),
+        Field("weights", shifted_weights(node).reshape(-1)),
     )
 
 

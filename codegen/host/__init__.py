@@ -9,7 +9,8 @@ from codegen.host.build import (
     project_sources,
     run_built,
 )
-from codegen.host.network import Network, read_manifest
+from codegen.host.manifest import read_manifest
+from codegen.host.network import Network
 
 __all__ = [
     "HOST_FLAGS",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,18 +19,16 @@ from codegen.errors import (
     FeedTypeWrong,
     NetworkClosed,
     NotStreamed,
-    ProjectInvalid,
-    ProjectUnfinished,
     RunFailed,
     SeveralOutputs,
 )
 from codegen.golden.interface import PortSpec, in_model_layout, join_batch, network_feeds, split_batch
 from codegen.host.build import HOST_FLAGS, build_library, open_library
 from codegen.host.cores import run_cores
+from codegen.host.manifest import read_manifest, read_weights
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
-from codegen.resources import JOURNAL
 
 _CDEF = """
 size_t lam_host_net_bytes(void);
@@ -120,7 +117,7 @@ class Network:
         name = self.manifest["weights_file"]
         if not name:
             return None
-        data = np.frombuffer((project / name).read_bytes(), np.uint8)
+        data = np.frombuffer(read_weights(project, name), np.uint8)
         place, _ = _odd_aligned(data.size, 16)
         place[:] = data
         return place
@@ -324,19 +321,6 @@ class Network:
     ) -> None:
         """Close."""
         self.close()
-
-
-def read_manifest(project: Path) -> dict[str, Any]:
-    """A project's manifest; LAM-HOST-001 when the folder is not a generated project, -005 when it is not whole."""
-    try:
-        manifest = json.loads((project / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ProjectInvalid(f"no readable manifest.json: {error}", where=str(project)) from error
-    if not isinstance(manifest, dict) or manifest.get("tool") != "lamina":
-        raise ProjectInvalid("manifest.json is not one of lamina's", where=str(project))
-    if (project / JOURNAL).exists():
-        raise ProjectUnfinished(f"{JOURNAL} is there", where=str(project))
-    return manifest
 
 
 def _odd_aligned(size: int, align: int) -> tuple[Array, Array]:

@@ -277,7 +277,7 @@ class ModelNotQuantized(CompileError):
     """The model is a float model: nothing in it is quantized."""
 
     code = "LAM-IMPORT-008"
-    hint = "quantize it first, for example with onnxruntime.quantization.quantize_static, and compile the result"
+    hint = "quantize it first: `lamina inspect` shows the command, and what the int8 form needs"
 
 
 class ShapeDynamic(CompileError):

@@ -241,8 +241,8 @@ def _quantizing(result: Inspection) -> str:
     rows = [(i.name, i.dtype, shape_text(i.shape)) for i in result.quantizing.inputs]
     return "\n".join(
         [
-            "It is a float model; layers and sizes above are those of its int8 form.  To quantize",
-            "it, give samples of each input (about 100), in the range that training saw:",
+            "It is a float model; layers and sizes above are those of its int8 form.",
+            "To quantize it, give samples of each input, about 100, as training saw them:",
             "",
             text_table(["input", "type", "shape"], rows),
             "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,12 +146,16 @@ def _without_plan(imported: Graph, chip: Target) -> Reached:
     """The stages up to the choice of kernels, of a graph that is not whole."""
     graph = optimize_graph(imported)
     problems: list[CompileError] = []
-    for check in (check_target, choose_kernels):
-        try:
-            check(graph, chip)
-        except CompileError as error:
-            problems += error.problems()
-    return Reached(imported, graph, {}, None, None, tuple(problems))
+    kernels: Mapping[int, Kernel] = {}
+    try:
+        check_target(graph, chip)
+    except CompileError as error:
+        problems += error.problems()
+    try:
+        kernels = choose_kernels(graph, chip)
+    except CompileError as error:
+        problems += error.problems()
+    return Reached(imported, graph, kernels, None, None, tuple(problems))
 
 
 def _inspection(model: Path, options: Options, chip: Target, planned: Reached, notes: tuple[str, ...]) -> Inspection:

@@ -38,6 +38,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 _TFLITE_MARK = b"TFL3"
 _NAMELESS = "model"
+_PREFIX = "lamina-model-"
 
 
 def takes_model(verb: Verb) -> Verb:
@@ -61,12 +62,17 @@ def file_of(model: ModelSource) -> Path:
     return Path(model)
 
 
+def shown(path: Path) -> str:
+    """How the user knows a model's file: as it was given, or its name where that is all there is."""
+    return path.name if path.parent.name.startswith(_PREFIX) else str(path)
+
+
 @contextmanager
 def _as_file(source: Any) -> Iterator[Path]:
     """A file of the model's bytes, called as the model is; no refusal names its folder, which the user never sees."""
     data, name = _content(source)
     ending = ".tflite" if data[4:8] == _TFLITE_MARK else ".onnx"
-    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         path = Path(folder) / f"{name}{ending}"
         path.write_bytes(data)
         try:

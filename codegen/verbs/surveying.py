@@ -14,6 +14,7 @@ from codegen.frontends import Survey
 from codegen.frontends.tflite import is_tflite
 from codegen.ir.graph import Interface
 from codegen.verbs.inspection import FloatInput, LayerRow, OperatorRow, Quantizing
+from codegen.verbs.sources import shown
 
 
 def all_problems(survey: Survey, error: CompileError) -> tuple[CompileError, ...]:
@@ -59,10 +60,10 @@ def quantizing(model: Path, survey: Survey) -> Quantizing:
 def _onnx_recipe(model: Path, inputs: Sequence[Interface]) -> tuple[str, ...]:
     """Shell commands; CALIB.npz has an array of samples for each input."""
     prepared, made = f"{model.stem}_prepared.onnx", f"{model.stem}_int8.onnx"
-    paths = f"--input {shlex.quote(str(model))} --output {shlex.quote(prepared)}"
     return (
         "pip install onnxruntime onnx",
-        f"python -m onnxruntime.quantization.preprocess --skip_symbolic_shape True {paths}",
+        "python -m onnxruntime.quantization.preprocess --skip_symbolic_shape True \\",
+        f"    --input {shlex.quote(shown(model))} --output {shlex.quote(prepared)}",
         "python - <<'END'",
         "import numpy as np",
         "from onnxruntime.quantization import *",

@@ -167,6 +167,8 @@ class _Rehearsal(_Surveyor):
         return POISON if value is None else Real(value, quant)
 
     def _quantize_constants(self, node: OnnxNode) -> None:
+        if any(isinstance(self._ctx.states.get(name), Pending) for name in node.inputs):
+            return  # it becomes part of a product that waits for its scale: its constant is a bias or a factor
         places = (0, 1) if node.op_type in ("Gemm", "MatMul") else (1,) if node.op_type in _WEIGHTS else ()
         for place in range(len(node.inputs)) if node.op_type in _BOTH_SIDES else places:
             state = self._state(node.inputs[place : place + 1])

@@ -132,7 +132,11 @@ def test_a_float_model_shows_operators_macs_parameters_and_the_arena_of_its_int8
     assert by_operator["MatMul"].macs == 32
     assert found.macs == 8 * 3 * 9 * 64 + 32
     assert found.arena_bytes
+    assert found.notes == ()
     assert found.quantizing is not None
+    held = codegen.inspect(float_model(tmp_path / "net.onnx").read_bytes()).quantizing
+    assert held is not None
+    assert any(line.endswith("--input model.onnx --output model_prepared.onnx") for line in held.command)
     assert [(i.name, i.shape) for i in found.quantizing.inputs] == [("x", (1, 3, 8, 8))]
 
 

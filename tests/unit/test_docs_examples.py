@@ -14,7 +14,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
-PAGES = ["numerics.md", "preprocess.md", "quantization.md", "state.md", "tflite.md"]
+PAGES = ["numerics.md", "preprocess.md", "quantization.md", "scheduler.md", "state.md", "tflite.md"]
 """Pages of the specification, which must have examples; others may."""
 
 

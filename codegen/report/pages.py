@@ -12,6 +12,7 @@ from pathlib import Path
 
 from codegen import errors
 from codegen.errors import CompileError
+from codegen.frontends.onnx.forms import FORMS
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.importers import IMPORTERS as TFLITE_IMPORTERS
@@ -28,6 +29,9 @@ _READ_INTRO = """\
 Operators of ONNX that the importer understands, quantized as QDQ (DequantizeLinear, operator, QuantizeLinear) or as
 QOperator. Constant expressions of any ONNX operator are folded. `lamina inspect MODEL --explain` says how each node of
 a model was read."""
+_FORMS_INTRO = """\
+Some are read in these forms only; what refuses another one names it. "One number" is a constant of one element. A
+constant may be what other constants give."""
 _TFLITE_INTRO = """\
 Operators of full-integer TFLite models: int8 and int16 activations, uint8 where TFLite has it. [tflite.md](tflite.md)
 says which bytes they give."""
@@ -68,6 +72,8 @@ def operators_page() -> str:
         "## What is read",
         _READ_INTRO,
         *_spellings(),
+        _FORMS_INTRO,
+        _table(("operator", "forms"), sorted(FORMS.items())),
         _TFLITE_INTRO,
         _tflite(),
         "## What is computed",

@@ -58,18 +58,27 @@ def elementwise(ctx: Context, node: OnnxNode) -> Sequence[State]:
     if node.op_type in ("Add", "Sub", "Mul"):
         dtype = next((ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real)), DType.S8)
         return [binary(ctx, node, operand(ctx, node, 0, dtype), operand(ctx, node, 1, dtype))]
-    if node.op_type in ("Min", "Max"):
+    if node.op_type in ("Min", "Max") and array_of(a) is None and array_of(b) is None:
         return [_extremum(ctx, node)]
-    exact(ctx, node, 0)
-    raise FormUnsupported(f"{node.op_type} of two tensors", where=node.where)
+    spoken = [_spoken(ctx, node, i) for i in (0, 1)]
+    raise FormUnsupported(f"{node.op_type} of {spoken[0]} and {spoken[1]}", where=node.where)
+
+
+def _spoken(ctx: Context, node: OnnxNode, index: int) -> str:
+    """An operand in words; an unquantized one is refused by itself."""
+    state = ctx.state(node, index)
+    if array_of(state) is not None:
+        return f"a constant of shape {list(ctx.shape(state))}"
+    return f"a tensor of shape {list(ctx.shape(exact(ctx, node, index)))}"
 
 
 def _extremum(ctx: Context, node: OnnxNode) -> State:
     """The larger or smaller of two tensors of one meaning, of which it is a comparison of integers."""
     a, b = exact(ctx, node, 0), exact(ctx, node, 1)
     if a.quant != b.quant or ctx.type(a.value).dtype is not ctx.type(b.value).dtype:
-        hint = "quantize both alike"
-        raise FormUnsupported(f"{node.op_type} of tensors of different scales", where=node.where, hint=hint)
+        first, second = (f"{x.quant.scale:.4g} around {x.quant.zero_point}" for x in (a, b))
+        found = f"{node.op_type} of tensors of different scales, {first} and {second}"
+        raise FormUnsupported(found, where=node.where, hint="quantize both alike")
     rank = max(len(ctx.shape(a)), len(ctx.shape(b)))
     x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
     op = Extremum(node.op_type == "Max", a.quant)

@@ -26,6 +26,7 @@ from codegen.frontends.folding import Budget
 from codegen.frontends.onnx.borders import Borders, IoLayout, IoType, declare_input, declared_shape, write_output
 from codegen.frontends.onnx.context import Context, array_of
 from codegen.frontends.onnx.fold import FOLDABLE, MOVES_ELEMENTS, fold
+from codegen.frontends.onnx.forms import way_out
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
@@ -168,6 +169,8 @@ class Walk:
             self._charge(node, [s for s in states if s not in inputs])
             return states
         except CompileError as error:
+            if isinstance(error, FormUnsupported) and error.hint == FormUnsupported.hint:
+                error.hint = way_out(node.op_type) or error.hint
             self._refuse(error, node.where)
             return poisoned
 

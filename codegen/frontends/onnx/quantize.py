@@ -54,7 +54,6 @@ from codegen.ops.requantize import activation_bounds, make_requant
 
 _OUTPUT_TYPES = {TensorProto.UINT8: DType.U8, TensorProto.INT8: DType.S8, TensorProto.INT16: DType.S16}
 _WHOLE_TYPES = {TensorProto.INT32: "", TensorProto.INT64: "int64"}
-_CAST_HINT = "casts to float, to the type that a tensor has, and between int32 and int64 are read"
 _FLOAT_TYPES = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
 
 
@@ -214,7 +213,7 @@ def cast(ctx: Context, node: OnnxNode) -> Sequence[State]:
     if isinstance(x, Int) and ctx.type(x.value).dtype is DType.S32 and target in _WHOLE_TYPES:
         return [Int(x.value, _WHOLE_TYPES[target])]
     found = f"a cast of {ctx.kind(x)} numbers to {type_name(target)}"
-    raise FormUnsupported(found, where=node.where, hint=_CAST_HINT)
+    raise FormUnsupported(found, where=node.where)
 
 
 def _quantized_type(node: OnnxNode) -> DType:

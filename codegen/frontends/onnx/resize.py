@@ -71,8 +71,11 @@ def resize(ctx: Context, node: OnnxNode) -> Sequence[State]:
     axes = _axes(ctx, node)
     mode = node.string("mode", "nearest", ("nearest", "linear", "cubic"))
     coordinates = node.string("coordinate_transformation_mode", _default(ctx), (*_COORDINATES, "tf_crop_and_resize"))
-    if mode == "cubic" or coordinates == "tf_crop_and_resize" or node.integer("antialias", 0):
-        raise FormUnsupported(f"mode {mode}, {coordinates}, antialias", where=node.where)
+    found = {"mode cubic": mode == "cubic", "antialias": node.integer("antialias", 0)}
+    found["coordinate_transformation_mode tf_crop_and_resize"] = coordinates == "tf_crop_and_resize"
+    for form, is_so in found.items():
+        if is_so:
+            raise FormUnsupported(f"{node.op_type} with {form}", where=node.where)
     shape = ctx.shape(ctx.state(node, 0))
     changed = [i for i, a in enumerate(axes) if a.n_in != a.n_out]
     if not changed:
@@ -108,7 +111,7 @@ def _axes(ctx: Context, node: OnnxNode) -> list[Axis]:
     if any(not -len(shape) <= a < len(shape) for a in axes):
         raise ShapeMismatch(f"axes {list(axes)} of {len(shape)} axes", where=node.where)
     if node.string("keep_aspect_ratio_policy", "stretch", ("stretch", "not_larger", "not_smaller")) != "stretch":
-        raise FormUnsupported("sizes that keep the aspect ratio", where=node.where)
+        raise FormUnsupported(f"{node.op_type} to sizes that keep the aspect ratio", where=node.where)
     scales, sizes = _scales(ctx, node), _sizes(ctx, node)
     given = sizes if sizes is not None else scales
     if given is None or given.size != len(axes):
@@ -144,7 +147,7 @@ def _as_map(
     node: OnnxNode, shape: Sequence[int], result: Sequence[int], changed: Sequence[int]
 ) -> tuple[tuple[Op, ...], tuple[Op, ...], tuple[int | None, int | None]]:
     """Operators that bring the changed axes to rows and columns and back, and which axes those are."""
-    rank, last = len(shape), changed[-1]
+    rank = len(shape)
     if rank == 4 and set(changed) <= {2, 3}:
         return (Transpose(TO_NHWC),), (Transpose(TO_NCHW),), (2, 3)
     if rank == 4 and set(changed) <= {1, 2}:
@@ -153,7 +156,8 @@ def _as_map(
         n, c, length = shape
         pre = (Reshape((n, c, 1, length)), Transpose(TO_NHWC))
         return pre, (Transpose(TO_NCHW), Reshape(tuple(result))), (None, 2)
-    raise FormUnsupported(f"{list(shape)} resized to {list(result)}, axis {last} included", where=node.where)
+    found = f"{node.op_type} of {list(shape)} to {list(result)}, along axes {list(changed)}"
+    raise FormUnsupported(found, where=node.where)
 
 
 def _indices(positions: Positions, axis: Axis) -> tuple[int, ...]:

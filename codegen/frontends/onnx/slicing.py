@@ -99,7 +99,7 @@ def pad(ctx: Context, node: OnnxNode) -> Sequence[State]:
     shape = ctx.shape(x)
     mode = node.string("mode", "constant", (*_PAD_MODES, "wrap"))
     if mode == "wrap":
-        raise FormUnsupported("padding that wraps around", where=node.where)
+        raise FormUnsupported("Pad with mode wrap", where=node.where)
     before, after = _pads(ctx, node, len(shape))
     value = _pad_value(ctx, node)
     if not any((*before, *after)):

@@ -14,6 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from codegen.errors import CompileError, ModelRejected
 from codegen.frontends.onnx import import_onnx, reader, tensors, wire
+from codegen.frontends.onnx.forms import FORMS
+from codegen.frontends.onnx.importers import IMPORTERS
 
 from .models import MICROSOFT, Net, saved
 
@@ -556,3 +558,49 @@ def test_all_problems_come_at_once_each_with_its_place(tmp_path: Path) -> None:
 def test_limits_are_what_they_say() -> None:
     assert tensors.MAX_ELEMENTS == 2**25
     assert reader.MAX_FILE_BYTES == 512 * 2**20
+
+
+MAP = (1, 2, 6, 5)
+
+
+def resized(net: Net, x: str, scales: list[float], **attributes: Any) -> Any:
+    return net.op("Resize", x, "", net.const(scales, np.float32), **attributes)
+
+
+def with_four(net: Net, op: str, x: str) -> Any:
+    return net.op(op, x, net.const(np.arange(4), np.float32))
+
+
+CROP = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+FORMS_REFUSED: list[tuple[str, tuple[int, ...], Callable[[Net, str], Any]]] = [
+    ("Resize with mode cubic", MAP, lambda net, x: resized(net, x, [1, 1, 2, 2], mode="cubic")),
+    ("Resize with antialias", MAP, lambda net, x: resized(net, x, [1, 1, 2, 2], mode="linear", antialias=1)),
+    ("mode tf_crop_and_resize", MAP, lambda net, x: resized(net, x, [1, 1, 2, 2], **CROP)),
+    ("keep the aspect ratio", MAP, lambda net, x: resized(net, x, [1] * 4, keep_aspect_ratio_policy="not_larger")),
+    ("Resize of [1, 2, 6, 5] to [1, 4, 6, 10], along axes [1, 3]", MAP, lambda net, x: resized(net, x, [1, 2, 1, 2])),
+    ("a cast of float numbers to int64", (1, 4), lambda net, x: net.op("Cast", x, to=TensorProto.INT64)),
+    ("Max of 3 tensors", (1, 4), lambda net, x: net.op("Max", x, x, x)),
+    ("Max of a tensor of shape [1, 4] and a constant of shape [4]", (1, 4), lambda net, x: with_four(net, "Max", x)),
+    ("Max of tensors of different scales", (1, 4), lambda net, x: net.op("Max", x, net.qdq(x, 0.1))),
+    ("Pow of a tensor of shape [1, 4] and a constant of shape [4]", (1, 4), lambda net, x: with_four(net, "Pow", x)),
+    ("Pow of a tensor of shape [1, 4] and a tensor", (1, 4), lambda net, x: net.op("Pow", x, net.qdq(x, 0.1))),
+    ("Pad with mode wrap", (1, 4), lambda net, x: net.op("Pad", x, net.const([0, 1, 0, 1], np.int64), mode="wrap")),
+    ("Gemm of two computed matrices with a bias", (4, 4), lambda net, x: net.op("Gemm", x, x, net.const([1.0]))),
+    ("Gemm of two computed matrices with alpha -1.0", (4, 4), lambda net, x: net.op("Gemm", x, x, alpha=-1.0)),
+]
+
+
+@pytest.mark.parametrize(("found", "shape", "make"), FORMS_REFUSED)
+def test_refusal_names_the_form_and_those_that_are_read(
+    found: str, shape: tuple[int, ...], make: Callable[[Net, str], Any], tmp_path: Path
+) -> None:
+    net = Net()
+    model = net.model(net.qdq(make(net, net.qdq(net.input(shape), 0.05, 3)), 0.05, 3), opset=19, ir_version=9)
+    (error,) = problems(model, tmp_path)
+    assert error.code == "LAM-IMPORT-022"
+    assert found in error.found
+    assert error.hint.startswith(("read in this form: ", "quantize both alike"))
+
+
+def test_forms_are_written_of_operators_that_are_read() -> None:
+    assert {("", name) for name in FORMS} <= set(IMPORTERS)

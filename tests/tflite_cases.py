@@ -520,6 +520,43 @@ def computed_positions(name: str) -> Callable[[Draw], Case]:
     return make
 
 
+def comparison(name: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        x = d.x((1, 256))
+        one = d.const(d.ints((1,)), d.scale(), d.zero())
+        y = d.output((1, 256), "bool")
+        d.op(name, [x, one] if d.flag() else [one, x], [y], f"{name.title().replace('_', '')}Options")
+        case = d.case(2)
+        return Case(case.data, (*case.inputs, (np.arange(-128, 128).astype(np.int8)[None],)))
+
+    return make
+
+
+def logical(name: str) -> Callable[[Draw], Case]:
+    """Of flags that comparisons make."""
+
+    def make(d: Draw) -> Case:
+        shape = d.shape(d.size(1, 4))
+        places = []
+        for _ in range(1 if name == "LOGICAL_NOT" else 2):
+            places.append(d.tensor(shape, "bool"))
+            d.op("GREATER", [d.x(shape), d.const(d.ints((1,)), d.scale(), d.zero())], [places[-1]], "GreaterOptions")
+        d.op(name, places, [d.output(shape, "bool")], f"{name.title().replace('_', '')}Options")
+        return d.case()
+
+    return make
+
+
+def select(d: Draw) -> Case:
+    a_shape, b_shape, shape = broadcast_pair(d)
+    flag = d.tensor(shape, "bool")
+    d.op("LESS", [d.x(shape), d.const(d.ints((1,)), d.scale(), d.zero())], [flag], "LessOptions")
+    scale, zero = d.scale(), d.zero()
+    a = d.const(d.ints(a_shape), scale, zero) if d.flag() else d.x(a_shape, scale, zero)
+    d.op("SELECT_V2", [flag, a, d.x(b_shape, scale, zero)], [d.y(shape, scale, zero)], "SelectV2Options")
+    return d.case()
+
+
 def tile(d: Draw) -> Case:
     shape = d.shape(d.size(1, 4), 4)
     counts = d.rng.integers(1, 4, len(shape)).astype(np.int32)
@@ -725,6 +762,8 @@ S8, S16, U8 = ("int8",), ("int16",), ("uint8",)
 BOTH = (*S8, *S16)
 EIGHT, EVERY = (*S8, *U8), (*BOTH, *U8)
 
+COMPARISONS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
+
 MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "CONV_2D": (conv_2d, EVERY),
     "DEPTHWISE_CONV_2D": (depthwise_conv_2d, EVERY),
@@ -782,6 +821,9 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SPACE_TO_BATCH_ND": (space_to_batch, S8),
     "SQRT": (from_zero("SQRT"), S8),
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
+    **{name: (comparison(name), S8) for name in COMPARISONS},
+    **{name: (logical(name), S8) for name in ("LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR")},
+    "SELECT_V2": (select, S8),
     "GATHER_ND": (gather_nd, S8),
     "GATHER_COMPUTED": (computed_positions("GATHER"), S8),
     "GATHER_ND_COMPUTED": (computed_positions("GATHER_ND"), S8),

@@ -28,6 +28,7 @@ from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest
+from codegen.ops.select import Select
 from codegen.ops.sigmoid16 import Sigmoid16
 from codegen.ops.slice import Gather, Slice
 from codegen.ops.softmax import Softmax
@@ -63,6 +64,7 @@ OPS: tuple[type[Op], ...] = (
     Slice,
     Gather,
     Take,
+    Select,
     Pad,
     DepthToSpace,
     SpaceToDepth,
@@ -115,6 +117,7 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearest",
+    "Select",
     "Sigmoid16",
     "Slice",
     "Softmax",

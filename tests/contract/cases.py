@@ -39,6 +39,7 @@ from codegen.ops import (
     Reshape,
     ResizeBilinear,
     ResizeNearest,
+    Select,
     Sigmoid16,
     Slice,
     Softmax,
@@ -219,6 +220,8 @@ def tflite() -> Iterator[Case]:
     yield Case("arg", ArgExtremum(True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(True, last=True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(False), (data((7,), DType.U8),), (A,))
+    flags = data((5, 3, 4), DType.U8) % 2
+    yield Case("s8", Select(A), (flags, data((5, 3, 4)), data((5, 3, 4), seed=1)), (None, A, A))
     yield Case("one", Take(1), (data((5, 3, 4)), data((2, 6, 1), DType.S32)), (A, None))
     yield Case("two", Take(2), (data((5, 3, 4)), np.arange(14, dtype=np.int32).reshape(7, 2) % 4), (A, None))
     yield Case("s8", L2Norm(-5), (data((1, 3, 4, 9)),), (A,))

@@ -32,6 +32,7 @@ from codegen.ops import (
     Quantize,
     Rescale,
     ResizeBilinear,
+    Select,
     Sigmoid16,
     Softmax,
     Softmax16,
@@ -199,6 +200,8 @@ def tflite_cases() -> Iterator[Raw]:
         yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
         yield f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),)
         yield f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),)
+    yield "select", Select(a), (t(U8, 3, 5, 7), t(S8, 3, 5, 7), t(S8, 3, 5, 7))
+    yield "select_const", Select(None), (t(U8, 9, 4), t(S16, 9, 4), ints(S16, 9, 4))
     yield "take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1))
     yield "take_two", Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2))
     yield "take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1))

@@ -818,7 +818,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "RELU_0_TO_1": (unary("RELU_0_TO_1"), S8),
     "RELU_N1_TO_1": (unary("RELU_N1_TO_1"), S8),
     "REDUCE_MIN": (reduction("REDUCE_MIN", same=True), S8),
-    "SPACE_TO_BATCH_ND": (space_to_batch, S8),
+    "SPACE_TO_BATCH_ND": (space_to_batch, U8),
     "SQRT": (from_zero("SQRT"), S8),
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     **{name: (comparison(name), S8) for name in COMPARISONS},

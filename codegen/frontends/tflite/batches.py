@@ -17,7 +17,7 @@ from codegen.ops import Pad, Reshape, Slice, Transpose
 
 
 def space_to_batch(ctx: Context, node: TfliteNode) -> None:
-    """SPACE_TO_BATCH_ND; TFLite Micro pads with integers 0, whatever the zero point is."""
+    """SPACE_TO_BATCH_ND; pads hold the zero point, where TFLite Micro never sets what they hold."""
     shape = ctx.type(node, 0).shape
     block, pads = _blocks(ctx, node, len(shape))
     rest = len(shape) - 1 - len(block)
@@ -28,9 +28,7 @@ def space_to_batch(ctx: Context, node: TfliteNode) -> None:
     parts = [k for s, b in zip(sizes, block, strict=False) for k in (s // b, b)]
     count, axes = len(block), range(1, 2 * len(block) + 1)
     order = (*axes[1::2], 0, *axes[::2], *range(2 * count + 1, 2 * count + 1 + rest))
-    fill = 0 if ctx.mode == "double" else ctx.quantized_result(node)[0].zero_point
-    if fill != ctx.quantized_result(node)[0].zero_point and pads.any():
-        ctx.note(f"{node.op_type} pads with integers 0, as TFLite Micro does, where LiteRT takes the zero point")
+    fill = ctx.quantized_result(node)[0].zero_point
     ops = (Reshape((n, *parts, *sizes[count:])), Transpose(order), Reshape(ctx.result(node).shape))
     ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),), post=ops)
 

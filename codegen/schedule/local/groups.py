@@ -20,6 +20,10 @@ from codegen.schedule.local.stage import Stage, stages
 
 LONGEST = 24
 """Nodes in one group at most."""
+WORK = 20_000
+"""Groups that are sized before the search is cut short: a count, so that a plan never depends on a clock."""
+SHORT = 3
+"""Nodes in one group at most from then on."""
 
 Ways = tuple[tuple[GroupFlow, ...], ...]
 """A group's flows in each number of slices that is worth a look; none for a view, which runs nothing."""
@@ -46,6 +50,8 @@ class LocalGroups:
         """Collect who reads what last."""
         self.facts, self.roots, self.cores = facts, roots, cores
         self.last: dict[str, int] = {}
+        self.ways: dict[tuple[int, int], Ways] = {}
+        self.sized = 0
         for step, node in enumerate(facts.graph.nodes):
             for name in (*node.inputs, *node.outputs):
                 if name in roots:
@@ -100,6 +106,7 @@ class LocalGroups:
             return None if begin[1] or end[1] else _Label(before.score, begin[0], False, None)
         if begin[1] and (kept_in not in ways[0][0].inputs or self.last[kept_in] >= end[0]):
             return None
+        self.sized += 1
         fitting = [stage for flows in ways for stage in stages(self.facts, flows, limit, kept_in, kept_out)]
         if not fitting:
             return None
@@ -146,7 +153,8 @@ class LocalGroups:
             return
         first = facts.rows.nodes[start]
         params = 0
-        for stop in range(start + 1, min(start + LONGEST, len(self.graph.nodes)) + 1):
+        longest = LONGEST if self.sized < WORK else SHORT
+        for stop in range(start + 1, min(start + longest, len(self.graph.nodes)) + 1):
             newest = stop - 1
             if newest not in facts.needs or (stop > start + 1 and facts.rows.nodes[newest].barrier):
                 return
@@ -159,7 +167,9 @@ class LocalGroups:
 
     def _ways(self, start: int, stop: int) -> Ways:
         """The group on one core, and in slices of which none has mostly rows that others have too."""
-        return tuple(self._slicings(start, stop))
+        if (start, stop) not in self.ways:
+            self.ways[start, stop] = tuple(self._slicings(start, stop))
+        return self.ways[start, stop]
 
     def _slicings(self, start: int, stop: int) -> Iterator[tuple[GroupFlow, ...]]:
         rows, members = self.facts.rows, range(start, stop)

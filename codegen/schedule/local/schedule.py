@@ -87,10 +87,7 @@ def schedule_local(
     """
     views = frozenset(i for i in range(len(graph.nodes)) if i not in needs)
     roots = view_roots(graph, views)
-    rows = Rows(graph, frozenset(i for i in range(len(graph.nodes)) if i in views or needs[i].whole))
-    pads = {i: _pads(graph, rows, i) for i in needs}
-    padded = {i: _padded(graph, rows, i) if pads[i] else frozenset[int]() for i in needs}
-    facts = Facts(graph, needs, params, pads, padded, rows, engine)
+    facts = facts_of(graph, needs, params, engine)
     lines, packing = _lines(facts, roots, local_bytes, cores)
     if bank_bytes:
         packing = in_banks(lines, _blocks(lines), packing, bank_bytes, local_bytes)
@@ -110,6 +107,14 @@ def schedule_local(
         lower_bound_bytes=arena.bound,
         local=_local(lists, packing, places, spans, bank_bytes),
     )
+
+
+def facts_of(graph: Graph, needs: Mapping[int, NodeNeeds], params: Mapping[int, ParamsNeeds], engine: Engine) -> Facts:
+    """What is known of the nodes; those without needs are views."""
+    rows = Rows(graph, frozenset(i for i in range(len(graph.nodes)) if i not in needs or needs[i].whole))
+    pads = {i: _pads(graph, rows, i) for i in needs}
+    padded = {i: _padded(graph, rows, i) if pads[i] else frozenset[int]() for i in needs}
+    return Facts(graph, needs, params, pads, padded, rows, engine)
 
 
 def _pads(graph: Graph, rows: Rows, index: int) -> dict[Padding, int]:

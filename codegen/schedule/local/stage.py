@@ -69,22 +69,21 @@ def stages(
         tiles += _tiles(facts, first)
     for tile in tiles:
         for size in sizes:
-            yield from _fitting(facts, flows, limit, Cut(size, tile, kept_in=kept_in, kept_out=kept_out))
-
-
-def _fitting(facts: Facts, flows: Sequence[GroupFlow], limit: int, cut: Cut) -> Iterator[Stage]:
-    """The cut, or where it does not fit those that take less room."""
-    again = [False, True] if cut.tile and not cut.kept_in else [False]
-    found = 0
-    for repeat in again:
-        for ahead in (True, False):
-            stage = Stage(facts, flows, replace(cut, again=repeat, ahead=ahead))
-            if stage.memory <= limit:
-                found += 1
-                yield stage
+            stage = _fitting(facts, flows, limit, Cut(size, tile, kept_in=kept_in, kept_out=kept_out))
+            if stage is None:
+                # the steps of a larger size are whole steps of this one, and hold at least as many rows
                 break
-        if found:
-            return
+            yield stage
+
+
+def _fitting(facts: Facts, flows: Sequence[GroupFlow], limit: int, cut: Cut) -> Stage | None:
+    """The cut, or where it does not fit the first of those that take less room; None where none fits."""
+    for again in [False, True] if cut.tile and not cut.kept_in else [False]:
+        for ahead in (True, False):
+            stage = Stage(facts, flows, replace(cut, again=again, ahead=ahead))
+            if stage.memory <= limit:
+                return stage
+    return None
 
 
 def _tiles(facts: Facts, flow: GroupFlow) -> Iterator[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 _MOST_PIXELS = 8
 _CHANNELS = (1, 2, 4, 8)
@@ -93,6 +94,7 @@ def unrolled(run: int) -> int:
     return run if run <= 12 else 8
 
 
+@cache
 def choose(core: Core, work: Work) -> Choice:
     """The cheapest blocks of a row.
 

@@ -1,0 +1,56 @@
+"""The search for groups in local memory: what it may leave out, and where its work ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen.ir.local import Engine
+from codegen.lower import kernel_needs, params_needs, select_kernels
+from codegen.schedule.local import groups
+from codegen.schedule.local.groups import LocalGroups
+from codegen.schedule.local.schedule import facts_of
+from codegen.schedule.local.shape import Cut
+from codegen.schedule.local.stage import Stage
+from codegen.schedule.planner import view_roots
+from tests.graphs import Sketch, residual
+from tests.scratchpad import compile_local
+
+
+def chain(count: int) -> Sketch:
+    sketch = Sketch("chain")
+    sketch.input((1, 9, 6, 4))
+    for _ in range(count):
+        sketch.conv(list(sketch.values)[-1], 4)
+    return sketch
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+@pytest.mark.parametrize("ahead", [True, False])
+def test_longer_steps_never_take_less_memory(ahead: bool, cores: int) -> None:
+    """So that the search ends at the first length of a step that does not fit."""
+    graph = residual()
+    kernels = select_kernels(graph, "portable")
+    facts = facts_of(graph, kernel_needs(graph, kernels), params_needs(graph, kernels), Engine(4.0, 30.0, 4.0))
+    found = LocalGroups(facts, view_roots(graph, frozenset(set(range(len(graph.nodes))) - set(kernels))), cores)
+    seen = 0
+    for start in kernels:
+        for _, ways in found._candidates(start, 1 << 20):
+            for flows in ways:
+                count = max(len(flow.cuts) for flow in flows)
+                sizes = [min(count, flows[0].targets << n) for n in range(count.bit_length() + 1)]
+                memory = [Stage(facts, flows, Cut(size, ahead=ahead)).memory for size in sizes]
+                assert memory == sorted(memory)
+                seen += len(set(memory)) > 1
+    assert seen
+
+
+def longest_group(count: int) -> int:
+    sketch = chain(count)
+    made = compile_local(sketch.graph(list(sketch.values)[-1]), 1 << 16)
+    return max(len(group.nodes) for group in made.plan.groups)
+
+
+def test_beyond_a_count_of_groups_the_search_takes_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert longest_group(8) > groups.SHORT
+    monkeypatch.setattr(groups, "WORK", 0)
+    assert longest_group(8) <= groups.SHORT

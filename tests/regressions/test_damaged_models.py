@@ -172,8 +172,8 @@ def test_float_model_names_its_unknown_operators_too(tmp_path: Path) -> None:
 
 def test_every_dynamic_dimension_is_named(tmp_path: Path) -> None:
     net = Net()
-    y = net.qdq(net.input(("N", 3, "H", 8)))
-    with pytest.raises(CompileError, match="dimension 0 is 'N', dimension 2 is 'H'"):
+    y = net.qdq(net.input(("N", 3, "H", "W")))
+    with pytest.raises(CompileError, match="dimension 2 is 'H', dimension 3 is 'W'"):
         import_onnx(saved(net.model(y), tmp_path), mode="single")
 
 

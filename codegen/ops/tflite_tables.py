@@ -98,9 +98,11 @@ def float_table(
 ) -> Table:
     """A function evaluated in float32, in `whole` steps of the output."""
     inverse = np.float32(1) / np.float32(y.scale)
-    real = np.float32(x.scale) * _centred(x, x_dtype).astype(np.float32)
-    steps = whole((f(real).astype(np.float32) * inverse).astype(np.float32))
-    return _clamped(np.clip(steps, -(2.0**30), 2.0**30).astype(np.int64) + y.zero_point, y_dtype.low, y_dtype.high)
+    with np.errstate(over="ignore"):
+        real = np.float32(x.scale) * _centred(x, x_dtype).astype(np.float32)
+        scaled_real = np.clip(f(real).astype(np.float32) * inverse, -(2.0**30), 2.0**30)
+    steps = whole(scaled_real.astype(np.float32)).astype(np.int64)
+    return _clamped(steps + y.zero_point, y_dtype.low, y_dtype.high)
 
 
 def abs_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType) -> Table:

@@ -217,6 +217,13 @@ def dtype_of(tensor: Tensor, where: str) -> DType:
     return DTYPES[tensor.kind]
 
 
+def element_type(tensor: Tensor, where: str) -> str:
+    """The name of a type of which plain numbers can be; LAM-IMPORT-019 for another one."""
+    if tensor.kind not in (*DTYPES, "float16"):
+        raise TypeUnsupported(f"{tensor.where} has type {tensor.kind}", where=where)
+    return tensor.kind
+
+
 def _held(tensor: Tensor, where: str) -> Array:
     """A constant's numbers in the type in which the network holds them; LAM-IMPORT-019 when they do not fit."""
     dtype, data = dtype_of(tensor, where), tensor.data

@@ -15,6 +15,7 @@ import numpy as np
 
 from codegen.errors import FoldFailed
 from codegen.frontends.folding import broadcast_elements, evaluated, range_elements
+from codegen.frontends.tflite.context import element_type
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Tensor
 from codegen.frontends.tflite.scales import REAL_BOUNDS
@@ -85,6 +86,8 @@ def _cumulated(node: TfliteNode, arrays: Sequence[Array]) -> Array:
 def _chosen(node: TfliteNode, arrays: Sequence[Array]) -> Array:
     """SELECT and SELECT_V2; the former's list of flags picks along the first axis."""
     flags, a, b = arrays
+    if node.op_type == "SELECT" and a.shape != b.shape:
+        raise ValueError("choices of two shapes")
     if node.op_type == "SELECT" and flags.ndim == 1:
         flags = flags.reshape(-1, *(1,) * (a.ndim - 1))
     return np.where(flags, a, b)
@@ -152,13 +155,15 @@ def fold(node: TfliteNode, arrays: Sequence[Array], result: Tensor) -> Array:
     Raises:
         FoldFailed: LAM-IMPORT-024.
         ModelTooLarge: LAM-IMPORT-004.
+        TypeUnsupported: LAM-IMPORT-019.
     """
+    kind = element_type(result, node.where)
     compute = partial(FOLDS[node.op_type], node, arrays)
     (array,) = evaluated(lambda: [compute()], partial(_size, node.op_type, arrays), node.where)
-    if node.op_type not in ("CAST", "DEQUANTIZE") and not np.can_cast(array.dtype, result.kind, "same_kind"):
+    if node.op_type not in ("CAST", "DEQUANTIZE") and not np.can_cast(array.dtype, kind, "same_kind"):
         raise FoldFailed(f"numbers of type {array.dtype}, in the file {result.kind}", where=node.where)
     with np.errstate(all="ignore"):
-        return array.astype(result.kind)
+        return array.astype(kind)
 
 
 def _size(op_type: str, arrays: Sequence[Array]) -> int:

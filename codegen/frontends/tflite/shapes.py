@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.frontends.builder import check_size
-from codegen.frontends.tflite.context import Context
+from codegen.frontends.tflite.context import Context, element_type
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import Broadcast
@@ -20,17 +20,17 @@ from codegen.ops import Broadcast
 
 def shape_of(ctx: Context, node: TfliteNode) -> None:
     """SHAPE."""
-    ctx.know(node, np.array(ctx.tensor(node, 0).shape, ctx.result(node).kind))
+    ctx.know(node, np.array(ctx.tensor(node, 0).shape, element_type(ctx.result(node), node.where)))
 
 
 def rank(ctx: Context, node: TfliteNode) -> None:
     """RANK."""
-    ctx.know(node, np.array(len(ctx.tensor(node, 0).shape), ctx.result(node).kind))
+    ctx.know(node, np.array(len(ctx.tensor(node, 0).shape), element_type(ctx.result(node), node.where)))
 
 
 def zeros_like(ctx: Context, node: TfliteNode) -> None:
     """ZEROS_LIKE: integers 0, whatever the zero point is."""
-    ctx.know(node, np.zeros(ctx.tensor(node, 0).shape, ctx.result(node).kind))
+    ctx.know(node, np.zeros(ctx.tensor(node, 0).shape, element_type(ctx.result(node), node.where)))
 
 
 def fill(ctx: Context, node: TfliteNode) -> None:
@@ -40,6 +40,6 @@ def fill(ctx: Context, node: TfliteNode) -> None:
         raise ShapeMismatch(f"a tensor of shape {list(number.shape)} to fill {list(shape)}", where=node.where)
     check_size(TensorType(shape, DType.S32))
     if number.data is not None:
-        ctx.know(node, np.full(shape, number.data.reshape(-1)[0]).astype(ctx.result(node).kind))
+        ctx.know(node, np.full(shape, number.data.reshape(-1)[0]).astype(element_type(ctx.result(node), node.where)))
     else:
         ctx.write(node, Broadcast(shape), (ctx.reshaped(node, ctx.value(node, 1), (1,) * len(shape)),))

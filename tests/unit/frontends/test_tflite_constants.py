@@ -109,6 +109,16 @@ def test_every_operator_that_is_folded_has_a_case() -> None:
     assert set(CASES) == set(FOLDS)
 
 
+@pytest.mark.parametrize("name", ["SHAPE", "NEG"])
+def test_a_known_result_of_an_unknown_type_is_refused(name: str, tmp_path: Path) -> None:
+    model, x = network()
+    place = x if name == "SHAPE" else model.const(REALS)
+    model.op(name, [place], [model.output((4,), "int4")])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    with pytest.raises(CompileError, match="LAM-IMPORT-019"):
+        import_tflite(tmp_path / "m.tflite", mode="double")
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_constant_expression_is_litert(name: str, tmp_path: Path) -> None:
     arrays, kind, options, fields = CASES[name]
@@ -174,6 +184,7 @@ def test_quantized_constants_are_computed_with_their_scales(tmp_path: Path) -> N
     [
         ("ADD", [ints(1, 2), ints(1, 2, 3)], "LAM-IMPORT-024"),
         ("FLOOR_DIV", [ints(1), ints(0)], "LAM-IMPORT-024"),
+        ("SELECT", [np.array([True]), ints(1, 2).reshape(2, 1), ints(1, 2)], "LAM-IMPORT-024"),
         ("NEG", [np.array([0.5], np.float32)], "LAM-IMPORT-024"),
         ("RANGE", [np.array(v, np.int32) for v in (0, 2**30, 1)], "LAM-IMPORT-004"),
         ("RANGE", [np.array(v, np.int32) for v in (0, 4, 0)], "LAM-IMPORT-024"),

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from tests.tflite_sweep import sweep, verdict
+from tests.tflite_sweep import sweep
 from tests.tools import require_module
 
 
-def test_golden_is_tflites_at_the_ends_of_numbers(tmp_path: Path) -> None:
+def test_golden_is_tflites_at_the_ends_of_numbers() -> None:
     require_module("tflite_micro", "ai_edge_litert")
-    found = Counter(verdict(seed, tmp_path)[0] for seed in range(1, 121))
+    found = Counter(what for _, what, _ in sweep(1, 51))
     assert found["wrong"] == 0
-    assert found["equal"] > 100
+    assert found["equal"] > 35
 
 
 @pytest.mark.slow

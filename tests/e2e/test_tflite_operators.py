@@ -42,7 +42,7 @@ def golden(case: Case, folder: Path, mode: Mode = "double") -> list[list[Array]]
     return found
 
 
-def check_golden(name: str, case: Case, kind: str, seed: int, folder: Path) -> None:
+def check_golden(case: Case, kind: str, seed: int, folder: Path, name: str = "") -> None:
     run = run_litert if kind == "uint8" or name in LITERT_ONLY else run_tflm
     expected = run(case.data, *case.inputs)
     for number, (want, have) in enumerate(zip(expected, golden(case, folder), strict=True)):
@@ -74,7 +74,7 @@ WITHOUT_ORACLE = {"NEG", "FILL", "RANK", "SHAPE", "ZEROS_LIKE"}
 def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
     require_module("tflite_micro", "ai_edge_litert")
     for seed in range(6):
-        check_golden(name, draw(name, kind, seed), kind, seed, tmp_path)
+        check_golden(draw(name, kind, seed), kind, seed, tmp_path, name)
 
 
 def test_resize_of_16_bits_is_litert(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_bias_of_32_bits_means_sums_of_32_bits(name: str, tmp_path: Path) -> N
     seeds = [seed for seed in range(80) if _has_int32(draw(name, "int16", seed))]
     assert len(seeds) >= 6
     for seed in seeds:
-        check_golden(name, draw(name, "int16", seed), "int16", seed, tmp_path)
+        check_golden(draw(name, "int16", seed), "int16", seed, tmp_path, name)
     check_c(draw(name, "int16", seeds[0]), seeds[0], tmp_path)
 
 
@@ -111,7 +111,7 @@ def _has_int32(case: Case) -> bool:
 def test_golden_is_tflite_micro_on_many(name: str, kind: str, tmp_path: Path) -> None:
     require_module("tflite_micro", "ai_edge_litert")
     for seed in range(100, 250):
-        check_golden(name, draw(name, kind, seed), kind, seed, tmp_path)
+        check_golden(draw(name, kind, seed), kind, seed, tmp_path, name)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from codegen.pipeline import Options, compile_graph
 from codegen.process import check_program, find_program, run_program
 from codegen.resources import ABI
 from codegen.target import load_target
+from tests.e2e.analysis import cppcheck
 from tests.e2e.projects import (
     NETWORKS,
     SANITIZE,
@@ -213,21 +214,6 @@ def test_cppcheck_has_nothing_to_say_of_kernels_for_chips(
 ) -> None:
     require_tool("cppcheck")
     assert cppcheck(project(tmp_path, network, target=chip), *more) == ""
-
-
-def cppcheck(made: Project, *more: str) -> str:
-    """What it says of the sources and of the self-test."""
-    argv = [
-        *("cppcheck", "--enable=warning,style,performance,portability", "--std=c99", "--error-exitcode=1", "--quiet"),
-        *("--inline-suppr", "--suppress=missingIncludeSystem", f"-D{made.upper}_TRACE", "-D__GNUC__=12"),
-        *more,
-        *made.includes,
-        *map(str, [*made.sources, *sorted((made.folder / "test").glob("*.c"))]),
-    ]
-    done = run_program(argv, timeout_s=240)
-    said = done.stderr.decode("utf-8", errors="replace")[-4000:]
-    assert done.returncode == 0 or said
-    return said if done.returncode else ""
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -1,0 +1,40 @@
+"""No sanitizer, analyzer or memory checker has anything to say of generated C, and they would say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.analysis import SUBJECTS, TOOLS, Subject, reports, valgrind
+from tests.e2e.projects import Project, project
+from tests.tools import require_tool
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Project:
+    require_tool("gcc", "valgrind")
+    return project(tmp_path, "digits", target="generic")
+
+
+def test_valgrind_has_nothing_to_say_of_a_network_in_an_arena_of_just_its_size(made: Project, tmp_path: Path) -> None:
+    assert valgrind(made, tmp_path) == ""
+
+
+def test_valgrind_sees_an_arena_that_is_too_small(made: Project, tmp_path: Path) -> None:
+    assert "Invalid write" in valgrind(made, tmp_path, "-DTOO_FEW=16")
+
+
+def test_valgrind_sees_outputs_of_an_input_that_nobody_wrote(made: Project, tmp_path: Path) -> None:
+    path = made.folder / "test" / "selftest.c"
+    text = path.read_text()
+    assert text.count("x[i] = ") == 1
+    path.write_text(text.replace("x[i] = ", "(void)x, (void)"))
+    assert "uninitialised value" in valgrind(made, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: s.title)
+def test_no_check_has_anything_to_say_of_a_network(subject: Subject) -> None:
+    require_tool(*TOOLS)
+    assert not {check: said for check, said in reports(subject).items() if said}

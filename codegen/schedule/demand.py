@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from codegen.ir.graph import Graph
-from codegen.ir.op import RowRule
+from codegen.ir.op import WHOLE, RowRule
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
 
@@ -109,7 +109,8 @@ class Rows:
         edges = []
         for i, rule in rules.items():
             in_place = len(node.outputs) == 1 and view.op.in_place(i, view.ins, view.outs)
-            edges.append(_edge(node.inputs[i], rule, self.height[node.inputs[i]], steps, in_place))
+            read = WHOLE if index in self.barriers and not in_place else rule  # as the kernel does
+            edges.append(_edge(node.inputs[i], read, self.height[node.inputs[i]], steps, in_place))
         return NodeRows(index, steps, tuple(edges), node.outputs, accumulates, barrier)
 
 

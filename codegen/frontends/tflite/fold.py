@@ -85,12 +85,15 @@ def _cumulated(node: TfliteNode, arrays: Sequence[Array]) -> Array:
 
 def _chosen(node: TfliteNode, arrays: Sequence[Array]) -> Array:
     """SELECT and SELECT_V2; the former's list of flags picks along the first axis."""
+    return np.where(_flags(node.op_type, arrays), *arrays[1:])
+
+
+def _flags(op_type: str, arrays: Sequence[Array]) -> Array:
+    """The flags as they are broadcast to the choices."""
     flags, a, b = arrays
-    if node.op_type == "SELECT" and a.shape != b.shape:
+    if op_type == "SELECT" and a.shape != b.shape:
         raise ValueError("choices of two shapes")
-    if node.op_type == "SELECT" and flags.ndim == 1:
-        flags = flags.reshape(-1, *(1,) * (a.ndim - 1))
-    return np.where(flags, a, b)
+    return flags.reshape(-1, *(1,) * (a.ndim - 1)) if op_type == "SELECT" and flags.ndim == 1 else flags
 
 
 _FOLDS: Mapping[str, Fold] = {
@@ -170,6 +173,8 @@ def _size(op_type: str, arrays: Sequence[Array]) -> int:
     """An upper bound of the elements of the result."""
     if op_type == "RANGE":
         return range_elements(arrays)
-    if op_type == "SELECT_V2" or (op_type in _PAIRS and op_type != "BROADCAST_ARGS"):
+    if op_type in ("SELECT", "SELECT_V2"):
+        return broadcast_elements([_flags(op_type, arrays), *arrays[1:]])
+    if op_type in _PAIRS and op_type != "BROADCAST_ARGS":
         return broadcast_elements(arrays)
     return sum(a.size * max(a.ndim, 1) for a in arrays)

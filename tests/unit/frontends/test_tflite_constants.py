@@ -185,6 +185,7 @@ def test_quantized_constants_are_computed_with_their_scales(tmp_path: Path) -> N
         ("ADD", [ints(1, 2), ints(1, 2, 3)], "LAM-IMPORT-024"),
         ("FLOOR_DIV", [ints(1), ints(0)], "LAM-IMPORT-024"),
         ("SELECT", [np.array([True]), ints(1, 2).reshape(2, 1), ints(1, 2)], "LAM-IMPORT-024"),
+        ("SELECT", [np.zeros((2**15, 1), np.bool_), *[np.zeros((1, 2**15), np.int32)] * 2], "LAM-IMPORT-004"),
         ("NEG", [np.array([0.5], np.float32)], "LAM-IMPORT-024"),
         ("RANGE", [np.array(v, np.int32) for v in (0, 2**30, 1)], "LAM-IMPORT-004"),
         ("RANGE", [np.array(v, np.int32) for v in (0, 4, 0)], "LAM-IMPORT-024"),

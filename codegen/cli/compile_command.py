@@ -56,7 +56,7 @@ from codegen.report.table import bound_text, shape_text, text_pairs, text_table
 @json_option
 @common
 def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-    """Compile MODEL (quantized ONNX) to a C99 project for a target."""
+    """Compile MODEL (quantized ONNX or TFLite) to a C99 project for a target."""
     from codegen import api
 
     with Progress("compiling", quiet=quiet):

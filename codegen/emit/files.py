@@ -142,4 +142,4 @@ def _said(folder: Path, path: str, known: Mapping[str, str]) -> str:
     if (folder / path).is_symlink():
         return f"{path} (a symbolic link)"
     ends = (folder / path).read_bytes().replace(b"\r\n", b"\n")
-    return f"{path} (only its line ends)" if still_as_listed(path, ends, known[path]) else path
+    return f"{path} (only its line ends)" if still_as_listed(path, ends, known[path]) else f"{path} (edited)"

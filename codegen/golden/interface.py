@@ -123,9 +123,16 @@ def in_model_type(array: Array, port: Port) -> Array:
     if port.model_dtype == "float32" and array.dtype.kind == "f":
         with np.errstate(over="ignore"):  # becomes infinity, which is refused where nothing stands for it
             return array.astype(np.float32)
-    hint = "give real numbers: x.astype(numpy.float32), and first scale * (x - zero_point) where x is quantized"
-    found = f"is {array.dtype}, the model has {port.model_dtype}"
-    raise FeedTypeWrong(found, where=port.name, hint=hint if port.model_dtype == "float32" else None)
+    raise FeedTypeWrong(f"is {array.dtype}, the model has {port.model_dtype}", where=port.name, hint=_ways(array, port))
+
+
+def _ways(array: Array, port: Port) -> str | None:
+    """How an array would get the input's element type; None where the refusal's own hint says it."""
+    if port.model_dtype == "float32":
+        return "give real numbers: x.astype(numpy.float32), and first scale * (x - zero_point) where x is quantized"
+    if array.dtype.kind in "iu":
+        return f"x.astype(numpy.{port.model_dtype}) if it is quantized for this input, else quantize it first"
+    return None
 
 
 def split_batch(ports: Sequence[Port], sample: Mapping[str, Array]) -> list[dict[str, Array]]:

@@ -33,8 +33,8 @@ TIMEOUT_S = 300.0
 
 
 def host_compiler() -> str:
-    """The C compiler to use: $CC, else cc."""
-    return os.environ.get("CC", "cc")
+    """The C compiler to use: $CC, else cc; an empty CC says nothing, as in make."""
+    return os.environ.get("CC") or "cc"
 
 
 def build_library(

@@ -50,8 +50,8 @@ class Given:
 
 
 def check_given(given: Given, how: Preprocess, wanted: Wanted) -> None:
-    """Refuse samples that have the input's sizes in another order, or integers of which nothing says what they mean."""
-    found = _order(given, how, wanted) or _integers(given, how, wanted)
+    """Refuse samples that have the input's sizes in another order, or numbers of which nothing says what they mean."""
+    found = _order(given, how, wanted) or _integers(given, how, wanted) or _reals(given, how, wanted)
     if found:
         raise _refusal(found, given, how, wanted)
 
@@ -93,6 +93,15 @@ def _integers(given: Given, how: Preprocess, wanted: Wanted) -> str:
     if signed or undescribed:
         return f"samples are {theirs}, and input '{wanted.name}' takes real numbers{_spoken(wanted)}"
     return ""
+
+
+def _reals(given: Given, how: Preprocess, wanted: Wanted) -> str:
+    """What is wrong with real numbers for an input of integers; empty when they are whole, or a table computes."""
+    known = how.computes or how.quantize[0] is not None or wanted.quant is None
+    if given.dtype.kind != "f" or np.dtype(wanted.dtype).kind not in "iu" or known:
+        return ""
+    whole = all(bool((x == np.rint(x)).all()) for x in given.raw)
+    return "" if whole else f"samples are {given.spoken()}, input '{wanted.name}' is {wanted.dtype}"
 
 
 def _range(fed: Sequence[Array], wanted: Wanted) -> str:

@@ -84,13 +84,15 @@ def limit_unreachable(smallest: Plan, limit: int) -> ArenaLimitUnreachable:
 
 
 def _at_peak(plan: Plan) -> str:
-    """The group at the peak, and what lies there, largest first; the bytes add up, shared ones count once."""
+    """The group at the peak, and what lies there, largest first; shared bytes count once, and all are the arena's."""
     peak = find_peak(plan)
     named = [_share(r, peak.live[:k]) for k, r in enumerate(peak.live[:_NAMED])]
     if len(peak.live) > _NAMED:
         rest = peak.bytes - used_bytes(peak.live[:_NAMED])
         named.append(f"{len(peak.live) - _NAMED} more {rest} B")
-    return f"most is in use at {group_title(plan, peak.group)}, {peak.bytes} B: {', '.join(named)}"
+    idle = plan.arena_bytes - peak.bytes
+    gaps = f"; {idle} B lie idle then" if idle > 0 else ""
+    return f"most is in use at {group_title(plan, peak.group)}, {peak.bytes} B: {', '.join(named)}{gaps}"
 
 
 def _share(item: Resident, before: Sequence[Resident]) -> str:

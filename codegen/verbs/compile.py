@@ -109,6 +109,8 @@ def check_options(options: Options) -> None:
         given = getattr(options, option)
         if given not in values and not (given is None and option == "optimize"):
             raise OptionBad(f"{given!r}", where=option, hint=f"choose one of {', '.join(values)}")
+    if options.name is not None and not isinstance(options.name, str):
+        raise OptionBad(f"{options.name!r}", where="name", hint="give text")
     limit = options.arena_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise OptionBad(f"{limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.errors import ToolFailed
-from codegen.host import project_sources, run_built
+from codegen.host import host_compiler, project_sources, run_built
 from codegen.process import check_program, find_program, need_program
 from codegen.resources import resource_dir
 from codegen.verbs.compile import compile_model
@@ -113,4 +112,4 @@ def _includes(project: Path) -> list[str]:
 
 
 def _cc() -> Path:
-    return need_program(os.environ.get("CC", "cc"), ("gcc", "libc6-dev"))
+    return need_program(host_compiler(), ("gcc", "libc6-dev"))

@@ -17,6 +17,9 @@ from codegen.errors import (
     OperatorNotOnTarget,
     OptionBad,
     RequantUnsupported,
+    ShapeBad,
+    ShapeContradiction,
+    ShapeOfNothing,
     TypeNotOnTarget,
 )
 from codegen.frontends import Survey, survey_model
@@ -51,7 +54,8 @@ from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
 from codegen.verbs.surveying import all_problems, operator_rows, quantizing
 
-_RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, OptionBad, RequantUnsupported)
+_OF_OPTIONS = (OptionBad, RequantUnsupported, ShapeBad, ShapeContradiction, ShapeOfNothing)
+_RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, *_OF_OPTIONS)
 """What leaves nothing to inspect."""
 _OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
 

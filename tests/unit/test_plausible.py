@@ -58,6 +58,11 @@ WRONG = {
         Wanted("x", (1, 1, 8, 6), "float32", DType.S8, Quant(1.0, 0)),
         "",
     ),
+    "real numbers for integers": (
+        list(RNG.random((12, 8, 6, 1), dtype=np.float32)),
+        Wanted("x", (1, 8, 6, 1), "int8", DType.S8, Quant(float(np.float32(1 / 255)), -128)),
+        "",
+    ),
     "unsigned bytes for signed ones": (
         [x[..., :1] // 2 for x in PIXELS],
         Wanted("x", (1, 8, 6, 1), "int8", DType.S8, Quant(float(np.float32(1 / 255)), -128)),

@@ -12,7 +12,7 @@ import pytest
 
 import codegen
 from codegen.errors import CompileError
-from codegen.golden.interface import join_batch, split_batch
+from codegen.golden.interface import in_model_type, join_batch, split_batch
 from codegen.resources import VERSION, resource_dir
 from codegen.verbs.float_engine import FloatPort
 from tests.tools import require_module
@@ -52,6 +52,20 @@ def test_integers_for_real_numbers_are_refused_with_a_hint_that_helps() -> None:
         codegen.run(DIGITS, (X[:1] * 16).astype(np.int64))
     assert code_of(error) == "LAM-GOLDEN-003"
     assert "astype(numpy.float32)" in error.value.text()
+
+
+def test_integers_of_another_type_are_refused_with_the_conversion() -> None:
+    with pytest.raises(CompileError) as error:
+        in_model_type(np.zeros((1, 2), np.int64), FloatPort("x", (1, 2), "int8"))
+    assert code_of(error) == "LAM-GOLDEN-003"
+    assert "x.astype(numpy.int8)" in error.value.text()
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as error:
+        codegen.compile_model(DIGITS, out=tmp_path / "p", name=5)  # type: ignore[arg-type]
+    assert code_of(error) == "LAM-IMPORT-030"
+    assert not (tmp_path / "p").exists()
 
 
 def test_a_float64_beyond_float32_is_refused_not_infinity() -> None:

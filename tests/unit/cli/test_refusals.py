@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.host import host_compiler
 from codegen.resources import resource_dir
 from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina, python
 
@@ -264,6 +265,21 @@ def test_a_compiler_that_is_missing_or_fails_is_named(
     assert ran.code == 1
     assert code in ran.err
     assert cc in ran.err
+
+
+def test_an_empty_cc_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "")
+    assert host_compiler() == "cc"
+
+
+def test_a_bad_shape_leaves_nothing_to_inspect(lamina: Lamina) -> None:
+    ran = lamina("inspect", TINY, "--shape", "nothing=1,2")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("LAM-IMPORT-052 input 'nothing'")
+
+
+def test_the_help_of_compile_names_both_formats(lamina: Lamina) -> None:
+    assert "quantized ONNX or TFLite" in lamina("compile", "--help").out
 
 
 def test_without_onnxruntime_the_extra_is_named(

@@ -130,6 +130,12 @@ def test_no_name_is_left_out_of_a_long_list(tmp_path: Path) -> None:
     assert [path for path in many if path not in refused.value.text()] == []
 
 
+def test_an_edited_file_is_said_to_be_edited(out: Path) -> None:
+    (out / "src" / "kws.c").write_bytes(b"mine")
+    with pytest.raises(OutputEdited, match=r"src/kws\.c \(edited\)"):
+        write_project(out, project(version=2))
+
+
 def test_changed_line_ends_are_said_to_be_only_that(out: Path) -> None:
     (out / "README.md").write_bytes((out / "README.md").read_bytes().replace(b"\n", b"\r\n"))
     with pytest.raises(OutputEdited, match=r"README.md \(only its line ends\)"):

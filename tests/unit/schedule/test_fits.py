@@ -96,7 +96,14 @@ def test_the_bytes_of_a_memory_refusal_add_up_although_tensors_share_them(plan: 
         said = re.search(r"most is in use at .*, (\d+) B: (.*)", text)
         assert said is not None
         listed = re.sub(r" \(and \d+ B shared with those before\)", "", said[2])
-        assert sum(int(n) for n in re.findall(r" (\d+) B(?:,|$)", listed)) == int(said[1]) == find_peak(found).bytes
+        assert sum(int(n) for n in re.findall(r" (\d+) B(?:[,;]|$)", listed)) == int(said[1]) == find_peak(found).bytes
+        idle = re.search(r"; (\d+) B lie idle then", text)
+        assert int(said[1]) + int(idle[1] if idle else 0) == found.arena_bytes
+
+
+def test_bytes_that_no_tensor_at_the_peak_has_are_said_to_be_idle(plan: Plan) -> None:
+    assert "idle" not in limit_unreachable(plan, 500).text()
+    assert limit_unreachable(replace(plan, arena_bytes=615), 500).found.endswith("; 15 B lie idle then")
 
 
 def test_a_flash_refusal_names_the_heaviest_layers_and_the_blob(plan: Plan) -> None:

@@ -532,6 +532,61 @@ def comparison(name: str) -> Callable[[Draw], Case]:
     return make
 
 
+def computed_comparison(name: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        a_shape, b_shape, shape = broadcast_pair(d)
+        a = d.x(a_shape)
+        scale, zero = d.meaning(a) if d.flag() else (d.scale(), d.zero())
+        many = d.const(d.ints(b_shape), scale, zero) if np.prod(b_shape) > 1 and d.flag() else d.x(b_shape, scale, zero)
+        d.op(name, [a, many], [d.output(shape, "bool")], f"{name.title().replace('_', '')}Options")
+        return d.case()
+
+    return make
+
+
+def compared_positions(d: Draw) -> Case:
+    """Whole numbers without a scale: where two tensors are largest."""
+    shape = d.shape(3)
+    axis = d.const(np.array([2], np.int32))
+    places = []
+    for _ in range(2):
+        places.append(d.tensor(shape[:2], "int32"))
+        d.op("ARG_MAX", [d.x(shape), axis], [places[-1]], "ArgMaxOptions", OutputType=2)
+    d.op("GREATER_EQUAL", places, [d.output(shape[:2], "bool")], "GreaterEqualOptions")
+    return d.case()
+
+
+def add_n(d: Draw) -> Case:
+    shape, scale, zero = d.shape(d.size(1, 4)), d.scale(), d.zero()
+    terms = [d.x(shape, scale, zero) for _ in range(d.size(2, 5))]
+    if d.flag():
+        terms[0] = d.const(d.ints(shape), scale, zero)
+    d.op("ADD_N", terms, [d.y(shape, d.scale(0.01, 0.6))], "AddNOptions")
+    return d.case()
+
+
+def cumsum(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 4), 30)
+    axis = d.const(np.array([d.size(0, len(shape) - 1)], np.int32))
+    ways = {"Exclusive": d.flag(), "Reverse": d.flag()}
+    d.op("CUMSUM", [d.x(shape), axis], [d.y(shape, d.scale(0.02, 0.9))], "CumsumOptions", **ways)
+    return d.case()
+
+
+def div(d: Draw) -> Case:
+    """Where TFLite's shifts stay within 31: no divisor is 0, and no dividend is small."""
+    a_shape, b_shape, shape = broadcast_pair(d)
+    scale = d.scale(0.05, 0.5)
+    a, b = d.x(a_shape, scale, -128), d.x(b_shape, scale, int(d.pick(-128, 127)))  # type: ignore[call-overload]
+    activation = d.pick(*ACTIVATIONS)
+    d.op("DIV", [a, b], [d.y(shape, d.scale(0.005, 0.5))], "DivOptions", FusedActivationFunction=activation)
+    samples = tuple(
+        tuple((d.ints(s) // low + high).astype(np.int8) for s, low, high in ((a_shape, 2, 63), (b_shape, 2, 0)))
+        for _ in range(3)
+    )
+    return Case(d.case().data, samples)
+
+
 def logical(name: str) -> Callable[[Draw], Case]:
     """Of flags that comparisons make."""
 
@@ -822,6 +877,11 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SQRT": (from_zero("SQRT"), S8),
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     **{name: (comparison(name), S8) for name in COMPARISONS},
+    **{f"{name}_COMPUTED": (computed_comparison(name), S8) for name in COMPARISONS},
+    "COMPARED_POSITIONS": (compared_positions, S8),
+    "ADD_N": (add_n, S8),
+    "CUMSUM": (cumsum, S8),
+    "DIV": (div, S8),
     **{name: (logical(name), S8) for name in ("LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR")},
     "SELECT_V2": (select, S8),
     "GATHER_ND": (gather_nd, S8),

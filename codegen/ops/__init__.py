@@ -3,14 +3,18 @@
 from codegen.ir.op import Op
 from codegen.ops.accumulator import accumulator_bound, needs_int64
 from codegen.ops.add import Add
+from codegen.ops.add_n import AddN
 from codegen.ops.arg_extremum import ArgExtremum
 from codegen.ops.average_pool import AveragePool2D, GlobalAveragePool
 from codegen.ops.clamp import Clamp
+from codegen.ops.compare import Compare
 from codegen.ops.concat import Concat
 from codegen.ops.conv2d import Conv2D
 from codegen.ops.conv_transpose import ConvTranspose2D
+from codegen.ops.cumulative_sum import CumulativeSum
 from codegen.ops.dense import Dense, MatMul
 from codegen.ops.depth_to_space import DepthToSpace, SpaceToDepth
+from codegen.ops.div import Div
 from codegen.ops.extremum import Extremum
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
@@ -46,14 +50,18 @@ OPS: tuple[type[Op], ...] = (
     Dense,
     MatMul,
     Add,
+    AddN,
     Mul,
+    Div,
     Extremum,
+    Compare,
     SquaredDifference,
     PRelu,
     MaxPool2D,
     AveragePool2D,
     GlobalAveragePool,
     GlobalSum,
+    CumulativeSum,
     ArgExtremum,
     Lut,
     Clamp,
@@ -88,16 +96,20 @@ __all__ = [
     "FUNCTIONS",
     "OPS",
     "Add",
+    "AddN",
     "ArgExtremum",
     "AveragePool2D",
     "Broadcast",
     "Clamp",
+    "Compare",
     "Concat",
     "Conv2D",
     "ConvTranspose2D",
+    "CumulativeSum",
     "Dense",
     "DepthToSpace",
     "Dequantize",
+    "Div",
     "Extremum",
     "Gather",
     "GlobalAveragePool",

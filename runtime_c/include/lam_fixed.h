@@ -110,6 +110,31 @@ static inline int32_t lam_fixed_left(int32_t x, int32_t bits)
     return lam_clamp_i64((int64_t)x * ((int64_t)1 << bits), INT32_MIN, INT32_MAX);
 }
 
+/* a / b in steps of the output, for |a| and |b| below 2^9.  Twin of codegen/ops/div.py: golden.
+ *
+ *   multiplier   2^30 .. 2^31 - 1, or 0
+ *   exponent     -31 .. 22
+ */
+static inline int32_t lam_fixed_quotient(int32_t a, int32_t b, int32_t multiplier, int32_t exponent)
+{
+    const int32_t n = (b < 0) ? -a : a;
+    const uint32_t d = (uint32_t)((b < 0) ? -b : b);
+    const int32_t zeros = lam_leading_zeros(d);
+    const int32_t headroom = lam_leading_zeros((uint32_t)((n < 0) ? -n - 1 : n)) - 1;
+    const int32_t right = 31 - zeros + headroom - exponent;
+    int32_t product;
+
+    if (d == 0u) {
+        return (n > 0) ? 512 : (n < 0) ? -512 : 0;
+    }
+    if (right > 31) {
+        return 0;
+    }
+    product = lam_fixed_reciprocal((int32_t)((d << zeros) & 0x7FFFFFFFu));
+    product = lam_rounding_doubling_high_mul((int32_t)((int64_t)n * ((int64_t)1 << headroom)), product);
+    return lam_rounding_divide_by_pot(lam_rounding_doubling_high_mul(product, multiplier), right);
+}
+
 /* 1 / sqrt(x) as a multiplier of 31 bits and an exponent of -15 .. 0, for x >= 0; 0 counts as 1.  Twin: inverse_sqrt. */
 static inline int32_t lam_fixed_inverse_sqrt(int32_t x, int32_t *exponent)
 {

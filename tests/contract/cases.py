@@ -12,16 +12,20 @@ from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorTy
 from codegen.ir.shape import Window
 from codegen.ops import (
     Add,
+    AddN,
     ArgExtremum,
     AveragePool2D,
     Broadcast,
     Clamp,
+    Compare,
     Concat,
     Conv2D,
     ConvTranspose2D,
+    CumulativeSum,
     Dense,
     DepthToSpace,
     Dequantize,
+    Div,
     Extremum,
     Gather,
     GlobalAveragePool,
@@ -205,6 +209,18 @@ def keeping() -> Iterator[Case]:
             )
 
 
+def sums_and_pairs() -> Iterator[Case]:
+    """Sums of many tensors or elements, quotients and comparisons."""
+    three = tuple(data((2, 3, 2, 4), seed=i) for i in range(3))
+    yield Case("three", AddN(A, Y, *BOUNDS), three, (A, A, A))
+    for axis, ways in enumerate(((False, False), (True, False), (False, True), (True, True))):
+        yield Case(f"axis{axis}", CumulativeSum(axis, A, Y, *BOUNDS, *ways), (data((2, 3, 40, 4)),), (A,))
+    for a, b in (((1, 4, 3, 2), (1, 4, 3, 2)), ((2, 1, 3, 2), (1, 4, 1, 2))):
+        yield Case("s8", Div(A, B, Y, *BOUNDS), (data(a), data(b, seed=1)), (A, B))
+        yield Case("scaled", Compare("<=", A, B), (data(a), data(b, seed=1)), (A, B))
+        yield Case("plain", Compare("!=", None, None), (data(a, DType.S32) % 3, data(b, DType.S32) % 3), (None, None))
+
+
 def tflite() -> Iterator[Case]:
     """Operators that have TFLite's definition only."""
     pairs = (((1, 4, 3, 2), (1, 4, 3, 2)), ((1, 4, 3, 2), (1, 1, 1, 2)), ((2, 1, 3, 2), (1, 4, 1, 2)))
@@ -220,6 +236,7 @@ def tflite() -> Iterator[Case]:
     yield Case("arg", ArgExtremum(True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(True, last=True), (data((1, 3, 4, 5)),), (A,))
     yield Case("arg", ArgExtremum(False), (data((7,), DType.U8),), (A,))
+    yield from sums_and_pairs()
     flags = data((5, 3, 4), DType.U8) % 2
     yield Case("s8", Select(A), (flags, data((5, 3, 4)), data((5, 3, 4), seed=1)), (None, A, A))
     yield Case("one", Take(1), (data((5, 3, 4)), data((2, 6, 1), DType.S32)), (A, None))

@@ -12,13 +12,17 @@ from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorTy
 from codegen.ir.shape import Window
 from codegen.ops import (
     Add,
+    AddN,
     ArgExtremum,
     AveragePool2D,
     Clamp,
+    Compare,
     Conv2D,
     ConvTranspose2D,
+    CumulativeSum,
     Dense,
     Dequantize,
+    Div,
     Extremum,
     GlobalAveragePool,
     GlobalSum,
@@ -184,6 +188,23 @@ def sixteen_bit_cases(mode: Mode) -> Iterator[Raw]:
     yield "s16_dense", Dense(-32768, layer, S16, None), (t(S16, 2, 36), weights.reshape(5, 36), bias)
 
 
+def sums_and_pairs(a: Quant, b: Quant) -> Iterator[Raw]:
+    bounds = (-100, 127)
+    yield "add_n", AddN(a, b, *bounds), (t(S8, 2, 3, 7), t(S8, 2, 3, 7), t(S8, 2, 3, 7))
+    yield "add_n_const", AddN(a, b, *bounds), (ints(S8, 2, 3, 7), t(S8, 2, 3, 7))
+    for axis, ways in enumerate(((False, False), (True, True), (False, True))):
+        yield f"cumulative{axis}", CumulativeSum(axis, a, b, *bounds, *ways), (t(S8, 3, 40, 7),)
+    for scale in (1e-6, 0.02, 3.0, 1e4):
+        yield f"div{scale}", Div(a, b, q(scale, 3), *bounds), (t(S8, 5, 6, 7), t(S8, 5, 6, 7))
+    yield "div_const", Div(a, b, q(0.2), *bounds), (t(S8, 5, 6, 7), ints(S8, 7))
+    yield "div_broadcast", Div(a, b, q(0.2), *bounds), (t(S8, 300, 1), t(S8, 1, 300))
+    for relation in ("<", "=="):
+        yield f"compare{relation}", Compare(relation, a, q(a.scale * 1.1, -3)), (t(S8, 4, 5, 7), t(S8, 4, 5, 7))
+    yield "compare_const", Compare(">=", a, b), (ints(U8, 7), t(U8, 4, 5, 7))
+    yield "compare32", Compare("!=", None, None), (t(S32, 4, 1), t(S32, 1, 6))
+    yield "compare16", Compare(">", None, None), (t(S16, 4, 5), t(S16, 5))
+
+
 def tflite_cases() -> Iterator[Raw]:
     """Operators that have TFLite's definition only."""
     full, wide = t(S8, 1, 3, 5, 7), t(S16, 1, 3, 5, 7)
@@ -200,6 +221,7 @@ def tflite_cases() -> Iterator[Raw]:
         yield f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),)
         yield f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),)
         yield f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),)
+    yield from sums_and_pairs(a, b)
     yield "select", Select(a), (t(U8, 3, 5, 7), t(S8, 3, 5, 7), t(S8, 3, 5, 7))
     yield "select_const", Select(None), (t(U8, 9, 4), t(S16, 9, 4), ints(S16, 9, 4))
     yield "take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1))

@@ -10,7 +10,7 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
-from codegen.ops import Add, Extremum, L2Norm, LogSoftmax, Mul, PRelu, Softmax, SquaredDifference
+from codegen.ops import Add, AddN, Div, Extremum, L2Norm, LogSoftmax, Mul, PRelu, Softmax, SquaredDifference
 from codegen.ops.l2_norm import OUTPUT as NORM_OUTPUT
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.requantize import make_requant
@@ -24,6 +24,23 @@ def add(ctx: Context, node: TfliteNode) -> None:
     y, dtype = ctx.quantized_result(node)
     low, high = activation_range(node.activation(node.options_of(name)), y, dtype)
     _pair(ctx, node, Add(a, b, y, dtype, low, high, ctx.mode, sign))
+
+
+def add_n(ctx: Context, node: TfliteNode) -> None:
+    """ADD_N, of tensors that share a scale and a zero point."""
+    found = [ctx.quantized(node, i) for i in range(len(node.inputs))]
+    if len(set(found)) > 1:
+        raise FormUnsupported("inputs of different scales or types", where=node.where)
+    (x, _) = ctx.quantized(node, 0)
+    y, dtype = ctx.quantized_result(node)
+    ctx.write(node, AddN(x, y, dtype.low, dtype.high), [ctx.value(node, i) for i in range(len(node.inputs))])
+
+
+def div(ctx: Context, node: TfliteNode) -> None:
+    """DIV."""
+    (a, _), (b, _) = ctx.quantized(node, 0), ctx.quantized(node, 1)
+    y, dtype = ctx.quantized_result(node)
+    _pair(ctx, node, Div(a, b, y, *activation_range(node.activation(node.options_of("DivOptions")), y, dtype)))
 
 
 def mul(ctx: Context, node: TfliteNode) -> None:

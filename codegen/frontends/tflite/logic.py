@@ -1,49 +1,57 @@
 """Comparisons, operators on flags, and SELECT_V2.
 
-Decides: that a comparison is a table, for which one side must be a single constant; flags are bytes of 0 and 1.
+Decides: that a comparison with a single constant is a table; flags are bytes of 0 and 1.
 Source: tensorflow/lite/micro/kernels/comparisons.cc, internal/reference/comparisons.h.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.ir.quant import DType, Quant
-from codegen.ops import Broadcast, Extremum, Lut, Select
-from codegen.ops.tflite_tables import scaled
+from codegen.ir.quant import DType
+from codegen.ops import Broadcast, Compare, Extremum, Lut, Select
+from codegen.ops.limits import EIGHT_BIT
 
-_LEFT = 8
-"""Bits by which both sides are shifted up before they are brought to real numbers."""
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "EQUAL": np.equal,
-    "GREATER": np.greater,
-    "GREATER_EQUAL": np.greater_equal,
-    "LESS": np.less,
-    "LESS_EQUAL": np.less_equal,
-    "NOT_EQUAL": np.not_equal,
+_COMPARISONS: Mapping[str, str] = {
+    "EQUAL": "==",
+    "GREATER": ">",
+    "GREATER_EQUAL": ">=",
+    "LESS": "<",
+    "LESS_EQUAL": "<=",
+    "NOT_EQUAL": "!=",
 }
 
 
 def comparison(ctx: Context, node: TfliteNode) -> None:
-    """Of 8-bit numbers with a single constant: a flag for each of 256 numbers."""
-    known = [ctx.tensor(node, i).data for i in (0, 1)]
-    places = [i for i, data in enumerate(known) if data is not None and data.size == 1]
+    """Of 8-bit numbers with scales, or of whole numbers without."""
+    sides = [ctx.tensor(node, i) for i in (0, 1)]
+    if not any(side.scale.size for side in sides):
+        ctx.write(node, Compare(_COMPARISONS[node.op_type], None, None), (ctx.value(node, 0), ctx.value(node, 1)))
+        return
     (a, a_dtype), (b, b_dtype) = ctx.quantized(node, 0), ctx.quantized(node, 1)
-    if not places or a_dtype is not b_dtype or a_dtype not in (DType.S8, DType.U8):
-        hint = "8-bit numbers are compared with a single constant"
+    if a_dtype is not b_dtype or a_dtype not in EIGHT_BIT:
+        hint = "8-bit numbers, and whole numbers without a scale, are compared with their like"
         raise FormUnsupported(f"{node.op_type} of {a_dtype.value} and {b_dtype.value}", where=node.where, hint=hint)
-    every = np.arange(a_dtype.low, a_dtype.high + 1, dtype=np.int64)
-    sides = [every if data is None or i != places[-1] else data.reshape(-1) for i, data in enumerate(known)]
-    left, right = (_real(side.astype(np.int64), quant) for side, quant in zip(sides, (a, b), strict=True))
-    table = np.broadcast_to(_COMPARISONS[node.op_type](left, right), every.shape)
-    value = ctx.value(node, 1 - places[-1])
+    op = Compare(_COMPARISONS[node.op_type], a, b)
+    if any(side.data is not None and side.data.size == 1 for side in sides):
+        _compare_by_table(ctx, node, op, a_dtype)
+    else:
+        ctx.write(node, op, (ctx.value(node, 0), ctx.value(node, 1)))
+
+
+def _compare_by_table(ctx: Context, node: TfliteNode, op: Compare, dtype: DType) -> None:
+    """With a single constant: a flag for each of 256 numbers."""
+    known = [ctx.tensor(node, i).data for i in (0, 1)]
+    place = max(i for i, data in enumerate(known) if data is not None and data.size == 1)
+    every = np.arange(dtype.low, dtype.high + 1)
+    ins = [every if data is None or i != place else data.reshape(-1) for i, data in enumerate(known)]
+    (table,) = op.golden(ins)
+    value = ctx.value(node, 1 - place)
     if ctx.builder.type(value).shape != ctx.result(node).shape:
         value = ctx.reshaped(node, value, ctx.result(node).shape)
     ctx.write(node, Lut(tuple(int(t) for t in table), DType.U8, None, node.op_type), (value,))
@@ -76,8 +84,3 @@ def _full(ctx: Context, node: TfliteNode, index: int, shape: tuple[int, ...]) ->
         raise ShapeMismatch(f"{list(own)} beside a result of {list(shape)}", where=node.where)
     value = ctx.reshaped(node, value, (*(1,) * (len(shape) - len(own)), *own), f"side{index}")
     return value if ctx.builder.type(value).shape == shape else ctx.apply(node, Broadcast(shape), (value,))
-
-
-def _real(q: Any, quant: Quant) -> Any:
-    """Integers in the steps in which both sides are compared."""
-    return scaled((q - quant.zero_point) << _LEFT, quant.scale)

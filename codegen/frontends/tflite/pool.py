@@ -1,4 +1,4 @@
-"""Pools, and reductions over any axes: MEAN, SUM, REDUCE_MAX, ARG_MAX, ARG_MIN."""
+"""Pools, and reductions over any axes: MEAN, SUM, REDUCE_MAX, ARG_MAX, ARG_MIN; CUMSUM."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from codegen.ops import (
     ArgExtremum,
     AveragePool2D,
     Clamp,
+    CumulativeSum,
     GlobalAveragePool,
     GlobalSum,
     Lut,
@@ -94,6 +95,18 @@ def total(ctx: Context, node: TfliteNode) -> None:
     value = _by_rows(ctx, node, read_axes(node, ctx.int_list(node, 1), len(kind.shape)))
     requant = make_requant(ctx.mode, x.scale, [1.0], y, dtype)
     ctx.write(node, GlobalSum(x.zero_point, requant, dtype, y), (value,), post=(Reshape(ctx.result(node).shape),))
+
+
+def cumulative_sum(ctx: Context, node: TfliteNode) -> None:
+    """CUMSUM along an axis."""
+    options, axes = node.options_of("CumsumOptions"), ctx.int_list(node, 1)
+    shape = ctx.type(node, 0).shape
+    if len(axes) != 1:
+        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {len(shape)} axes", where=node.where)
+    (x, _), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    ways = bool(options.Exclusive()), bool(options.Reverse())
+    op = CumulativeSum(read_axis(node, axes[0], len(shape)), x, y, dtype.low, dtype.high, *ways)
+    ctx.write(node, op, (ctx.value(node, 0),))
 
 
 def reduce_max(ctx: Context, node: TfliteNode) -> None:

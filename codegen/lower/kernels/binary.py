@@ -23,13 +23,14 @@ from codegen.lower.kernels.common import (
     requant_fields,
     requant_takes,
 )
-from codegen.ops import Add, Extremum, Mul, PRelu, SquaredDifference
+from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference
 from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
+from codegen.ops.compare import LEFT as COMPARED_LEFT
 from codegen.ops.prelu import prelu_scalings
 from codegen.ops.squared_difference import left_shift as square_shift
 from codegen.ops.squared_difference import squared_scalings
 
-Binary = Add | Mul | Extremum | SquaredDifference | PRelu
+Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _context(node: NodeView, *, by_pixels: bool) -> BinaryContext:
     wide, deep = row_pixels(out), channels(out)
     return BinaryContext(
         op=_name(op),
-        sign="-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+",
+        sign=_sign(op),
         rq=requant_context(op.requant, wide=_is_wide(node)) if isinstance(op, Mul) else _plain_requant(op),
         a=_operand(node, 0),
         b=_operand(node, 1),
@@ -129,7 +130,15 @@ def _is_wide(node: NodeView) -> bool:
 def _name(op: Binary) -> str:
     if isinstance(op, Extremum):
         return "max" if op.largest else "min"
-    return {Add: "add", Mul: "mul", SquaredDifference: "square", PRelu: "prelu"}[type(op)]
+    if isinstance(op, Compare):
+        return "compare_scaled" if op.scalings() else "compare"
+    return {Add: "add", Mul: "mul", Div: "div", SquaredDifference: "square", PRelu: "prelu"}[type(op)]
+
+
+def _sign(op: Binary) -> str:
+    if isinstance(op, Compare):
+        return op.relation
+    return "-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+"
 
 
 def _plain_requant(op: Binary) -> RequantContext:
@@ -140,6 +149,8 @@ def _plain_requant(op: Binary) -> RequantContext:
 def _left(op: Binary) -> int:
     if isinstance(op, Add):
         return 1 << left_shift(op.y_dtype)
+    if isinstance(op, Compare):
+        return 1 << COMPARED_LEFT
     return 1 << square_shift(op.y_dtype) if isinstance(op, SquaredDifference) else 0
 
 
@@ -186,10 +197,21 @@ def _fields(op: Binary) -> tuple[Field, ...]:
     if isinstance(op, SquaredDifference):
         bounds = range_field(op.y_quant.zero_point, op.low, op.high)
         return (_scaling_field(squared_scalings(op)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
+    if isinstance(op, Div):
+        bounds = range_field(op.y_quant.zero_point, op.low, op.high)
+        return (_scaling_field((op.scaling(),)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
+    if isinstance(op, Compare):
+        return _compare_fields(op)
     if isinstance(op, PRelu):
         bounds = range_field(op.y_quant.zero_point, op.y_dtype.low, op.y_dtype.high)
         return (_scaling_field(prelu_scalings(op)), _zero_field(op.x.zero_point, op.slope.zero_point), bounds)
     return ()
+
+
+def _compare_fields(op: Compare) -> tuple[Field, ...]:
+    if op.a is None or op.b is None:
+        return ()
+    return (_scaling_field(op.scalings()), _zero_field(op.a.zero_point, op.b.zero_point))
 
 
 def _scaling_field(scalings: tuple[tuple[int, int], ...]) -> Field:

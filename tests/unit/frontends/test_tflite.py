@@ -264,3 +264,35 @@ def test_neg_is_a_table_of_exact_values(tmp_path: Path) -> None:
     assert isinstance(node.op, Lut)
     exact = np.clip(-2 * (np.arange(-128, 128) - 3) - 1, -128, 127)
     assert np.array_equal(node.op.table, exact)
+
+
+def pair(name: str, kinds: tuple[str, str], scales: tuple[float, float], y_kind: str = "int8") -> Model:
+    model = Model()
+    terms = [model.input((1, 4), kind, scale, 0) for kind, scale in zip(kinds, scales, strict=True)]
+    model.op(name, terms, [model.output((1, 4), y_kind, 0.0 if y_kind == "bool" else 0.1, 0)])
+    return model
+
+
+def cumsum(axes: list[float], kind: str) -> Model:
+    model = Model()
+    axis = model.const(np.array(axes, kind))
+    model.op("CUMSUM", [model.input((1, 4), "int8", 0.1, 0), axis], [model.output((1, 4), "int8", 0.1, 0)])
+    return model
+
+
+FORMS = {
+    "sums of two scales": (pair("ADD_N", ("int8", "int8"), (0.1, 0.2)), "LAM-IMPORT-022"),
+    "sums of 16 bits": (pair("ADD_N", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-489"),
+    "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-418"),
+    "a comparison of two types": (pair("LESS", ("int8", "uint8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
+    "a comparison of 16 bits": (pair("EQUAL", ("int16", "int16"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
+    "two axes": (cumsum([0, 1], "int32"), "LAM-IMPORT-014"),
+    "an axis that is not there": (cumsum([2], "int32"), "LAM-IMPORT-014"),
+    "an axis that is no number": (cumsum([np.nan], "float32"), "LAM-IMPORT-014"),
+}
+
+
+@pytest.mark.parametrize("what", FORMS)
+def test_sums_quotients_and_comparisons_of_other_forms_are_refused(what: str, tmp_path: Path) -> None:
+    model, code = FORMS[what]
+    assert ids(model, tmp_path) == [code]

@@ -9,8 +9,21 @@ import numpy as np
 import pytest
 
 from codegen.errors import OperatorLimit
+from codegen.ir.op import Op
 from codegen.ir.quant import DType, Quant, TensorType
-from codegen.ops import GlobalSum, LogSoftmax, Softmax, Softmax16, SquaredDifference, check_limits, make_requant
+from codegen.ops import (
+    AddN,
+    Compare,
+    CumulativeSum,
+    Div,
+    GlobalSum,
+    LogSoftmax,
+    Softmax,
+    Softmax16,
+    SquaredDifference,
+    check_limits,
+    make_requant,
+)
 from codegen.ops.fixed_functions import exp_on_negative, inverse_sqrt, logarithm, logistic, reciprocal, tanh
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.sigmoid16 import sigmoid16
@@ -87,3 +100,32 @@ def test_limits(op: object, kind: tuple[DType, tuple[int, ...]] | None, code: st
     dtype, shape = kind or (DType.S8, (1, 3, 3, 2))
     with pytest.raises(OperatorLimit, match=f"LAM-OPS-{code}"):
         check_limits(op, [TensorType(shape, dtype)] * 2)  # type: ignore[arg-type]
+
+
+def test_quotients_are_the_real_ones_wherever_tflite_leaves_them_open() -> None:
+    """A shift past 31 gives 0, a divisor of 0 an end of the range, for every pair of numbers."""
+    every = np.arange(-128, 128, dtype=np.int8)
+    op = Div(Quant(0.5, -7), Quant(0.25, 20), Quant(0.125, 3), -128, 127)
+    (found,) = op.golden((every[:, None], every[None]))
+    n, d = np.broadcast_arrays((every[:, None] + 7.0) * 0.5, (every[None] - 20.0) * 0.25)
+    real = np.divide(n, d, where=d != 0, out=np.sign(n) * 1e9) / 0.125
+    assert np.abs(np.clip(real + 3, -128, 127) - found).max() <= 0.5 + 1e-6
+
+
+S8, S16 = (TensorType((4,), kind, Quant(1.0)) for kind in (DType.S8, DType.S16))
+REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
+    "LAM-OPS-489": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
+    "LAM-OPS-490": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8,) * 16),
+    "LAM-OPS-491": (AddN(Quant(2.0**19), Quant(1.0), -128, 127), (S8, S8)),
+    "LAM-OPS-416": (Compare("<", Quant(1.0), Quant(1.0)), (S16, S16)),
+    "LAM-OPS-417": (Compare("<", Quant(1.0), Quant(2.0**14)), (S8, S8)),
+    "LAM-OPS-418": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
+    "LAM-OPS-419": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
+    "LAM-OPS-444": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_sums_quotients_and_comparisons_beyond_their_numbers_are_refused(code: str) -> None:
+    with pytest.raises(OperatorLimit, match=code):
+        check_limits(*REFUSED[code])

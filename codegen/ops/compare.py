@@ -1,0 +1,86 @@
+"""Compare: a flag for each pair of numbers, broadcast as numpy does.
+
+a, b: one integer type -> y: u8, 1 where the relation holds and 0 elsewhere.
+
+    without scales   y = a relation b, of the integers as they are
+    with scales      y = a' relation b',  a' = ((a - za) << 8) scaled by sa with two roundings, b' alike: TFLite
+
+Source: tensorflow/lite/micro/kernels/comparisons.cc, tensorflow/lite/kernels/internal/reference/comparisons.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from codegen import fixedpoint
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, Quant, TensorType
+from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit
+from codegen.ops.tflite_tables import scaled
+
+LEFT = 8
+"""Bits by which both sides are shifted up before they are brought to real numbers."""
+
+RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": np.equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    "!=": np.not_equal,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Whether a relation holds between numbers of two tensors."""
+
+    relation: str
+    a: Quant | None
+    b: Quant | None
+
+    elementwise: ClassVar[bool] = True
+    limits: ClassVar[tuple[Limit, ...]] = (
+        limit(
+            "LAM-OPS-416", "both inputs must have one integer type, with scales s8 or u8", lambda op, ins: _fit(op, ins)
+        ),
+        limit("LAM-OPS-417", "scales must be below 2^14", lambda op, ins: all(q.scale < 2.0**14 for q in _quants(op))),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        return (broadcast_type(self, ins, DType.U8, None),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        sides = (comparable(x, quant) for x, quant in zip(ins, (self.a, self.b), strict=True))
+        return (np.asarray(RELATIONS[self.relation](*sides)).astype(np.uint8),)
+
+    def scalings(self) -> tuple[tuple[int, int], ...]:
+        """Multiplier and exponent of a and of b; none without scales."""
+        pairs = (fixedpoint.quantize_multiplier_double(q.scale) for q in _quants(self))
+        return tuple((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
+
+    rows = broadcast_rows
+    macs = no_macs
+    in_place = in_place_when_equal
+    in_layout = any_layout
+
+
+def comparable(x: Array, quant: Quant | None) -> Any:
+    """Integers in the steps in which both sides are compared."""
+    return x if quant is None else scaled((x.astype(np.int64) - quant.zero_point) << LEFT, quant.scale)
+
+
+def _quants(op: Compare) -> tuple[Quant, ...]:
+    return () if op.a is None or op.b is None else (op.a, op.b)
+
+
+def _fit(op: Compare, ins: Types) -> bool:
+    plain = (DType.S8, DType.U8, DType.S16, DType.S32)
+    return ins[0].dtype is ins[1].dtype and ins[0].dtype in (EIGHT_BIT if _quants(op) else plain)

@@ -5,6 +5,7 @@ Decides: which of our operators a movement is.  The file gives the shape of ever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +32,18 @@ from codegen.ops import (
 
 def reshape(ctx: Context, node: TfliteNode) -> None:
     """RESHAPE, SQUEEZE and EXPAND_DIMS: the output's shape stands in the file."""
-    ctx.write(node, Reshape(ctx.result(node).shape), (ctx.value(node, 0),))
+    ctx.write(node, Reshape(_asked(ctx, node) or ctx.result(node).shape), (ctx.value(node, 0),))
+
+
+def _asked(ctx: Context, node: TfliteNode) -> tuple[int, ...]:
+    """The shape that a known input of RESHAPE asks for, one size perhaps left open; none where it says nothing."""
+    if node.op_type != "RESHAPE" or not ctx.has(node, 1) or (known := ctx.tensor(node, 1).data) is None:
+        return ()
+    sizes = tuple(int(n) for n in known.reshape(-1))
+    elements, rest = math.prod(ctx.type(node, 0).shape), math.prod(n for n in sizes if n != -1)
+    if min(sizes, default=0) < -1 or 0 in sizes or sizes.count(-1) > 1 or elements % rest:
+        return ()
+    return tuple(elements // rest if n == -1 else n for n in sizes)
 
 
 def transpose(ctx: Context, node: TfliteNode) -> None:

@@ -23,6 +23,7 @@ from codegen.errors import (
     ModelUnreadable,
     ShapeDynamic,
     TensorBad,
+    VariableUnsupported,
 )
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.files import begins_with, read_model_file
@@ -215,6 +216,8 @@ def _tensor(table: Table, index: int, buffers: Sequence[bytes | None], name: str
     tensor = Tensor(index, name, shape[: MAX_RANK + 1], kind, scale, zero, axis, bool(table.scalar(5, "B")))
     try:
         data = _data(table, tensor, shape, buffers)
+        if data is not None and tensor.is_variable:
+            raise VariableUnsupported("a variable tensor with numbers in the file", where=tensor.where)
     except CompileError as error:
         return Tensor(index, name, tensor.shape, kind, scale, zero, axis, tensor.is_variable, problem=error)
     return Tensor(index, name, shape, kind, scale, zero, axis, tensor.is_variable, data)

@@ -181,7 +181,7 @@ _REAL: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
 
 
 def negative(ctx: Context, node: TfliteNode) -> None:
-    """NEG; TFLite has it for real numbers only, so that every mode takes the table of float64."""
+    """NEG; TFLite Micro has it for real numbers only, so that every mode takes the table of float64."""
     _real_table(ctx, node, "Neg", {})
 
 

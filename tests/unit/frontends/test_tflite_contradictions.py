@@ -1,0 +1,52 @@
+"""Files that say two things: each is refused, as an interpreter would go by the one and we by the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.errors import CompileError
+from codegen.frontends.tflite import import_tflite
+from tests.tflite_models import Model, run_litert
+from tests.tools import require_module
+
+
+def code(model: Model, folder: Path) -> str:
+    path = folder / "m.tflite"
+    path.write_bytes(model.bytes())
+    with pytest.raises(CompileError) as caught:
+        import_tflite(path, mode="double")
+    return caught.value.problems()[0].code
+
+
+def reshaped(asked: Sequence[int]) -> Model:
+    model = Model()
+    x, y = model.input((1, 3, 6), "int8", 0.5), model.output((6, 3), "int8", 0.5)
+    model.op("RESHAPE", [x, model.const(np.array(asked, np.int32))], [y])
+    return model
+
+
+@pytest.mark.parametrize("asked", [(3, 6), (-1, 6), (18,), (1, 6, 3)])
+def test_a_reshape_to_another_shape_than_its_result_has(asked: tuple[int, ...], tmp_path: Path) -> None:
+    assert code(reshaped(asked), tmp_path) == "LAM-IMPORT-014"
+
+
+@pytest.mark.parametrize("asked", [(6, 3), (-1, 3), (6, -1)])
+def test_a_reshape_to_the_shape_of_its_result_is_read(asked: tuple[int, ...], tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(reshaped(asked).bytes())
+    assert import_tflite(tmp_path / "m.tflite", mode="double").outputs[0].model_shape == (6, 3)
+
+
+def test_a_variable_with_numbers_in_the_file(tmp_path: Path) -> None:
+    """LiteRT refuses it; TFLite Micro clears the numbers."""
+    require_module("ai_edge_litert")
+    model = Model()
+    x, y = model.input((1, 4), "int8", 0.5), model.output((1, 2), "int8", 0.5)
+    w = model.tensor((2, 4), "int8", 0.5, data=np.ones((2, 4), np.int8), variable=True)
+    model.op("FULLY_CONNECTED", [x, w], [y], "FullyConnectedOptions")
+    assert code(model, tmp_path) == "LAM-IMPORT-031"
+    with pytest.raises((ValueError, RuntimeError)):
+        run_litert(model.bytes(), [np.ones((1, 4), np.int8)])

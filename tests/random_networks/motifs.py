@@ -32,11 +32,15 @@ from tests.random_networks.tflite_motifs import (
     curve_16,
     extremum,
     log_softmax,
+    pieces_16,
     positions,
     prelu,
+    selected,
     slopes_16,
     squared_difference,
     sums,
+    taken,
+    unit_length,
 )
 
 Step = Callable[[Drawing, str], str]
@@ -210,7 +214,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (crop, 3),
     (gather_rows, 5),
     (padded, 6),
-    (blocks, 9),
+    (blocks, 12),
     (upsample, 4),
     (bilinear, 4),
     (broadcast, 6),
@@ -225,6 +229,10 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (slopes_16, 3),
     (curve_16, 5),
     (log_softmax, 3),
+    (pieces_16, 3),
+    (unit_length, 3),
+    (taken, 3),
+    (selected, 3),
 )
 
 # Several

@@ -8,16 +8,22 @@ from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.ops import (
     ArgExtremum,
+    Clamp,
     Extremum,
     GlobalSum,
+    L2Norm,
     LogSoftmax,
+    Lut,
     PRelu,
     Reshape,
+    Select,
     Sigmoid16,
     Softmax16,
     SquaredDifference,
+    Take,
     TwoSlopes,
     make_requant,
+    piecewise_linear,
 )
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.two_slopes import slope
@@ -72,6 +78,34 @@ def curve_16(d: Drawing, x: str) -> str:
     sigmoid = d.pick((Sigmoid16("logistic", 3, 0), Sigmoid16("tanh", 20000, 15)))
     y = d.apply(d.pick((sigmoid, Softmax16(1 << 30, 1))), y)
     return d.conv(y, Window(1), Window(1), dtype=DType.S8)
+
+
+def pieces_16(d: Drawing, x: str) -> str:
+    """A curve of 16-bit numbers in straight pieces."""
+    y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
+    return d.apply(piecewise_linear(np.tanh, "Tanh", d.quant(y), Quant(1 / 128, 0), DType.S8), y)
+
+
+def unit_length(d: Drawing, x: str) -> str:
+    x = _signed(d, x)
+    return d.apply(L2Norm(d.quant(x).zero_point), x)
+
+
+def taken(d: Drawing, x: str) -> str:
+    """Rows looked up where each row is largest."""
+    _, h, w, c = d.shape(x)
+    largest = d.apply(ArgExtremum(d.chance(0.5)), d.apply(Reshape((1, h, 1, w * c)), x))
+    rows = d.apply(Take(1), d.apply(Reshape((h, w * c)), x), d.apply(Reshape((h, 1)), largest))
+    return d.apply(Reshape((1, h, w, c)), rows)
+
+
+def selected(d: Drawing, x: str) -> str:
+    """The tensor, or what a clamp leaves of it where a number is large."""
+    kind = d.kind(x).dtype
+    large = tuple(255 * int(q > kind.low + 90) for q in range(kind.low, kind.high + 1))
+    flags = d.apply(Lut(large, DType.U8, None, "Greater"), x)
+    held = d.apply(Clamp(kind.low + 40, kind.high - 60), x)
+    return d.apply(Select(d.quant(x)), flags, *d.pick(((x, held), (held, x))))
 
 
 def log_softmax(d: Drawing, x: str) -> str:

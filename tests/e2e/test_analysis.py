@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.analysis import SUBJECTS, TOOLS, Subject, reports, valgrind
-from tests.e2e.projects import Project, project
+from codegen.ir.quant import DType
+from codegen.ops.concat import Concat
+from codegen.ops.transpose import Transpose
+from codegen.pipeline import Options, compile_graph
+from codegen.target import load_target
+from tests.e2e.analysis import SUBJECTS, TOOLS, Subject, cppcheck, reports, valgrind
+from tests.e2e.projects import HASH, Project, project, written
+from tests.graphs import HALF, Sketch
 from tests.tools import require_tool
 
 
@@ -31,6 +37,15 @@ def test_valgrind_sees_outputs_of_an_input_that_nobody_wrote(made: Project, tmp_
     assert text.count("x[i] = ") == 1
     path.write_text(text.replace("x[i] = ", "(void)x, (void)"))
     assert "uninitialised value" in valgrind(made, tmp_path)
+
+
+def test_cppcheck_has_nothing_to_say_of_copies_in_nested_loops(tmp_path: Path) -> None:
+    require_tool("cppcheck")
+    sketch = Sketch("joined")
+    turned = sketch.apply(Transpose((0, 2, 1, 3)), sketch.input((1, 4, 3, 5), name="z"))
+    joined = sketch.apply(Concat(3, (None, None), DType.S8, HALF), sketch.input((1, 3, 4, 5)), turned)
+    made = compile_graph(sketch.graph(joined), load_target("generic"), Options(target="generic"), HASH)
+    assert cppcheck(written(tmp_path, made)) == ""
 
 
 @pytest.mark.slow

@@ -122,7 +122,8 @@ class Drawing(Sketch):
         if not isinstance(op, Reshape) and find_kernel(NodeView("new", op, tuple(types), made, consts), "c99") is None:
             raise Unfit("no kernel")
         results = op.golden([self.data[i] for i in inputs])
-        if any(not _spans(y) for y in results):
+        flags = [kind.dtype is DType.U8 and kind.quant is None for kind in made]
+        if any(not flag and not _spans(y) for flag, y in zip(flags, results, strict=True)):
             raise Unfit("the result is too flat")
         first = super().apply(op, *inputs)
         self.data.update(zip(self.nodes[-1].outputs, results, strict=True))

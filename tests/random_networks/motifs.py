@@ -29,15 +29,19 @@ from codegen.ops import (
 )
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.tflite_motifs import (
+    compared,
     curve_16,
     extremum,
     log_softmax,
     pieces_16,
     positions,
     prelu,
+    quotient,
+    running_sum,
     selected,
     slopes_16,
     squared_difference,
+    sum_of_three,
     sums,
     taken,
     unit_length,
@@ -233,6 +237,10 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (unit_length, 3),
     (taken, 3),
     (selected, 3),
+    (sum_of_three, 3),
+    (running_sum, 3),
+    (quotient, 3),
+    (compared, 3),
 )
 
 # Several

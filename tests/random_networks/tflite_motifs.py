@@ -7,8 +7,12 @@ import numpy as np
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.ops import (
+    AddN,
     ArgExtremum,
     Clamp,
+    Compare,
+    CumulativeSum,
+    Div,
     Extremum,
     GlobalSum,
     L2Norm,
@@ -99,10 +103,38 @@ def taken(d: Drawing, x: str) -> str:
     return d.apply(Reshape((1, h, w, c)), rows)
 
 
+def sum_of_three(d: Drawing, x: str) -> str:
+    x = _signed(d, x)
+    parts = (x, d.apply(Clamp(-100, 90), x), d.apply(Clamp(-60, 120), x))
+    quant = d.fit(sum(d.real(part) for part in parts), DType.S8)
+    return d.apply(AddN(d.quant(x), quant, -128, 127), *parts)
+
+
+def running_sum(d: Drawing, x: str) -> str:
+    x = _signed(d, x)
+    axis = d.int(1, 3)
+    quant = d.fit(d.real(x).cumsum(axis), DType.S8)
+    return d.apply(CumulativeSum(axis, d.quant(x), quant, -128, 127, d.chance(0.3), d.chance(0.3)), x)
+
+
+def quotient(d: Drawing, x: str) -> str:
+    x = _signed(d, x)
+    y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=DType.S8)
+    return d.apply(Div(d.quant(x), d.quant(y), Quant(1 / 32, d.int(-10, 10)), -128, 127), x, y)
+
+
+def compared(d: Drawing, x: str) -> str:
+    """The tensor, or what a clamp leaves of it where another one is larger."""
+    y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=d.kind(x).dtype)
+    flags = d.apply(Compare(d.pick(("<", ">=", "!=")), d.quant(x), d.quant(y)), x, y)
+    low, high = d.kind(x).dtype.low, d.kind(x).dtype.high
+    return d.apply(Select(d.quant(x)), flags, x, d.apply(Clamp(low + 40, high - 60), x))
+
+
 def selected(d: Drawing, x: str) -> str:
     """The tensor, or what a clamp leaves of it where a number is large."""
     kind = d.kind(x).dtype
-    large = tuple(255 * int(q > kind.low + 90) for q in range(kind.low, kind.high + 1))
+    large = tuple(int(q > kind.low + 90) for q in range(kind.low, kind.high + 1))
     flags = d.apply(Lut(large, DType.U8, None, "Greater"), x)
     held = d.apply(Clamp(kind.low + 40, kind.high - 60), x)
     return d.apply(Select(d.quant(x)), flags, *d.pick(((x, held), (held, x))))

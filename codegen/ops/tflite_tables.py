@@ -105,6 +105,12 @@ def float_table(
     return _clamped(steps + y.zero_point, y_dtype.low, y_dtype.high)
 
 
+def elu(x: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+    """exp(x) - 1 below zero, of an exponential rounded to float32 first: near zero it has steps of 2^-24."""
+    power = np.exp(np.minimum(x, 0).astype(np.float64)).astype(np.float32)
+    return np.where(x < 0, power - np.float32(1), x)
+
+
 def abs_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType) -> Table:
     """|x|, copied when both scales are equal."""
     size = np.abs(_centred(x, x_dtype))

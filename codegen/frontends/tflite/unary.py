@@ -113,7 +113,7 @@ def elu(ctx: Context, node: TfliteNode) -> None:
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
     _is_small(node, x_dtype, dtype)
     if ctx.mode == "double":
-        _table(ctx, node, tables.float_table(lambda v: np.where(v < 0, np.expm1(v), v), x, x_dtype, y, dtype))
+        _table(ctx, node, tables.float_table(tables.elu, x, x_dtype, y, dtype))
     else:
         _real_table(ctx, node, "Elu", {})
 

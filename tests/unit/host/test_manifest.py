@@ -48,7 +48,7 @@ def test_a_sound_manifest_is_read(tmp_path: Path) -> None:
     assert read_manifest(folder_with(json.dumps(SOUND), tmp_path)) == SOUND
 
 
-@pytest.mark.parametrize(("place", "value"), DAMAGE, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("place", "value"), DAMAGE, ids=lambda x: "deleted" if x is DELETED else str(x)[:40])
 def test_a_damaged_manifest_is_refused(place: tuple[str | int, ...], value: object, tmp_path: Path) -> None:
     manifest = copy.deepcopy(SOUND)
     *way, last = place

@@ -55,7 +55,7 @@ def test_quantize_takes_every_width_of_integer(
     source: tuple[str, float, int], target: tuple[str, float, int], tmp_path: Path
 ) -> None:
     require_module("tflite_micro")
-    check_golden("QUANTIZE", _quantize(source, target), source[0], 0, tmp_path)
+    check_golden(_quantize(source, target), source[0], 0, tmp_path)
 
 
 @pytest.mark.parametrize("case", [WIDE[0], WIDE[3], WIDE[6]], ids=str)
@@ -94,13 +94,13 @@ def test_softmax_from_8_to_16_bits_is_read_on(
     behind: str, target: tuple[str, float | tuple[()], int], tmp_path: Path
 ) -> None:
     require_module("tflite_micro")
-    check_golden("SOFTMAX", _softmax(1 / 65536, behind, target), "int8", 0, tmp_path)
+    check_golden(_softmax(1 / 65536, behind, target), "int8", 0, tmp_path)
 
 
 def test_a_16_bit_softmax_of_nearly_its_scale_is_tflites_own(tmp_path: Path) -> None:
     require_module("tflite_micro")
     for scale in (1.5259e-5, 1.5257e-5, 1.5268e-5):
-        check_golden("SOFTMAX", _softmax(scale, *BEHIND[2]), "int8", 0, tmp_path)
+        check_golden(_softmax(scale, *BEHIND[2]), "int8", 0, tmp_path)
 
 
 def test_c_of_a_16_bit_softmax_that_is_dequantized_is_golden(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_hard_swish_of_next_to_nothing_is_tflites(tmp_path: Path) -> None:
         x, y = model.input((1, 256), "int8", x_scale, zero), model.output((1, 256), "int8", y_scale, zero)
         model.op("HARD_SWISH", [x], [y], "HardSwishOptions")
         every = np.arange(-128, 128, dtype=np.int8)[None]
-        check_golden("HARD_SWISH", Case(model.bytes(), ((every,),)), "int8", 0, tmp_path)
+        check_golden(Case(model.bytes(), ((every,),)), "int8", 0, tmp_path)
 
 
 PIXELS = np.arange(256, dtype=np.float32)
@@ -136,7 +136,7 @@ def test_pixels_meet_the_border_of_quantize_as_often_as_documented(name: str, tm
     model.op("QUANTIZE", [x], [middle])
     model.op("DEQUANTIZE", [middle], [model.output((1, 256), "float32")])
     case = Case(model.bytes(), ((real[None],),))
-    check_golden("QUANTIZE", case, "int8", 0, tmp_path)
+    check_golden(case, "int8", 0, tmp_path)
     (theirs,) = run_tflm(case.data, *case.inputs)[0]
     ours = np.float32(scale) * (quantize_linear(real, scale, -1, -128, 127) + 1).astype(np.float32)
     assert int((theirs[0] != ours).sum()) == count
@@ -201,8 +201,8 @@ def _dead_channels(name: str, scale: float, live: bool) -> Case:
 def test_dead_channels_have_scales_of_next_to_nothing(name: str, tmp_path: Path) -> None:
     require_module("tflite_micro")
     for scale in DEAD:
-        check_golden(name, _dead_channels(name, scale, live=False), "int8", 0, tmp_path)
-    check_golden(name, _dead_channels(name, 1e-42, live=True), "int8", 0, tmp_path)
+        check_golden(_dead_channels(name, scale, live=False), "int8", 0, tmp_path, name)
+    check_golden(_dead_channels(name, 1e-42, live=True), "int8", 0, tmp_path, name)
 
 
 def test_c_of_a_dead_channel_is_golden(tmp_path: Path) -> None:

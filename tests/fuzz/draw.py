@@ -56,7 +56,6 @@ def _alarm(number: int, frame: object) -> None:
 
 def main(reader: str, runs: int, seed: int, artifacts: Path) -> int:
     """Print the share of each answer; 1 after a fault, whose file is kept."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     counts: Counter[str] = Counter()
     for data in mutants(reader, runs, seed):
         said, trace = outcome(reader, data)
@@ -71,4 +70,5 @@ def main(reader: str, runs: int, seed: int, artifacts: Path) -> int:
 
 
 if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 from codegen.lower import bank_conflicts  # noqa: E402
 from codegen.pipeline import Compiled, Options, compile_graph, read_model  # noqa: E402
 from codegen.target import load_target  # noqa: E402
-from tests.real import model_path  # noqa: E402
+from tests.support.real import model_path  # noqa: E402
 
 CHIP = "sophgo-like"
 NAMES = ("resnet8_qdq", "vww_qdq", "kws_qdq", "ad_qdq")

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from codegen.pipeline import Options, compile_file  # noqa: E402
-from tests.networks import branchy, chain, network_path, quantized, uneven  # noqa: E402
+from tests.support.networks import branchy, chain, network_path, quantized, uneven  # noqa: E402
 
 TINY = ROOT.parent / "shared" / "models" / "mlperf_tiny_onnx"
 AIMS_S = {"kws_qdq": 1.0, "vww_qdq": 2.0, "mobilenet_v2_1.0_224": 10.0, "uneven_500": 60.0}
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def find_model(name: str) -> Path:
-    """A file, a model of ../shared, a network of tests/networks.py, or one of SHAPES with a size: chain_100."""
+    """A file, a model of ../shared, a network of tests/support/networks.py, or one of SHAPES with a size: chain_100."""
     if Path(name).is_file():
         return Path(name)
     if (TINY / f"{name}.onnx").is_file():

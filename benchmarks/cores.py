@@ -16,9 +16,9 @@ from codegen.lower import select_kernels  # noqa: E402
 from codegen.passes import optimize  # noqa: E402
 from codegen.pipeline import Options, read_model  # noqa: E402
 from codegen.target import Target, load_target  # noqa: E402
-from tests.networks import network_path  # noqa: E402
-from tests.real import model_path  # noqa: E402
-from tests.scratchpad import plan_on_cores  # noqa: E402
+from tests.support.networks import network_path  # noqa: E402
+from tests.support.real import model_path  # noqa: E402
+from tests.support.scratchpad import plan_on_cores  # noqa: E402
 
 CORES = (1, 2, 4, 8)
 HEAD = ("network", "cores", "local B each", "groups", "cycles", "faster", "MACs made twice", "moved B", "DMA busy")

@@ -23,8 +23,8 @@ from codegen.passes import optimize  # noqa: E402
 from codegen.pipeline import Options, read_model  # noqa: E402
 from codegen.planning import plan_in_best_order  # noqa: E402
 from codegen.target import load_target  # noqa: E402
-from tests.light import LIGHT, light_path  # noqa: E402
-from tests.networks import NETWORKS, network_path  # noqa: E402
+from tests.support.light import LIGHT, light_path  # noqa: E402
+from tests.support.networks import NETWORKS, network_path  # noqa: E402
 
 CHIP = "cortex-m4"
 SHARED = ROOT.parent / "shared" / "models"

@@ -32,7 +32,7 @@ from codegen.schedule.demand import Edge, NodeRows, Rows  # noqa: E402
 from codegen.schedule.groups import Grouping  # noqa: E402
 from codegen.schedule.planner import view_roots  # noqa: E402
 from codegen.target import load_target  # noqa: E402
-from tests.networks import network_path  # noqa: E402
+from tests.support.networks import network_path  # noqa: E402
 
 TINY = ROOT.parent / "shared" / "models" / "mlperf_tiny_onnx"
 MODELS = ("kws_qdq", "resnet8_qdq", "vww_qdq", "mobilenet_v2_0.35_144")

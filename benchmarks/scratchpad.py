@@ -11,9 +11,9 @@ sys.path.insert(0, str(ROOT))
 
 from codegen.ir.local import Estimate  # noqa: E402
 from codegen.pipeline import Compiled  # noqa: E402
-from tests.networks import network_path  # noqa: E402
-from tests.real import model_path  # noqa: E402
-from tests.scratchpad import compile_local  # noqa: E402
+from tests.support.networks import network_path  # noqa: E402
+from tests.support.real import model_path  # noqa: E402
+from tests.support.scratchpad import compile_local  # noqa: E402
 
 TINY = (("resnet8_qdq", 16384), ("vww_qdq", 24576), ("kws_qdq", 16384), ("ad_qdq", 16384))
 LARGE = (("mobilenet_v2_1.0_224", 65536), ("mobilenet_v2_0.35_96", 32768))

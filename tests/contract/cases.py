@@ -60,9 +60,9 @@ from codegen.ops import (
     unary_table,
 )
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
-from tests.graphs import random_array, spread_requant
-from tests.recurrent_cases import lstm
-from tests.tflite_cases import Draw
+from tests.support.graphs import random_array, spread_requant
+from tests.support.recurrent_cases import lstm
+from tests.support.tflite_cases import Draw
 
 A, B, Y = (Quant(float(np.float32(s)), z) for s, z in ((0.07, -5), (0.11, 12), (0.09, 3)))
 BOUNDS = (-120, 125)

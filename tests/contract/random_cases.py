@@ -27,7 +27,7 @@ from codegen.ops import (
     broken_limits,
 )
 from tests.contract.kernel_cases import Case, requant
-from tests.graphs import random_array
+from tests.support.graphs import random_array
 
 S8 = DType.S8
 Drawn = tuple[Op, tuple[TensorType | Array | int, ...]]

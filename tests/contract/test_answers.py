@@ -13,7 +13,7 @@ from codegen.ir.quant import Array, TensorType
 from codegen.lower.tiles import channel_tile as tile_of
 from codegen.ops import OPS, Pad, answers
 from tests.contract.cases import Case, cases
-from tests.graphs import one_op
+from tests.support.graphs import one_op
 
 CASES = cases()
 

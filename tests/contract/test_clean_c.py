@@ -20,7 +20,7 @@ from codegen.lower.select import find_kernel
 from codegen.ops import Reshape
 from codegen.pipeline import Options, compile_file
 from tests.contract.test_kernels import LEVELS, all_cases, build_graph
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 IDLE = re.compile(
     r"""[-+*/%]\ 0\b(?![.xX])      # x + 0, x * 0

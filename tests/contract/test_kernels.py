@@ -39,7 +39,7 @@ from codegen.schedule import schedule
 from codegen.target import list_targets, load_target
 from tests.contract.kernel_cases import S8, S16, Case, cases, q, t
 from tests.contract.random_cases import random_cases
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 X86 = platform.machine() in ("x86_64", "AMD64")
 FMA = X86 and "fma" in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "")

@@ -17,7 +17,7 @@ from codegen.ir.shape import Span, row_count
 from codegen.ir.verify import verify_graph
 from codegen.ops import OPS, broken_limits
 from tests.contract.cases import Case, cases
-from tests.graphs import one_op, random_array
+from tests.support.graphs import one_op, random_array
 
 CASES = cases()
 ON_CASES = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

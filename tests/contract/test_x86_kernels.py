@@ -39,7 +39,7 @@ from tests.contract.kernel_cases import (
 )
 from tests.contract.test_kernels import X86 as ON_X86
 from tests.contract.test_kernels import build_graph, differences, in_one_mode, make_project, sources_of
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 CPU = set(Path("/proc/cpuinfo").read_text().split()) if ON_X86 and Path("/proc/cpuinfo").exists() else set()
 AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512_vnni"} <= CPU

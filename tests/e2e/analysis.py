@@ -18,8 +18,8 @@ from pathlib import Path
 from codegen.pipeline import Options, compile_file
 from codegen.process import Completed, check_program, run_program
 from tests.e2e.projects import SANITIZE, Project, written
-from tests.shared import shared_dir
-from tests.tflite_state_cases import draw_state
+from tests.support.shared import shared_dir
+from tests.support.tflite_state_cases import draw_state
 
 MAIN = Path(__file__).with_name("analysis_main.c")
 _TIMEOUT_S = 600.0

@@ -22,7 +22,7 @@ from codegen.pipeline import Options, compile_file
 from codegen.process import check_program
 from codegen.resources import resource_dir
 from codegen.target import load_target
-from tests.shared import shared_dir
+from tests.support.shared import shared_dir
 
 CHIPS = ("cortex-m4", "cortex-m7", "cortex-m55", "cortex-m0plus")
 """The chips for which there is assembly."""

@@ -34,9 +34,9 @@ from codegen.cli import main as lamina
 from codegen.process import run_program
 from tests.e2e.mutations import BYTES, FIELDS
 from tests.e2e.tflite_mutations import change_numbers, places
-from tests.shared import ROOT, shared_dir
-from tests.tflite_cases import MAKERS, draw
-from tests.tflite_state_cases import STATE_MAKERS, draw_state
+from tests.support.shared import ROOT, shared_dir
+from tests.support.tflite_cases import MAKERS, draw
+from tests.support.tflite_state_cases import STATE_MAKERS, draw_state
 
 COMPILE_S = 20.0
 VERIFY_S = 120.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen.host import build_library
 from tests.e2e.projects import Project, project
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 HEADER_BYTES = 64
 _ENUM = re.compile(r"^\s+(LAM_\w+) = (\d+),?", re.MULTILINE)

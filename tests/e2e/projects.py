@@ -25,9 +25,9 @@ from codegen.pipeline import Compiled, Options, compile_file, compile_graph, fin
 from codegen.process import check_program, run_program
 from codegen.resources import resource_dir
 from codegen.target import load_target
-from tests.graphs import Sketch, conv_chain, keeping, residual
-from tests.shared import ROOT
-from tests.tools import require_tool
+from tests.support.graphs import Sketch, conv_chain, keeping, residual
+from tests.support.shared import ROOT
+from tests.support.tools import require_tool
 
 HOST_C = resource_dir("runtime_c") / "host"
 DIGITS = ROOT / "examples" / "digits" / "digits_qdq.onnx"

@@ -11,10 +11,10 @@ import codegen
 from codegen.pipeline import Options
 from codegen.verbs.engines import open_engine
 from codegen.verbs.samples import open_samples
-from tests import real_tflite
-from tests.real import model_path
-from tests.shared import ROOT, shared_dir
-from tests.tools import require_module
+from tests.support import real_tflite
+from tests.support.real import model_path
+from tests.support.shared import ROOT, shared_dir
+from tests.support.tools import require_module
 
 LEAST = {
     "kws": ("kws_qdq", "kws01", {"single": 0.915, "double": 0.915, "float": 0.915}),

@@ -13,8 +13,8 @@ from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
 from tests.e2e.analysis import SUBJECTS, TOOLS, Subject, cppcheck, reports, valgrind
 from tests.e2e.projects import HASH, Project, project, written
-from tests.graphs import HALF, Sketch
-from tests.tools import require_tool
+from tests.support.graphs import HALF, Sketch
+from tests.support.tools import require_tool
 
 
 @pytest.fixture

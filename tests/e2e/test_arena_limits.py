@@ -15,11 +15,11 @@ from codegen.schedule import Optimize
 from codegen.target import find_chip, load_target
 from codegen.verbs.samples import Sample, random_samples
 from codegen.verbs.verify import verify
-from tests import real_tflite
 from tests.e2e.test_emulated import ready
 from tests.e2e.test_real_models import samples_of
-from tests.networks import NETWORKS, network_path
-from tests.real import LARGE, MODELS, model_path
+from tests.support import real_tflite
+from tests.support.networks import NETWORKS, network_path
+from tests.support.real import LARGE, MODELS, model_path
 
 LIMITS = {
     "kws_qdq": (6_900, 6_600),

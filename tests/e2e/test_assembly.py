@@ -13,8 +13,8 @@ from codegen.ops.dense import Dense
 from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
 from tests.e2e.assembly import CHIPS, COMPILERS, LEVELS, all_models, functions_of, layer_functions, refused
-from tests.graphs import Sketch, random_array, spread_requant
-from tests.tools import require_tool
+from tests.support.graphs import Sketch, random_array, spread_requant
+from tests.support.tools import require_tool
 
 SOME = [
     ("cortex-m4", "gcc", "-O2"),

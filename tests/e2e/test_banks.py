@@ -16,8 +16,8 @@ from codegen.target import load_target
 from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS
 from tests.e2e.test_scratchpad import CASES, GRAPHS, check
-from tests.graphs import residual
-from tests.scratchpad import branches, compile_local
+from tests.support.graphs import residual
+from tests.support.scratchpad import branches, compile_local
 
 
 def local_of(made: Compiled) -> LocalProgram:

@@ -24,8 +24,8 @@ from codegen.resources import resource_dir
 from codegen.target import load_target
 from tests.e2e.libraries import Library, loaded, status
 from tests.e2e.projects import DIGITS, random_feeds, written
-from tests.graphs import Sketch, conv_chain, residual
-from tests.shared import shared_dir
+from tests.support.graphs import Sketch, conv_chain, residual
+from tests.support.shared import shared_dir
 
 MODES: tuple[Mode, ...] = ("single", "double", "float")
 STRUCTURE, ISA = slice(24, 40), slice(8, 24)

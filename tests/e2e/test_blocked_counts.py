@@ -9,7 +9,7 @@ import pytest
 import codegen
 from codegen.pipeline import Options, compile_file
 from tests.e2e.test_profile import ready
-from tests.shared import shared_dir
+from tests.support.shared import shared_dir
 
 _LEAST_MACS = 10_000
 """Of smaller layers the call is a large part, which the model leaves out."""

@@ -11,8 +11,8 @@ from codegen.process import check_program
 from codegen.report.code_size import EACH, ONCE
 from codegen.resources import resource_dir
 from codegen.target import load_target
-from tests.shared import shared_dir
-from tests.tools import require_tool
+from tests.support.shared import shared_dir
+from tests.support.tools import require_tool
 
 NETWORKS = ("ad", "kws", "resnet8", "vww")
 TOLERANCE = 0.25

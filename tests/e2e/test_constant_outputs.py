@@ -14,8 +14,8 @@ from codegen.host import Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file
 from tests.e2e.projects import build, require_build, run
-from tests.tflite_models import Model, run_tflm
-from tests.tools import require_module
+from tests.support.tflite_models import Model, run_tflm
+from tests.support.tools import require_module
 from tests.unit.frontends.models import Net, saved
 
 X = np.arange(-24, 24, dtype=np.int8).reshape(1, 4, 6, 2)

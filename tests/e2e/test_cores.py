@@ -20,11 +20,11 @@ from codegen.pipeline import Compiled, Options, compile_file
 from codegen.process import run_program
 from tests.e2e.projects import HOST_C, Project, build, check_sources, expected_lines, random_feeds, run
 from tests.e2e.test_scratchpad import check
-from tests.graphs import Sketch, conv_chain, residual
-from tests.networks import network_path
-from tests.real import model_path
-from tests.scratchpad import branches, compile_local
-from tests.tools import require_tool
+from tests.support.graphs import Sketch, conv_chain, residual
+from tests.support.networks import network_path
+from tests.support.real import model_path
+from tests.support.scratchpad import branches, compile_local
+from tests.support.tools import require_tool
 
 
 def stack() -> Graph:

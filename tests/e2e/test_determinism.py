@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from codegen.process import check_program
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 _SCRIPT = """
 import sys

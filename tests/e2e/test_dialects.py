@@ -15,7 +15,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.verify import verify_graph
 from codegen.verbs.samples import Sample
 from tests.e2e.ort import Oracle, run_forced, share_equal
-from tests.shared import shared_dir
+from tests.support.shared import shared_dir
 
 SPREAD = (
     *("ae__aimet_w8a8", "ae__ort_dyn21_qdq_u8s8_pc", "ae__ort_ts17_addpair", "ae__ort_ts17_qdq_s16s8_ms"),

@@ -13,7 +13,7 @@ import pytest
 from codegen.frontends.onnx import import_onnx
 from codegen.ir.quant import MODES, DType, Mode
 from tests.e2e.ort import Oracle, run_forced
-from tests.shared import shared_dir
+from tests.support.shared import shared_dir
 
 WORDS = (
     "grucell__ort_ts17_qdq_s16s8_ms",

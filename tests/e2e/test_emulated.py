@@ -15,8 +15,8 @@ from codegen.target import Target, find_chip, load_target
 from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS, check_sources, expected_lines, project, random_feeds
 from tests.e2e.test_real_models import samples_of
-from tests.real import MODELS, model_path
-from tests.tools import require_tool
+from tests.support.real import MODELS, model_path
+from tests.support.tools import require_tool
 
 CHIPS = ("cortex-m4", "cortex-m0plus", "rv32imc", "ppc32")
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")

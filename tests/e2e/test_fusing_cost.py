@@ -9,7 +9,7 @@ import pytest
 import codegen
 from codegen.pipeline import Options, compile_file
 from tests.e2e.test_emulated import ready
-from tests.real import model_path
+from tests.support.real import model_path
 
 CHIP = "cortex-m4"
 AT_THE_SMALLEST = 0.15

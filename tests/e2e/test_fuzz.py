@@ -7,7 +7,7 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from tests.e2e.fuzz_models import faults, mutants, run, shares, tflite_mutants
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 
 def test_mutants_are_the_same_each_time() -> None:

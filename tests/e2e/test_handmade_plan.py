@@ -18,7 +18,7 @@ from codegen.ir.verify import IrError
 from codegen.lower.kernels.conv2d import CONV2D
 from codegen.pipeline import Options, finish
 from codegen.target import load_target
-from tests.graphs import Sketch
+from tests.support.graphs import Sketch
 
 ROWS, WIDTH, CHANNELS = 12, 10, 4
 ROW_BYTES = WIDTH * CHANNELS

@@ -15,9 +15,9 @@ from codegen.process import check_program
 from codegen.report.plan import plan_record
 from codegen.report.plot import plan_picture
 from codegen.target import load_target
-from tests.graphs import keeping
-from tests.hostile import NAMES, graph_named, onnx_named, tflite_named, written
-from tests.tools import require_module, require_tool
+from tests.support.graphs import keeping
+from tests.support.hostile import NAMES, graph_named, onnx_named, tflite_named, written
+from tests.support.tools import require_module, require_tool
 
 Bytes = Callable[[str], bytes]
 TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))

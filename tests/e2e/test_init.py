@@ -20,8 +20,8 @@ from codegen.report.columns import size_text
 from codegen.target import load_target
 from tests.e2e.libraries import HEADER_BYTES, Library, Memory, load, loaded, status
 from tests.e2e.projects import DIGITS, compiled, project, random_feeds, written
-from tests.graphs import conv_chain
-from tests.shared import ROOT
+from tests.support.graphs import conv_chain
+from tests.support.shared import ROOT
 
 
 @pytest.fixture(scope="module")

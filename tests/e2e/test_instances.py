@@ -13,7 +13,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.ir.quant import Array
 from codegen.process import check_program
 from tests.e2e.projects import NETWORKS, Project, build, project, random_feeds, require_build, run
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 THREADS = 2
 ROUNDS = 4

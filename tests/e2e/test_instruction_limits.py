@@ -11,8 +11,8 @@ import pytest
 import codegen
 from codegen.report.profile import Profile
 from codegen.target import load_target
-from tests.shared import shared_dir
-from tests.tools import require_tool
+from tests.support.shared import shared_dir
+from tests.support.tools import require_tool
 
 NETWORKS = ("resnet8", "kws", "vww", "ad")
 LIMITS = {

@@ -7,7 +7,7 @@ import pytest
 from codegen.pipeline import Options, compile_file
 from codegen.schedule import Optimize
 from codegen.verbs.verify import verify
-from tests.light import LIGHT, light_path
+from tests.support.light import LIGHT, light_path
 
 pytestmark = pytest.mark.slow
 

@@ -24,9 +24,9 @@ from codegen.target import Memory, Target, find_chip, load_target
 from codegen.verbs.inspect import inspect
 from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS, SANITIZE, build, check_sources, expected_lines, random_feeds, run, written
-from tests.graphs import Sketch, conv_chain, residual
-from tests.scratchpad import branches
-from tests.tools import require_tool
+from tests.support.graphs import Sketch, conv_chain, residual
+from tests.support.scratchpad import branches
+from tests.support.tools import require_tool
 
 SRAM = Memory("sram", "ram", None, "test")
 SLOWER = (Memory("axi-sram", "ram", None, "test", cost=2), Memory("psram", "psram", None, "test", cost=8))

@@ -16,9 +16,9 @@ from codegen.ir.graph import Graph
 from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
 from tests.e2e.projects import DIGITS
-from tests.graphs import Sketch
-from tests.shared import ROOT
-from tests.tools import require_tool
+from tests.support.graphs import Sketch
+from tests.support.shared import ROOT
+from tests.support.tools import require_tool
 
 X = np.load(ROOT / "examples" / "digits" / "digits_test.npz")["x"][:3]
 

@@ -19,7 +19,7 @@ from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph
 from codegen.verbs.samples import Sample, random_samples
 from tests.e2e.ort import Oracle, run_forced, share_equal, vnni
-from tests.real import MODELS, model_path, real_inputs
+from tests.support.real import MODELS, model_path, real_inputs
 
 LAYERED = [name for name in MODELS if name != "mnist_cnn_qdq"]
 """ONNX Runtime refuses mnist_cnn_qdq without graph optimisation: one of its axes contradicts its scales."""

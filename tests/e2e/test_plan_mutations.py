@@ -1,7 +1,8 @@
 """A plan with one number changed is refused: a ring one row shorter, a distance one step smaller, two offsets swapped.
 
-Whether a change is harmful is reasoned from the lives of bytes (tests/lifetimes.py), not found by trial.  Rings and
-distances are as small as they can be, so that every such change is; of swaps, those that bring living bytes together.
+Whether a change is harmful is reasoned from the lives of bytes (tests/support/lifetimes.py), not found by trial.
+Rings and distances are as small as they can be, so that every such change is; of swaps, those that bring living bytes
+together.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from codegen.passes import optimize
 from codegen.pipeline import Options, read_model
 from codegen.planning import make_plan
 from codegen.target import load_target
-from tests.graphs import conv_chain, residual
-from tests.lifetimes import Life, harmful, least_distance, lifetimes, roots
 from tests.random_networks.cases import draw_case, planned
-from tests.real import LARGE, MODELS, model_path
+from tests.support.graphs import conv_chain, residual
+from tests.support.lifetimes import Life, harmful, least_distance, lifetimes, roots
+from tests.support.real import LARGE, MODELS, model_path
 
 SWAPS = 40
 """Pairs of offsets tried per plan."""

@@ -18,8 +18,8 @@ from codegen.report.table import plain
 from codegen.target import list_targets, load_target
 from codegen.verbs.profiling import mix_on_board, read_console
 from tests.e2e.projects import DIGITS
-from tests.real import model_path
-from tests.tools import require_tool
+from tests.support.real import model_path
+from tests.support.tools import require_tool
 from tests.unit.cli.conftest import Lamina, lamina
 
 __all__ = ["lamina"]

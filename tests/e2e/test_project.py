@@ -30,7 +30,7 @@ from tests.e2e.projects import (
     run,
     written,
 )
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 COMPILERS = ("gcc", "clang")
 BITS = ("-m64", "-m32")

@@ -14,13 +14,13 @@ import pytest
 
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
-from tests.graphs import random_array
 from tests.random_networks.batch import Batch
 from tests.random_networks.cases import Case, draw_case, planned
 from tests.random_networks.coverage import SHARES
 from tests.random_networks.draw import LEAST_SPAN, SMALL
 from tests.random_networks.proof import prove, seeds
-from tests.tools import require_tool
+from tests.support.graphs import random_array
+from tests.support.tools import require_tool
 
 SANITIZE = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 

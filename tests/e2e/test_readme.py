@@ -15,8 +15,8 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file, compile_graph
 from codegen.target import Memory, load_target
 from tests.e2e.projects import DIGITS, build, run, written
-from tests.graphs import Sketch, conv_chain, keeping
-from tests.tools import require_tool
+from tests.support.graphs import Sketch, conv_chain, keeping
+from tests.support.tools import require_tool
 
 BORDERS = {"io_layout": "model", "io_type": "model"}
 

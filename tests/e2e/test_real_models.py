@@ -15,8 +15,8 @@ from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.samples import Sample, open_samples, random_samples
 from codegen.verbs.verify import VerifyResult, verify
-from tests.real import LARGE, MODELS, model_path, real_inputs
-from tests.shared import ROOT, shared_dir
+from tests.support.real import LARGE, MODELS, model_path, real_inputs
+from tests.support.shared import ROOT, shared_dir
 
 MODES = ("single", "double", "float")
 SMALL = ("kws_qdq", "resnet8_qdq", "vww_qdq", "ad_qdq", "mnist_cnn_qdq")

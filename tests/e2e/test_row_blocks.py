@@ -18,7 +18,7 @@ from codegen.ir.verify import IrError
 from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
 from codegen.pipeline import Options, finish
 from codegen.target import load_target
-from tests.graphs import Sketch, apart
+from tests.support.graphs import Sketch, apart
 
 HEIGHT, WIDTH, CHANNELS = 40, 30, 40
 ROW = WIDTH * CHANNELS

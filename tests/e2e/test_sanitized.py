@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.analysis import INTEGER, clang_integer
 from tests.e2e.projects import project
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 
 @pytest.mark.parametrize("network", ["digits", "residual"])

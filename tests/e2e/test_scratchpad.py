@@ -20,10 +20,10 @@ from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
 from codegen.lower import shadow_local
 from codegen.pipeline import Compiled
-from tests.graphs import conv_chain, residual
-from tests.networks import network_path
-from tests.real import model_path
-from tests.scratchpad import branches, compile_local, target_file
+from tests.support.graphs import conv_chain, residual
+from tests.support.networks import network_path
+from tests.support.real import model_path
+from tests.support.scratchpad import branches, compile_local, target_file
 
 GRAPHS = {"branches": branches, "residual": residual, "conv_chain": conv_chain}
 SIZES = {"branches": (3200, 5000, 65536), "residual": (1500, 65536), "conv_chain": (1500, 65536)}

@@ -17,8 +17,8 @@ from codegen.schedule import Optimize
 from codegen.target import load_target
 from codegen.verbs.stack import measured
 from tests.e2e.projects import DIGITS, NETWORKS, build, project
-from tests.real import model_path
-from tests.tools import require_tool
+from tests.support.real import model_path
+from tests.support.tools import require_tool
 from tests.unit.cli.conftest import TINY, Lamina, lamina
 
 __all__ = ["lamina"]

@@ -19,8 +19,8 @@ from codegen.verbs.run import run, run_file
 from codegen.verbs.verify import verify
 from tests.e2e.projects import SANITIZE, build, require_build, written
 from tests.e2e.projects import run as run_program
-from tests.tflite_models import Model, run_tflm
-from tests.tools import require_module, require_tool
+from tests.support.tflite_models import Model, run_tflm
+from tests.support.tools import require_module, require_tool
 
 SHAPE, MEANING = (1, 3, 2, 2), (0.5, -7)
 START = np.arange(12, dtype=np.int16).reshape(SHAPE).astype(np.int8)

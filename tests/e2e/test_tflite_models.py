@@ -22,9 +22,9 @@ from codegen.target import load_target
 from codegen.verbs.engines import open_engine
 from codegen.verbs.samples import open_samples
 from codegen.verbs.verify import verify
-from tests.real_tflite import LARGE, MODELS, model_path, recorded
-from tests.shared import ROOT, shared_dir
-from tests.tools import require_module
+from tests.support.real_tflite import LARGE, MODELS, model_path, recorded
+from tests.support.shared import ROOT, shared_dir
+from tests.support.tools import require_module
 
 FEW = 12
 CONFIGS = {

@@ -18,9 +18,9 @@ from codegen.ir.quant import Array
 from codegen.ops import TwoSlopes
 from codegen.ops.two_slopes import slope
 from tests.e2e.test_tflite_operators import check_c, check_golden
-from tests.tflite_cases import Case, draw
-from tests.tflite_models import Model, run_litert, run_tflm
-from tests.tools import require_module
+from tests.support.tflite_cases import Case, draw
+from tests.support.tflite_models import Model, run_litert, run_tflm
+from tests.support.tools import require_module
 
 SHAPE = (1, 16)
 

@@ -20,10 +20,10 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.quant import Array, Mode
 from codegen.pipeline import Options, compile_file
-from tests.tflite_cases import LITERT_ONLY, MAKERS, Case, draw
-from tests.tflite_models import run_litert, run_tflm
-from tests.tflite_state_cases import STATE_MAKERS, TOGETHER
-from tests.tools import require_module
+from tests.support.tflite_cases import LITERT_ONLY, MAKERS, Case, draw
+from tests.support.tflite_models import run_litert, run_tflm
+from tests.support.tflite_state_cases import STATE_MAKERS, TOGETHER
+from tests.support.tools import require_module
 
 PAIRS = [(name, kind) for name, (_, kinds) in MAKERS.items() for kind in kinds]
 ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)

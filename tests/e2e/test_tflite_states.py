@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_tflite_operators import check_c, check_golden
-from tests.tflite_state_cases import STATE_MAKERS, draw_state
-from tests.tools import require_module
+from tests.support.tflite_state_cases import STATE_MAKERS, draw_state
+from tests.support.tools import require_module
 
 PAIRS = [(name, kind) for name, (_, kinds) in STATE_MAKERS.items() for kind in kinds]
 ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)

@@ -1,4 +1,4 @@
-"""Random TFLite models at the ends of their numbers: a few here, thousands by `python -m tests.tflite_sweep`."""
+"""Random TFLite models at the ends of their numbers: a few here, thousands by `python -m tests.e2e.tflite_sweep`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from tests.tflite_sweep import sweep
-from tests.tools import require_module
+from tests.e2e.tflite_sweep import sweep
+from tests.support.tools import require_module
 
 
 def test_golden_is_tflites_at_the_ends_of_numbers() -> None:

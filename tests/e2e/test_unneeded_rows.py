@@ -15,8 +15,8 @@ from codegen.ir.quant import DType
 from codegen.ops import Concat, Slice
 from codegen.pipeline import Compiled, Options, compile_graph
 from codegen.target import load_target
-from tests.graphs import HALF, Sketch
-from tests.scratchpad import compile_local
+from tests.support.graphs import HALF, Sketch
+from tests.support.scratchpad import compile_local
 
 
 def compiled(graph: Graph) -> Compiled:

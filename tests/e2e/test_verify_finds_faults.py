@@ -15,7 +15,7 @@ from codegen.pipeline import Compiled, Options, compile_file
 from codegen.target import load_target
 from codegen.verbs.verify import VerifyResult, verify
 from tests.e2e.projects import DIGITS
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 TARGETS = ("host", "cortex-m4", "ppc32")
 Change = Callable[[str], str]

@@ -14,8 +14,8 @@ from codegen.lower.select import choose_kernels, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import Weights, list_targets, load_target
-from tests.real import MODELS
-from tests.shared import shared_dir
+from tests.support.real import MODELS
+from tests.support.shared import shared_dir
 
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imc", "host")
 PLAIN = "generic"

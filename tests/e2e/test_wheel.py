@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codegen.process import check_program
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 RESOURCES = ("templates", "runtime_c", "targets", "examples")
 

@@ -18,10 +18,10 @@ from codegen.pipeline import Compiled, Options, compile_graph
 from codegen.planning import make_plan
 from codegen.target import Target, load_target
 from tests.e2e.projects import random_feeds, written
-from tests.graphs import Sketch
 from tests.passes.test_turn_sideways import signal
-from tests.scratchpad import compile_local, scratchpad
-from tests.tools import require_tool
+from tests.support.graphs import Sketch
+from tests.support.scratchpad import compile_local, scratchpad
+from tests.support.tools import require_tool
 
 
 def spectrogram() -> Graph:

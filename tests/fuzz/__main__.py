@@ -18,7 +18,7 @@ from pathlib import Path
 
 from codegen.process import run_program
 from tests.fuzz.readers import READERS
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.e2e.fuzz_models import sources, tflite_sources
-from tests.shared import ROOT, shared_dir
+from tests.support.shared import ROOT, shared_dir
 
 _LARGEST = 120_000
 """Bytes of a model that is still quickly read a thousand times."""

@@ -11,7 +11,7 @@ from tests.fuzz import draw, readers
 from tests.fuzz.mutators import MUTATORS
 from tests.fuzz.readers import READERS
 from tests.fuzz.seeds import seeds
-from tests.tools import require_module
+from tests.support.tools import require_module
 
 _CRASHES = sorted(p for p in (Path(__file__).parent / "crashes").glob("*/*") if p.is_file())
 

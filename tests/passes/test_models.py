@@ -10,7 +10,7 @@ from codegen.frontends.onnx import import_onnx
 from codegen.ops import Slice
 from codegen.passes import optimize
 from tests.passes.build import assert_same, kinds, only
-from tests.shared import ROOT, shared_dir
+from tests.support.shared import ROOT, shared_dir
 
 EXAMPLES = ["examples/digits/digits_qdq.onnx", "examples/tiny/tiny_qdq.onnx"]
 TINY = [f"models/mlperf_tiny_onnx/{n}_qdq{kind}.onnx" for n in ("ad", "kws", "resnet8", "vww") for kind in ("", "_sym")]

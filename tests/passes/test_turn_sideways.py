@@ -24,8 +24,8 @@ from codegen.ops import (
     make_requant,
 )
 from codegen.passes import is_wide, optimize, turn_sideways
-from tests.graphs import Sketch, conv_chain, random_array, residual, spread_requant
 from tests.random_networks.cases import draw_graph
+from tests.support.graphs import Sketch, conv_chain, random_array, residual, spread_requant
 
 SEEDS = range(900, 925)
 

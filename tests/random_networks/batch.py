@@ -25,8 +25,8 @@ from codegen.lower import select_kernels
 from codegen.pipeline import Options, finish
 from codegen.process import check_program
 from codegen.resources import resource_dir
-from tests.graphs import random_array
 from tests.random_networks.cases import Planned, target_of
+from tests.support.graphs import random_array
 
 _SHIM = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
 _DMA = _SHIM.with_name("lam_dma_deferred.c")

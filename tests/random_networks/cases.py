@@ -21,7 +21,7 @@ from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling
 from tests.random_networks.motifs import classifier, several
 from tests.random_networks.state_motifs import remembered
-from tests.scratchpad import plan_on_cores, scratchpad
+from tests.support.scratchpad import plan_on_cores, scratchpad
 
 MOST_NODES = 24
 SCRATCHPAD = 0.25

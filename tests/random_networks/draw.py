@@ -34,7 +34,7 @@ from codegen.ops import (
     make_requant,
     requantize_table,
 )
-from tests.graphs import Sketch, random_array
+from tests.support.graphs import Sketch, random_array
 
 LEAST_SPAN = 100
 """Values between the least and the greatest of a tensor, at least."""

@@ -10,8 +10,8 @@ from codegen.ir.shape import Window
 from codegen.ops import Broadcast, Clamp, Concat, Lstm, Reshape, Slice, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
-from tests.graphs import random_array
 from tests.random_networks.draw import Drawing, Unfit
+from tests.support.graphs import random_array
 
 
 def delayed(d: Drawing, x: str) -> str:

@@ -10,7 +10,7 @@ from codegen.ir.shape import Window
 from codegen.ops import Conv2D
 from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
-from tests.graphs import Sketch, random_array, spread_requant
+from tests.support.graphs import Sketch, random_array, spread_requant
 
 TAPS = Window(7, 1, 3, 17, 1)
 """Output row 9 reads the rows 1, 4, 7 and 10, and passes over row 0, of which row 10 may take the place in a ring."""

@@ -12,7 +12,7 @@ from codegen.ir.shape import Window
 from codegen.lower import lower, select_kernels, shadow_run
 from codegen.ops import Conv2D
 from codegen.schedule.demand import Process, Rows
-from tests.graphs import HALF, Sketch, apart, random_array, spread_requant
+from tests.support.graphs import HALF, Sketch, apart, random_array, spread_requant
 
 
 def test_the_ring_before_it_holds_what_is_asked_for() -> None:

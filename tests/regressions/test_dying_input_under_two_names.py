@@ -7,7 +7,7 @@ import pytest
 from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
 from codegen.ops import ArgExtremum, Reshape
 from codegen.schedule import schedule
-from tests.graphs import Sketch
+from tests.support.graphs import Sketch
 
 
 @pytest.mark.parametrize("size", [3, 5])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codegen.verbs.verify import verify
-from tests.tflite_models import Model
+from tests.support.tflite_models import Model
 
 
 def test_a_network_that_only_renames_is_verified(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from codegen.ir.graph import Graph
 from codegen.ops import Reshape, Transpose
 from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
-from tests.graphs import Sketch
+from tests.support.graphs import Sketch
 
 
 def renamed() -> Graph:

@@ -12,7 +12,7 @@ from codegen.ir.quant import DType
 from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
 from codegen.ops import Concat, Lut, Select
 from codegen.schedule import schedule
-from tests.graphs import HALF, Sketch
+from tests.support.graphs import HALF, Sketch
 
 
 def flags_made_here() -> Graph:

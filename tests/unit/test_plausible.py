@@ -19,11 +19,11 @@ from codegen.preprocess.advice import layout_of, table_for
 from codegen.target import load_target
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.samples import open_samples
-from tests import real_tflite
 from tests.e2e.test_accuracy import LEAST, TFLITE
-from tests.real import model_path
-from tests.shared import ROOT, shared_dir
-from tests.tools import require_module
+from tests.support import real_tflite
+from tests.support.real import model_path
+from tests.support.shared import ROOT, shared_dir
+from tests.support.tools import require_module
 
 RNG = np.random.default_rng(11)
 PIXELS = list(RNG.integers(0, 256, (12, 8, 6, 3), dtype=np.uint8))

@@ -10,7 +10,7 @@ import pytest
 
 from codegen.errors import ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
 from codegen.process import check_program, find_program, need_program, run_program
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 NO_SUCH_PROGRAM = "lamina-no-such-program"
 

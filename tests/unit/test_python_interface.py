@@ -15,7 +15,7 @@ from codegen.errors import CompileError
 from codegen.golden.interface import in_model_type, join_batch, split_batch
 from codegen.resources import VERSION, resource_dir
 from codegen.verbs.float_engine import FloatPort
-from tests.tools import require_module
+from tests.support.tools import require_module
 
 DIGITS = resource_dir("examples") / "digits" / "digits_qdq.onnx"
 X = np.load(resource_dir("examples") / "digits" / "digits_test.npz")["x"][:3]

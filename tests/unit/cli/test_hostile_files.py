@@ -23,8 +23,8 @@ from codegen.frontends.onnx import import_onnx
 from codegen.host import build
 from codegen.preprocess import npz, read_npz, write_npz
 from codegen.target import find_chip, load_target
-from tests.hostile import onnx_named, written
-from tests.tools import require_tool
+from tests.support.hostile import onnx_named, written
+from tests.support.tools import require_tool
 from tests.unit.cli.conftest import TINY, Lamina, python
 
 

@@ -14,8 +14,8 @@ from codegen.cli.console import say
 from codegen.errors import CompileError, ToolFailed, one_line
 from codegen.resources import resource_dir
 from codegen.target import find_chip
-from tests.hostile import NAMES, onnx_named, tflite_named, written
-from tests.tools import require_tool
+from tests.support.hostile import NAMES, onnx_named, tflite_named, written
+from tests.support.tools import require_tool
 from tests.unit.cli.conftest import Lamina
 
 TERMINAL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\r\x08\x00\x85\u2028\u202e\u2066\u200b\ufeff\U000e0041\nLAM-FORGED-1"

@@ -15,8 +15,8 @@ from codegen.errors import OptionBad
 from codegen.report.plan import PlanRecord
 from codegen.schedule import OPTIMIZE, Optimize
 from codegen.target import find_chip
-from tests.real import model_path
-from tests.tools import require_tool
+from tests.support.real import model_path
+from tests.support.tools import require_tool
 from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina
 
 

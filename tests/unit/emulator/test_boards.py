@@ -11,7 +11,7 @@ from codegen.emulator import RunResult, build_and_run, build_program, run_elf
 from codegen.errors import BoardMissing, ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
 from codegen.resources import resource_dir
 from codegen.target import Target, list_targets, load_target
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 BOARDS = tuple(name for name in list_targets() if load_target(name).board)
 BARE = tuple(name for name in BOARDS if name != "ppc32")

@@ -11,7 +11,7 @@ from codegen.emulator.cycles import Executed, Instruction, mixes, read_disassemb
 from codegen.errors import CyclesUnknown, PluginFailed
 from codegen.host import host_compiler
 from codegen.target import Cycles, Target, list_targets, load_target
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 ARM = """
 program.elf:     file format elf32-littlearm

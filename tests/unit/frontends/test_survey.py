@@ -15,10 +15,10 @@ from codegen.errors import CompileError
 from codegen.process import run_program
 from codegen.resources import resource_dir
 from codegen.verbs.inspection import Inspection
-from tests import real_tflite
-from tests.real import model_path
-from tests.shared import shared_dir
-from tests.tools import require_module
+from tests.support import real_tflite
+from tests.support.real import model_path
+from tests.support.shared import shared_dir
+from tests.support.tools import require_module
 
 RNG = np.random.default_rng(3)
 

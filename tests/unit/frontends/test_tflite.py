@@ -14,7 +14,7 @@ from codegen.frontends.tflite.flat import Flat
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
-from tests.tflite_models import Model
+from tests.support.tflite_models import Model
 
 BIAS = np.zeros(3, np.int32)
 

@@ -15,8 +15,8 @@ from codegen.frontends.tflite.fold import FOLDS
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
-from tests.tflite_models import Model, run_litert, run_tflm
-from tests.tools import require_module
+from tests.support.tflite_models import Model, run_litert, run_tflm
+from tests.support.tools import require_module
 
 X = np.arange(-24, 24, dtype=np.int8).reshape(1, 4, 6, 2)
 

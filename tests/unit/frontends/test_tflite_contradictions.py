@@ -10,8 +10,8 @@ import pytest
 
 from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
-from tests.tflite_models import Model, run_litert
-from tests.tools import require_module
+from tests.support.tflite_models import Model, run_litert
+from tests.support.tools import require_module
 
 
 def code(model: Model, folder: Path) -> str:

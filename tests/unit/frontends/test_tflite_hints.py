@@ -9,8 +9,8 @@ import pytest
 
 from codegen.errors import CompileError, ModelRejected
 from codegen.frontends.tflite import import_tflite
-from tests.shared import shared_dir
-from tests.tflite_models import Model
+from tests.support.shared import shared_dir
+from tests.support.tflite_models import Model
 
 
 def refused(model: Model | Path, folder: Path) -> list[CompileError]:

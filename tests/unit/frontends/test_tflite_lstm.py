@@ -15,7 +15,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Mode
 from codegen.ops import Lstm
-from tests.tflite_models import Model
+from tests.support.tflite_models import Model
 
 INPUTS, SIZE, STEPS = 3, 2, 4
 TANH = 4

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from codegen.frontends.tflite import import_tflite, read_ports
 from codegen.frontends.tflite.reader import tensor_names
-from tests.shared import ROOT
-from tests.tflite_models import Model
+from tests.support.shared import ROOT
+from tests.support.tflite_models import Model
 
 PART = st.sampled_from(["", "x", "x.1", "x.2", "x.3", "y", "tensor0", "tensor1"])
 NAME = st.lists(PART, min_size=1, max_size=3).map(";".join)

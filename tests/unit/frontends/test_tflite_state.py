@@ -12,7 +12,7 @@ from codegen.errors import ModelRejected
 from codegen.frontends.tflite import import_tflite
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
-from tests.tflite_models import Model
+from tests.support.tflite_models import Model
 
 KIND, MEANING = "int8", (0.5, 4)
 

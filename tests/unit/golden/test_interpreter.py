@@ -4,7 +4,7 @@ import pytest
 from codegen.errors import FeedShapeWrong, FeedTypeWrong, FeedUnknown
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import MODES, Mode
-from tests.graphs import conv_chain, residual
+from tests.support.graphs import conv_chain, residual
 
 
 @pytest.mark.parametrize("mode", MODES)

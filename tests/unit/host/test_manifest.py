@@ -13,7 +13,7 @@ import pytest
 from codegen.errors import CompileError
 from codegen.host import read_manifest
 from codegen.pipeline import Options, compile_file
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 DELETED = object()
 SOUND: dict[str, Any] = json.loads(

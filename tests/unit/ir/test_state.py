@@ -13,7 +13,7 @@ from codegen.ir.verify import IrError, verify_graph
 from codegen.ops import Broadcast, Concat, Reshape, Slice
 from codegen.passes import optimize
 from codegen.passes.drop_dead import drop_dead
-from tests.graphs import HALF, Sketch
+from tests.support.graphs import HALF, Sketch
 
 FRAME = (1, 1, 1, 3)
 START = np.arange(9, dtype=np.int8).reshape(1, 3, 1, 3)

@@ -1,7 +1,7 @@
 from codegen.ir.quant import DType
 from codegen.ir.text import graph_text, op_text, plan_text, program_text
 from codegen.ops import Clamp, Lut
-from tests.graphs import Sketch, apart, conv_chain, residual
+from tests.support.graphs import Sketch, apart, conv_chain, residual
 from tests.unit.ir.test_verify import program
 
 

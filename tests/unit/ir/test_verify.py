@@ -13,7 +13,7 @@ from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
 from codegen.lower import kernel_needs, select_kernels
 from codegen.ops import Clamp, Reshape
 from codegen.schedule import schedule
-from tests.graphs import Sketch, apart, conv_chain, residual
+from tests.support.graphs import Sketch, apart, conv_chain, residual
 
 
 def renamed(graph: Graph, position: int, **changes: object) -> Graph:

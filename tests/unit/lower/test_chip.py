@@ -11,7 +11,7 @@ from codegen.ir.graph import Graph
 from codegen.lower import check_target
 from codegen.ops.facts import facts
 from codegen.target import Rule, Target, load_target
-from tests.graphs import conv_chain
+from tests.support.graphs import conv_chain
 
 HOST = load_target("host")
 

@@ -7,7 +7,7 @@ from codegen.lower.select import choose_kernels, packing_growth, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
-from tests.shared import shared_dir
+from tests.support.shared import shared_dir
 
 MODELS = shared_dir() / "models"
 MODEL = MODELS / "mlperf_tiny" / "resnet8_int8.tflite"

@@ -25,7 +25,7 @@ from codegen.ops import (
     make_requant,
 )
 from codegen.schedule import schedule
-from tests.graphs import Sketch
+from tests.support.graphs import Sketch
 
 S8 = DType.S8
 A, B = Quant(0.5, 3), Quant(0.25, -7)

@@ -15,8 +15,8 @@ from codegen.lower.kernels.common import weight_shift
 from codegen.lower.tiles import channel_tile
 from codegen.ops import Conv2D
 from codegen.passes import optimize
-from tests.shared import shared_dir
-from tests.tflite_models import Model
+from tests.support.shared import shared_dir
+from tests.support.tflite_models import Model
 
 BIAS = np.zeros(1, np.int32)
 

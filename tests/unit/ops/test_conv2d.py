@@ -9,7 +9,7 @@ from codegen.ir.shape import Window
 from codegen.ops import Conv2D, accumulator_bound, check_limits, needs_int64
 from codegen.ops.accumulator import exact_dtype
 from codegen.ops.conv2d import convolve
-from tests.graphs import random_array, spread_requant
+from tests.support.graphs import random_array, spread_requant
 from tests.unit.ops import plain
 
 # shape of x, outputs, groups, (kernel, stride, dilation, pads) of rows and of columns

@@ -9,7 +9,7 @@ from codegen.errors import InputsDoNotFit, OperatorLimit
 from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import ConvTranspose2D, check_limits
-from tests.graphs import random_array, spread_requant
+from tests.support.graphs import random_array, spread_requant
 from tests.unit.ops import plain
 
 # shape of x, outputs, groups, (kernel, stride, dilation, pads) of rows and of columns, output padding

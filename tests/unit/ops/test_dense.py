@@ -4,7 +4,7 @@ import pytest
 from codegen.errors import InputsDoNotFit
 from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
 from codegen.ops import Dense, MatMul
-from tests.graphs import random_array, spread_requant
+from tests.support.graphs import random_array, spread_requant
 from tests.unit.ops import plain
 
 

@@ -17,7 +17,7 @@ from codegen.ops import (
     Transpose,
     requantize_table,
 )
-from tests.graphs import random_array
+from tests.support.graphs import random_array
 
 EVERY_DTYPE = tuple(DType)
 

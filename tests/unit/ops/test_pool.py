@@ -8,7 +8,7 @@ from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D, check_limits
 from codegen.ops.average import Averaging, average_requant
-from tests.graphs import random_array
+from tests.support.graphs import random_array
 from tests.unit.ops import plain
 
 F32 = np.float32

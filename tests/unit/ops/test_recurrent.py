@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.recurrent_cases import Recurrent, lstm, svdf
-from tests.tflite_cases import Draw
-from tests.tflite_models import run_tflm
-from tests.tools import require_module
+from tests.support.recurrent_cases import Recurrent, lstm, svdf
+from tests.support.tflite_cases import Draw
+from tests.support.tflite_models import run_tflm
+from tests.support.tools import require_module
 
 
 def check(made: Recurrent, seed: int) -> None:

@@ -7,7 +7,7 @@ from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
 from codegen.ops import ResizeBilinear, check_limits
 from codegen.ops.average import Averaging
 from codegen.ops.resize import WEIGHT_ONE, Tap
-from tests.graphs import random_array
+from tests.support.graphs import random_array
 from tests.unit.ops import plain
 from tests.unit.ops.test_pool import plain_average
 

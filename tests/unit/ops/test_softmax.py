@@ -8,7 +8,7 @@ from codegen.errors import OperatorLimit
 from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
 from codegen.ops import Softmax, check_limits
 from codegen.ops.softmax import exp_table, reciprocal
-from tests.graphs import random_array
+from tests.support.graphs import random_array
 from tests.unit.ops import plain
 
 SCALES = (0.1, 1.0, 1e-4, 7.0)

@@ -23,9 +23,9 @@ from codegen.report.table import as_json
 from codegen.schedule import OPTIMIZE, schedule
 from codegen.verbs.inspect import inspect
 from tests.e2e.projects import pair, pulled_plan
-from tests.graphs import apart, conv_chain, residual
-from tests.real import model_path
-from tests.shared import ROOT
+from tests.support.graphs import apart, conv_chain, residual
+from tests.support.real import model_path
+from tests.support.shared import ROOT
 
 GRAPHS = {"pair": pair, "conv_chain": conv_chain, "residual": residual}
 ROW = 40

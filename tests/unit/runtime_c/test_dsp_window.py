@@ -12,7 +12,7 @@ import pytest
 from codegen.emulator import build_and_run
 from codegen.resources import resource_dir
 from codegen.target import load_target
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 PROGRAM = """
 #include "lam_armv7em.h"

@@ -19,7 +19,7 @@ from codegen.ir.quant import MODES, Array, Mode
 from codegen.lower.kernels.mve.dense import stream
 from codegen.resources import resource_dir
 from codegen.target import load_target
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 
 CHANNELS = 4096
 SHARED = (0, 1000, 2001, 3005, 4001)

@@ -12,7 +12,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds, Plan
 from codegen.lower import kernel_needs, select_kernels
 from codegen.schedule import Scheduler
-from tests.graphs import residual
+from tests.support.graphs import residual
 from tests.unit.schedule.test_order import random_graph
 
 Order = tuple[Graph, Mapping[int, NodeNeeds]]

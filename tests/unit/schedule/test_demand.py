@@ -9,7 +9,7 @@ from codegen.ir.quant import DType
 from codegen.ir.shape import Window, row_count
 from codegen.ops import Add, MaxPool2D
 from codegen.schedule.demand import Process, Rows
-from tests.graphs import HALF, Sketch
+from tests.support.graphs import HALF, Sketch
 
 
 def add() -> Add:

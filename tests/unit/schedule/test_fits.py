@@ -17,7 +17,7 @@ from codegen.schedule.fits import weights_notes
 from codegen.schedule.live import Resident
 from codegen.target import Memory, Target, load_target
 from tests.e2e.projects import pair, pulled_plan
-from tests.graphs import apart, residual
+from tests.support.graphs import apart, residual
 
 
 def chip(ram: int, flash: int = 1 << 20) -> Target:

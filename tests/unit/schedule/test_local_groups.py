@@ -12,8 +12,8 @@ from codegen.schedule.local.schedule import facts_of
 from codegen.schedule.local.shape import Cut
 from codegen.schedule.local.stage import Stage
 from codegen.schedule.planner import view_roots
-from tests.graphs import Sketch, residual
-from tests.scratchpad import compile_local
+from tests.support.graphs import Sketch, residual
+from tests.support.scratchpad import compile_local
 
 
 def chain(count: int) -> Sketch:

@@ -11,7 +11,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import DType
 from codegen.ops import Add, Clamp, Slice
 from codegen.schedule.order import order_nodes
-from tests.graphs import HALF, Sketch
+from tests.support.graphs import HALF, Sketch
 
 
 def random_graph(seed: int) -> Graph:

@@ -9,7 +9,7 @@ from codegen.ir.quant import DType
 from codegen.ops import Concat, Gather, Pad, Slice
 from codegen.schedule.demand import Rows
 from codegen.schedule.local.slices import cut, duplicated
-from tests.graphs import HALF, Sketch, conv_chain, residual
+from tests.support.graphs import HALF, Sketch, conv_chain, residual
 
 
 def three_convolutions() -> Graph:

@@ -19,7 +19,7 @@ from codegen.pipeline import Options
 from codegen.planning import make_plan
 from codegen.schedule import OPTIMIZE
 from codegen.target import load_target
-from tests.graphs import HALF, Sketch, keeping
+from tests.support.graphs import HALF, Sketch, keeping
 
 SHAPE = (1, 8, 4, 2)
 ZEROS = np.zeros(SHAPE, np.int8)

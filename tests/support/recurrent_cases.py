@@ -16,7 +16,7 @@ from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ops import Lstm, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
-from tests.tflite_cases import Case, Draw
+from tests.support.tflite_cases import Case, Draw
 
 
 @dataclass(frozen=True)

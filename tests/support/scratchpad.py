@@ -15,7 +15,7 @@ from codegen.passes import optimize
 from codegen.pipeline import Compiled, Options, compile_graph, finish, read_model
 from codegen.schedule.local import schedule_local
 from codegen.target import Target, find_chip, load_target
-from tests.graphs import Sketch
+from tests.support.graphs import Sketch
 
 GLOBAL_BYTES = 1 << 23
 

@@ -13,7 +13,7 @@ from codegen import errors
 from codegen.ops import OPS
 from codegen.report.pages import pages
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 ERRORS = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.CompileError)]
 
 

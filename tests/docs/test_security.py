@@ -14,7 +14,7 @@ from codegen.host import build
 from codegen.preprocess import npz
 from codegen.target import read, table
 from codegen.verbs import profiling
-from tests.shared import ROOT
+from tests.support.shared import ROOT
 
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 STATED = (

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from codegen.ir.quant import Array
-from tests.real import load_data, spread
-from tests.shared import shared_dir
+from tests.support.real import load_data, spread
+from tests.support.shared import shared_dir
 
 MODELS: Mapping[str, str] = {
     "resnet8_int8": "mlperf_tiny",

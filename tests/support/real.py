@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from codegen.ir.quant import Array
-from tests.shared import shared_dir
+from tests.support.shared import shared_dir
 
 TINY = ("kws", "resnet8", "vww", "ad")
 """The networks of MLPerf Tiny."""

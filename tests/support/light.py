@@ -15,7 +15,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from codegen.ir.quant import Array
-from tests.networks import OPSET, he_normal, quantized, small
+from tests.support.networks import OPSET, he_normal, quantized, small
 
 LIGHT = ("densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19")
 """Models that are taken; the two others of the package need nothing that these do not."""

@@ -1,6 +1,6 @@
 """Random TFLite models of one operator each at the ends of their numbers, compared with TFLite's own kernels.
 
-python -m tests.tflite_sweep --count 2000 --seed 1
+python -m tests.e2e.tflite_sweep --count 2000 --seed 1
 
 Scales lie between 2^-27 and 2^20, zero points at the ends of their type, shapes are of one element or hold large
 windows.  int8 and int16 run on TFLite Micro, uint8 on LiteRT's reference kernels.  A model that either side refuses is
@@ -30,8 +30,8 @@ from codegen.frontends.tflite.reader import read_model
 from codegen.ir.quant import Mode
 from codegen.ops import Div
 from tests.e2e.test_tflite_operators import PAIRS, golden
-from tests.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Case, Draw
-from tests.tflite_models import run_litert, run_tflm
+from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Case, Draw
+from tests.support.tflite_models import run_litert, run_tflm
 
 CHUNK = 50
 

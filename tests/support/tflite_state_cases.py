@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tests.recurrent_cases import lstm, svdf
-from tests.tflite_cases import Case, Draw
+from tests.support.recurrent_cases import lstm, svdf
+from tests.support.tflite_cases import Case, Draw
 
 
 class Variables:
@@ -115,7 +115,7 @@ STATE_MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (lambda d: lstm(d).case, ("int8", "int16")),
     "SVDF": (lambda d: svdf(d, str(d.pick("int8", "int16"))).case, ("int8",)),
 }
-"""As tests/tflite_cases.py: MAKERS."""
+"""As tests/support/tflite_cases.py: MAKERS."""
 
 TOGETHER = {"VAR_HANDLE", "READ_VARIABLE", "CALL_ONCE"}
 """Operators that are drawn along with ASSIGN_VARIABLE."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.quant import Array
-from tests.tflite_models import Model
+from tests.support.tflite_models import Model
 
 Rng = np.random.Generator
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}

@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 
 from codegen.ir.graph import Graph
-from tests.shared import ROOT
-from tests.tflite_models import Model
+from tests.support.shared import ROOT
+from tests.support.tflite_models import Model
 
 CODE = " extern int system(const char *); int pwned = 1; #define return abort() "
 NAMES = (

@@ -27,7 +27,7 @@ from codegen.emit import write_project  # noqa: E402
 from codegen.emulator import section_sizes  # noqa: E402
 from codegen.golden.interface import graph_ports, network_feeds  # noqa: E402
 from codegen.golden.interpreter import run_graph  # noqa: E402
-from codegen.host.build import host_compiler, shim_defines  # noqa: E402
+from codegen.host.build import compiler_words, shim_defines  # noqa: E402
 from codegen.ir.quant import Array  # noqa: E402
 from codegen.pipeline import Compiled, Options, compile_file  # noqa: E402
 from codegen.process import check_program, find_program  # noqa: E402
@@ -149,7 +149,7 @@ def c_runner(compiled: Compiled, x: Array, flags: Sequence[str], folder: Path) -
     includes = [f"-I{project / part}" for part in ("include", "runtime", "src")]
     library = folder / "bench.so"
     defines = shim_defines(compiled.manifest, trace=False)
-    argv = [host_compiler(), "-std=c99", *flags, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
+    argv = [*compiler_words(), "-std=c99", *flags, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
     check_program(argv, timeout_s=300)
     lib = ctypes.CDLL(str(library))
     lib.lam_host_net_bytes.restype = ctypes.c_size_t

@@ -24,6 +24,11 @@ def one_line(text: str, longest: int) -> str:
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
 
 
+def first_line(error: Exception) -> str:
+    """The first line of what an exception of another library says; its kind when that is empty."""
+    return ((str(error).splitlines() or [""])[0] or type(error).__name__)[:200]
+
+
 class CompileError(Exception):
     """A refusal: what is wrong, where, and what to do.  Never a traceback for the user.
 

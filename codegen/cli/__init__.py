@@ -6,49 +6,24 @@ names what is not there (a file, a target, an engine), 130 it was stopped by Ctr
 
 from __future__ import annotations
 
+import contextlib
 import sys
-import traceback
 from collections.abc import Sequence
-
-import click
-
-from codegen.cli.console import abandon_output, fail, output_is_lost, say
-from codegen.cli.group import GROUP
-from codegen.errors import CompileError, InternalFault, MemoryExhausted, OutputLost, SystemRefused, UsageWrong
 
 STOPPED = 130
 """What a shell gives a program that Ctrl-C ended."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    as_json = "--json" in arguments
+    """Run one command; returns the exit code.
+
+    Everything else is imported in here, so that Ctrl-C while that takes its time ends as it does later.
+    """
     try:
-        code = GROUP.main(args=arguments, prog_name="lamina", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.ClickException as error:
-        return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json)
-    except (click.Abort, KeyboardInterrupt):
-        say("stopped", err=True)
+        from codegen.cli.command_line import run_line
+
+        return run_line(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        with contextlib.suppress(OSError, AttributeError):  # no standard error, or nobody there
+            sys.stderr.write("stopped\n")
         return STOPPED
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
-    except OSError as error:
-        return fail(_refused(error), as_json)
-    except MemoryError as error:
-        return fail(MemoryExhausted(str(error) or "no more memory"), as_json)
-    except Exception as error:  # the only place: what gets here is a fault of the compiler
-        if "--debug" in arguments:
-            say(traceback.format_exc(), err=True)
-        return fail(InternalFault(f"{type(error).__name__}: {error}"[:300]), as_json)
-
-
-def _refused(error: OSError) -> CompileError:
-    """What the system's refusal of a file, a process or the printing itself is called."""
-    found = error.strerror or str(error)
-    if error.filename is None and output_is_lost():
-        abandon_output()
-        return OutputLost(found, where="standard output")
-    return SystemRefused(found, where=str(error.filename or ""))

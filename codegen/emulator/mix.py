@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from codegen.emulator.build import board_of
@@ -22,7 +23,7 @@ _PLUGIN_VERSIONS = (1, 2, 3, 4, 5, 6)
 
 
 def executed_mix(
-    target: Target, elf: Path, layers: int, *, compiler: str, workdir: Path, timeout_s: float
+    target: Target, elf: Path, layers: int, *, compiler: Sequence[str], workdir: Path, timeout_s: float
 ) -> list[Mix]:
     """What ran between the last two marks, for no layer and for each: counts by kind, and an estimate of cycles.
 
@@ -30,7 +31,7 @@ def executed_mix(
         target: a chip with a board, an `objdump` and a table of cycles (LAM-EMULATOR-002 otherwise).
         elf: the program, with the marks.
         layers: how many there are.
-        compiler: the host's, which builds the plugin.
+        compiler: the host's with its own arguments, which builds the plugin.
         workdir: where it is built.
         timeout_s: limit of each program that is started.
     """
@@ -57,13 +58,12 @@ def executed_mix(
     raise PluginFailed(said.strip() or "no counts were written", where=f"target {target.name}")
 
 
-def _plugin(version: int, compiler: str, workdir: Path, timeout_s: float) -> Path:
+def _plugin(version: int, compiler: Sequence[str], workdir: Path, timeout_s: float) -> Path:
     """The plugin for one version of the emulator's interface."""
     library = workdir.resolve() / f"lam_mix{version}.so"
     source = resource_dir("runtime_c") / "emulator" / "lam_mix_plugin.c"
-    cc = need_program(compiler, ("gcc", "libc6-dev"))
     check_program(
-        [cc, "-std=c99", "-O2", "-fPIC", "-shared", f"-DLAM_PLUGIN_VERSION={version}", source, "-o", library],
+        [*compiler, "-std=c99", "-O2", "-fPIC", "-shared", f"-DLAM_PLUGIN_VERSION={version}", source, "-o", library],
         timeout_s=timeout_s,
         writes=library,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import FoldFailed, ModelTooLarge
+from codegen.errors import FoldFailed, ModelTooLarge, first_line
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.quant import Array
 
@@ -62,8 +62,7 @@ def evaluated(compute: Callable[[], Iterable[Any]], elements: Callable[[], int],
         with np.errstate(all="ignore"):
             arrays = tuple(np.asarray(r) for r in compute())
     except _FAILURES as error:
-        line = (str(error).splitlines() or [""])[0][:160]
-        raise FoldFailed(f"its constant inputs do not fit: {line or type(error).__name__}", where=where) from error
+        raise FoldFailed(f"its constant inputs do not fit: {first_line(error)}", where=where) from error
     if any(a.ndim > MAX_RANK or a.dtype.kind not in "biuf" for a in arrays):
         raise FoldFailed("the result is not a tensor of numbers", where=where)
     return arrays

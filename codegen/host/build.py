@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from codegen.errors import LibraryUnusable, ToolMissing
-from codegen.process import Completed, check_program, need_program, run_program
+from codegen.process import Completed, check_program, find_program, need_program, run_program
 from codegen.resources import resource_dir
 
 WARNINGS = (
@@ -34,7 +35,26 @@ TIMEOUT_S = 300.0
 
 def host_compiler() -> str:
     """The C compiler to use: $CC, else cc; an empty CC says nothing, as in make."""
-    return os.environ.get("CC") or "cc"
+    return os.environ.get("CC", "").strip() or "cc"
+
+
+def compiler_words(named: str | None = None) -> list[str]:
+    """The program of the compiler `named`, else of the host's, and its own arguments; LAM-PROCESS-001 without one."""
+    program, *own = command_words(named or host_compiler())
+    return [str(need_program(program, ("gcc", "libc6-dev"))), *own]
+
+
+def command_words(text: str) -> list[str]:
+    """A program and its arguments, as a shell reads `ccache gcc -m32`; a program's path may hold spaces.
+
+    What no shell could read, such as open quotes, is one word.
+    """
+    if find_program(text):
+        return [text]
+    try:
+        return shlex.split(text) or [text]
+    except ValueError:
+        return [text]
 
 
 def build_library(
@@ -47,7 +67,7 @@ def build_library(
     flags: Sequence[str] = ("-O2",),
 ) -> Path:
     """The project, the shim and (with `trace`) the trace hook in one shared library in folder `out`."""
-    cc = need_program(compiler or host_compiler(), ("gcc", "libc6-dev"))
+    cc = compiler_words(compiler)
     name = manifest["name"]
     shim = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
     library = out / f"lib{name}.so"
@@ -58,7 +78,7 @@ def build_library(
         threads = ["-pthread", "-DLAM_DMA_THREADS"] if manifest["cores"] > 1 else []
     includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
     defines = shim_defines(manifest, trace=trace)
-    argv = [cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
+    argv = [*cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
     check_program([str(a) for a in argv], timeout_s=TIMEOUT_S, writes=library)
     return library
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from codegen.datafiles import open_file, written_file
-from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing, FileTooLarge
+from codegen.errors import ArraysNotWritable, DataFileBad, DataKeyMissing, FileTooLarge, first_line
 from codegen.ir.quant import Array
 
 MAX_DATA_BYTES = 4 << 30
@@ -54,8 +54,7 @@ def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
             _check_unpacked(content, path)
             return {name: np.asarray(content[name]) for name in wanted}
         except _UNREADABLE as error:
-            first = (str(error).splitlines() or [""])[0][:160]
-            raise DataFileBad(f"no readable arrays: {first or type(error).__name__}", where=str(path)) from error
+            raise DataFileBad(f"no readable arrays: {first_line(error)}", where=str(path)) from error
 
 
 def _check_unpacked(content: Any, path: Path) -> None:

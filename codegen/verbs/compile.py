@@ -85,16 +85,24 @@ def compile_model(
         shapes=shape_pairs(shapes),
     )
     check_options(options)
-    check_folder(Path(out))
+    folder = _folder(out)
+    check_folder(folder)
     if measure_stack:
         check_stack_target(load_target(target))
     compiled = compile_file(file_of(model), options)
     if measure_stack:
         plain = compiled if weights == "c" else compile_file(file_of(model), replace(options, weights="c", vectors=0))
         compiled = with_stack(compiled, measured(plain))
-    write_project(Path(out), compiled.files, force=force)
+    write_project(folder, compiled.files, force=force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
-    return Project(Path(out), compiled.manifest, code)
+    return Project(folder, compiled.manifest, code)
+
+
+def _folder(out: str | Path) -> Path:
+    """The project's folder; LAM-IMPORT-030 for the empty name, which would mean the current folder."""
+    if not str(out):
+        raise OptionBad("''", where="out", hint="give the folder's name; the current one is called .")
+    return Path(out)
 
 
 def check_options(options: Options) -> None:

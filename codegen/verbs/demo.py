@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.errors import ToolFailed
-from codegen.host import host_compiler, project_sources, run_built
-from codegen.process import check_program, find_program, need_program
+from codegen.host import compiler_words, project_sources, run_built
+from codegen.process import check_program, find_program
 from codegen.resources import resource_dir
 from codegen.verbs.compile import compile_model
 from codegen.verbs.evaluate import evaluate
@@ -81,7 +81,8 @@ def _selftest(project: Path, work: Path) -> str:
     """What the project's own test program says; LAM-PROCESS-002 when it fails."""
     program = work / "selftest"
     sources = [*project_sources(project, "digits"), project / "test" / "selftest.c", project / "test" / "main.c"]
-    check_program([_cc(), *_FLAGS, *_includes(project), *sources, "-o", program], timeout_s=_TIMEOUT_S, writes=program)
+    argv = [*compiler_words(), *_FLAGS, *_includes(project), *sources, "-o", program]
+    check_program(argv, timeout_s=_TIMEOUT_S, writes=program)
     done = run_built(program, _TIMEOUT_S)
     if done.returncode != 0:
         raise ToolFailed(program.name, done.returncode, done.stdout + done.stderr)
@@ -97,7 +98,7 @@ def _code_bytes(project: Path, name: str, work: Path) -> int | None:
     for stem in (name, f"{name}_layers"):
         object_file = work / f"{stem}.o"
         source = project / "src" / f"{stem}.c"
-        argv: list[str | Path] = [_cc(), *_FLAGS, *_includes(project), "-c", source, "-o", object_file]
+        argv: list[str | Path] = [*compiler_words(), *_FLAGS, *_includes(project), "-c", source, "-o", object_file]
         check_program(argv, timeout_s=_TIMEOUT_S, writes=object_file)
         listing = check_program([size, object_file], timeout_s=_TIMEOUT_S).stdout.decode("utf-8", errors="replace")
         found = re.search(r"^\s*(\d+)", (listing.splitlines() or [""])[-1])
@@ -109,7 +110,3 @@ def _code_bytes(project: Path, name: str, work: Path) -> int | None:
 
 def _includes(project: Path) -> list[str]:
     return [f"-I{project / part}" for part in ("include", "runtime", "src")]
-
-
-def _cc() -> Path:
-    return need_program(host_compiler(), ("gcc", "libc6-dev"))

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from codegen.host import host_compiler
+from codegen.host import command_words, host_compiler
 from codegen.process import find_program
 from codegen.resources import VERSION
 from codegen.target import Target
@@ -60,7 +60,7 @@ def doctor() -> Diagnosis:
 
 
 def _host() -> Iterable[Finding]:
-    compiler = host_compiler()
+    compiler = command_words(host_compiler())[0]
     yield _program(compiler, "compiler", "running networks on this machine", ("gcc",), needed=True)
     yield _program("make", "tool", "building a project's self-test", ("make",))
     yield _program("cmake", "tool", "projects added to a CMake build", ("cmake",))

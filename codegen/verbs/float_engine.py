@@ -19,6 +19,7 @@ from codegen.errors import (
     ExtraMissing,
     ModelMissing,
     TypeUnsupported,
+    first_line,
 )
 from codegen.frontends.onnx import stored_inputs
 from codegen.frontends.onnx.borders import output_name
@@ -84,7 +85,7 @@ class FloatEngine:
             results = self._session.run(None, feeds)
         except self._errors as error:
             if self.note:
-                raise EngineFailed(_first_line(error), where="onnxruntime") from error
+                raise EngineFailed(first_line(error), where="onnxruntime") from error
             self._session, _ = _session(_runtime(), self._model, optimize=True)
             self.note = "graph optimization on: the model does not run without it"
             return self.run(sample)
@@ -130,14 +131,10 @@ def _session(runtime: Any, model: Path, *, optimize: bool) -> tuple[Any, tuple[t
     try:
         return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]), errors
     except errors as error:
-        raise EngineFailed(_first_line(error), where=str(model)) from error
+        raise EngineFailed(first_line(error), where=str(model)) from error
 
 
 def _port(value: Any, shape: tuple[int, ...], stored: Mapping[str, tuple[DType, Quant]]) -> FloatPort:
     if value.type not in _TYPES:
         raise TypeUnsupported(f"type {value.type}", where=f"input '{value.name}'")
     return FloatPort(value.name, shape, _TYPES[value.type], *stored.get(value.name, ()))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

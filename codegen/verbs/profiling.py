@@ -13,11 +13,11 @@ from pathlib import Path
 
 from codegen.emulator import Mix, RunResult, board_of, build_and_run, build_program, executed_mix, section_sizes
 from codegen.errors import BoardMissing, RunFailed, ToolNonsense
-from codegen.host import host_compiler, host_regions, run_built
+from codegen.host import compiler_words, host_regions, run_built
 from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
-from codegen.process import check_program, need_program
+from codegen.process import check_program
 from codegen.resources import resource_dir
 from codegen.target import Target
 
@@ -113,7 +113,7 @@ def mix_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str
         workdir=workdir,
     )
     layers = len(layer_calls(compiled))
-    return executed_mix(compiled.target, elf, layers, compiler=host_compiler(), workdir=workdir, timeout_s=TIMEOUT_S)
+    return executed_mix(compiled.target, elf, layers, compiler=compiler_words(), workdir=workdir, timeout_s=TIMEOUT_S)
 
 
 def layer_calls(compiled: Compiled) -> list[Call]:
@@ -129,7 +129,7 @@ def measure_on_host(compiled: Compiled, project: Path, workdir: Path, flags: Seq
         program = workdir / kind
         defines = _defines(compiled, kind, repeats=repeats)
         argv: list[str | Path] = [
-            need_program(host_compiler(), ("gcc", "libc6-dev")),
+            *compiler_words(),
             "-std=c99",
             *flags,
             *(f"-D{name}" if value is None else f"-D{name}={value}" for name, value in defines.items()),

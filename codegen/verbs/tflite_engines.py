@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing
+from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing, first_line
 from codegen.frontends.files import read_model_file
 from codegen.frontends.shapes import Shapes
 from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
@@ -64,7 +64,7 @@ class TfliteEngine:
         try:
             self._invoke = _tflm(data, len(outputs)) if runtime == "tflm" else _litert(data)
         except (RuntimeError, ValueError) as error:
-            raise EngineFailed(_first_line(error), where=f"engine {runtime}") from error
+            raise EngineFailed(first_line(error), where=f"engine {runtime}") from error
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by the model's names."""
@@ -74,7 +74,7 @@ class TfliteEngine:
         try:
             results = self._invoke([in_model_type(sample[p.name], p) for p in self.inputs])
         except (RuntimeError, ValueError) as error:
-            raise EngineFailed(_first_line(error), where=f"engine {self._name}") from error
+            raise EngineFailed(first_line(error), where=f"engine {self._name}") from error
         return {p.name: r.reshape(p.model_shape) for p, r in zip(self._outputs, results, strict=True)}
 
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
@@ -135,7 +135,3 @@ def _litert(data: bytes) -> Invoke:
         return [np.array(interpreter.get_tensor(d["index"])) for d in interpreter.get_output_details()]
 
     return invoke
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

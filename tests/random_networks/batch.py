@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import Stepper
-from codegen.host.build import WARNINGS, host_compiler, shim_defines
+from codegen.host.build import WARNINGS, compiler_words, shim_defines
 from codegen.ir.local import LocalPlan
 from codegen.ir.plan import ARENA, Plan, place_of
 from codegen.ir.quant import Array
@@ -88,7 +88,7 @@ class Batch:
 
     def __init__(self, found: Sequence[Planned], folder: Path, flags: Sequence[str] = ("-O1",), jobs: int = 1) -> None:
         self.found = found
-        cc = host_compiler()
+        cc = compiler_words()
         units = [_write(planned, folder) for planned in found]
         self._ffi = cffi.FFI()
         declared = [_CDEF.format(p=f"{p.program.name}_host") for p in found]
@@ -97,7 +97,7 @@ class Batch:
         def build(unit: Path) -> Path:
             out = unit.with_suffix(".o")
             includes = [f"-I{unit.parent / part}" for part in ("include", "runtime", "src")]
-            argv = [cc, *WARNINGS, *flags, "-fPIC", "-c", *includes, unit, "-o", out]
+            argv = [*cc, *WARNINGS, *flags, "-fPIC", "-c", *includes, unit, "-o", out]
             check_program(argv, timeout_s=_TIMEOUT_S)
             return out
 
@@ -108,7 +108,7 @@ class Batch:
         with ThreadPoolExecutor(jobs) as pool:
             objects = list(pool.map(build, units))
         library = folder / "libbatch.so"
-        check_program([cc, *flags, "-shared", *map(str, objects), "-o", str(library)], timeout_s=_TIMEOUT_S)
+        check_program([*cc, *flags, "-shared", *map(str, objects), "-o", str(library)], timeout_s=_TIMEOUT_S)
         self._lib = self._ffi.dlopen(str(library))
 
     def _misused(self) -> int:

@@ -24,6 +24,7 @@ from codegen.errors import (
     FunctionTwice,
     ModelUnreadable,
     OpsetUnsupported,
+    first_line,
 )
 from codegen.frontends.files import MAX_FILE_BYTES, read_model_file
 from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, OnnxNode, text_of
@@ -139,7 +140,7 @@ def _inlined(proto: Any, path: Path) -> Any:
     try:
         return inliner.inline_local_functions(proto)
     except _ONNX_ERRORS as error:
-        raise FunctionBad(f"a function cannot be inlined: {_first_line(error)}", where=str(path)) from error
+        raise FunctionBad(f"a function cannot be inlined: {first_line(error)}", where=str(path)) from error
 
 
 def _key(node: Any) -> _FunctionId:
@@ -172,9 +173,5 @@ def _raised(proto: Any, opset: int) -> tuple[Any, int, tuple[str, ...]]:
     try:
         raised = version_converter.convert_version(proto, RAISED_OPSET)
     except (*_ONNX_ERRORS, version_converter.ConvertError) as error:
-        return proto, opset, (f"operator set {opset} is read as it is: {_first_line(error)}",)
+        return proto, opset, (f"operator set {opset} is read as it is: {first_line(error)}",)
     return raised, RAISED_OPSET, (f"operator set {opset} was raised to {RAISED_OPSET}",)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -11,6 +11,7 @@ import pytest
 
 from codegen.host import host_compiler
 from codegen.resources import resource_dir
+from tests.tools import require_tool
 from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina, python
 
 PACKAGE = resource_dir("examples").parent / "codegen"
@@ -267,9 +268,39 @@ def test_a_compiler_that_is_missing_or_fails_is_named(
     assert cc in ran.err
 
 
-def test_an_empty_cc_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "")
+@pytest.mark.parametrize("cc", ["", " "])
+def test_an_empty_cc_says_nothing(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", cc)
     assert host_compiler() == "cc"
+
+
+@pytest.mark.parametrize("cc", ["cc -DMARK='\"x y\"'", "env cc", "'{folder}/c c' -g", "{folder}/c c"])
+def test_cc_may_hold_arguments(cc: str, lamina: Lamina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_tool("cc", "env")
+    (tmp_path / "c c").write_text('#!/bin/sh\nexec cc "$@"\n')
+    (tmp_path / "c c").chmod(0o755)
+    monkeypatch.setenv("CC", cc.format(folder=tmp_path))
+    assert lamina("verify", TINY, "--samples", "1").code == 0
+    assert lamina("demo", "-o", tmp_path / "d").code == 0
+
+
+@pytest.mark.parametrize("cc", ["cc 'x", "no-such-compiler -m32", "''"])
+def test_a_cc_that_names_no_program_is_refused(cc: str, lamina: Lamina, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", cc)
+    ran = lamina("verify", TINY)
+    assert ran.code == 1
+    assert "LAM-PROCESS-001" in ran.err
+
+
+@pytest.mark.parametrize("command", [("compile", str(TINY)), ("demo",)])
+def test_an_empty_name_of_a_folder_is_not_the_current_one(
+    command: tuple[str, ...], lamina: Lamina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = lamina(*command, "-o", "", "-q")
+    assert ran.code == 2
+    assert ran.err.startswith("LAM-IMPORT-030 out")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_bad_shape_leaves_nothing_to_inspect(lamina: Lamina) -> None:
@@ -358,4 +389,4 @@ def test_exceptions_of_every_kind_are_caught_in_one_place_only() -> None:
                 kinds = ast.unparse(node.type) if node.type else "everything"
                 if kinds in ("everything", "Exception", "BaseException"):
                     found.append(str(path.relative_to(PACKAGE)))
-    assert found == ["cli/__init__.py"]
+    assert found == ["cli/command_line.py"]

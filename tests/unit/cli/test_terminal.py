@@ -15,7 +15,7 @@ from codegen.cli.group import COMMANDS
 from codegen.errors import UsageWrong
 from codegen.process import run_program
 from codegen.resources import VERSION
-from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina
+from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina, python
 
 
 class Terminal(io.StringIO):
@@ -100,6 +100,27 @@ def test_control_c_ends_with_130(monkeypatch: pytest.MonkeyPatch, lamina: Lamina
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "stopped")
 
 
+STOPPING = """
+import os, signal, sys
+
+class Stopping:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Stopping())
+from codegen.cli import main
+sys.exit(main(["targets"]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("module", ["codegen.cli.command_line", "click", "numpy", "codegen.api", "onnx"])
+def test_control_c_while_modules_are_loaded_ends_with_130(module: str) -> None:
+    done = python("-c", STOPPING, module)
+    assert (done.returncode, done.stdout, done.stderr.decode().strip()) == (130, b"", "stopped")
+
+
 @pytest.mark.parametrize(
     ("stream", "environment", "red"),
     [
@@ -171,11 +192,14 @@ def test_doctor_finds_what_is_here_and_says_how_to_get_the_rest(
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
-def test_doctor_takes_the_compiler_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cc", ["mycc", "mycc -m32"])
+def test_doctor_takes_the_compiler_of_the_environment(
+    cc: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     own = tmp_path / "mycc"
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
-    monkeypatch.setenv("CC", "mycc")
+    monkeypatch.setenv("CC", cc)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     first = codegen.doctor().findings[0]
     assert (first.name, first.found) == ("mycc", str(own))

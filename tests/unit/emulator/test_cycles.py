@@ -9,7 +9,7 @@ import pytest
 from codegen.emulator import build_program, executed_mix
 from codegen.emulator.cycles import Executed, Instruction, mixes, read_disassembly
 from codegen.errors import CyclesUnknown, PluginFailed
-from codegen.host import host_compiler
+from codegen.host import compiler_words, host_compiler
 from codegen.target import Cycles, Target, list_targets, load_target
 from tests.support.tools import require_tool
 
@@ -145,7 +145,7 @@ def test_loops_of_known_length_belong_to_the_layer_that_was_marked(name: str, tm
     (tmp_path / "main.c").write_text(MARKED)
     defines = ARM_LOOP if target.isa.startswith("arm") else RISCV_LOOP
     elf = build_program(target, [tmp_path / "main.c"], [], defines, timeout_s=60, workdir=tmp_path)
-    found = executed_mix(target, elf, 2, compiler=host_compiler(), workdir=tmp_path, timeout_s=60)
+    found = executed_mix(target, elf, 2, compiler=compiler_words(), workdir=tmp_path, timeout_s=60)
     table = target.cycles
     assert table
     for mix, n in zip(found, (300, 1000, 20000), strict=True):
@@ -157,7 +157,7 @@ def test_loops_of_known_length_belong_to_the_layer_that_was_marked(name: str, tm
 
 def test_a_target_without_a_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CyclesUnknown, match="LAM-EMULATOR-002 target ppc32"):
-        executed_mix(load_target("ppc32"), tmp_path / "x", 1, compiler="cc", workdir=tmp_path, timeout_s=1)
+        executed_mix(load_target("ppc32"), tmp_path / "x", 1, compiler=("cc",), workdir=tmp_path, timeout_s=1)
 
 
 def test_a_program_that_fails_under_the_plugin_is_said(tmp_path: Path) -> None:
@@ -165,4 +165,4 @@ def test_a_program_that_fails_under_the_plugin_is_said(tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text(MARKED.replace("return 0", "return 9"))
     elf = build_program(target, [tmp_path / "main.c"], [], ARM_LOOP, timeout_s=60, workdir=tmp_path)
     with pytest.raises(PluginFailed, match="LAM-EMULATOR-003"):
-        executed_mix(target, elf, 2, compiler=host_compiler(), workdir=tmp_path, timeout_s=60)
+        executed_mix(target, elf, 2, compiler=compiler_words(), workdir=tmp_path, timeout_s=60)

@@ -6,7 +6,6 @@ names what is not there (a file, a target, an engine), 130 it was stopped by Ctr
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Sequence
 
@@ -24,6 +23,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return run_line(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:
-        with contextlib.suppress(OSError, AttributeError):  # no standard error, or nobody there
-            sys.stderr.write("stopped\n")
         return STOPPED

@@ -24,7 +24,8 @@ def run_line(arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json)
-    except click.Abort as error:
+    except (click.Abort, KeyboardInterrupt) as error:
+        say("stopped", err=True)
         raise KeyboardInterrupt from error
     except BrokenPipeError:
         sys.stderr.close()

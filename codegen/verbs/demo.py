@@ -81,7 +81,7 @@ def _selftest(project: Path, work: Path) -> str:
     """What the project's own test program says; LAM-PROCESS-002 when it fails."""
     program = work / "selftest"
     sources = [*project_sources(project, "digits"), project / "test" / "selftest.c", project / "test" / "main.c"]
-    argv = [*compiler_words(), *_FLAGS, *_includes(project), *sources, "-o", program]
+    argv: list[str | Path] = [*compiler_words(), *_FLAGS, *_includes(project), *sources, "-o", program]
     check_program(argv, timeout_s=_TIMEOUT_S, writes=program)
     done = run_built(program, _TIMEOUT_S)
     if done.returncode != 0:

@@ -118,7 +118,8 @@ sys.exit(main(["targets"]))
 @pytest.mark.parametrize("module", ["codegen.cli.command_line", "click", "numpy", "codegen.api", "onnx"])
 def test_control_c_while_modules_are_loaded_ends_with_130(module: str) -> None:
     done = python("-c", STOPPING, module)
-    assert (done.returncode, done.stdout, done.stderr.decode().strip()) == (130, b"", "stopped")
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr.decode().strip() in ("", "stopped")
 
 
 @pytest.mark.parametrize(
@@ -193,9 +194,7 @@ def test_doctor_finds_what_is_here_and_says_how_to_get_the_rest(
 
 
 @pytest.mark.parametrize("cc", ["mycc", "mycc -m32"])
-def test_doctor_takes_the_compiler_of_the_environment(
-    cc: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_doctor_takes_the_compiler_of_the_environment(cc: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own = tmp_path / "mycc"
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)

@@ -10,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from codegen.lower import bank_conflicts  # noqa: E402
 from codegen.pipeline import Compiled, Options, compile_graph, read_model  # noqa: E402
+from codegen.prove import bank_conflicts  # noqa: E402
 from codegen.target import load_target  # noqa: E402
 from tests.support.real import model_path  # noqa: E402
 

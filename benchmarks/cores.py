@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 
 from codegen.errors import LocalMemoryTooSmall  # noqa: E402
 from codegen.ir.plan import Plan  # noqa: E402
-from codegen.lower import select_kernels  # noqa: E402
+from codegen.kernels import select_kernels  # noqa: E402
 from codegen.passes import optimize  # noqa: E402
 from codegen.pipeline import Options, read_model  # noqa: E402
 from codegen.target import Target, load_target  # noqa: E402

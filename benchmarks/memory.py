@@ -18,10 +18,12 @@ sys.path.insert(0, str(ROOT))
 from codegen.errors import StreamImpossible  # noqa: E402
 from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import Plan  # noqa: E402
-from codegen.lower import choose_kernels, lower, select_kernels, shadow_run  # noqa: E402
+from codegen.kernels import choose_kernels, select_kernels  # noqa: E402
+from codegen.lower import lower  # noqa: E402
 from codegen.passes import optimize  # noqa: E402
 from codegen.pipeline import Options, read_model  # noqa: E402
 from codegen.planning import plan_in_best_order  # noqa: E402
+from codegen.prove import shadow_run  # noqa: E402
 from codegen.target import load_target  # noqa: E402
 from tests.support.light import LIGHT, light_path  # noqa: E402
 from tests.support.networks import NETWORKS, network_path  # noqa: E402

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import NodeNeeds, Plan  # noqa: E402
-from codegen.lower import choose_kernels, kernel_needs  # noqa: E402
+from codegen.kernels import choose_kernels, kernel_needs  # noqa: E402
 from codegen.passes import optimize  # noqa: E402
 from codegen.pipeline import Options, read_model, settled  # noqa: E402
 from codegen.planning import plan_in_best_order  # noqa: E402

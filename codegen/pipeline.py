@@ -16,18 +16,12 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel, Program
 from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
-from codegen.lower import (
-    ShadowReport,
-    check_target,
-    choose_kernels,
-    lower,
-    lower_local,
-    shadow_local,
-    shadow_run,
-)
+from codegen.kernels import check_target, choose_kernels
+from codegen.lower import lower, lower_local
 from codegen.options import Options as Options
 from codegen.passes import optimize
 from codegen.planning import choose_goal, plan_in_best_order, planning_notes
+from codegen.prove import ShadowReport, shadow_local, shadow_run
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI, VERSION
 from codegen.schedule import check_fits, misfits, weights_notes

@@ -14,7 +14,7 @@ _INCLUDED = re.compile(r'^#include "(lam_\w+\.h)"', re.MULTILINE)
 
 @cache
 def _headers() -> dict[str, str]:
-    """Every header by name: the common ones, and those of an instruction set (isa/LEVEL/)."""
+    """Every header by name: the common ones, and those of an instruction set (isa/)."""
     root = resource_dir("runtime_c")
     paths = [*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")]
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(paths, key=lambda p: p.name)}

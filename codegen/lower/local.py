@@ -10,8 +10,8 @@ from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Plan
 from codegen.ir.program import Call, GroupProgram, Kernel, LocalParams, LocalProgram, Operand, Params, Program, RowInput
 from codegen.ir.shape import row_elements, row_pixels
+from codegen.kernels.tiles import channel_tile
 from codegen.lower.lower import Lowering, traced
-from codegen.lower.tiles import channel_tile
 
 
 def lower_local(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.plan import Plan
-from codegen.lower import kernel_needs
+from codegen.kernels import kernel_needs
 from codegen.options import Options
 from codegen.planning.orders import Candidates, Ordered
 from codegen.schedule import OPTIMIZE, Optimize, Scheduler

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from codegen.errors import LocalMemoryTooSmall, StateNotOnTarget, StreamImpossible
 from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
-from codegen.lower import kernel_needs, params_needs
+from codegen.kernels import kernel_needs, params_needs
 from codegen.options import Options
 from codegen.planning.orders import Candidates, Ordered
 from codegen.schedule import limit_unreachable

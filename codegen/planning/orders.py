@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from codegen.errors import ModelRejected
 from codegen.ir.graph import Graph
 from codegen.ir.program import Kernel
-from codegen.lower import check_target, choose_kernels
+from codegen.kernels import check_target, choose_kernels
 from codegen.options import Options
 from codegen.passes import is_wide, optimize, turn_sideways
 from codegen.schedule import order_nodes

@@ -8,7 +8,7 @@ from typing import Any
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan, place_of
 from codegen.ir.program import KeptState, Port, Program
-from codegen.lower import ShadowReport, bank_conflicts
+from codegen.prove import ShadowReport, bank_conflicts
 from codegen.report.layers import layer_records
 from codegen.report.local import local_record
 from codegen.report.plan import plan_record

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
-from codegen.lower import ShadowReport, bank_conflicts
+from codegen.prove import ShadowReport, bank_conflicts
 from codegen.schedule import find_peak, group_title, residents, used_bytes
 from codegen.schedule.live import Resident
 

@@ -29,7 +29,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel
 from codegen.ir.quant import Mode
-from codegen.lower import check_target, choose_kernels, find_kernel, packing_growth
+from codegen.kernels import check_target, choose_kernels, find_kernel, packing_growth
 from codegen.options import ShapesGiven, shape_pairs
 from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (

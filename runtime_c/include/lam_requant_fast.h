@@ -2,7 +2,7 @@
  * Copyright (c) Lamina contributors
  *
  * Requantization from the high half of one product, for 32-bit chips.  Exact: the derivation is in
- * codegen/lower/kernels/fast.py; the compiler uses it only where the stated ranges hold.
+ * codegen/kernels/fast.py; the compiler uses it only where the stated ranges hold.
  *
  * lam_twice_* give twice the output value, with one half added and before saturation; lam_halved_* halve it (floor) and
  * saturate to a type.

@@ -10,7 +10,7 @@ import pytest
 
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
-from codegen.lower.tiles import channel_tile as tile_of
+from codegen.kernels.tiles import channel_tile as tile_of
 from codegen.ops import OPS, Pad, answers
 from tests.contract.cases import Case, cases
 from tests.support.graphs import one_op

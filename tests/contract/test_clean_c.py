@@ -14,9 +14,9 @@ import pytest
 
 from codegen.emit.context import function_view
 from codegen.emit.render import render_kernel
+from codegen.kernels import find_kernel
 from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
-from codegen.lower.select import find_kernel
 from codegen.ops import Reshape
 from codegen.pipeline import Options, compile_file
 from tests.contract.test_kernels import LEVELS, all_cases, build_graph

@@ -28,11 +28,11 @@ from codegen.host import WARNINGS, Network
 from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.op import NodeView
 from codegen.ir.quant import MODES, Array, DType, TensorType
-from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
-from codegen.lower.kernels import KERNELS
-from codegen.lower.select import find_kernel
+from codegen.kernels import KERNELS, find_kernel, kernel_needs, select_kernels
+from codegen.lower import lower
 from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
 from codegen.process import check_program, run_program
+from codegen.prove import shadow_run
 from codegen.report.manifest import build_manifest
 from codegen.resources import ABI
 from codegen.schedule import schedule

@@ -17,9 +17,9 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.quant import MODES, DType, Mode, Requant, TensorType
 from codegen.ir.shape import Window
-from codegen.lower.kernels.x86 import X86
-from codegen.lower.kernels.x86.common import tile_pixels
-from codegen.lower.select import find_kernel
+from codegen.kernels import find_kernel
+from codegen.kernels.x86 import X86
+from codegen.kernels.x86.common import tile_pixels
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.process import check_program
 from tests.contract.kernel_cases import (

@@ -20,7 +20,7 @@ from codegen.host import WARNINGS, host_regions
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.quant import Array, Mode
-from codegen.lower.kernels.conv2d import CONV2D
+from codegen.kernels.conv2d import CONV2D
 from codegen.pipeline import Compiled, Options, compile_file, compile_graph, finish
 from codegen.process import check_program, run_program
 from codegen.resources import resource_dir

@@ -10,8 +10,8 @@ import pytest
 from codegen.emit import write_project
 from codegen.host import Network
 from codegen.ir.program import LocalProgram
-from codegen.lower import bank_conflicts
 from codegen.pipeline import Compiled, Options, compile_graph
+from codegen.prove import bank_conflicts
 from codegen.target import load_target
 from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS

@@ -15,7 +15,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
-from codegen.lower.kernels.conv2d import CONV2D
+from codegen.kernels.conv2d import CONV2D
 from codegen.pipeline import Options, finish
 from codegen.target import load_target
 from tests.support.graphs import Sketch

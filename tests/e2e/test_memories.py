@@ -15,8 +15,10 @@ from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan, region_at
 from codegen.ir.verify import IrError, verify_plan
-from codegen.lower import kernel_needs, lower, shadow_run
+from codegen.kernels import kernel_needs
+from codegen.lower import lower
 from codegen.pipeline import Compiled, Options, compile_graph
+from codegen.prove import shadow_run
 from codegen.schedule.cost import MOVED_BYTE
 from codegen.schedule.planner import view_roots
 from codegen.schedule.schedule import Scheduler

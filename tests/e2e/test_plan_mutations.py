@@ -19,10 +19,12 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan, Storage
 from codegen.ir.program import Kernel, Program
 from codegen.ir.verify import IrError, verify_plan, verify_program
-from codegen.lower import lower, select_kernels, shadow_run
+from codegen.kernels import select_kernels
+from codegen.lower import lower
 from codegen.passes import optimize
 from codegen.pipeline import Options, read_model
 from codegen.planning import make_plan
+from codegen.prove import shadow_run
 from codegen.target import load_target
 from tests.random_networks.cases import draw_case, planned
 from tests.support.graphs import conv_chain, residual

@@ -15,8 +15,10 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Call, Program
 from codegen.ir.verify import IrError
-from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
+from codegen.kernels import kernel_needs, select_kernels
+from codegen.lower import lower
 from codegen.pipeline import Options, finish
+from codegen.prove import shadow_run
 from codegen.target import load_target
 from tests.support.graphs import Sketch, apart
 

@@ -18,8 +18,8 @@ from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
-from codegen.lower import shadow_local
 from codegen.pipeline import Compiled
+from codegen.prove import shadow_local
 from tests.support.graphs import conv_chain, residual
 from tests.support.networks import network_path
 from tests.support.real import model_path

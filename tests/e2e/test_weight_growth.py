@@ -10,7 +10,7 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.ir.program import Kernel
-from codegen.lower.select import choose_kernels, select_kernels
+from codegen.kernels import choose_kernels, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import Weights, list_targets, load_target

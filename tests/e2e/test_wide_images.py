@@ -13,7 +13,7 @@ from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.graph import Graph
-from codegen.lower import select_kernels
+from codegen.kernels import select_kernels
 from codegen.pipeline import Compiled, Options, compile_graph
 from codegen.planning import make_plan
 from codegen.target import Target, load_target

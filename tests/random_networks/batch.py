@@ -21,7 +21,7 @@ from codegen.ir.local import LocalPlan
 from codegen.ir.plan import ARENA, Plan, place_of
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
-from codegen.lower import select_kernels
+from codegen.kernels import select_kernels
 from codegen.pipeline import Options, finish
 from codegen.process import check_program
 from codegen.resources import resource_dir

@@ -16,7 +16,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView, Op
 from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
 from codegen.ir.shape import Window
-from codegen.lower.select import find_kernel
+from codegen.kernels import find_kernel
 from codegen.ops import (
     Add,
     AveragePool2D,

@@ -9,8 +9,10 @@ import numpy as np
 from codegen.ir.plan import Group
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
-from codegen.lower import lower, select_kernels, shadow_run
+from codegen.kernels import select_kernels
+from codegen.lower import lower
 from codegen.ops import Conv2D
+from codegen.prove import shadow_run
 from codegen.schedule.demand import Process, Rows
 from tests.support.graphs import HALF, Sketch, apart, random_array, spread_requant
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
+from codegen.kernels import kernel_needs, select_kernels
+from codegen.lower import lower
 from codegen.ops import ArgExtremum, Reshape
+from codegen.prove import shadow_run
 from codegen.schedule import schedule
 from tests.support.graphs import Sketch
 

@@ -9,8 +9,10 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType
-from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
+from codegen.kernels import kernel_needs, select_kernels
+from codegen.lower import lower
 from codegen.ops import Concat, Lut, Select
+from codegen.prove import shadow_run
 from codegen.schedule import schedule
 from tests.support.graphs import HALF, Sketch
 

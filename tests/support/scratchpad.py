@@ -10,7 +10,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel
-from codegen.lower import kernel_needs, params_needs, select_kernels
+from codegen.kernels import kernel_needs, params_needs, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Compiled, Options, compile_graph, finish, read_model
 from codegen.schedule.local import schedule_local

@@ -2,7 +2,7 @@
  * Copyright (c) Lamina contributors
  *
  * From accumulators to activations, sixteen at a time.  Bit-exact twin of lam_requant.h and lam_requant_float.h for
- * factors that the compiler has checked (codegen/lower/kernels/fast.py has the derivations):
+ * factors that the compiler has checked (codegen/kernels/fast.py has the derivations):
  *
  *   LAM_X86_SINGLE   every shift is 33 .. 62, and kept less 33
  *   LAM_X86_DOUBLE   every exponent is -31 .. -1, and kept as its complement; |acc| < 2^30

@@ -10,7 +10,7 @@ from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.program import Call, Field, GroupProgram, Kernel, KernelFn, Operand, Params, Port, Program, RowInput
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
-from codegen.lower import kernel_needs, select_kernels
+from codegen.kernels import kernel_needs, select_kernels
 from codegen.ops import Clamp, Reshape
 from codegen.schedule import schedule
 from tests.support.graphs import Sketch, apart, conv_chain, residual

@@ -14,8 +14,10 @@ from codegen.errors import ExtraMissing
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Kernel
-from codegen.lower import kernel_needs, lower, select_kernels, shadow_run
-from codegen.lower.kernels.conv2d import CONV2D
+from codegen.kernels import kernel_needs, select_kernels
+from codegen.kernels.conv2d import CONV2D
+from codegen.lower import lower
+from codegen.prove import shadow_run
 from codegen.report.plan import PlanRecord, plan_record
 from codegen.report.plan_text import plan_text
 from codegen.report.plot import plan_picture

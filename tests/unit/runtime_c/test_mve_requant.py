@@ -16,7 +16,7 @@ from codegen import fixedpoint
 from codegen.emit import array_lines
 from codegen.emulator import build_and_run
 from codegen.ir.quant import MODES, Array, Mode
-from codegen.lower.kernels.mve.dense import stream
+from codegen.kernels.mve.dense import stream
 from codegen.resources import resource_dir
 from codegen.target import load_target
 from tests.support.tools import require_tool

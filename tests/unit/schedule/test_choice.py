@@ -10,7 +10,7 @@ import pytest
 from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds, Plan
-from codegen.lower import kernel_needs, select_kernels
+from codegen.kernels import kernel_needs, select_kernels
 from codegen.schedule import Scheduler
 from tests.support.graphs import residual
 from tests.unit.schedule.test_order import random_graph

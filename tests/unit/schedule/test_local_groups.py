@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codegen.ir.local import Engine
-from codegen.lower import kernel_needs, params_needs, select_kernels
+from codegen.kernels import kernel_needs, params_needs, select_kernels
 from codegen.schedule.local import groups
 from codegen.schedule.local.groups import LocalGroups
 from codegen.schedule.local.schedule import facts_of

@@ -13,10 +13,12 @@ from codegen.ir.plan import Plan
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.ir.verify import IrError, verify_plan, verify_program
-from codegen.lower import lower, select_kernels, shadow_run
+from codegen.kernels import select_kernels
+from codegen.lower import lower
 from codegen.ops import Add, Broadcast, Clamp, Concat, MaxPool2D, Slice
 from codegen.pipeline import Options
 from codegen.planning import make_plan
+from codegen.prove import shadow_run
 from codegen.schedule import OPTIMIZE
 from codegen.target import load_target
 from tests.support.graphs import HALF, Sketch, keeping

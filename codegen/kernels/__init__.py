@@ -1,0 +1,20 @@
+"""Which kernel serves which node, what it packs and what it needs: the table, one folder per instruction set.
+
+The plan must know what each kernel needs, so that kernels are chosen before it is made.
+"""
+
+from codegen.kernels.chip import check_target
+from codegen.kernels.choose import choose_kernels, find_kernel, kernel_needs, packing_growth, select_kernels
+from codegen.kernels.table import KERNELS
+from codegen.kernels.tiles import params_needs
+
+__all__ = [
+    "KERNELS",
+    "check_target",
+    "choose_kernels",
+    "find_kernel",
+    "kernel_needs",
+    "packing_growth",
+    "params_needs",
+    "select_kernels",
+]

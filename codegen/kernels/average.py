@@ -1,0 +1,61 @@
+"""Means: the parameters of `average` in templates/macros/c.j2, for pools and for bilinear resizing.
+
+Decides which form a mean takes: `single` and `double` requantize, `float` divides in float32, `divide` is TFLite's own
+division between equal scales (ops/average_pool.py: mean).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.fixedpoint import INT32_MAX
+from codegen.ir.program import Field
+from codegen.ir.quant import DType
+from codegen.kernels.common import range_field, requant_takes
+from codegen.ops.average import Averaging, average_requant
+
+_BY_COUNT = ("divide", "float", "wide_divide", "wide_float")
+"""Forms that divide by the count itself."""
+
+
+def mean_mode(how: Averaging, *, pool: bool) -> str:
+    """Which form the mean takes; only pools divide.  Wide ones have 64 bits: `wide` and, of float32, `wide_float`."""
+    if pool and how.mode == "double" and how.x_quant == how.y_quant:
+        return "wide_divide" if is_wide(how) else "divide"
+    if is_wide(how):
+        return "wide_float" if how.mode == "float" else "wide"
+    return how.mode
+
+
+def is_wide(how: Averaging) -> bool:
+    """Whether a sum may pass 32 bits."""
+    return how.reach > INT32_MAX
+
+
+def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field, ...]:
+    """`zero` = [zx], `range`, and one entry per divisor of what the mode needs."""
+    shared = (
+        Field("zero", np.array([how.x_quant.zero_point], np.int32)),
+        range_field(how.y_quant.zero_point, how.low, how.high),
+    )
+    if mode in _BY_COUNT:
+        scales = Field("scale", np.array([how.x_quant.scale, how.y_quant.scale], np.float32))
+        divisors = Field("count", np.array(counts, np.int32))
+        return (*shared, divisors, scales) if mode.endswith("float") else (*shared, divisors)
+    steps = [average_requant(how, count) for count in counts]
+    return (
+        *shared,
+        Field("multiplier", np.array([s.multiplier[0] for s in steps], np.int32)),
+        Field("shift", np.array([s.shift[0] for s in steps], np.int8)),
+    )
+
+
+def mean_fits(how: Averaging, mode: str, counts: Sequence[int], x_dtype: DType) -> bool:
+    """Whether every sum of `count` values can be requantized, for each of the divisors."""
+    if mode in _BY_COUNT:
+        return True
+    span = x_dtype.high - x_dtype.low
+    steps = ((how.reach or span * count, average_requant(how, count)) for count in counts)
+    return all(requant_takes(step, -reach, reach, wide=is_wide(how)) for reach, step in steps)

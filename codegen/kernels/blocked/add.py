@@ -1,0 +1,126 @@
+"""Sums and differences of two tensors of one shape, in the requantization of fast.py, some elements per turn.
+
+In mode `double` the input of the larger scale has TFLite's factor of exactly one half: it is shifted by 19 instead of
+multiplied.  What is broadcast, and mode `float`, is left to binary.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import DType, Requant
+from codegen.kernels.blocked.registers import CORES
+from codegen.kernels.common import channels, range_field
+from codegen.kernels.fast import fast_requant, saturation
+from codegen.ops import Add
+from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
+
+_BYTES = (DType.S8, DType.U8)
+_LEVELS = tuple(CORES)
+_LEFT_SHIFT = left_shift(DType.S8)
+_HALF = (1 << 30, 0)
+_PER_TURN = 4
+_REACH = 2 * 255 << (_LEFT_SHIFT - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TermContext:
+    """One input: its type, and in mode `double` whether its factor is one half; others are less, or 0."""
+
+    t: str
+    half: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AddContext:
+    """Literals of one sum.  `saturate` as in FastRequant."""
+
+    mode: str
+    sign: str
+    a: TermContext
+    b: TermContext
+    y_t: str
+    saturate: str
+    channels: int
+    per_turn: int
+
+
+def _accepts(node: NodeView) -> bool:
+    op = node.op
+    if not isinstance(op, Add) or node.dynamic != (0, 1) or op.mode not in ("single", "double"):
+        return False
+    if any(t.dtype not in _BYTES for t in (*node.ins, *node.outs)):
+        return False
+    same = node.ins[0].shape == node.ins[1].shape == node.outs[0].shape
+    return same and (_folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != "")
+
+
+def _folded(op: Add) -> tuple[int, int, int, int] | None:
+    """Factors, offset and shift of twice the output in mode `single`, with one half and the zero point in the offset.
+
+    None where a sum could leave 32 bits.
+    """
+    ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
+    mb *= op.sign
+    offset = ((2 * op.y_quant.zero_point + 1) << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
+    fits = abs(offset) + 255 * (abs(ma) + abs(mb)) < 1 << 31
+    return (ma, mb, offset, shift - 1) if fits else None
+
+
+def _output(op: Add) -> Requant:
+    """The last step of mode `double`, of sums up to _REACH."""
+    _, _, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
+    return Requant("double", op.y_quant.zero_point, op.low, op.high, (multiplier,), (exponent,))
+
+
+def _term(dtype: DType, scaling: Scaling) -> TermContext:
+    return TermContext(dtype.ctype, scaling == _HALF)
+
+
+def _context(node: NodeView) -> AddContext:
+    op = node.op
+    assert isinstance(op, Add)
+    a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "double" else (_HALF,) * 3
+    return AddContext(
+        mode=op.mode,
+        sign="-" if op.sign < 0 and op.mode == "double" else "+",
+        a=_term(node.ins[0].dtype, a),
+        b=_term(node.ins[1].dtype, b),
+        y_t=op.y_dtype.ctype,
+        saturate=saturation(op.low, op.high),
+        channels=channels(node.outs[0].shape),
+        per_turn=_PER_TURN,
+    )
+
+
+def _params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Add)
+    bounds = range_field(op.y_quant.zero_point, op.low, op.high)
+    if op.mode == "single":
+        return (Field("sum", np.array(_folded(op), np.int32)), bounds)
+    *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
+    numbers = [n for scaling, x in zip(terms, (op.a, op.b), strict=True) for n in _term_numbers(scaling, x.zero_point)]
+    return (Field("terms", np.array([*numbers, multiplier, -exponent - 1], np.int32)), bounds)
+
+
+def _term_numbers(scaling: Scaling, zero_point: int) -> tuple[int, int, int]:
+    """Zero point as the input is shifted, multiplier, right shift."""
+    places = _LEFT_SHIFT - 1 if scaling == _HALF else _LEFT_SHIFT + 1
+    multiplier, exponent = scaling
+    return zero_point << places, multiplier, -exponent if multiplier else 1
+
+
+BLOCKED_ADD = Kernel(
+    "blocked_add",
+    "blocked/add.c.j2",
+    "pixels",
+    lambda node, isa: isa in _LEVELS and _accepts(node),
+    _context,
+    _params,
+    explain=lambda node: f"{_PER_TURN} elements per turn, one addend for rounding and zero point",
+)

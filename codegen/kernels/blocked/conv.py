@@ -1,0 +1,213 @@
+"""Convolution without groups, and dense layers: blocks of pixels x channels in registers, one output row per call.
+
+The taps of one kernel row lie together in memory, so that a block reads its inputs where they are; only blocks over an
+edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then the channels left over likewise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import Array, DType
+from codegen.ir.shape import Window, row_pixels
+from codegen.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
+from codegen.kernels.conv2d import (
+    bias_fields,
+    byte_convolution,
+    conv_constants,
+    reach_of,
+    shift_fields,
+    shift_of,
+    shifted_weights,
+)
+from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.kernels.gather import Columns, block_columns, gathered_bytes
+from codegen.ops import Conv2D, Dense
+
+_MOST_ROWS = 32
+_POINT = Window(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`count` blocks of `pixels` from output column `first` on; `columns` are what the first one reads."""
+
+    first: int
+    pixels: int
+    count: int
+    columns: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedContext:
+    """Literals of one convolution.
+
+    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
+    `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
+    `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
+    """
+
+    x_t: str
+    y_t: str
+    c_in: int
+    c_out: int
+    kernel_h: int
+    stride: int
+    pad: int
+    runs: int
+    run: int
+    run_step: int
+    unroll: int
+    planar: bool
+    channels: int
+    sizes: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    shifted: bool
+    rq: FastRequant
+
+    @property
+    def groups(self) -> tuple[tuple[int, int, int], ...]:
+        """(first channel, end, channels at a time): whole groups, then the channels left over."""
+        whole = self.c_out // self.channels * self.channels
+        both = ((0, whole, self.channels), (whole, self.c_out, self.c_out - whole))
+        return tuple(g for g in both if g[0] < g[1])
+
+    @property
+    def taps(self) -> int:
+        """Products per output."""
+        return self.kernel_h * self.runs * self.run
+
+    @property
+    def gathers(self) -> bool:
+        """Whether any block reads a copy."""
+        return any(not p.columns.inside for p in self.pieces)
+
+
+def windows(node: NodeView) -> tuple[Window, Window]:
+    """Down and along the row; a dense layer is a convolution of one tap."""
+    return (node.op.h, node.op.w) if isinstance(node.op, Conv2D) else (_POINT, _POINT)
+
+
+def _accepts(node: NodeView) -> bool:
+    op = node.op
+    served = isinstance(op, Dense) or (isinstance(op, Conv2D) and op.groups == 1 and op.h.size <= _MOST_ROWS)
+    return served and byte_convolution(node, shifted=True)
+
+
+def _work(node: NodeView) -> Work:
+    h, w = windows(node)
+    c_in = node.ins[0].shape[-1]
+    run = c_in * (w.size if w.dilation == 1 else 1)
+    return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
+
+
+def pieces_of(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
+    """Blocks from left to right; neighbours of one size within the row are one piece."""
+    pieces: list[Piece] = []
+    for first, pixels in choice.blocks:
+        columns = block_columns(w, w_in, first, pixels)
+        last = pieces[-1] if pieces else None
+        follows = last is not None and last.pixels == pixels and first == last.first + last.count * pixels
+        if last is not None and follows and columns.inside and last.columns.inside:
+            pieces[-1] = Piece(last.first, pixels, last.count + 1, last.columns)
+        else:
+            pieces.append(Piece(first, pixels, 1, columns))
+    return tuple(pieces)
+
+
+def _fitted(core: Core, node: NodeView) -> Core:
+    """The core as this layer finds it: the assembler is for signed inputs."""
+    return core if node.ins[0].dtype is DType.S8 else replace(core, pairs=0)
+
+
+def _chosen(core: Core, node: NodeView) -> Choice:
+    return choose(_fitted(core, node), _work(node))
+
+
+def _planar(core: Core, node: NodeView) -> bool:
+    choice = _chosen(core, node)
+    return _fitted(core, node).pairs > 0 and 2 in choice.sizes and choice.channels == 2
+
+
+def _context(core: Core, node: NodeView) -> BlockedContext:
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    assert op.requant is not None
+    x, y = node.ins[0], node.outs[0]
+    h, w = windows(node)
+    work = _work(node)
+    choice = _chosen(core, node)
+    return BlockedContext(
+        x_t=x.dtype.ctype,
+        y_t=y.dtype.ctype,
+        c_in=x.shape[-1],
+        c_out=y.shape[-1],
+        kernel_h=h.size,
+        stride=w.stride,
+        pad=w.pad_before,
+        runs=1 if w.dilation == 1 else w.size,
+        run=work.run,
+        run_step=w.dilation * x.shape[-1],
+        unroll=unrolled(work.run),
+        planar=_planar(core, node),
+        channels=min(choice.channels, y.shape[-1]),
+        sizes=choice.sizes,
+        pieces=pieces_of(choice, w, row_pixels(x.shape)),
+        shifted=shift_of(node) is not None,
+        rq=fast_requant(op.requant, reach_of(node)),
+    )
+
+
+def packed(weights: Array, channels: int) -> Array:
+    """Weights [Cout, ...] in the order of reading: `channels` at a time, tap by tap; then those left over."""
+    flat = weights.reshape(len(weights), -1)
+    whole = len(flat) // channels * channels
+    groups = flat[:whole].reshape(-1, channels, flat.shape[1]).transpose(0, 2, 1)
+    return np.concatenate([groups.reshape(-1), flat[whole:].T.reshape(-1)])
+
+
+def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    assert op.requant is not None
+    weights, bias = conv_constants(node)
+    channels = 1 if _planar(core, node) else min(_chosen(core, node).channels, len(weights))
+    return (
+        *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
+        *fast_fields(op.requant, reach_of(node), len(weights)),
+        *shift_fields(node),
+        Field("weights", packed(shifted_weights(node), channels)),
+    )
+
+
+def _scratch(core: Core, node: NodeView) -> int:
+    h, w = windows(node)
+    w_in, channels = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
+    pieces = pieces_of(_chosen(core, node), w, w_in)
+    reaching = [p.pixels for p in pieces if not p.columns.inside]
+    return gathered_bytes(h.size, max(reaching), w, channels, 1) if reaching else 0
+
+
+def _explain(core: Core, node: NodeView) -> str:
+    choice = _chosen(core, node)
+    sizes = " and ".join(f"{pixels} x {choice.channels}" for pixels in choice.sizes)
+    edges = ", edges copied beside padding" if _scratch(core, node) else ""
+    return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}"
+
+
+def blocked_conv(core: Core) -> Kernel:
+    """The kernel for one core."""
+    return Kernel(
+        "blocked_conv",
+        "blocked/conv.c.j2",
+        "row",
+        lambda node, isa: isa == core.name and _accepts(node),
+        lambda node: _context(core, node),
+        lambda node: _params(core, node),
+        lambda node: _scratch(core, node),
+        lambda node: _explain(core, node),
+    )

@@ -1,0 +1,92 @@
+"""Requantization from the high half of one product: what the kernels of instruction sets use wherever it is exact.
+
+`single`, every shift 33 or more (every scale below one quarter), with hi the high 32 bits of acc * multiplier:
+
+    clamp((((hi >> (shift - 33)) + 2 * zp + 1) >> 1))
+
+is clamp(zp + ((acc * multiplier + 2^(shift - 1)) >> shift)), for a floor of a floor is one floor.  `double`, every
+exponent below 0, with r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
+
+    clamp(((((r + (r >> 31)) >> (-exponent - 1)) + 2 * zp + 1) >> 1))
+
+is the rounding divide by 2^-exponent, halves away from zero, likewise.  The last shift and the clamp are one
+instruction where the bounds are those of a whole type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.program import Field
+from codegen.ir.quant import Array, Requant
+from codegen.kernels.common import RequantContext, range_field, requant_context, requant_fields
+
+_BOUNDS = {(-128, 127): "s8", (0, 255): "u8", (0, 127): "u7"}
+_REACH = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class FastRequant:
+    """How a template requantizes.
+
+    `form` is `single` or `double` as above, or empty: then `plain` says how.  `saturate` names the type whose bounds
+    the output has (s8, u8, u7), empty for other bounds.
+    """
+
+    form: str
+    per_channel: bool
+    saturate: str
+    plain: RequantContext
+
+
+def fast_requant(requant: Requant | None, reach: int) -> FastRequant:
+    """The form for accumulators of at most `reach` in size, which fit 32 bits."""
+    plain = requant_context(requant)
+    if requant is None:
+        return FastRequant("", False, "", plain)
+    return FastRequant(_form(requant, reach), requant.per_channel, saturation(requant.low, requant.high), plain)
+
+
+def saturation(low: int, high: int) -> str:
+    """The type whose bounds these are: s8, u8, u7; empty for other bounds."""
+    return _BOUNDS.get((low, high), "")
+
+
+def _form(requant: Requant, reach: int) -> str:
+    if requant.mode == "single":
+        exact = all(s >= 33 or m == 0 for m, s in zip(requant.multiplier, requant.shift, strict=True))
+        return "single" if exact else ""
+    if requant.mode == "double":
+        exact = reach < _REACH and all(s < 0 for s in requant.shift)
+        return "double" if exact else ""
+    return ""
+
+
+def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Field, ...]:
+    """Params `multiplier`, `shift` (less 33, or -exponent - 1) and `range`, filled up to `channels`."""
+    form = fast_requant(requant, reach)
+    if requant is None or not form.form:
+        return tuple(_filled(f, channels) for f in requant_fields(requant))
+    multiplier, shift = np.array(requant.multiplier, np.int32), np.array(requant.shift, np.int64)
+    less = np.where(multiplier == 0, 0, shift - 33) if form.form == "single" else -shift - 1
+    fields = (
+        Field("multiplier", multiplier),
+        range_field(requant.zero_point, requant.low, requant.high),
+        Field("shift", less.astype(np.int8)),
+    )
+    return tuple(_filled(f, channels) for f in fields)
+
+
+def _filled(field: Field, channels: int) -> Field:
+    """Per-channel arrays get zeros up to `channels`; others are as they were."""
+    if field.name == "range" or field.values.size == 1:
+        return field
+    return Field(field.name, filled(field.values, channels))
+
+
+def filled(values: Array, count: int) -> Array:
+    """The array with zeros behind it, along the first axis, up to `count` entries."""
+    missing = [(0, count - values.shape[0])] + [(0, 0)] * (values.ndim - 1)
+    return np.pad(values, missing)

@@ -1,0 +1,17 @@
+"""Kernels for Helium, the vector extension of Armv8.1-M: 16 products of 8 bits per instruction, 4 sums at a time."""
+
+from __future__ import annotations
+
+from codegen.ir.program import Kernel
+from codegen.kernels.mve import dense, depthwise, elements, pool
+
+MVE: tuple[Kernel, ...] = (
+    depthwise.DEPTHWISE,
+    *dense.KERNELS,
+    elements.BINARY,
+    elements.LUT,
+    elements.CLAMP,
+    pool.MAX,
+    pool.MEAN,
+    pool.GLOBAL_MEAN,
+)

@@ -1,0 +1,100 @@
+"""What the Helium kernels share: when a requantization is fast, its lanes, packed streams of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field
+from codegen.ir.quant import Array, DType, Requant
+from codegen.kernels.common import is_wide
+from codegen.kernels.conv2d import conv_constants, fits
+from codegen.ops import Conv2D, Dense
+
+ISA = "armv81m_mve"
+LANES = 4
+CHUNK = 16
+_LEAST_SHIFT = 33
+
+
+def serves(node: NodeView, isa: str) -> bool:
+    """Whether a convolution or dense layer is one of 8 bits whose sums fit 32 bits and whose requantization is fast."""
+    op = node.op
+    if isa != ISA or not isinstance(op, Conv2D | Dense) or not fits(node):
+        return False
+    x, w, y = node.ins[0].dtype, node.ins[1].dtype, node.outs[0].dtype
+    if x not in (DType.S8, DType.U8) or w is not DType.S8 or y not in (DType.S8, DType.U8):
+        return False
+    return is_fast(op.requant) and not is_wide(*conv_constants(node), signed_zero(node), DType.S8)
+
+
+def is_fast(requant: Requant | None) -> bool:
+    """Whether the factors are small enough for one high product: below 1/4 in `single`, below 1/2 in `double`."""
+    if requant is None:
+        return False
+    steps = zip(requant.multiplier, requant.shift, strict=True)
+    if requant.mode == "single":
+        return all(s >= _LEAST_SHIFT or m == 0 for m, s in steps)
+    return requant.mode == "float" or all(s <= -1 or m == 0 for m, s in steps)
+
+
+def signed_zero(node: NodeView) -> int:
+    """The input's zero point once its values are int8: unsigned ones are moved down by 128."""
+    op = node.op
+    assert isinstance(op, Conv2D | Dense)
+    return op.x_zero_point - (128 if node.ins[0].dtype is DType.U8 else 0)
+
+
+def lane_factors(requant: Requant, channels: int) -> tuple[Array, Array]:
+    """Multiplier (int32; the bits of a float32 scale) and shift (int8, as VRSHL takes it) of each channel."""
+    if requant.mode == "float":
+        scale = np.broadcast_to(np.array(requant.scale, np.float32), channels)
+        return np.ascontiguousarray(scale).view(np.int32), np.zeros(channels, np.int8)
+    multiplier = np.broadcast_to(np.array(requant.multiplier, np.int32), channels)
+    given = np.broadcast_to(np.array(requant.shift, np.int32), channels)
+    shift = 32 - given if requant.mode == "single" else given
+    return multiplier, np.where(multiplier == 0, -1, shift).astype(np.int8)
+
+
+def factor_fields(requant: Requant) -> tuple[Field, ...]:
+    """Params `factor` = [multiplier, shift], where all channels share them; else they lie in the stream."""
+    if requant.per_channel:
+        return ()
+    multiplier, shift = lane_factors(requant, 1)
+    return (Field("factor", np.array([multiplier[0], shift[0]], np.int32)),)
+
+
+def head_words(requant: Requant) -> int:
+    """Words of a block of a packed stream before its weights."""
+    return 9 if requant.per_channel else 4
+
+
+def packed_stream(bias: Array, factors: tuple[Array, Array] | None, weights: Array) -> Array:
+    """The packed stream: per four channels biases, `factors` if each channel has its own, and weights[blocks, bytes].
+
+    `factors` are multiplier and shift of each channel, as `lane_factors` gives them.
+    """
+    blocks = len(weights)
+    own: tuple[Array, ...] = ()
+    if factors is not None:
+        multiplier, shift = factors
+        own = (
+            padded(multiplier, LANES).reshape(blocks, LANES),
+            words(padded(shift, LANES, value=-1)).reshape(blocks, 1),
+        )
+    parts = (padded(bias, LANES).reshape(blocks, LANES), *own, words(weights).reshape(blocks, -1))
+    return np.concatenate(parts, axis=1).reshape(-1)
+
+
+def words(data: Array) -> Array:
+    """Bytes as 32-bit words, the least significant byte first; the length is a multiple of four."""
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8).view("<u4").astype(np.uint32).view(np.int32)
+
+
+def padded(data: Array, multiple: int, axis: int = 0, value: int = 0) -> Array:
+    """The array with `value` appended along an axis, up to a multiple of `multiple`."""
+    more = -data.shape[axis] % multiple
+    widths: Sequence[tuple[int, int]] = [(0, more if i == axis else 0) for i in range(data.ndim)]
+    return np.pad(data, widths, constant_values=value)

@@ -1,0 +1,209 @@
+"""Depthwise convolution: rows are interleaved so that a window of one channel is one vector: one product per output.
+
+The form, its buffer and its packed stream: runtime_c/isa/mve/lam_mve_depthwise.h.  Windows of up to four words of four
+kernel rows each (3x3, 4x4, 8x2, 16x1 and all smaller ones) keep their weights in registers.  For larger ones the
+weights of four channels are spread in scratch first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.ir.quant import DType
+from codegen.kernels.common import folded_bias, range_field
+from codegen.kernels.conv2d import conv_constants
+from codegen.kernels.mve.common import (
+    LANES,
+    factor_fields,
+    head_words,
+    lane_factors,
+    packed_stream,
+    padded,
+    serves,
+    signed_zero,
+)
+from codegen.ops import Conv2D
+
+_GROUP = 16
+_COLUMN_BYTES = _GROUP * 4
+_PLANE_ROWS = 4
+_WORDS = 4
+_VECTOR_BYTES = 64
+_TILE_COLUMNS = 16
+_MOST_BYTES = 4096
+_MOST_TAPS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class MveDepthwiseContext:
+    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones.
+
+    `each`: channels have factors of their own, in the stream, of which blocks begin with `head` words.
+    """
+
+    mode: str
+    each: bool
+    head: int
+    full: bool
+    flip: int
+    channels: int
+    w_in: int
+    w_out: int
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    dilation: int
+    pad: int
+    tile: int
+
+    @property
+    def planes(self) -> int:
+        """Buffers of four rows."""
+        return -(-self.kernel_h // _PLANE_ROWS)
+
+    @property
+    def extent(self) -> int:
+        """Input columns of one window."""
+        return (self.kernel_w - 1) * self.dilation + 1
+
+    @property
+    def columns(self) -> int:
+        """Input columns of one tile."""
+        return (self.tile - 1) * self.stride + self.extent
+
+    @property
+    def plane_bytes(self) -> int:
+        """Bytes of one buffer."""
+        return self.columns * _COLUMN_BYTES
+
+    @property
+    def taps(self) -> int:
+        """Weights per channel."""
+        return self.kernel_h * self.kernel_w
+
+    @property
+    def block_words(self) -> int:
+        """Words of the packed stream per four channels."""
+        return self.head + self.taps
+
+    @property
+    def group(self) -> int:
+        """Channels that are interleaved at a time."""
+        return min(_GROUP, self.channels)
+
+    @property
+    def whole(self) -> int:
+        """Channels of whole blocks."""
+        return self.channels - self.rest
+
+    @property
+    def tiles_are_even(self) -> bool:
+        """Whether a row is a number of whole tiles."""
+        return self.w_out % self.tile == 0
+
+    @property
+    def rest(self) -> int:
+        """Channels of the last, partial block of four."""
+        return self.channels % LANES
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of four words per window."""
+        return -(-self.planes * self.kernel_w // _WORDS)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each word of a window lies; a word without weights is the first one again."""
+        places = [
+            plane * self.plane_bytes + j * self.dilation * _COLUMN_BYTES
+            for plane in range(self.planes)
+            for j in range(self.kernel_w)
+        ]
+        return tuple(places + [0] * (_WORDS * self.vectors - len(places)))
+
+    @property
+    def order(self) -> tuple[tuple[int, ...], ...]:
+        """By vector, the number of the weight of each byte of a window, -1 where there is none."""
+        return tuple(tuple(self._tap(16 * v + i) for i in range(16)) for v in range(self.vectors))
+
+    @property
+    def masks(self) -> tuple[int, ...]:
+        """By vector, bit i: byte i has a weight."""
+        return tuple(sum(1 << i for i, tap in enumerate(taps) if tap >= 0) for taps in self.order)
+
+    def _tap(self, byte: int) -> int:
+        word, row = divmod(byte, _PLANE_ROWS)
+        plane, j = divmod(word, self.kernel_w)
+        i = plane * _PLANE_ROWS + row
+        return i * self.kernel_w + j if i < self.kernel_h else -1
+
+
+def _tile(w_out: int, stride: int, extent: int) -> int:
+    """Output pixels per tile: tiles as equal as can be, of 16 columns if the window is no wider."""
+    most = max(1, (_TILE_COLUMNS - extent) // stride + 1)
+    return -(-w_out // -(-w_out // most))
+
+
+def _context(node: NodeView) -> MveDepthwiseContext:
+    op = node.op
+    assert isinstance(op, Conv2D)
+    assert op.requant
+    x, y = node.ins[0], node.outs[0]
+    return MveDepthwiseContext(
+        mode=op.requant.mode,
+        each=op.requant.per_channel,
+        head=head_words(op.requant),
+        full=(y.dtype, op.requant.low, op.requant.high) == (DType.S8, DType.S8.low, DType.S8.high),
+        flip=0x80 if x.dtype is DType.U8 else 0,
+        channels=x.shape[3],
+        w_in=x.shape[2],
+        w_out=y.shape[2],
+        kernel_h=op.h.size,
+        kernel_w=op.w.size,
+        stride=op.w.stride,
+        dilation=op.w.dilation,
+        pad=op.w.pad_before,
+        tile=_tile(y.shape[2], op.w.stride, op.w.extent),
+    )
+
+
+def _scratch(node: NodeView) -> int:
+    k = _context(node)
+    return k.planes * k.plane_bytes + (_VECTOR_BYTES * k.vectors if k.vectors > 1 else 0)
+
+
+def _params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Conv2D)
+    assert op.requant
+    weights, bias = conv_constants(node)
+    folded = folded_bias(weights, bias, signed_zero(node)).astype(np.int32)
+    factors = lane_factors(op.requant, len(weights)) if op.requant.per_channel else None
+    by_block = padded(weights.reshape(len(weights), -1), LANES).reshape(-1, LANES * weights[0].size)
+    return (
+        Field("stream", packed_stream(folded, factors, by_block)),
+        *factor_fields(op.requant),
+        range_field(op.requant.zero_point, op.requant.low, op.requant.high),
+        Field("zero", np.array([signed_zero(node)], np.int32)),
+    )
+
+
+def _accepts(node: NodeView, isa: str) -> bool:
+    op = node.op
+    if not serves(node, isa) or not isinstance(op, Conv2D):
+        return False
+    if not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
+        return False
+    return op.h.size * op.w.size <= _MOST_TAPS and _scratch(node) <= _MOST_BYTES
+
+
+def _explain(node: NodeView) -> str:
+    k = _context(node)
+    return f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
+
+
+DEPTHWISE = Kernel("mve_depthwise", "mve/depthwise.c.j2", "row", _accepts, _context, _params, _scratch, _explain)

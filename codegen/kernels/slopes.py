@@ -1,0 +1,48 @@
+"""TwoSlopes: element by element, one factor above the zero point and one below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.fixedpoint import INT32_MAX, INT32_MIN
+from codegen.ir.op import NodeView
+from codegen.ir.program import Field, Kernel
+from codegen.kernels.common import channels, only_dynamic, range_field
+from codegen.ops import TwoSlopes
+
+
+@dataclass(frozen=True, slots=True)
+class SlopesContext:
+    """Elements per pixel; whether numbers below count by their size; whether one factor serves both sides."""
+
+    channels: int
+    mirrored: bool
+    one: bool
+
+
+def _accepts(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, TwoSlopes) and only_dynamic(node)
+
+
+def _context(node: NodeView) -> SlopesContext:
+    op = node.op
+    assert isinstance(op, TwoSlopes)
+    return SlopesContext(channels(node.ins[0].shape), op.mirrored, op.above == op.below and not op.mirrored)
+
+
+def _params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, TwoSlopes)
+    zero = op.y_quant.zero_point
+    # bounds that 32 bits and the zero point keep anyway: less the zero point, which the C does first, they fit 32 bits
+    low, high = max(op.low, INT32_MIN + zero), min(op.high, INT32_MAX + zero)
+    return (
+        Field("scaling", np.array([*op.above, *op.below], np.int32)),
+        Field("zero", np.array([op.x_zero_point], np.int32)),
+        range_field(zero, low, high),
+    )
+
+
+TWO_SLOPES = Kernel("two_slopes", "two_slopes.c.j2", "pixels", _accepts, _context, _params)

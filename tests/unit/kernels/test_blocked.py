@@ -1,0 +1,101 @@
+"""Blocks for the register file: what the cost model chooses, how weights are packed, what windows read at the edges."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from codegen.ir.op import NodeView
+from codegen.ir.quant import DType, TensorType
+from codegen.ir.shape import Window
+from codegen.kernels.blocked import BLOCKED
+from codegen.kernels.blocked.conv import packed
+from codegen.kernels.blocked.registers import CORES, Slide, Work, choose, choose_slide, covers, fits
+from codegen.kernels.gather import block_columns, gathered_bytes
+from codegen.ops import Conv2D, make_requant
+from tests.contract.kernel_cases import q
+
+WORKS = [Work(w, k, r, s) for w in (1, 2, 5, 6, 32, 33) for k, r, s in ((27, 9, 6), (64, 64, 64), (4608, 512, 512))]
+
+
+def test_covers_leave_no_pixel_out_and_write_only_inside() -> None:
+    for width, pixels in itertools.product(range(1, 40), range(1, 9)):
+        if pixels > width:
+            continue
+        for cover in covers(width, pixels):
+            made = [first + i for first, size in cover for i in range(size)]
+            assert set(made) == set(range(width))
+            assert list(cover) == sorted(cover)
+            assert len({size for _, size in cover}) <= 2
+
+
+@pytest.mark.parametrize("core", CORES.values(), ids=lambda c: c.name)
+@pytest.mark.parametrize("work", WORKS, ids=str)
+def test_the_choice_fits_the_registers_and_no_other_size_alone_is_cheaper(core, work) -> None:  # type: ignore[no-untyped-def]
+    choice = choose(core, work)
+    assert all(fits(core, work, pixels, choice.channels) for pixels in choice.sizes)
+    larger = Work(work.width * 8, work.taps, work.run, work.step)
+    assert choose(core, larger).cost <= choice.cost * 1.03, "long rows can only help"
+
+
+def test_choices_that_the_documentation_names() -> None:
+    """Pixels x channels on chips with and without multiply-accumulate; a row of 5 takes two sizes or overlaps."""
+    assert choose(CORES["armv7m"], Work(32, 144, 48, 16)).blocks == tuple((4 * i, 4) for i in range(8))
+    assert choose(CORES["armv7m"], Work(32, 144, 48, 16)).channels == 2
+    assert choose(CORES["armv7m"], Work(1, 640, 640, 640)).channels == 8
+    assert choose(CORES["rv32"], Work(32, 144, 48, 16)).sizes == (4,)
+    assert choose(CORES["rv32"], Work(32, 144, 48, 16)).channels == 4
+    assert choose_slide(CORES["armv7m"], Slide(5, 3, 3, 1, 1)).blocks == ((0, 5),)
+
+
+def test_a_slide_reads_each_column_once() -> None:
+    assert Slide(9, 3, 3, 1, 1).inputs(4) == [0, 1, 2, 3, 4, 5]
+    assert Slide(9, 3, 3, 2, 1).inputs(3) == [0, 1, 2, 3, 4, 5, 6]
+    assert Slide(9, 3, 2, 3, 1).inputs(2) == [0, 1, 3, 4]
+    assert Slide(9, 3, 3, 1, 2).inputs(2) == [0, 1, 2, 3, 4, 5]
+
+
+def test_weights_lie_in_the_order_of_reading() -> None:
+    weights = np.arange(5 * 3).reshape(5, 1, 1, 3)
+    assert packed(weights, 2).tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, 12, 13, 14]
+    assert packed(weights, 8).tolist() == weights.reshape(5, 3).T.reshape(-1).tolist()
+
+
+def test_columns_of_a_block_against_counting() -> None:
+    sizes = itertools.product((1, 3), (1, 2, 3), (1, 2), range(9), range(1, 7), range(5), range(1, 4))
+    for size, stride, dilation, pad, w_in, first, pixels in sizes:
+        window = Window(size, stride, dilation, pad, 0)
+        start = first * stride - pad
+        read = range(start, start + (pixels - 1) * stride + window.extent)
+        columns = block_columns(window, w_in, first, pixels)
+        inside = [c for c in read if 0 <= c < w_in]
+        assert columns.before == sum(c < 0 for c in read)
+        assert columns.after == sum(c >= w_in for c in read)
+        assert columns.count == len(inside)
+        assert not inside or columns.first == inside[0]
+        assert gathered_bytes(3, pixels, window, 7, 1) == 3 * 7 * columns.total
+
+
+def _conv(channels: int, outputs: int) -> NodeView:
+    same = Window(3, 1, 1, 1, 1)
+    op = Conv2D(same, same, 1, -5, make_requant("single", 1.0, [0.001] * outputs, q(1.0), DType.S8), DType.S8, None)
+    types = (
+        TensorType((1, 9, 11, channels), DType.S8),
+        TensorType((outputs, 3, 3, channels), DType.S8),
+        TensorType((outputs,), DType.S32),
+    )
+    weights = np.ones((outputs, 3, 3, channels), np.int8)
+    return NodeView("n", op, types, op.infer(types), (None, weights, np.zeros(outputs, np.int32)))
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_packing_adds_no_byte_and_scratch_does_not_depend_on_the_outputs(core: str) -> None:
+    """Scratch is planned for whole layers, and serves tiles of their channels."""
+    kernel = next(k for k in BLOCKED if k.accepts(_conv(6, 9), core))
+    sizes = {f.name: f.values.size for f in kernel.params(_conv(6, 9))}
+    assert sizes == {"bias": 9, "x_zero_point": 1, "multiplier": 9, "shift": 9, "range": 3, "weights": 9 * 54}
+    assert len({kernel.scratch(_conv(6, n)) for n in range(1, 20)}) == 1
+    assert 0 < kernel.scratch(_conv(6, 9)) <= 3 * 10 * 6
+    assert "instructions per product" in kernel.explain(_conv(6, 9))

@@ -11,7 +11,7 @@ import pytest
 
 from codegen.host import host_compiler
 from codegen.resources import resource_dir
-from tests.tools import require_tool
+from tests.support.tools import require_tool
 from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina, python
 
 PACKAGE = resource_dir("examples").parent / "codegen"

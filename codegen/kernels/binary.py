@@ -23,14 +23,17 @@ from codegen.kernels.common import (
     requant_fields,
     requant_takes,
 )
-from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference
+from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
 from codegen.ops.prelu import prelu_scalings
 from codegen.ops.squared_difference import left_shift as square_shift
 from codegen.ops.squared_difference import squared_scalings
 
-Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu
+Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic
+
+_CALLED = {"/": "lam_quotient", "//": "lam_floor_quotient", "%": "lam_floor_remainder"}
+"""Functions of lam_whole.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,11 @@ class BinaryContext:
     count: str
     left: int = 0
     wide: bool = False
+
+    @property
+    def numberless(self) -> bool:
+        """Whether there are no numbers from training."""
+        return self.op in ("max", "min", "compare", "wrapped", "called")
 
     @property
     def flat(self) -> bool:
@@ -132,12 +140,16 @@ def _name(op: Binary) -> str:
         return "max" if op.largest else "min"
     if isinstance(op, Compare):
         return "compare_scaled" if op.scalings() else "compare"
+    if isinstance(op, WholeArithmetic):
+        return "called" if op.operation in _CALLED else "wrapped"
     return {Add: "add", Mul: "mul", Div: "div", SquaredDifference: "square", PRelu: "prelu"}[type(op)]
 
 
 def _sign(op: Binary) -> str:
     if isinstance(op, Compare):
         return op.relation
+    if isinstance(op, WholeArithmetic):
+        return _CALLED.get(op.operation, op.operation)
     return "-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+"
 
 

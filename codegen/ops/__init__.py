@@ -43,6 +43,7 @@ from codegen.ops.take import Take
 from codegen.ops.transpose import Transpose
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
+from codegen.ops.whole import WholeArithmetic
 
 OPS: tuple[type[Op], ...] = (
     Conv2D,
@@ -55,6 +56,7 @@ OPS: tuple[type[Op], ...] = (
     Div,
     Extremum,
     Compare,
+    WholeArithmetic,
     SquaredDifference,
     PRelu,
     MaxPool2D,
@@ -140,6 +142,7 @@ __all__ = [
     "Take",
     "Transpose",
     "TwoSlopes",
+    "WholeArithmetic",
     "accumulator_bound",
     "activation_bounds",
     "apply_requant",

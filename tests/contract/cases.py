@@ -54,6 +54,7 @@ from codegen.ops import (
     Take,
     Transpose,
     TwoSlopes,
+    WholeArithmetic,
     make_requant,
     piecewise_linear,
     requantize_table,
@@ -218,6 +219,9 @@ def sums_and_pairs() -> Iterator[Case]:
     for a, b in (((1, 4, 3, 2), (1, 4, 3, 2)), ((2, 1, 3, 2), (1, 4, 1, 2))):
         yield Case("s8", Div(A, B, Y, *BOUNDS), (data(a), data(b, seed=1)), (A, B))
         yield Case("scaled", Compare("<=", A, B), (data(a), data(b, seed=1)), (A, B))
+        for operation in ("+", "*", "//"):
+            ins = (data(a, DType.S32), data(b, DType.S32, 1) % 5)
+            yield Case("whole", WholeArithmetic(operation), ins, (None, None))
         yield Case("plain", Compare("!=", None, None), (data(a, DType.S32) % 3, data(b, DType.S32) % 3), (None, None))
 
 

@@ -43,6 +43,7 @@ from codegen.ops import (
     SquaredDifference,
     Take,
     TwoSlopes,
+    WholeArithmetic,
     make_requant,
     piecewise_linear,
 )
@@ -202,6 +203,9 @@ def sums_and_pairs(a: Quant, b: Quant) -> Iterator[Raw]:
         yield f"compare{relation}", Compare(relation, a, q(a.scale * 1.1, -3)), (t(S8, 4, 5, 7), t(S8, 4, 5, 7))
     yield "compare_const", Compare(">=", a, b), (ints(U8, 7), t(U8, 4, 5, 7))
     yield "compare32", Compare("!=", None, None), (t(S32, 4, 1), t(S32, 1, 6))
+    for operation in ("+", "-", "*", "/", "//", "%"):
+        yield f"whole{operation}", WholeArithmetic(operation), (t(S32, 4, 1, 30), t(S32, 5, 30))
+    yield "whole_const", WholeArithmetic("//"), (t(S32, 4, 5, 7), np.arange(-3, 4, dtype=np.int32))
     yield "compare16", Compare(">", None, None), (t(S16, 4, 5), t(S16, 5))
 
 

@@ -30,6 +30,7 @@ from codegen.ops import (
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.tflite_motifs import (
     compared,
+    counted,
     curve_16,
     extremum,
     log_softmax,
@@ -236,6 +237,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (pieces_16, 3),
     (unit_length, 3),
     (taken, 3),
+    (counted, 3),
     (selected, 3),
     (sum_of_three, 3),
     (running_sum, 3),

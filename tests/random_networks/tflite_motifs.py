@@ -26,6 +26,7 @@ from codegen.ops import (
     SquaredDifference,
     Take,
     TwoSlopes,
+    WholeArithmetic,
     make_requant,
     piecewise_linear,
 )
@@ -101,6 +102,17 @@ def taken(d: Drawing, x: str) -> str:
     largest = d.apply(ArgExtremum(d.chance(0.5)), d.apply(Reshape((1, h, 1, w * c)), x))
     rows = d.apply(Take(1), d.apply(Reshape((h, w * c)), x), d.apply(Reshape((h, 1)), largest))
     return d.apply(Reshape((1, h, w, c)), rows)
+
+
+def counted(d: Drawing, x: str) -> str:
+    """Rows looked up at positions that whole numbers are made of: the sum of two, turned round at the end."""
+    _, h, w, c = d.shape(x)
+    lines = d.apply(Reshape((1, h, 1, w * c)), x)
+    places = [d.apply(Reshape((h, 1)), d.apply(ArgExtremum(largest), lines)) for largest in (True, False)]
+    total = d.apply(WholeArithmetic(d.pick(("+", "-", "*"))), *places)
+    rows = d.apply(WholeArithmetic(d.pick(("%", "%", "//", "/"))), total, d.const(np.full((1, 1), h, np.int32)))
+    taken = d.apply(Take(1), d.apply(Reshape((h, w * c)), x), rows)
+    return d.apply(Reshape((1, h, w, c)), taken)
 
 
 def sum_of_three(d: Drawing, x: str) -> str:

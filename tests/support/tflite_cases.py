@@ -556,6 +556,41 @@ def compared_positions(d: Draw) -> Case:
     return d.case()
 
 
+def whole_arithmetic(name: str, options: str = "", fields: bool = False) -> Callable[[Draw], Case]:
+    """Of plain numbers, large ones too; divisors are never 0."""
+
+    def make(d: Draw) -> Case:
+        a_shape, b_shape, shape = broadcast_pair(d)
+        a = d.input(a_shape, "int32")
+        constant = d.flag()
+        b = d.const(_divisors(d, b_shape)) if constant else d.input(b_shape, "int32")
+        swapped = name not in DIVISIONS and constant and d.flag()
+        told = {"FusedActivationFunction": d.pick(*ACTIVATIONS)} if fields else {}
+        d.op(name, [b, a] if swapped else [a, b], [d.output(shape, "int32")], options, **told)
+        samples = [(_values(d.rng, a_shape, "int32"), _divisors(d, b_shape)) for _ in range(4)]
+        return Case(d.bytes(), tuple((x,) if constant else (x, y) for x, y in samples))
+
+    return make
+
+
+DIVISIONS = ("DIV", "FLOOR_DIV", "FLOOR_MOD")
+
+
+def _divisors(d: Draw, shape: tuple[int, ...]) -> Array:
+    """Any number but 0 and -1, by which the lowest one cannot be divided."""
+    found = _values(d.rng, shape, "int32")
+    return np.where((found == 0) | (found == -1), np.int32(3), found)
+
+
+def whole_function(name: str, options: str) -> Callable[[Draw], Case]:
+    def make(d: Draw) -> Case:
+        shape = d.shape()
+        d.op(name, [d.input(shape, "int32")], [d.output(shape, "int32")], options, version=4 if name == "ABS" else 1)
+        return Case(d.bytes(), tuple((_values(d.rng, shape, "int32"),) for _ in range(4)))
+
+    return make
+
+
 def add_n(d: Draw) -> Case:
     shape, scale, zero = d.shape(d.size(1, 4)), d.scale(), d.zero()
     terms = [d.x(shape, scale, zero) for _ in range(d.size(2, 5))]
@@ -879,6 +914,14 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     **{name: (comparison(name), S8) for name in COMPARISONS},
     **{f"{name}_COMPUTED": (computed_comparison(name), S8) for name in COMPARISONS},
     "COMPARED_POSITIONS": (compared_positions, S8),
+    **{f"{name}_WHOLE": (whole_arithmetic(name, f"{name.title()}Options", True), S8) for name in ("ADD", "MUL", "SUB")},
+    **{f"{name}_WHOLE": (whole_arithmetic(name, "MaximumMinimumOptions"), S8) for name in ("MAXIMUM", "MINIMUM")},
+    "DIV_WHOLE": (whole_arithmetic("DIV", "DivOptions"), S8),
+    "FLOOR_DIV": (whole_arithmetic("FLOOR_DIV", "FloorDivOptions"), S8),
+    "FLOOR_MOD": (whole_arithmetic("FLOOR_MOD", "FloorModOptions"), S8),
+    "SQUARED_DIFFERENCE_WHOLE": (whole_arithmetic("SQUARED_DIFFERENCE", "SquaredDifferenceOptions"), S8),
+    "ABS_WHOLE": (whole_function("ABS", "AbsOptions"), S8),
+    "NEG_WHOLE": (whole_function("NEG", "NegOptions"), S8),
     "ADD_N": (add_n, S8),
     "CUMSUM": (cumsum, S8),
     "DIV": (div, S8),
@@ -905,8 +948,9 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
 
 
 _TABLES = {"EXP", "GELU", "LOG", "RELU_0_TO_1", "RELU_N1_TO_1", "SQRT"}
-LITERT_ONLY = {"ARG_MAX_64", "STRIDED_SLICE_MASKS", "TILE", *_TABLES}
-"""Those that TFLite Micro does not have."""
+_WHOLE = {"ABS_WHOLE", "ADD_WHOLE", "FLOOR_DIV", "FLOOR_MOD", "NEG_WHOLE"}
+LITERT_ONLY = {"ARG_MAX_64", "STRIDED_SLICE_MASKS", "TILE", *_TABLES, *_WHOLE}
+"""Those that TFLite Micro does not have; or, as ADD of plain numbers, without a fused activation."""
 
 
 def draw(name: str, kind: str, seed: int) -> Case:

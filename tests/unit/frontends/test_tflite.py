@@ -14,7 +14,7 @@ from codegen.frontends.tflite.flat import Flat
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
-from tests.support.tflite_models import Model
+from tests.support.tflite_models import Model, Scales
 
 BIAS = np.zeros(3, np.int32)
 
@@ -266,10 +266,10 @@ def test_neg_is_a_table_of_exact_values(tmp_path: Path) -> None:
     assert np.array_equal(node.op.table, exact)
 
 
-def pair(name: str, kinds: tuple[str, str], scales: tuple[float, float], y_kind: str = "int8") -> Model:
+def pair(name: str, kinds: tuple[str, str], scales: tuple[Scales, Scales], y_kind: str = "int8") -> Model:
     model = Model()
     terms = [model.input((1, 4), kind, scale, 0) for kind, scale in zip(kinds, scales, strict=True)]
-    model.op(name, terms, [model.output((1, 4), y_kind, 0.0 if y_kind == "bool" else 0.1, 0)])
+    model.op(name, terms, [model.output((1, 4), y_kind, () if y_kind == "bool" else 0.1, 0)])
     return model
 
 
@@ -280,12 +280,23 @@ def cumsum(axes: list[float], kind: str) -> Model:
     return model
 
 
+def sum_of_positions() -> Model:
+    model = Model()
+    place = model.tensor((1,), "int64")
+    axis = model.const(np.array([1], np.int32))
+    model.op("ARG_MAX", [model.input((1, 4), "int8", 0.1), axis], [place], "ArgMaxOptions", OutputType=4)
+    model.op("ADD", [place, place], [model.output((1,), "int64")], "AddOptions")
+    return model
+
+
 FORMS = {
     "sums of two scales": (pair("ADD_N", ("int8", "int8"), (0.1, 0.2)), "LAM-IMPORT-022"),
     "sums of 16 bits": (pair("ADD_N", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-489"),
     "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-418"),
     "a comparison of two types": (pair("LESS", ("int8", "uint8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
     "a comparison of 16 bits": (pair("EQUAL", ("int16", "int16"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
+    "a sum of 64 bits": (sum_of_positions(), "LAM-IMPORT-022"),
+    "a remainder of 8 bits": (pair("FLOOR_MOD", ("int8", "int8"), (0.1, 0.1)), "LAM-IMPORT-022"),
     "two axes": (cumsum([0, 1], "int32"), "LAM-IMPORT-014"),
     "an axis that is not there": (cumsum([2], "int32"), "LAM-IMPORT-014"),
     "an axis that is no number": (cumsum([np.nan], "float32"), "LAM-IMPORT-014"),

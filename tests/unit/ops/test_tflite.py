@@ -21,6 +21,7 @@ from codegen.ops import (
     Softmax,
     Softmax16,
     SquaredDifference,
+    WholeArithmetic,
     check_limits,
     make_requant,
 )
@@ -102,6 +103,27 @@ def test_limits(op: object, kind: tuple[DType, tuple[int, ...]] | None, code: st
         check_limits(op, [TensorType(shape, dtype)] * 2)  # type: ignore[arg-type]
 
 
+def test_whole_numbers_wrap_around_and_every_division_has_a_result() -> None:
+    ends = np.array([-(2**31), -7, -1, 0, 1, 7, 2**31 - 1], np.int32)
+    for operation in ("+", "-", "*", "/", "//", "%"):
+        (found,) = WholeArithmetic(operation).golden((ends[:, None], ends[None]))
+        wanted = [[_whole(operation, int(a), int(b)) for b in ends] for a in ends]
+        assert found.tolist() == wanted, operation
+
+
+def _whole(operation: str, a: int, b: int) -> int:
+    """Exact numbers of Python, brought to 32 bits at the end."""
+    if b == 0 and operation in ("/", "//"):
+        return 2**31 - 1 if a > 0 else -(2**31) if a < 0 else 0
+    if operation == "/":
+        exact = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    elif b == 0 and operation == "%":
+        exact = 0
+    else:
+        exact = {"+": a + b, "-": a - b, "*": a * b, "//": a // (b or 1), "%": a % (b or 1)}[operation]
+    return (exact + 2**31) % 2**32 - 2**31
+
+
 def test_quotients_are_the_real_ones_wherever_tflite_leaves_them_open() -> None:
     """A shift past 31 gives 0, a divisor of 0 an end of the range, for every pair of numbers."""
     every = np.arange(-128, 128, dtype=np.int8)
@@ -121,6 +143,7 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-417": (Compare("<", Quant(1.0), Quant(2.0**14)), (S8, S8)),
     "LAM-OPS-418": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
     "LAM-OPS-419": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
+    "LAM-OPS-495": (WholeArithmetic("+"), (S8, S8)),
     "LAM-OPS-444": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
 }
 

@@ -1,0 +1,72 @@
+"""WholeArithmetic: sums, products and quotients of numbers that are counts or positions and have no scale.
+
+a, b: s32 -> y: s32, broadcast as numpy does.
+
+    +  -  *   the low 32 bits in two's complement: what leaves 32 bits wraps around
+    /         the quotient towards zero
+    //        the largest number that is not above the quotient
+    %         a - b * (a // b): it has the sign of b
+
+TFLite leaves two things open.  Here a quotient by 0 is the highest number, the lowest one, or 0 where a is 0 as well,
+and a remainder by 0 is 0; -2^31 divided by -1 wraps around to itself.
+Source: tensorflow/lite/kernels/internal/reference/{add,sub,mul,div}.h, tensorflow/lite/kernels/floor_div.cc and
+floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.limits import broadcast_type, limit
+
+
+def _divided(f: Callable[[Any, Any], Any], by_zero: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: np.where(b == 0, by_zero(a), f(a, np.where(b == 0, 1, b)))
+
+
+def _end(a: Any) -> Any:
+    """The highest number above 0, the lowest one below it."""
+    return np.clip(np.sign(a) << 40, DType.S32.low, DType.S32.high)
+
+
+OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _divided(lambda a, b: np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)), _end),
+    "//": _divided(np.floor_divide, _end),
+    "%": _divided(np.mod, np.zeros_like),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WholeArithmetic:
+    """An operation on pairs of plain numbers."""
+
+    operation: str
+
+    elementwise: ClassVar[bool] = True
+    limits: ClassVar[tuple[Limit, ...]] = (
+        limit("LAM-OPS-495", "both inputs must be s32", lambda op, ins: all(t.dtype is DType.S32 for t in ins)),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        return (broadcast_type(self, ins, DType.S32, None),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        a, b = (x.astype(np.int64) for x in ins)
+        return (np.asarray(OPERATIONS[self.operation](a, b)).astype(np.int32),)
+
+    rows = broadcast_rows
+    macs = no_macs
+    in_place = in_place_when_equal
+    in_layout = any_layout

@@ -47,9 +47,15 @@ class Compare:
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
-            "LAM-OPS-416", "both inputs must have one integer type, with scales s8 or u8", lambda op, ins: _fit(op, ins)
+            "LAM-OPS-416",
+            "both inputs must have one integer type, with scales s8, u8 or s16",
+            lambda op, ins: _fit(op, ins),
         ),
-        limit("LAM-OPS-417", "scales must be below 2^14", lambda op, ins: all(q.scale < 2.0**14 for q in _quants(op))),
+        limit(
+            "LAM-OPS-417",
+            "scales must be below 2^14, those of s16 below 2^7",
+            lambda op, ins: all(q.scale < 2.0 ** (30 - LEFT - 8 * ins[0].dtype.bytes) for q in _quants(op)),
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -83,4 +89,4 @@ def _quants(op: Compare) -> tuple[Quant, ...]:
 
 def _fit(op: Compare, ins: Types) -> bool:
     plain = (DType.S8, DType.U8, DType.S16, DType.S32)
-    return ins[0].dtype is ins[1].dtype and ins[0].dtype in (EIGHT_BIT if _quants(op) else plain)
+    return ins[0].dtype is ins[1].dtype and ins[0].dtype in ((*EIGHT_BIT, DType.S16) if _quants(op) else plain)

@@ -222,6 +222,8 @@ def sums_and_pairs() -> Iterator[Case]:
         for operation in ("+", "*", "//"):
             ins = (data(a, DType.S32), data(b, DType.S32, 1) % 5)
             yield Case("whole", WholeArithmetic(operation), ins, (None, None))
+        wide = data(a, DType.S16), data(b, DType.S16, 1)
+        yield Case("s16", Compare("!=", Quant(2.0**-9), Quant(2.0**-10)), wide, (Quant(2.0**-9), Quant(2.0**-10)))
         yield Case("plain", Compare("!=", None, None), (data(a, DType.S32) % 3, data(b, DType.S32) % 3), (None, None))
 
 

@@ -206,6 +206,7 @@ def sums_and_pairs(a: Quant, b: Quant) -> Iterator[Raw]:
     for operation in ("+", "-", "*", "/", "//", "%"):
         yield f"whole{operation}", WholeArithmetic(operation), (t(S32, 4, 1, 30), t(S32, 5, 30))
     yield "whole_const", WholeArithmetic("//"), (t(S32, 4, 5, 7), np.arange(-3, 4, dtype=np.int32))
+    yield "compare16_scaled", Compare("==", q(0.02), q(0.01)), (t(S16, 40, 5), t(S16, 5))
     yield "compare16", Compare(">", None, None), (t(S16, 4, 5), t(S16, 5))
 
 

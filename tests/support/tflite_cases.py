@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -585,7 +586,7 @@ def _divisors(d: Draw, shape: tuple[int, ...]) -> Array:
 def whole_function(name: str, options: str) -> Callable[[Draw], Case]:
     def make(d: Draw) -> Case:
         shape = d.shape()
-        d.op(name, [d.input(shape, "int32")], [d.output(shape, "int32")], options, version=4 if name == "ABS" else 1)
+        d.op(name, [d.input(shape, "int32")], [d.output(shape, "int32")], options)
         return Case(d.bytes(), tuple((_values(d.rng, shape, "int32"),) for _ in range(4)))
 
     return make
@@ -717,13 +718,16 @@ def batch_to_space(d: Draw) -> Case:
     return d.case()
 
 
-def batch_matmul(d: Draw) -> Case:
+def batch_matmul(d: Draw, right: str = "") -> Case:
+    """Its right side has numbers of a type of their own."""
     lines, depth, columns = d.size(), d.size(1, 20), d.size()
     lead, turns = d.shape(d.size(1, 2), 3), (d.flag(), d.flag())
     a_shape, b_shape = (lines, depth), (depth, columns)
     a = d.x((*lead, *(a_shape[::-1] if turns[0] else a_shape)))
     b_full = ((1,) * len(lead) if d.flag() else lead) + (b_shape[::-1] if turns[1] else b_shape)
-    b = d.const(d.ints(b_full), d.scale(), d.zero()) if d.flag() else d.x(b_full)
+    kind = right or d.kind
+    zero = 0 if "int16" in (d.kind, kind) else d.zero()
+    b = d.const(d.ints(b_full, kind), d.scale(), zero) if d.flag() else d.input(b_full, kind, d.scale(), zero)
     y = d.y((*lead, lines, columns), d.scale(0.05, 1.0))
     d.op("BATCH_MATMUL", [a, b], [y], "BatchMatMulOptions", AdjX=turns[0], AdjY=turns[1])
     return d.case()
@@ -900,7 +904,8 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "PACK": (pack, S8),
     "UNPACK": (unpack, S8),
     "GATHER": (gather, S8),
-    "BATCH_MATMUL": (batch_matmul, S8),
+    "BATCH_MATMUL": (batch_matmul, BOTH),
+    "BATCH_MATMUL_8": (partial(batch_matmul, right="int8"), S16),
     "BATCH_TO_SPACE_ND": (batch_to_space, S8),
     "EXP": (unary("EXP", "ExpOptions"), S8),
     "GELU": (unary("GELU", "GeluOptions"), S8),
@@ -913,6 +918,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     **{name: (comparison(name), S8) for name in COMPARISONS},
     **{f"{name}_COMPUTED": (computed_comparison(name), S8) for name in COMPARISONS},
+    **{f"{name}_16": (computed_comparison(name), S16) for name in COMPARISONS},
     "COMPARED_POSITIONS": (compared_positions, S8),
     **{f"{name}_WHOLE": (whole_arithmetic(name, f"{name.title()}Options", True), S8) for name in ("ADD", "MUL", "SUB")},
     **{f"{name}_WHOLE": (whole_arithmetic(name, "MaximumMinimumOptions"), S8) for name in ("MAXIMUM", "MINIMUM")},
@@ -949,7 +955,15 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
 
 _TABLES = {"EXP", "GELU", "LOG", "RELU_0_TO_1", "RELU_N1_TO_1", "SQRT"}
 _WHOLE = {"ABS_WHOLE", "ADD_WHOLE", "FLOOR_DIV", "FLOOR_MOD", "NEG_WHOLE"}
-LITERT_ONLY = {"ARG_MAX_64", "STRIDED_SLICE_MASKS", "TILE", *_TABLES, *_WHOLE}
+LITERT_ONLY = {
+    "ARG_MAX_64",
+    "BATCH_MATMUL_8",
+    "STRIDED_SLICE_MASKS",
+    "TILE",
+    *_TABLES,
+    *_WHOLE,
+    *(f"{name}_16" for name in COMPARISONS),
+}
 """Those that TFLite Micro does not have; or, as ADD of plain numbers, without a fused activation."""
 
 

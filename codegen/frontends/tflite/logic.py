@@ -1,7 +1,8 @@
 """Comparisons, operators on flags, and SELECT_V2.
 
-Decides: that a comparison with a single constant is a table; flags are bytes of 0 and 1.
-Source: tensorflow/lite/micro/kernels/comparisons.cc, internal/reference/comparisons.h.
+Decides: that a comparison with a single constant is a table; flags are bytes of 0 and 1; which of two numbers of 16
+bits is larger is said of the integers as they are, whatever their scales, as LiteRT does.
+Source: tensorflow/lite/kernels/comparisons.cc, tensorflow/lite/micro/kernels/comparisons.cc, internal/reference/comparisons.h.
 """
 
 from __future__ import annotations
@@ -28,17 +29,18 @@ _COMPARISONS: Mapping[str, str] = {
 
 
 def comparison(ctx: Context, node: TfliteNode) -> None:
-    """Of 8-bit numbers with scales, or of whole numbers without."""
+    """Of 8-bit and 16-bit numbers with scales, or of whole numbers without."""
     sides = [ctx.tensor(node, i) for i in (0, 1)]
     if not any(side.scale.size for side in sides):
         ctx.write(node, Compare(_COMPARISONS[node.op_type], None, None), (ctx.value(node, 0), ctx.value(node, 1)))
         return
     (a, a_dtype), (b, b_dtype) = ctx.quantized(node, 0), ctx.quantized(node, 1)
-    if a_dtype is not b_dtype or a_dtype not in EIGHT_BIT:
-        hint = "8-bit numbers, and whole numbers without a scale, are compared with their like"
+    if a_dtype is not b_dtype or a_dtype is DType.S32:
+        hint = "numbers of 8 and of 16 bits, and whole numbers without a scale, are compared with their like"
         raise FormUnsupported(f"{node.op_type} of {a_dtype.value} and {b_dtype.value}", where=node.where, hint=hint)
-    op = Compare(_COMPARISONS[node.op_type], a, b)
-    if any(side.data is not None and side.data.size == 1 for side in sides):
+    raw = a_dtype is DType.S16 and node.op_type not in ("EQUAL", "NOT_EQUAL")
+    op = Compare(_COMPARISONS[node.op_type], *((None, None) if raw else (a, b)))
+    if a_dtype in EIGHT_BIT and any(side.data is not None and side.data.size == 1 for side in sides):
         _compare_by_table(ctx, node, op, a_dtype)
     else:
         ctx.write(node, op, (ctx.value(node, 0), ctx.value(node, 1)))

@@ -12,14 +12,18 @@ from codegen.ir.quant import DType
 from codegen.ops import Broadcast, MatMul, Transpose
 
 
+_PRODUCTS = ((DType.S8,) * 3, (DType.S16,) * 3, (DType.S16, DType.S8, DType.S16))
+
+
 def batch_matmul(ctx: Context, node: TfliteNode) -> None:
     """BATCH_MATMUL; the axes before the last two are broadcast."""
     options = node.options_of("BatchMatMulOptions")
     (a, a_dtype), (b, b_dtype) = ctx.quantized(node, 0), ctx.quantized(node, 1)
     y, dtype = ctx.quantized_result(node)
-    if (a_dtype, b_dtype, dtype) != (DType.S8,) * 3:
+    if (a_dtype, b_dtype, dtype) not in _PRODUCTS:
+        hint = "int8 by int8 to int8 is supported, int16 by int16 or int8 to int16"
         kinds = f"{a_dtype.value} by {b_dtype.value} to {dtype.value}"
-        raise FormUnsupported(f"a product of {kinds}", where=node.where, hint="int8 by int8 to int8 is supported")
+        raise FormUnsupported(f"a product of {kinds}", where=node.where, hint=hint)
     sides = [_turned(ctx, node, i, bool(turn)) for i, turn in enumerate((options.AdjX(), options.AdjY()))]
     shapes = [ctx.builder.type(s).shape for s in sides]
     try:
@@ -27,7 +31,8 @@ def batch_matmul(ctx: Context, node: TfliteNode) -> None:
     except ValueError as error:
         raise ShapeMismatch(f"{list(shapes[0])} by {list(shapes[1])}", where=node.where) from error
     sides = [_full(ctx, node, s, (*lead, *shape[-2:])) for s, shape in zip(sides, shapes, strict=True)]
-    requant = product_requant(ctx.mode, a.scale, b.scale, y, dtype, (dtype.low, dtype.high))
+    wide = dtype is DType.S16 and ctx.mode == "double"
+    requant = product_requant(ctx.mode, a.scale, b.scale, y, dtype, (dtype.low, dtype.high), wide=wide)
     ctx.write(node, MatMul(a.zero_point, b.zero_point, requant, dtype, y), sides)
 
 

@@ -29,10 +29,10 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     shared: Path = parser.parse_args().shared
     configs = Path(__file__).parent / "configs"
-    print(f"{'model':32}{'data':18}{'single':>8}{'double':>8}{'float':>8}{'ONNX Runtime':>14}")
+    print(f"{'model':32}{'data':18}{'single':>8}{'tflite':>8}{'ort':>8}{'ONNX Runtime':>14}")
     for model, data, config in CASES:
         shares = []
-        for mode, engine in (("single", "c"), ("double", "c"), ("float", "c"), ("float", "float")):
+        for mode, engine in (("single", "c"), ("tflite", "c"), ("ort", "c"), ("ort", "float")):
             result = codegen.evaluate(
                 shared / "models" / f"{model}.onnx",
                 shared / "data" / f"{data}.npz",

@@ -633,7 +633,7 @@ class RequantUnsupported(CompileError):
     """The target does not offer the requantization mode that was asked for."""
 
     code = "LAM-TARGET-006"
-    hint = "choose one with --requant; a target without a floating-point unit offers no `float`"
+    hint = "choose one with --requant; a target without a floating-point unit offers no `ort`"
 
 
 class OperatorNotOnTarget(CompileError):

@@ -87,7 +87,7 @@ def quantize_multiplier_wide(scale: Floats, reach: int) -> tuple[Int32Array, Int
     return _quantize_multiplier(scale, bits=min(max(62 - reach.bit_length(), 15), WIDE_MULTIPLIER_BITS))
 
 
-def quantize_multiplier_double(scale: Floats) -> tuple[Int32Array, Int32Array]:
+def quantize_multiplier_tflite(scale: Floats) -> tuple[Int32Array, Int32Array]:
     """Multiplier and exponent with scale ~ multiplier / 2^31 * 2^exponent: TFLite's `QuantizeMultiplier`.
 
     multiplier is 0 or 2^30 .. 2^31 - 1; exponent is -31 .. 30, positive a left shift.  Scales below about 2^-32
@@ -107,7 +107,7 @@ def quantize_multiplier_double(scale: Floats) -> tuple[Int32Array, Int32Array]:
     return fixed.astype(np.int32), exponent.astype(np.int32)
 
 
-def quantize_multiplier_double_15(scale: Floats) -> tuple[Int32Array, Int32Array]:
+def quantize_multiplier_tflite_15(scale: Floats) -> tuple[Int32Array, Int32Array]:
     """The 15-bit multiplier and right shift that TFLite uses for 64-bit accumulators; for `requantize_single_64`.
 
     TFLite's int64 `MultiplyByQuantizedMultiplier` reduces the 31-bit multiplier to 15 bits, rounding half up and
@@ -119,7 +119,7 @@ def quantize_multiplier_double_15(scale: Floats) -> tuple[Int32Array, Int32Array
         ScaleTooLarge: LAM-FIXEDPOINT-001, scale of about 2^14 or more.
         ScaleInvalid: LAM-FIXEDPOINT-002, scale negative, infinite or NaN.
     """
-    multiplier, exponent = (part.astype(np.int64) for part in quantize_multiplier_double(scale))
+    multiplier, exponent = (part.astype(np.int64) for part in quantize_multiplier_tflite(scale))
     reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
     shift = 15 - exponent
     _refuse_where(shift < 1, _valid_scale(scale), "no right shift would remain")
@@ -152,7 +152,7 @@ def requantize_single_64(
 ) -> Int64Array:
     """As `requantize_single` for 64-bit accumulators of at most 48 bits and a multiplier of at most 30, 63 together.
 
-    With `quantize_multiplier_double_15` this is TFLite's int64 `MultiplyByQuantizedMultiplier`.
+    With `quantize_multiplier_tflite_15` this is TFLite's int64 `MultiplyByQuantizedMultiplier`.
     Twin: lam_requant_single_64_q.
     """
     bits = int(np.max(multiplier)).bit_length()
@@ -161,16 +161,16 @@ def requantize_single_64(
     return saturate(_scale_half_up(wide, multiplier, shift) + _int64(zero_point), low, high)
 
 
-def requantize_double(
+def requantize_tflite(
     acc: Ints, multiplier: Ints, exponent: Ints, zero_point: Ints, low: Ints, high: Ints
 ) -> Int64Array:
     """clamp(zero_point + TFLite's `MultiplyByQuantizedMultiplier`(acc, multiplier, exponent)): two roundings.
 
     Left shift by max(exponent, 0), saturating rounding doubling high multiply, rounding divide by 2^max(-exponent, 0).
     TFLite multiplies by the left shift in int32 and overflows without notice; here that is refused, so that no result
-    depends on it.  `largest_acc_double` gives the bound to prove beforehand.
+    depends on it.  `largest_acc_tflite` gives the bound to prove beforehand.
     Source: tensorflow/lite/kernels/internal/common.cc, gemmlowp/fixedpoint/fixedpoint.h.
-    Twin: lam_requant_double_q.
+    Twin: lam_requant_tflite_q.
 
     Args:
         acc: accumulators within int32, of any integer dtype.
@@ -192,17 +192,17 @@ def requantize_double(
     return saturate(rounding_divide_by_pot(product, np.maximum(-power, 0)) + _int64(zero_point), low, high)
 
 
-def largest_acc_double(exponent: Ints) -> Int64Array:
-    """The largest |acc| that `requantize_double` takes at this exponent: what the compiler compares its bound with."""
+def largest_acc_tflite(exponent: Ints) -> Int64Array:
+    """The largest |acc| that `requantize_tflite` takes at this exponent: what the compiler compares its bound with."""
     return np.asarray(np.int64(INT32_MAX) >> np.maximum(_int64(exponent), 0))
 
 
-def requantize_float(acc: Ints, scale: Floats, zero_point: Ints, low: Ints, high: Ints) -> Int64Array:
+def requantize_ort(acc: Ints, scale: Floats, zero_point: Ints, low: Ints, high: Ints) -> Int64Array:
     """zero_point + rint(clamp(float32(acc) * float32(scale), low - zero_point, high - zero_point)), half to even.
 
     One float32 product, clamped as a float before it is rounded, as ONNX Runtime's MlasRequantizeOutput does.
     A product that overflows to infinity is clamped like any other.
-    Twin: lam_requant_float_q, and lam_requant_float_64_q for accumulators that need more than 32 bits.
+    Twin: lam_requant_ort_q, and lam_requant_ort_64_q for accumulators that need more than 32 bits.
 
     Args:
         acc: accumulators of at most 48 bits, of any integer dtype; converted half to even.

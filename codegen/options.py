@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import index
 
 from codegen.errors import ShapeBad
+from codegen.old_names import OLD_MODES, current
 
 ShapePairs = tuple[tuple[str, tuple[int, ...]], ...]
 ShapesGiven = Mapping[str, Sequence[int]] | None
@@ -32,6 +33,10 @@ class Options:
     arena_limit: int | None = None
     stream_input: bool = False
     shapes: ShapePairs = ()
+
+    def __post_init__(self) -> None:
+        """Take names of the past for those of today."""
+        object.__setattr__(self, "requant", current(self.requant, OLD_MODES, "requant"))
 
 
 def shape_pairs(shapes: ShapesGiven) -> ShapePairs:

@@ -15,6 +15,7 @@ FLOORS = {
     "resources": 0,
     "process": 0,
     "datafiles": 0,
+    "old_names": 0,
     "ir": 1,
     "target": 1,
     "options": 1,
@@ -40,7 +41,7 @@ FLOORS = {
 }
 """Floor of each room; a room may import from lower floors and from itself, never sideways."""
 
-GROUND = {"errors", "resources", "process", "datafiles"}
+GROUND = {"errors", "resources", "process", "datafiles", "old_names"}
 """The ground floor is one hall: its rooms may know each other."""
 
 CONFINED = {

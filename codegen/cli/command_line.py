@@ -13,6 +13,7 @@ import click
 
 from codegen.cli.console import abandon_output, fail, output_is_lost, say
 from codegen.cli.group import GROUP
+from codegen.cli.renamed import old_names_told
 from codegen.errors import CompileError, InternalFault, MemoryExhausted, OutputLost, SystemRefused, UsageWrong
 
 
@@ -20,7 +21,8 @@ def run_line(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code, or raises KeyboardInterrupt."""
     as_json = "--json" in arguments
     try:
-        code = GROUP.main(args=list(arguments), prog_name="lamina", standalone_mode=False)
+        with old_names_told(lambda line: say(line, err=True)):
+            code = GROUP.main(args=list(arguments), prog_name="lamina", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         return fail(UsageWrong(error.format_message().replace("\n", " ")), as_json)

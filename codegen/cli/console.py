@@ -12,7 +12,9 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
+from codegen.cli.renamed import Renamed
 from codegen.errors import CompileError, OutputLost, one_line
+from codegen.old_names import OLD_MODES
 from codegen.report.columns import within
 from codegen.report.table import as_json as to_json
 from codegen.report.table import readable
@@ -132,8 +134,8 @@ target_option = click.option(
 )
 requant_option = click.option(
     "--requant",
-    type=click.Choice(["single", "double", "float"]),
-    help="Rounding of results; TFLite's own (double) for its models, else the target's default.",
+    type=Renamed(["single", "tflite", "ort"], OLD_MODES),
+    help="Rounding of results; TFLite's own (tflite) for its models, else the target's default.",
 )
 
 

@@ -42,4 +42,4 @@ def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Surv
 
 def own_mode(path: Path) -> Mode | None:
     """The requantization mode that the file's format implies; None leaves it to the target."""
-    return "double" if is_tflite(path) else None
+    return "tflite" if is_tflite(path) else None

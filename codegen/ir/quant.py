@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-Mode = Literal["single", "double", "float"]
-MODES: tuple[Mode, ...] = ("single", "double", "float")
+Mode = Literal["single", "tflite", "ort"]
+MODES: tuple[Mode, ...] = ("single", "tflite", "ort")
 
 
 class DType(enum.Enum):
@@ -109,7 +109,7 @@ class TensorType:
 class Requant:
     """One accumulator-to-activation step: `clamp(zero_point + scaled(acc), low, high)`.
 
-    `multiplier` and `shift` (modes single and double) or `scale` (mode float, float32 values) hold one entry
+    `multiplier` and `shift` (modes single and tflite) or `scale` (mode ort, float32 values) hold one entry
     for all channels or one per output channel.  `low` and `high` carry the fused activation, in quantized units.
     """
 

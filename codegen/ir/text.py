@@ -126,7 +126,7 @@ def _quant(quant: Quant) -> str:
 
 def _requant(requant: Requant) -> str:
     factors = f"{_attribute(requant.multiplier)} >> {_attribute(requant.shift)}"
-    if requant.mode == "float":
+    if requant.mode == "ort":
         factors = _attribute(tuple(str(np.float32(s)) for s in requant.scale))
     return f"{requant.mode} {factors} + {requant.zero_point} in {requant.low}..{requant.high}"
 

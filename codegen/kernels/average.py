@@ -1,6 +1,6 @@
 """Means: the parameters of `average` in templates/macros/c.j2, for pools and for bilinear resizing.
 
-Decides which form a mean takes: `single` and `double` requantize, `float` divides in float32, `divide` is TFLite's own
+Decides which form a mean takes: `single` and `tflite` requantize, `ort` divides in float32, `divide` is TFLite's own
 division between equal scales (ops/average_pool.py: mean).
 """
 
@@ -16,16 +16,16 @@ from codegen.ir.quant import DType
 from codegen.kernels.common import range_field, requant_takes
 from codegen.ops.average import Averaging, average_requant
 
-_BY_COUNT = ("divide", "float", "wide_divide", "wide_float")
+_BY_COUNT = ("divide", "ort", "wide_divide", "wide_ort")
 """Forms that divide by the count itself."""
 
 
 def mean_mode(how: Averaging, *, pool: bool) -> str:
-    """Which form the mean takes; only pools divide.  Wide ones have 64 bits: `wide` and, of float32, `wide_float`."""
-    if pool and how.mode == "double" and how.x_quant == how.y_quant:
+    """Which form the mean takes; only pools divide.  Wide ones have 64 bits: `wide` and, of float32, `wide_ort`."""
+    if pool and how.mode == "tflite" and how.x_quant == how.y_quant:
         return "wide_divide" if is_wide(how) else "divide"
     if is_wide(how):
-        return "wide_float" if how.mode == "float" else "wide"
+        return "wide_ort" if how.mode == "ort" else "wide"
     return how.mode
 
 
@@ -43,7 +43,7 @@ def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field
     if mode in _BY_COUNT:
         scales = Field("scale", np.array([how.x_quant.scale, how.y_quant.scale], np.float32))
         divisors = Field("count", np.array(counts, np.int32))
-        return (*shared, divisors, scales) if mode.endswith("float") else (*shared, divisors)
+        return (*shared, divisors, scales) if mode.endswith("ort") else (*shared, divisors)
     steps = [average_requant(how, count) for count in counts]
     return (
         *shared,

@@ -155,7 +155,7 @@ def _sign(op: Binary) -> str:
 
 def _plain_requant(op: Binary) -> RequantContext:
     """Of an operator that carries no Requant of its own."""
-    return RequantContext(op.mode if isinstance(op, Add) else "double", False, False)
+    return RequantContext(op.mode if isinstance(op, Add) else "tflite", False, False)
 
 
 def _left(op: Binary) -> int:
@@ -248,7 +248,7 @@ def add_fields(op: Add) -> tuple[Field, ...]:
         mb *= op.sign
         offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
         return (Field("sum", np.array([ma, mb, offset, shift], np.int32)), bounds)
-    if op.mode == "double":
+    if op.mode == "tflite":
         scalings = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))
         return (_scaling_field(scalings), zeros, bounds)
     scales = np.array([op.a.scale, op.b.scale, op.y_quant.scale], np.float32)

@@ -47,7 +47,7 @@ def requant_fields(requant: Requant | None) -> tuple[Field, ...]:
     if requant is None:
         return ()
     bounds = range_field(requant.zero_point, requant.low, requant.high)
-    if requant.mode == "float":
+    if requant.mode == "ort":
         return (Field("scale", np.array(requant.scale, np.float32)), bounds)
     return (
         Field("multiplier", np.array(requant.multiplier, np.int32)),
@@ -63,7 +63,7 @@ def range_field(zero_point: int, low: int, high: int) -> Field:
 
 def _takes_64_bits(requant: Requant) -> bool:
     """Whether the golden model takes accumulators of more than 32 bits (ops/requantize.py: scaled)."""
-    if requant.mode == "float":
+    if requant.mode == "ort":
         return True
     return requant.mode == "single" and max(requant.multiplier).bit_length() <= fixedpoint.WIDE_MULTIPLIER_BITS
 
@@ -77,11 +77,11 @@ def requant_takes(requant: Requant | None, low: int, high: int, *, wide: bool = 
     if requant is None:
         return True
     least, most = _INT32
-    if _takes_64_bits(requant) and (wide or requant.mode != "float"):
+    if _takes_64_bits(requant) and (wide or requant.mode != "ort"):
         bits = max(requant.multiplier, default=0).bit_length()
         most = (1 << (min(_ACC_BITS, 63 - bits) - 1)) - 1
         least = -most - 1
-    left = max(0, *requant.shift) if requant.mode == "double" else 0
+    left = max(0, *requant.shift) if requant.mode == "tflite" else 0
     return least <= low << left and high << left <= most
 
 

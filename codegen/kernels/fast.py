@@ -4,7 +4,7 @@
 
     clamp((((hi >> (shift - 33)) + 2 * zp + 1) >> 1))
 
-is clamp(zp + ((acc * multiplier + 2^(shift - 1)) >> shift)), for a floor of a floor is one floor.  `double`, every
+is clamp(zp + ((acc * multiplier + 2^(shift - 1)) >> shift)), for a floor of a floor is one floor.  `tflite`, every
 exponent below 0, with r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
 
     clamp(((((r + (r >> 31)) >> (-exponent - 1)) + 2 * zp + 1) >> 1))
@@ -31,7 +31,7 @@ _REACH = 1 << 30
 class FastRequant:
     """How a template requantizes.
 
-    `form` is `single` or `double` as above, or empty: then `plain` says how.  `saturate` names the type whose bounds
+    `form` is `single` or `tflite` as above, or empty: then `plain` says how.  `saturate` names the type whose bounds
     the output has (s8, u8, u7), empty for other bounds.
     """
 
@@ -58,9 +58,9 @@ def _form(requant: Requant, reach: int) -> str:
     if requant.mode == "single":
         exact = all(s >= 33 or m == 0 for m, s in zip(requant.multiplier, requant.shift, strict=True))
         return "single" if exact else ""
-    if requant.mode == "double":
+    if requant.mode == "tflite":
         exact = reach < _REACH and all(s < 0 for s in requant.shift)
-        return "double" if exact else ""
+        return "tflite" if exact else ""
     return ""
 
 

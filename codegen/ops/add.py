@@ -8,9 +8,9 @@ a, b: s8, u8 or s16 -> y: s8, u8 or s16.  qa = a - za, qb = b - zb; the clamp is
              Where s would pass 31 both factors are below 2^-11 and the sum below one half: Ma = Mb = 0, s = 1.
              Where a 16-bit number takes part the sum is in int64: the larger one of Ma, Mb has 31 bits, s is in
              1 .. 48, |sum| < 2^17 * 2^31 + 2^47, and past s = 48 both factors are below 2^-17.
-    double   TFLite: both inputs are shifted left by l (20, and 15 for s16), scaled by float64(scale) / (2 * max scale)
+    tflite   TFLite: both inputs are shifted left by l (20, and 15 for s16), scaled by float64(scale) / (2 * max scale)
              with two roundings, added, and scaled by 2 * max scale / (2^l * sy) with two roundings.
-    float    y = zy + rint(clamp((fa[a] + sign * fb[b]) / sy)): fa and fb are the float32 products q * scale; one
+    ort      y = zy + rint(clamp((fa[a] + sign * fb[b]) / sy)): fa and fb are the float32 products q * scale; one
              float32 sum, one float32 division, half to even.  Equal to ONNX DequantizeLinear, Add, QuantizeLinear.
 
 Sources: docs/quantization.md; tensorflow/lite/kernels/internal/reference/integer_ops/add.h and kernels/add.cc.
@@ -57,8 +57,8 @@ class Add:
         types_among("LAM-OPS-411", 1, "the second input", (*EIGHT_BIT, DType.S16)),
         limit(
             "LAM-OPS-457",
-            "in mode double the inputs and the result must all have 16 bits, or none of them",
-            lambda op, ins: op.mode != "double" or len({k is DType.S16 for k in _kinds(op, ins)}) == 1,
+            "in mode tflite the inputs and the result must all have 16 bits, or none of them",
+            lambda op, ins: op.mode != "tflite" or len({k is DType.S16 for k in _kinds(op, ins)}) == 1,
         ),
         limit(
             "LAM-OPS-412",
@@ -73,7 +73,7 @@ class Add:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        sums = {"single": self._single, "double": self._double, "float": self._float}[self.mode]
+        sums = {"single": self._single, "tflite": self._tflite, "ort": self._ort}[self.mode]
         return (sums(ins[0], ins[1]).astype(self.y_dtype.numpy),)
 
     def single_steps(self, kinds: Sequence[DType]) -> tuple[int, int, int]:
@@ -92,13 +92,13 @@ class Add:
         acc = (ma * qa + self.sign * mb * qb + (1 << (shift - 1))) >> shift
         return fixedpoint.saturate(acc + self.y_quant.zero_point, self.low, self.high)
 
-    def _double(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
+    def _tflite(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
         shift = left_shift(self.y_dtype)
         scale_a, scale_b, scale_y = tflite_scalings(self.a, self.b, self.y_quant, shift)
         acc = scaled_input(a, self.a, scale_a, shift) + self.sign * scaled_input(b, self.b, scale_b, shift)
-        return fixedpoint.requantize_double(acc, *scale_y, self.y_quant.zero_point, self.low, self.high)
+        return fixedpoint.requantize_tflite(acc, *scale_y, self.y_quant.zero_point, self.low, self.high)
 
-    def _float(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
+    def _ort(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
         fa = fixedpoint.dequantize_linear(a, self.a.scale, self.a.zero_point)
         fb = fixedpoint.dequantize_linear(b, self.b.scale, self.b.zero_point)
         total = fa + fb if self.sign > 0 else fa - fb
@@ -121,7 +121,7 @@ def shared_shift(a: Quant, b: Quant, y: Quant, bits: int = BITS, most: int = 31)
 
 
 def left_shift(dtype: DType) -> int:
-    """Bits that the inputs gain before they are scaled, in mode `double`."""
+    """Bits that the inputs gain before they are scaled, in mode `tflite`."""
     return 15 if dtype is DType.S16 else 20
 
 
@@ -135,21 +135,21 @@ def _kinds(op: Add, ins: Types) -> tuple[DType, DType, DType]:
 
 
 def tflite_scalings(a: Quant, b: Quant, y: Quant, shift: int) -> tuple[Scaling, Scaling, Scaling]:
-    """Multiplier and exponent of a, b and the output in mode `double`."""
+    """Multiplier and exponent of a, b and the output in mode `tflite`."""
     twice = 2.0 * max(a.scale, b.scale)
     factors = (a.scale / twice, b.scale / twice, twice / ((1 << shift) * y.scale))
-    pairs = [fixedpoint.quantize_multiplier_double(factor) for factor in factors]
+    pairs = [fixedpoint.quantize_multiplier_tflite(factor) for factor in factors]
     first, second, third = ((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
     return first, second, third
 
 
 def scaled_input(q: Array, x: Quant, scaling: Scaling, shift: int) -> npt.NDArray[np.int64]:
-    """One input shifted left and scaled, in mode `double`."""
+    """One input shifted left and scaled, in mode `tflite`."""
     shifted = (q.astype(np.int64) - x.zero_point) << shift
     bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
-    return fixedpoint.requantize_double(shifted, *scaling, 0, *bounds)
+    return fixedpoint.requantize_tflite(shifted, *scaling, 0, *bounds)
 
 
 def dequantized_table(x: Quant, dtype: DType) -> npt.NDArray[np.float32]:
-    """The 256 real values of an 8-bit type, lowest first: fa and fb of mode `float`."""
+    """The 256 real values of an 8-bit type, lowest first: fa and fb of mode `ort`."""
     return fixedpoint.dequantize_linear(np.arange(dtype.low, dtype.high + 1), x.scale, x.zero_point)

@@ -58,7 +58,7 @@ class AddN:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         total = np.add.reduce([x.astype(np.int64) for x in ins]) + self.offset(len(ins))
-        y = fixedpoint.requantize_double(total << LEFT, *self.scaling(), self.y_quant.zero_point, self.low, self.high)
+        y = fixedpoint.requantize_tflite(total << LEFT, *self.scaling(), self.y_quant.zero_point, self.low, self.high)
         return (y.astype(np.int8),)
 
     def offset(self, count: int) -> int:
@@ -67,7 +67,7 @@ class AddN:
 
     def scaling(self) -> tuple[int, int]:
         """Multiplier and exponent of the sum."""
-        multiplier, exponent = fixedpoint.quantize_multiplier_double(_factor(self))
+        multiplier, exponent = fixedpoint.quantize_multiplier_tflite(_factor(self))
         return int(multiplier), int(exponent)
 
     rows = same_row

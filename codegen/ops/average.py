@@ -4,10 +4,10 @@ acc is an exact sum of (x - zx), `divisor` a whole number (taps, or the sum of i
 
     single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up; for sums that may pass 32 bits, of
              both integer modes, the multiplier has the bits that they leave (ops/requantize.py)
-    double   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy
+    tflite   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy
              by two roundings; with k = min(floor(log2(divisor)), 32, 31 + e) the multiplier becomes M * 2^k / divisor,
              truncated, and the exponent e - k
-    float    y = zy + rint(clamp(((float32(acc) * sx) / float32(divisor)) / sy)): one float32 product and two float32
+    ort      y = zy + rint(clamp(((float32(acc) * sx) / float32(divisor)) / sy)): one float32 product and two float32
              divisions, in that order, each rounded; half to even.  Nearest to ONNX Runtime's float kernel between
              DequantizeLinear and QuantizeLinear, and equal to it where its float32 sum is exact.
 
@@ -41,10 +41,10 @@ class Averaging:
 
 
 def average_requant(how: Averaging, divisor: int) -> Requant:
-    """The Requant of modes single and double for one divisor."""
+    """The Requant of modes single and tflite for one divisor."""
     bounds = (how.low, how.high)
-    if how.mode == "double" and how.as_mean:
-        step = requant_by_factor("double", np.asarray(how.x_quant.scale / how.y_quant.scale), how.y_quant, bounds)
+    if how.mode == "tflite" and how.as_mean:
+        step = requant_by_factor("tflite", np.asarray(how.x_quant.scale / how.y_quant.scale), how.y_quant, bounds)
         (multiplier,), (exponent,) = step.multiplier, step.shift
         bits = min(divisor.bit_length() - 1, 32, 31 + exponent)
         return replace(step, multiplier=((multiplier << bits) // divisor,), shift=(exponent - bits,))
@@ -54,7 +54,7 @@ def average_requant(how: Averaging, divisor: int) -> Requant:
 
 def averaged(how: Averaging, acc: Array, divisor: int) -> Array:
     """The outputs for exact sums that share one divisor."""
-    if how.mode != "float":
+    if how.mode != "ort":
         return apply_requant(average_requant(how, divisor), acc, how.y_dtype)
     with np.errstate(over="ignore", under="ignore"):
         real = acc.astype(np.float32) * np.float32(how.x_quant.scale) / np.float32(divisor)
@@ -63,8 +63,8 @@ def averaged(how: Averaging, acc: Array, divisor: int) -> Array:
 
 
 def mean(how: Averaging, acc: Array, count: int) -> Array:
-    """As `averaged`; in mode `double` between equal scales TFLite's division: halves away from zero, zx in the sum."""
-    if how.mode != "double" or how.x_quant != how.y_quant:
+    """As `averaged`; in mode `tflite` between equal scales TFLite's division: halves away from zero, zx in the sum."""
+    if how.mode != "tflite" or how.x_quant != how.y_quant:
         return averaged(how, acc, count)
     total = acc.astype(np.int64) + count * how.x_quant.zero_point
     rounded = np.sign(total) * ((np.abs(total) + count // 2) // count)

@@ -6,7 +6,7 @@ x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16, [N, H', W', C] or [N, 1, 1, C]
     count = taps inside the input; every tap of the window with `include_pad`; H * W for the global pool
     y     = acc requantized by sx / (sy * count), written out for each mode in ops/average.py
 
-In mode `double`, when input and output have the same scale and zero point, TFLite's AVERAGE_POOL_2D applies to both:
+In mode `tflite`, when input and output have the same scale and zero point, TFLite's AVERAGE_POOL_2D applies to both:
 q = sum of x, plus count / 2 when positive, else minus it; y = clamp(q / count truncated) - halves away from zero, with
 zx in the sum.  There padded taps with `include_pad` hold zx.  A global pool `as_mean` is requantized instead.
 Sources: onnx/docs/Operators.md; TFLite reference/integer_ops/pooling.h.
@@ -101,7 +101,7 @@ class AveragePool2D:
 
 @dataclass(frozen=True, slots=True)
 class GlobalAveragePool:
-    """Mean over all rows and columns; in mode `double` perhaps `as_mean`, TFLite's own MEAN."""
+    """Mean over all rows and columns; in mode `tflite` perhaps `as_mean`, TFLite's own MEAN."""
 
     x_quant: Quant
     y_quant: Quant

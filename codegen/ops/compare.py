@@ -69,7 +69,7 @@ class Compare:
 
     def scalings(self) -> tuple[tuple[int, int], ...]:
         """Multiplier and exponent of a and of b; none without scales."""
-        pairs = (fixedpoint.quantize_multiplier_double(q.scale) for q in _quants(self))
+        pairs = (fixedpoint.quantize_multiplier_tflite(q.scale) for q in _quants(self))
         return tuple((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
 
     rows = broadcast_rows

@@ -5,7 +5,7 @@ x0, x1, ...: one type, equal shapes but for `axis` -> y.
     y = the inputs in order; element q of input i is table_i[q - lowest value of its type], or q where the table is None
 
 16-bit inputs are brought to the output's scale by an operator of their own before it.  The tables are built by
-ops/unary.py: requantize_table, and state the rounding for each mode.  In `double` mode that is TFLite's Requantize
+ops/unary.py: requantize_table, and state the rounding for each mode.  In `tflite` mode that is TFLite's Requantize
 before a Concatenation of equal scales.  Source: onnx/docs/Operators.md, Concat.
 """
 

@@ -4,10 +4,10 @@ x: s8, u8 or s16[N, H, W, C];  w: s8 or s16[Cout, KH, KW, C / groups], weight ze
 b: s32[Cout]  ->  y: [N, H', W', Cout].
 
     acc = b[o] + sum over taps and the group's channels of (x - zx) * w[o]         exact
-    y   = requantized acc (ops/requantize.py: single, double or float), or acc itself as s32 without `requant`
+    y   = requantized acc (ops/requantize.py: single, tflite or ort), or acc itself as s32 without `requant`
 
 A padded tap holds zx and adds nothing.  Sources: ONNX Conv, QLinearConv and ConvInteger (onnx/docs/Operators.md);
-TFLite reference_integer_ops/conv.h for `double`; ONNX Runtime's qlinearconv.cc for `float`.
+TFLite reference_integer_ops/conv.h for `tflite`; ONNX Runtime's qlinearconv.cc for `ort`.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ b: s32[Cout]  ->  y: [N, H', W', Cout],  H' = (H - 1) * stride + extent - pad_be
 
     acc[r, c, o] = b[o] + sum of (x[i, j] - zx) * w[o, k, l] over the group's channels and all i, j, k, l with
                    i * stride + k * dilation - pad_before = r, and the same for j, l and c          exact
-    y            = requantized acc (ops/requantize.py: single, double or float), or acc itself as s32 without `requant`
+    y            = requantized acc (ops/requantize.py: single, tflite or ort), or acc itself as s32 without `requant`
 
 A pixel that no window covers is b alone.  Kernels are not mirrored.  Sources: ONNX ConvTranspose
 (onnx/docs/Operators.md); TFLite reference_integer_ops/transpose_conv.h adds and requantizes in the same order for
-`double`.
+`tflite`.
 """
 
 from __future__ import annotations

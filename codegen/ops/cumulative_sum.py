@@ -60,12 +60,12 @@ class CumulativeSum:
         total = np.cumsum(steps, self.axis) - (steps if self.exclusive else 0) - self.x.zero_point
         total = np.flip(total, self.axis) if self.reverse else total
         wrapped = (total << LEFT).astype(np.int32).astype(np.int64)
-        y = fixedpoint.requantize_double(wrapped, *self.scaling(), self.y_quant.zero_point, self.low, self.high)
+        y = fixedpoint.requantize_tflite(wrapped, *self.scaling(), self.y_quant.zero_point, self.low, self.high)
         return (y.astype(np.int8),)
 
     def scaling(self) -> tuple[int, int]:
         """Multiplier and exponent of a sum."""
-        multiplier, exponent = fixedpoint.quantize_multiplier_double(_factor(self))
+        multiplier, exponent = fixedpoint.quantize_multiplier_tflite(_factor(self))
         return int(multiplier), int(exponent)
 
     rows = whole

@@ -8,10 +8,10 @@ MatMul  a: [..., M, K];  b: [..., K, N], equal leading axes  ->  y: [..., M, N]
 
     acc = sum_k (a[m, k] - za) * (b[k, n] - zb)                                    exact, s8, u8 or s16
 
-    y   = requantized acc (ops/requantize.py: single, double or float), or acc itself as s32 without `requant`
+    y   = requantized acc (ops/requantize.py: single, tflite or ort), or acc itself as s32 without `requant`
 
 Sources: ONNX Gemm, QLinearMatMul, MatMulInteger (onnx/docs/Operators.md); TFLite reference_integer_ops/
-fully_connected.h, of the reference kernels that round twice, for `double`; ONNX Runtime's quantize_linear_matmul.cc.
+fully_connected.h, of the reference kernels that round twice, for `tflite`; ONNX Runtime's quantize_linear_matmul.cc.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Div:
 
     def scaling(self) -> tuple[int, int]:
         """Multiplier and exponent of the quotient."""
-        multiplier, exponent = fixedpoint.quantize_multiplier_double(_factor(self))
+        multiplier, exponent = fixedpoint.quantize_multiplier_tflite(_factor(self))
         return int(multiplier), int(exponent)
 
     rows = broadcast_rows

@@ -1,4 +1,4 @@
-"""exp, 1 / (1 + x), logistic and tanh on 32-bit fixed-point numbers, as gemmlowp computes them: TFLite, `double`.
+"""exp, 1 / (1 + x), logistic and tanh on 32-bit fixed-point numbers, as gemmlowp computes them: TFLite, `tflite`.
 
 A number of k integer bits is raw / 2^(31 - k).  Products are `saturating_rounding_doubling_high_mul` (the bits add up);
 a change to fewer bits is a saturating left shift, to more bits a rounding right shift, halves away from zero.

@@ -3,7 +3,7 @@
 x: s8, u8 or s16[N, H, W, C] -> y: [N, 1, 1, C].
 
     acc = sum of (x - zx)                                            exact in int32
-    y   = acc requantized by sx / sy (ops/requantize.py: single or double)
+    y   = acc requantized by sx / sy (ops/requantize.py: single or tflite)
 
 Source: tensorflow/lite/kernels/internal/reference/reduce.h, QuantizedMeanOrSum with compute_sum; ONNX ReduceSum.
 """
@@ -44,8 +44,8 @@ class GlobalSum:
         ),
         limit(
             "LAM-OPS-470",
-            "a sum must be requantized in mode single or double, by one factor",
-            lambda op, ins: op.requant.mode != "float" and not op.requant.per_channel,
+            "a sum must be requantized in mode single or tflite, by one factor",
+            lambda op, ins: op.requant.mode != "ort" and not op.requant.per_channel,
         ),
     )
 

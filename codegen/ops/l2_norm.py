@@ -51,7 +51,7 @@ class L2Norm:
         pixels = x.reshape(-1, x.shape[-1]).astype(np.int64) - self.x_zero_point
         roots = [inverse_sqrt(int(total)) for total in (pixels * pixels).sum(axis=1)]
         scaled = [
-            fixedpoint.requantize_double(d, root, exponent + OUTPUT_BITS, 0, -128, 127)
+            fixedpoint.requantize_tflite(d, root, exponent + OUTPUT_BITS, 0, -128, 127)
             for d, (root, exponent) in zip(pixels, roots, strict=True)
         ]
         return (np.stack(scaled).astype(np.int8).reshape(x.shape),)

@@ -12,7 +12,7 @@ Lamina's own, in every mode but where TFLite's applies
     F is the most, 26 at most, with which (9 + sy * (1 + zy - lowest)) * 2^F <= 2^30: what is cut off lies below the
     lowest output, as log 4095 < 9.  The logarithm is within 2^-18.
 
-TFLite's, in mode `double` where the output has TFLite's own meaning: s8 of scale 1/16 and zero point 127
+TFLite's, in mode `tflite` where the output has TFLite's own meaning: s8 of scale 1/16 and zero point 127
 
     M, e = multiplier of min(sx * 2^26, 2^31 - 1), e >= 0;  R, f = multiplier of -1 / (2^-e * M / 2^31)
     D[d] = -MultiplyByQuantizedMultiplier(d, M, e), 5 integer bits
@@ -86,7 +86,7 @@ class LogSoftmax:
     @property
     def is_tflite(self) -> bool:
         """Whether TFLite's fixed-point form is the definition."""
-        return self.mode == "double" and (self.y_quant, self.y_dtype) == (OUTPUT, DType.S8)
+        return self.mode == "tflite" and (self.y_quant, self.y_dtype) == (OUTPUT, DType.S8)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
@@ -145,7 +145,7 @@ def log_requant(op: LogSoftmax) -> Requant:
 def scaling(x: Quant) -> tuple[int, int]:
     """M and e."""
     factor = min(x.scale * 2.0 ** (31 - INPUT_BITS), 2.0**31 - 1)
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(factor)
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(factor)
     return int(multiplier), int(exponent)
 
 
@@ -159,7 +159,7 @@ def tables(x: Quant) -> tuple[tuple[int, ...], tuple[int, ...]]:
     multiplier, exponent = scaling(x)
     most = radius(exponent)
     below = np.minimum(np.arange(256), most)
-    depths = fixedpoint.requantize_double(-below, multiplier, exponent, 0, INT32_MIN, INT32_MAX)
+    depths = fixedpoint.requantize_tflite(-below, multiplier, exponent, 0, INT32_MIN, INT32_MAX)
     powers = np.where(np.arange(256) <= most, exp_on_negative(depths, INPUT_BITS), 0)
     return tuple(depths.tolist()), tuple(powers.tolist())
 
@@ -167,7 +167,7 @@ def tables(x: Quant) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def reverse(x: Quant) -> tuple[int, int, int]:
     """R, f and the least difference: what turns a logarithm back into steps of the input."""
     multiplier, exponent = scaling(x)
-    back, shift = fixedpoint.quantize_multiplier_double(1.0 / (2.0 ** (exponent - 31) * multiplier))
+    back, shift = fixedpoint.quantize_multiplier_tflite(1.0 / (2.0 ** (exponent - 31) * multiplier))
     return int(back), int(shift), -radius(exponent) - 1
 
 

@@ -3,11 +3,11 @@
 a, b: s8, u8 or s16 -> y: s8, u8 or s16.
 
     acc = (a - za) * (b - zb)                                        exact, |acc| < 2^32
-    y   = requantized acc by sa * sb / sy, one factor for the tensor (ops/requantize.py: single, double or float)
+    y   = requantized acc by sa * sb / sy, one factor for the tensor (ops/requantize.py: single, tflite or ort)
 
 Two 16-bit numbers of which one has a zero point may pass 2^31; the Requant is then one for 64-bit accumulators.
 
-Sources: TFLite reference/integer_ops/mul.h for `double`; ONNX Runtime's QLinearMul (qladd.cc) for `float`.
+Sources: TFLite reference/integer_ops/mul.h for `tflite`; ONNX Runtime's QLinearMul (qladd.cc) for `ort`.
 """
 
 from __future__ import annotations

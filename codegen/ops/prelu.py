@@ -58,8 +58,8 @@ class PRelu:
         positive, negative = prelu_scalings(self)
         end = (self.y_quant.zero_point, self.y_dtype.low, self.y_dtype.high)
         # each side keeps out of the other's range, which a left shift might leave
-        above = fixedpoint.requantize_double(np.maximum(q, 0), *positive, *end)
-        below = fixedpoint.requantize_double(np.minimum(q, 0) * slope, *negative, *end)
+        above = fixedpoint.requantize_tflite(np.maximum(q, 0), *positive, *end)
+        below = fixedpoint.requantize_tflite(np.minimum(q, 0) * slope, *negative, *end)
         return (np.where(q >= 0, above, below).astype(self.y_dtype.numpy),)
 
     rows = broadcast_rows
@@ -71,6 +71,6 @@ class PRelu:
 def prelu_scalings(op: PRelu) -> tuple[Scaling, Scaling]:
     """Multiplier and exponent for numbers that are not negative, and for negative ones."""
     factors = (op.x.scale / op.y_quant.scale, op.x.scale * op.slope.scale / op.y_quant.scale)
-    pairs = [fixedpoint.quantize_multiplier_double(factor) for factor in factors]
+    pairs = [fixedpoint.quantize_multiplier_tflite(factor) for factor in factors]
     positive, negative = ((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
     return positive, negative

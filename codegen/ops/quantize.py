@@ -3,7 +3,7 @@
 Quantize    f32 -> integer: y = saturate(rint(x / sy) + zy), float32, half to even; NaN becomes the lowest value;
             with `half_away` halves go away from zero, as in TFLite
 Dequantize  integer -> f32: y = float32(q - zx) * sx, one float32 product
-Rescale     s32 -> s8 or u8: y = requantized x (ops/requantize.py: single, double or float), per tensor or last axis
+Rescale     s32 -> s8 or u8: y = requantized x (ops/requantize.py: single, tflite or ort), per tensor or last axis
 
 Quantize and Dequantize have one definition in every mode: ONNX QuantizeLinear and DequantizeLinear
 (onnx/docs/Operators.md).

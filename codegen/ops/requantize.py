@@ -3,8 +3,8 @@
 Decides which function of `fixedpoint` each mode means, and the order in which scales are multiplied:
 
     single   clamp(zy + ((acc * M + 2^(s-1)) >> s)), M and s from float64(sx) * float64(sw) / float64(sy)
-    double   clamp(zy + MultiplyByQuantizedMultiplier(acc, M, e)) as TFLite; `shift` holds the exponent e, positive left
-    float    zy + rint(clamp(float32(acc) * scale)), scale = float32(float32(sx * sw) / sy), as ONNX Runtime
+    tflite   clamp(zy + MultiplyByQuantizedMultiplier(acc, M, e)) as TFLite; `shift` holds the exponent e, positive left
+    ort      zy + rint(clamp(float32(acc) * scale)), scale = float32(float32(sx * sw) / sy), as ONNX Runtime
 
 A Requant for 64-bit accumulators (`wide`) has 15-bit multipliers and mode `single` in both integer modes: TFLite's
 own 64-bit arithmetic rounds half up once, only its multiplier is rounded twice.  Where TFLite has no such operator and
@@ -56,8 +56,8 @@ def make_requant(
     Raises:
         ScaleTooLarge: LAM-FIXEDPOINT-001, the factor cannot be expressed.
     """
-    if mode == "float":
-        return _float_requant(x_scale, w_scales, y, _bounds(y_dtype, low, high))
+    if mode == "ort":
+        return _ort_requant(x_scale, w_scales, y, _bounds(y_dtype, low, high))
     factor = fixedpoint.effective_scale(x_scale, np.asarray(w_scales), y.scale)
     return requant_by_factor(mode, factor, y, _bounds(y_dtype, low, high), wide=wide, reach=reach)
 
@@ -71,7 +71,7 @@ def requant_by_factor(
     wide: bool = False,
     reach: int = 0,
 ) -> Requant:
-    """The step by a float64 factor, in mode single or double; `wide` and `reach` as of `make_requant`."""
+    """The step by a float64 factor, in mode single or tflite; `wide` and `reach` as of `make_requant`."""
     factor, free = np.atleast_1d(factor), reach > fixedpoint.INT32_MAX
     if free:
         multiplier, shift = fixedpoint.quantize_multiplier_wide(factor, reach)
@@ -79,7 +79,7 @@ def requant_by_factor(
         quantize = fixedpoint.quantize_multiplier_15 if wide else fixedpoint.quantize_multiplier_single
         multiplier, shift = quantize(factor)
     else:
-        quantize = fixedpoint.quantize_multiplier_double_15 if wide else fixedpoint.quantize_multiplier_double
+        quantize = fixedpoint.quantize_multiplier_tflite_15 if wide else fixedpoint.quantize_multiplier_tflite
         multiplier, shift = quantize(factor)
     return Requant(
         mode="single" if wide or free else mode,
@@ -109,11 +109,11 @@ def apply_requant(requant: Requant, acc: Array, dtype: DType) -> Array:
 def scaled(requant: Requant, acc: Array) -> npt.NDArray[np.int64]:
     """The int64 results of one requantization, clamped."""
     end = (requant.zero_point, requant.low, requant.high)
-    if requant.mode == "float":
-        return fixedpoint.requantize_float(acc, np.array(requant.scale, np.float32), *end)
+    if requant.mode == "ort":
+        return fixedpoint.requantize_ort(acc, np.array(requant.scale, np.float32), *end)
     multiplier, shift = np.array(requant.multiplier, np.int64), np.array(requant.shift, np.int64)
-    if requant.mode == "double":
-        return fixedpoint.requantize_double(acc, multiplier, shift, *end)
+    if requant.mode == "tflite":
+        return fixedpoint.requantize_tflite(acc, multiplier, shift, *end)
     if int(multiplier.max()) < _WIDE_LIMIT:
         return fixedpoint.requantize_single_64(acc, multiplier, shift, *end)
     return fixedpoint.requantize_single(acc, multiplier, shift, *end)
@@ -136,10 +136,10 @@ def _bounds(dtype: DType, low: int | None, high: int | None) -> tuple[int, int]:
     return (dtype.low if low is None else low, dtype.high if high is None else high)
 
 
-def _float_requant(x_scale: float, w_scales: Sequence[float], y: Quant, bounds: tuple[int, int]) -> Requant:
+def _ort_requant(x_scale: float, w_scales: Sequence[float], y: Quant, bounds: tuple[int, int]) -> Requant:
     with np.errstate(over="ignore", under="ignore"):
         product = np.float32(x_scale) * np.asarray(w_scales, dtype=np.float32)
         scale = (product / np.float32(y.scale)).astype(np.float32)
     if not np.isfinite(scale).all():
         raise ScaleTooLarge("scale too large: it exceeds the range of float32")
-    return Requant(mode="float", zero_point=y.zero_point, low=bounds[0], high=bounds[1], scale=tuple(scale.tolist()))
+    return Requant(mode="ort", zero_point=y.zero_point, low=bounds[0], high=bounds[1], scale=tuple(scale.tolist()))

@@ -10,7 +10,7 @@ ResizeBilinear  x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16[N, H', W', C]. 
     y   = acc requantized by sx / (sy * 2^22), written out for each mode in ops/average.py
 
 The importers compute positions: from ONNX's coordinate transformation with weights rounded to 2^-11, half to even, or
-as TFLite's RESIZE_BILINEAR does, with weights of 2^-10.  In mode `double` between equal scales the sum is divided by
+as TFLite's RESIZE_BILINEAR does, with weights of 2^-10.  In mode `tflite` between equal scales the sum is divided by
 2^22 as TFLite divides it, halves away from zero and zx in the sum.
 Source: onnx/docs/Operators.md, Resize; tensorflow/lite/kernels/internal/reference/resize_bilinear.h.
 """

@@ -16,7 +16,7 @@ Lamina's own, in every mode but where TFLite's applies
 Powers are within 2^-31 (2^-29 of 16-bit numbers), the reciprocal within 2^(29 - s) steps of the output (2^-24 for
 sy = 1/256).
 
-TFLite's fixed-point form, of 8-bit numbers in mode `double` where the output has TFLite's own meaning: sy = 1/256, or
+TFLite's fixed-point form, of 8-bit numbers in mode `tflite` where the output has TFLite's own meaning: sy = 1/256, or
 1/65536 for s16, and the type's lowest value as zero point
 
     M, e = multiplier of min(beta * sx * 2^26, 2^31 - 1)              two roundings, e >= 0
@@ -71,8 +71,8 @@ class Softmax:
         limit("LAM-OPS-433", "the output's scale must be at least 2^-20", lambda op, ins: op.y_quant.scale >= 2.0**-20),
         limit(
             "LAM-OPS-494",
-            "16-bit numbers in mode double must be softmaxed by TFLite's own 16-bit operator",
-            lambda op, ins: op.mode != "double" or ins[0].dtype in EIGHT_BIT,
+            "16-bit numbers in mode tflite must be softmaxed by TFLite's own 16-bit operator",
+            lambda op, ins: op.mode != "tflite" or ins[0].dtype in EIGHT_BIT,
         ),
         limit(
             "LAM-OPS-449",
@@ -88,7 +88,7 @@ class Softmax:
         own = 2.0 ** (-8 * dtype.bytes)
         # TFLite's kernels take a scale of 16 bits that is nearly their own for it
         near = abs(quant.scale - own) <= (_NEAR_16 * own if dtype is DType.S16 else 0)
-        return self.mode == "double" and quant.zero_point == dtype.low and near
+        return self.mode == "tflite" and quant.zero_point == dtype.low and near
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
@@ -149,11 +149,11 @@ def fixed_exp_table(x: Quant, beta: float) -> tuple[int, ...]:
     factor = min(float(np.float32(beta)) * x.scale * unit, 2.0**31 - 1)
     if factor >= 2.0**30:  # no number but the largest is near enough, and TFLite's shift would overflow
         return (fixedpoint.INT32_MAX, *(0,) * 255)
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(factor)
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(factor)
     most = (((1 << _DIFF_BITS) - 1) * unit) >> max(int(exponent), 0)
     below = np.minimum(np.arange(256), most)
     bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
-    scaled = fixedpoint.requantize_double(-below, multiplier, exponent, 0, *bounds)
+    scaled = fixedpoint.requantize_tflite(-below, multiplier, exponent, 0, *bounds)
     powers = np.where(np.arange(256) <= most, exp_on_negative(scaled, _DIFF_BITS), 0)
     return tuple(powers.tolist())
 

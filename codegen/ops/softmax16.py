@@ -60,7 +60,7 @@ class Softmax16:
         x = ins[0].astype(np.int64)
         below = x - x.max(axis=-1, keepdims=True)
         bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
-        steps = fixedpoint.requantize_double(below, self.multiplier, self.exponent, 0, *bounds) + _HIGH
+        steps = fixedpoint.requantize_tflite(below, self.multiplier, self.exponent, 0, *bounds) + _HIGH
         powers = _look(exp_table(), np.clip(steps, _LOW, _HIGH))
         total = powers.sum(axis=-1, keepdims=True)
         zeros = 32 - np.frexp(total.astype(np.float64))[1]
@@ -78,7 +78,7 @@ class Softmax16:
 def softmax16(x: Quant, beta: float) -> Softmax16:
     """The operator for an input of this scale."""
     factor = x.scale * float(np.float32(beta)) / (10.0 / 65535.0)
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(factor)
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(factor)
     return Softmax16(int(multiplier), int(exponent))
 
 

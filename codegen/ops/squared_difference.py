@@ -62,7 +62,7 @@ class SquaredDifference:
         scale_a, scale_b, scale_y = squared_scalings(self)
         shift = left_shift(self.y_dtype)
         difference = _scaled(ins[0], self.a, shift, scale_a) - _scaled(ins[1], self.b, shift, scale_b)
-        y = fixedpoint.requantize_double(difference**2, *scale_y, self.y_quant.zero_point, self.low, self.high)
+        y = fixedpoint.requantize_tflite(difference**2, *scale_y, self.y_quant.zero_point, self.low, self.high)
         return (y.astype(self.y_dtype.numpy),)
 
     rows = broadcast_rows
@@ -79,7 +79,7 @@ def left_shift(dtype: DType) -> int:
 
 def squared_scalings(op: SquaredDifference) -> tuple[Scaling, Scaling, Scaling]:
     """Multiplier and exponent of a, b and the output."""
-    pairs = [fixedpoint.quantize_multiplier_double(factor) for factor in _factors(op)]
+    pairs = [fixedpoint.quantize_multiplier_tflite(factor) for factor in _factors(op)]
     first, second, third = ((int(multiplier), int(exponent)) for multiplier, exponent in pairs)
     return first, second, third
 
@@ -92,4 +92,4 @@ def _factors(op: SquaredDifference) -> tuple[float, float, float]:
 
 def _scaled(q: Array, x: Quant, shift: int, scaling: Scaling) -> npt.NDArray[np.int64]:
     bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
-    return fixedpoint.requantize_double((q.astype(np.int64) - x.zero_point) << shift, *scaling, 0, *bounds)
+    return fixedpoint.requantize_tflite((q.astype(np.int64) - x.zero_point) << shift, *scaling, 0, *bounds)

@@ -35,7 +35,7 @@ _INPUT_BITS = 4
 
 def scaled(q: Ints, factor: float) -> Ints:
     """MBQM(q, factor) for a factor of either sign, saturated to 32 bits."""
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(abs(factor))
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(abs(factor))
     signed = -int(multiplier) if factor < 0 else int(multiplier)
     if int(exponent) > 0:
         q = fixedpoint.saturate(q << int(exponent), INT32_MIN, INT32_MAX)
@@ -122,7 +122,7 @@ def abs_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType) -> Table:
 def rsqrt_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType) -> Table:
     """1 / sqrt(x); the largest value at 0, and below 0, where TFLite refuses to run."""
     factor = 1.0 / float(np.float32(np.sqrt(np.float32(x.scale))) * np.float32(y.scale))
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(factor)
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(factor)
     found = []
     for q in _centred(x, x_dtype).tolist():
         if q <= 0:
@@ -152,18 +152,18 @@ def _clamped(values: Ints, low: int, high: int) -> Table:
 
 def _fixed_input(x: Quant, dtype: DType) -> tuple[Ints, Ints, int]:
     """The centred input, its 32-bit form with four integer bits, and the size from which the function has its ends."""
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(x.scale * 2.0 ** (31 - _INPUT_BITS))
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(x.scale * 2.0 ** (31 - _INPUT_BITS))
     left = int(exponent)
     radius = (((1 << _INPUT_BITS) - 1) << (31 - _INPUT_BITS)) >> max(left, 0)
     q = _centred(x, dtype)
     inside = np.clip(q, -radius, radius)
     bounds = (INT32_MIN, INT32_MAX)
-    return q, fixedpoint.requantize_double(inside, int(multiplier), left, 0, *bounds), radius
+    return q, fixedpoint.requantize_tflite(inside, int(multiplier), left, 0, *bounds), radius
 
 
 def _multiplier_16(factor: Any) -> tuple[int, int]:
     """A multiplier of 15 bits and its exponent."""
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(float(factor))
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(float(factor))
     most = INT32_MAX - (1 << 15)
     return 32767 if int(multiplier) >= most else (int(multiplier) + (1 << 15)) >> 16, int(exponent)
 

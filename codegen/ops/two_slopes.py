@@ -55,8 +55,8 @@ class TwoSlopes:
         """The output, to the bit."""
         q = ins[0].astype(np.int64) - self.x_zero_point
         end = (self.y_quant.zero_point, self.low, self.high)
-        above = fixedpoint.requantize_double(np.maximum(q, 0), *self.above, *end)
-        below = fixedpoint.requantize_double(
+        above = fixedpoint.requantize_tflite(np.maximum(q, 0), *self.above, *end)
+        below = fixedpoint.requantize_tflite(
             -np.minimum(q, 0) if self.mirrored else np.minimum(q, 0), *self.below, *end
         )
         return (np.where(q >= 0, above, below).astype(self.y_dtype.numpy),)
@@ -70,7 +70,7 @@ class TwoSlopes:
 
 def slope(factor: float) -> tuple[int, int]:
     """Multiplier and exponent of a factor, two roundings."""
-    multiplier, exponent = fixedpoint.quantize_multiplier_double(factor)
+    multiplier, exponent = fixedpoint.quantize_multiplier_tflite(factor)
     return int(multiplier), int(exponent)
 
 

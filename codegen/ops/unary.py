@@ -1,12 +1,12 @@
 """Real functions of one variable, and the 256-entry tables that stand for them on 8-bit data.
 
-    single, double   y = saturate(rint(f(sx * (q - zx)) / sy) + zy), all in float64, half to even
-    float            the same steps with float32 between them: x = float32(q - zx) * sx, f evaluated in float64 and
+    single, tflite   y = saturate(rint(f(sx * (q - zx)) / sy) + zy), all in float64, half to even
+    ort              the same steps with float32 between them: x = float32(q - zx) * sx, f evaluated in float64 and
                      rounded to float32, then ONNX QuantizeLinear.  Equal to DequantizeLinear, f, QuantizeLinear for
                      every f that float32 computes exactly rounded (Identity, Relu, Clip, LeakyRelu, Abs, ...)
     NaN becomes zy; infinities saturate.
 
-In mode `double` Identity, Relu and Clip are TFLite's integer Requantize and QuantizedReluX instead:
+In mode `tflite` Identity, Relu and Clip are TFLite's integer Requantize and QuantizedReluX instead:
 y = clamp(zy + MultiplyByQuantizedMultiplier(q - zx, sx / sy)), the clamp being the quantized bounds.
 Sources: onnx/docs/Operators.md for each function; TFLite kernels/activations.cc, reference/requantize.h.
 """
@@ -40,17 +40,17 @@ def unary_table(
         mode: the arithmetic, as the module states.
         attributes: the function's own, named as in ONNX (alpha, beta, gamma, lambd, bias, min, max).
     """
-    if mode == "double" and function in _CLAMPS:
+    if mode == "tflite" and function in _CLAMPS:
         return _clamped_requantize(str(function), x, x_dtype, y, y_dtype, attributes)
     f = FUNCTIONS[function] if isinstance(function, str) else function
     q = np.arange(x_dtype.low, x_dtype.high + 1)
-    if mode == "float":
+    if mode == "ort":
         real = fixedpoint.dequantize_linear(q, x.scale, x.zero_point).astype(np.float64)
     else:
         real = x.scale * (q - x.zero_point).astype(np.float64)
     with np.errstate(all="ignore"):
         value = f(real, **attributes)
-        if mode == "float":
+        if mode == "ort":
             value = value.astype(np.float32)
         known = np.where(np.isnan(value), 0, value)
     return tuple(_quantized(known, y, y_dtype, mode).tolist())
@@ -62,7 +62,7 @@ def requantize_table(x: Quant, x_dtype: DType, y: Quant, y_dtype: DType, mode: M
 
 
 def _quantized(value: npt.NDArray[np.floating], y: Quant, dtype: DType, mode: Mode) -> npt.NDArray[np.int64]:
-    if mode == "float":
+    if mode == "ort":
         return fixedpoint.quantize_linear(value, y.scale, y.zero_point, dtype.low, dtype.high)
     with np.errstate(over="ignore"):
         steps = np.rint(value / y.scale) + y.zero_point
@@ -74,5 +74,5 @@ def _clamped_requantize(
 ) -> tuple[int, ...]:
     least = 0.0 if name == "Relu" else attributes.get("min")
     bounds = activation_bounds(y, y_dtype, least, attributes.get("max"))
-    requant = make_requant("double", x.scale, [1.0], y, y_dtype, *bounds)
+    requant = make_requant("tflite", x.scale, [1.0], y, y_dtype, *bounds)
     return tuple(scaled(requant, np.arange(x_dtype.low, x_dtype.high + 1) - x.zero_point).tolist())

@@ -22,7 +22,7 @@ from codegen.passes.draft import Draft
 _INT32 = np.iinfo(np.int32)
 _HALF = 1 << 30
 """The multiplier of one half (of one quarter of the sum, with the shift of mode `single` below)."""
-_FORMS = {"single": (33, 8), "double": (-1, 4)}
+_FORMS = {"single": (33, 8), "tflite": (-1, 4)}
 """By mode, with that multiplier: the shift, and the sum that gives the output 1 above the zero point."""
 
 
@@ -59,7 +59,7 @@ def _settled(graph: Graph, node: Node) -> tuple[Requant, Array, Array] | None:
         return None
     ends = _ends(weights, bias, op.x_zero_point, graph.type(node.inputs[0]))
     fits = (ends >= _INT32.min).all(axis=0) & (ends <= _INT32.max).all(axis=0)
-    if requant.mode == "double":
+    if requant.mode == "tflite":
         fits &= np.array(requant.shift) <= 0
     results = scaled(requant, np.where(fits, ends, 0))
     shift, unit = _FORMS[requant.mode]

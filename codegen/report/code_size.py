@@ -26,7 +26,7 @@ ONCE = {
     "lam_dot_2x2": 160,
     "lam_dot_3x1": 128,
     "lam_gather_taps": 70,
-    "lam_mve_add_double": 136,
+    "lam_mve_add_tflite": 136,
     "lam_mve_add_single": 88,
     "lam_mve_columns": 250,
     "lam_mve_copy": 30,

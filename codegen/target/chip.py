@@ -15,7 +15,7 @@ BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
 WORKING_KINDS = ("ram", "psram")
 GOALS = ("memory", "balanced", "speed")
-REQUANT_MODES = ("single", "double", "float")
+REQUANT_MODES = ("single", "tflite", "ort")
 DTYPES = ("s8", "u8", "s16", "s32", "f32")
 CONSOLES = ("semihosting", "uart", "stdio")
 

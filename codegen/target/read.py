@@ -30,6 +30,7 @@ from codegen.target.chip import (
     Weights,
 )
 from codegen.target.compose import composed, find_chip, parse, shipped
+from codegen.target.renamed import named_as_now
 from codegen.target.table import Table
 
 MOST_CORES = 64
@@ -51,7 +52,7 @@ def load_target(name_or_path: str | Path) -> Target:
     """
     given = str(name_or_path)
     path, where = (Path(given), given) if given.endswith(".toml") else (find_chip(given), f"target {given}")
-    return _target(Table(composed(parse(path, where), where), where, Target))
+    return _target(Table(named_as_now(composed(parse(path, where), where), where), where, Target))
 
 
 def _target(table: Table) -> Target:
@@ -59,8 +60,8 @@ def _target(table: Table) -> Target:
     if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
         raise table.bad("name", f"{name!r} is not lower-case letters, digits, '-', '_' and '.'")
     modes, has_fpu = table.texts("requant_modes", REQUANT_MODES), table.flag("has_fpu")
-    if "float" in modes and not has_fpu:
-        raise table.bad("requant_modes", "a chip without a floating-point unit offers no 'float'")
+    if "ort" in modes and not has_fpu:
+        raise table.bad("requant_modes", "a chip without a floating-point unit offers no 'ort'")
     packing = table.table("weights", Weights)
     weights = Weights(packing.flag("expand") if packing else False)
     target = Target(

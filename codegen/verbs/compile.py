@@ -53,7 +53,7 @@ def compile_model(
         out: folder to write.  Of an earlier project there the files that were written are replaced, or removed where
             the new one has none of that name; everything else stays.  Files that were edited are not replaced
             (LAM-EMIT-003), nor is a folder taken that holds no project (LAM-EMIT-002).  docs/project.md.
-        requant: `single`, `double` or `float`; the target's default when None.
+        requant: `single`, `tflite` or `ort`; the target's default when None.
         weights: `c` for C arrays, `blob` for a file weights.bin.
         io_layout: `nhwc`, or `model` for the model's own order of axes.
         io_type: `quantized`, or `model` for the model's own element types.

@@ -1,6 +1,6 @@
 """TFLite models on the runtimes of their makers, when those are installed: TFLite Micro and LiteRT.
 
-Both run their reference kernels: TFLite Micro's are what mode `double` reproduces to the bit, LiteRT's differ in places
+Both run their reference kernels: TFLite Micro's are what mode `tflite` reproduces to the bit, LiteRT's differ in places
 (docs/tflite.md).
 """
 

@@ -2,7 +2,7 @@
  * Copyright (c) Lamina contributors
  *
  * 32-bit fixed-point arithmetic as gemmlowp and TFLite have it.  Bit-exact twin of codegen/ops/fixed_functions.py and of
- * mode `double` in codegen/ops/softmax.py.
+ * mode `tflite` in codegen/ops/softmax.py.
  *
  * A number of k integer bits is raw / 2^(31 - k).  No state, no libc, no undefined behaviour within the ranges stated.
  */
@@ -66,7 +66,7 @@ static inline int32_t lam_table_s16(int32_t v, const int16_t *table)
 /* exp of a number below zero, from its table over -10 .. 0.  below * 2^exponent fits int32_t. */
 static inline int16_t lam_exp_s16(int32_t below, int32_t multiplier, int32_t exponent, const int16_t *table)
 {
-    const int32_t steps = lam_requant_double_q(below, multiplier, exponent, 32767, INT16_MIN, INT16_MAX);
+    const int32_t steps = lam_requant_tflite_q(below, multiplier, exponent, 32767, INT16_MIN, INT16_MAX);
     return (int16_t)lam_table_s16(steps, table);
 }
 

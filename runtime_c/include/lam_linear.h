@@ -6,14 +6,14 @@
  *
  * Every step is one float32 operation whose result goes through an object of its own: a product always through a
  * volatile one, so that no compiler joins it with an addition that follows; a sum or a quotient through a
- * lam_stored_float, so that no compiler keeps it wider than a float.  lam_requant_float.h gives the reasons.
+ * lam_stored_float, so that no compiler keeps it wider than a float.  lam_requant_ort.h gives the reasons.
  */
 #ifndef LAM_LINEAR_H
 #define LAM_LINEAR_H
 
 #include "lam_base.h"
 #include "lam_requant.h"
-#include "lam_requant_float.h"
+#include "lam_requant_ort.h"
 
 /* (float)centred * scale, where centred is q - zero_point.  Twin: dequantize_linear. */
 static inline float lam_dequantize(int32_t centred, float scale)
@@ -42,7 +42,7 @@ static inline float lam_dequantize_64(int64_t centred, float scale)
  *   scale      finite, above zero
  *   low, high  |low - zp| and |high - zp| at most 2^22: types of 8 and 16 bits
  *
- * Clamped as a float before it is rounded, which is the same for whole bounds; rounded as in lam_requant_float_q.
+ * Clamped as a float before it is rounded, which is the same for whole bounds; rounded as in lam_requant_ort_q.
  */
 static inline int32_t lam_quantize_q(float real, float scale, int32_t zp, int32_t low, int32_t high)
 {

@@ -4,7 +4,7 @@
  * From accumulator to activation, in integers.  Bit-exact twin of codegen/fixedpoint.py.
  *
  *   single   one rounding, half up, 64-bit product:              lam_requant_single*
- *   double   the two roundings of TFLite and CMSIS-NN:           lam_requant_double*
+ *   tflite   the two roundings of TFLite and CMSIS-NN:           lam_requant_tflite*
  *
  * A function that ends in _q does the whole step and returns the output value; the others return the scaled
  * accumulator before the zero point.  Common to all _q functions:
@@ -131,31 +131,31 @@ static inline int32_t lam_rounding_divide_by_pot(int32_t x, int32_t exponent)
     return (x >> exponent) + (((x & mask) > threshold) ? 1 : 0);
 }
 
-/* Scale one accumulator, mode `double`: TFLite's MultiplyByQuantizedMultiplier.
+/* Scale one accumulator, mode `tflite`: TFLite's MultiplyByQuantizedMultiplier.
  *
  *   multiplier  0, or 2^30 .. 2^31 - 1
  *   exponent    -31 .. 30; positive is a left shift
  *   acc         acc * 2^exponent fits int32_t when exponent is positive (TFLite would overflow; the compiler refuses)
  */
-static inline int32_t lam_requant_double(int32_t acc, int32_t multiplier, int32_t exponent)
+static inline int32_t lam_requant_tflite(int32_t acc, int32_t multiplier, int32_t exponent)
 {
     const int32_t left = (exponent > 0) ? exponent : 0;
     const int32_t right = (exponent > 0) ? 0 : -exponent;
     return lam_rounding_divide_by_pot(lam_rounding_doubling_high_mul(acc * ((int32_t)1 << left), multiplier), right);
 }
 
-/* The whole step, mode `double`.  Twin: requantize_double. */
-static inline int32_t lam_requant_double_q(int32_t acc, int32_t multiplier, int32_t exponent, int32_t zp, int32_t low,
+/* The whole step, mode `tflite`.  Twin: requantize_tflite. */
+static inline int32_t lam_requant_tflite_q(int32_t acc, int32_t multiplier, int32_t exponent, int32_t zp, int32_t low,
                                            int32_t high)
 {
-    return lam_clamp_i32(lam_requant_double(acc, multiplier, exponent), low - zp, high - zp) + zp;
+    return lam_clamp_i32(lam_requant_tflite(acc, multiplier, exponent), low - zp, high - zp) + zp;
 }
 
-/* lam_requant_double_q of a difference squared; the square fits int32_t. */
+/* lam_requant_tflite_q of a difference squared; the square fits int32_t. */
 static inline int32_t lam_requant_squared_q(int32_t difference, int32_t multiplier, int32_t exponent, int32_t zp,
                                             int32_t low, int32_t high)
 {
-    return lam_requant_double_q(difference * difference, multiplier, exponent, zp, low, high);
+    return lam_requant_tflite_q(difference * difference, multiplier, exponent, zp, low, high);
 }
 
 #endif /* LAM_REQUANT_H */

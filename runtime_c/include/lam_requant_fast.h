@@ -66,13 +66,13 @@ static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t 
     return (lam_high_product(acc, multiplier) >> shift) + centre;
 }
 
-/* Mode `double`.
+/* Mode `tflite`.
  *
  *   acc         -2^30 + 1 .. 2^30 - 1
  *   multiplier  0, or 2^30 .. 2^31 - 1
  *   shift       the right shift less 1, 0 .. 30
  */
-static inline int32_t lam_twice_double(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
+static inline int32_t lam_twice_tflite(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
     const int32_t rounded = lam_high_product_rounded(acc * 2, multiplier);
     return ((rounded - ((rounded < 0) ? 1 : 0)) >> shift) + centre;

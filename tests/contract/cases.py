@@ -195,8 +195,8 @@ def keeping() -> Iterator[Case]:
     for kind, zero, shift in ((DType.S16, 0, 4), (DType.S8, -128, -4), (DType.S8, 3, -3)):
         for batch, inputs, units, rank, memory in ((1, 5, 4, 2, 3), (2, 3, 3, 1, 1), (1, 1, 1, 3, 6)):
             filters, kept = units * rank, Quant(float(np.float32(0.01)), zero)
-            feature = Requant("double", 0, kind.low, kind.high, (1 << 30,), (-2 if kind is DType.S8 else 0,))
-            requant = Requant("double", 5, -100, 127, (1500000000,), (-11 + shift - (kind is DType.S16) * 10,))
+            feature = Requant("tflite", 0, kind.low, kind.high, (1 << 30,), (-2 if kind is DType.S8 else 0,))
+            requant = Requant("tflite", 5, -100, 127, (1500000000,), (-11 + shift - (kind is DType.S16) * 10,))
             op = Svdf(A.zero_point, zero, feature, requant, Y)
             weights = data((filters, inputs)), data((filters, memory), kind, 1)
             ins = (data((batch, inputs)), *weights, data((units,), DType.S32), data((batch, filters * memory), kind, 2))
@@ -249,12 +249,12 @@ def tflite() -> Iterator[Case]:
     yield Case("two", Take(2), (data((5, 3, 4)), np.arange(14, dtype=np.int32).reshape(7, 2) % 4), (A, None))
     yield Case("s8", L2Norm(-5), (data((1, 3, 4, 9)),), (A,))
     yield Case(
-        "s8", GlobalSum(-5, make_requant("double", 0.07, [1.0], Y, DType.S8), DType.S8, Y), (data((1, 3, 4, 5)),), (A,)
+        "s8", GlobalSum(-5, make_requant("tflite", 0.07, [1.0], Y, DType.S8), DType.S8, Y), (data((1, 3, 4, 5)),), (A,)
     )
     slopes = TwoSlopes(0, (1 << 30, -3), (1 << 30, -6), False, -32768, 32767, DType.S16, wide)
     yield Case("s16", slopes, (data((1, 3, 4, 5), DType.S16),), (wide,))
     yield Case("s16", Softmax16(1 << 30, 1), (data((1, 3, 2, 9), DType.S16),), (wide,))
-    yield Case("s8", LogSoftmax(A, LOG_OUTPUT, DType.S8, "double"), (data((1, 3, 2, 9)),), (A,))
+    yield Case("s8", LogSoftmax(A, LOG_OUTPUT, DType.S8, "tflite"), (data((1, 3, 2, 9)),), (A,))
     yield Case("own", LogSoftmax(A, Y, DType.U8, "single"), (data((1, 3, 2, 9)),), (A,))
     pieces = piecewise_linear(np.tanh, "Tanh", wide, Y, DType.S8)
     yield Case("s16", pieces, (data((1, 3, 2, 9), DType.S16),), (wide,))

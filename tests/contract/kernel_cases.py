@@ -165,7 +165,7 @@ def sixteen_bit_cases(mode: Mode) -> Iterator[Raw]:
     yield "s16_add", Add(a, b, q(0.0009, -30000), S16, -30000, 32767, mode), (wide, wide)
     yield "s16_minus", Add(b, a, q(0.0008, 7), S16, -32768, 32000, mode, -1), (wide, vector)
     yield "s16_coarse", Add(q(16000.0, 32767), q(1.0), q(1.0, 9), S16, -32768, 32767, mode, -1), (wide, ints(S16, 7))
-    if mode != "double":
+    if mode != "tflite":
         yield "s16_mixed", Add(q(0.05, -7), b, q(0.0003), S16, -32768, 32767, mode), (byte, wide)
         yield "s16_narrowed", Add(b, a, q(0.2, 3), S8, -128, 100, mode), (wide, wide)
     reach = 65535 * 34002
@@ -234,7 +234,7 @@ def tflite_cases() -> Iterator[Raw]:
     yield "take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1))
     yield "length", L2Norm(-7), (t(S8, 1, 3, 5, 7),)
     yield "length_of_many", L2Norm(127), (t(S8, 2, 3000),)
-    yield "sum", GlobalSum(-7, requant("double", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),)
+    yield "sum", GlobalSum(-7, requant("tflite", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),)
     yield "sum16", GlobalSum(0, requant("single", 3e5, 1, S16), S16, q(1.0)), (t(S16, 1, 4, 2, 3),)
     yield "s16_s8", TwoSlopes(0, (1 << 30, -7), (1 << 30, -7), False, -128, 127, S8, q(1.0, 5)), (wide,)
     yield "leaky", TwoSlopes(0, (1 << 30, 1), (3 << 29, -2), False, -32768, 32767, S16, q(1.0)), (wide,)
@@ -247,16 +247,16 @@ def tflite_cases() -> Iterator[Raw]:
         yield f"logistic{shift}", Sigmoid16("logistic", multiplier, shift), (wide,)
         yield f"tanh{shift}", Sigmoid16("tanh", multiplier, shift), (wide,)
     for scale in (0.001, 0.1, 3.0):
-        yield f"log{scale}", LogSoftmax(q(scale, 4), LOG_OUTPUT, S8, "double"), (t(S8, 3, 40),)
+        yield f"log{scale}", LogSoftmax(q(scale, 4), LOG_OUTPUT, S8, "tflite"), (t(S8, 3, 40),)
         yield f"own_log{scale}", LogSoftmax(q(scale, 4), q(scale / 2, 90), S8, "single"), (t(U8, 3, 40),)
     yield "log_sums", LogSoftmax(q(1e-4), q(0.05, 255), U8, "single"), (t(S8, 4095),)
-    yield "log16", LogSoftmax(q(0.1), q(2.0**-12, 32767), S16, "float"), (t(S8, 5, 7),)
-    add = Add(q(0.001), q(0.0002), q(0.0009), S16, -32768, 32000, "double", -1)
+    yield "log16", LogSoftmax(q(0.1), q(2.0**-12, 32767), S16, "ort"), (t(S8, 5, 7),)
+    add = Add(q(0.001), q(0.0002), q(0.0009), S16, -32768, 32000, "tflite", -1)
     yield "add16", add, (wide, t(S16, 1, 1, 1, 7))
-    yield "mul16", Mul(0, 0, requant("double", 2.0**30, 1, S16), S16, None), (wide, wide)
-    half = AveragePool2D(window(3, 2, 1, 1, 1), window(2, 2), False, q(0.1), q(0.1), S16, -32768, 32767, "double")
+    yield "mul16", Mul(0, 0, requant("tflite", 2.0**30, 1, S16), S16, None), (wide, wide)
+    half = AveragePool2D(window(3, 2, 1, 1, 1), window(2, 2), False, q(0.1), q(0.1), S16, -32768, 32767, "tflite")
     yield "pool16", half, (wide,)
-    yield "mean16", GlobalAveragePool(q(0.1), q(0.07), S16, -32768, 32767, "double", True), (wide,)
+    yield "mean16", GlobalAveragePool(q(0.1), q(0.07), S16, -32768, 32767, "tflite", True), (wide,)
 
 
 def matmul_cases(mode: Mode) -> Iterator[Raw]:
@@ -453,7 +453,7 @@ def dense_cases(mode: Mode) -> Iterator[Raw]:
         weights, step = ints(S8, n_out, n_in), requant(mode, 128 * 128 * np.sqrt(n_in), n_out)
         op = Dense(dtype.low + 7, step, S8, None)
         yield name, op, (t(dtype, batch, n_in), weights, ints(S32, n_out) >> 16)
-    if mode != "float":
+    if mode != "ort":
         over = requant(mode, 1 << 36, 3, wide=True)
         yield "wide", Dense(11, over, S8, None), (t(S16, 2, 200), heavy, small)
     if mode == "single":
@@ -508,17 +508,17 @@ def softmax_cases() -> Iterator[Raw]:
     classic = q(1 / 256, -128)
     yield "classic", Softmax(q(0.06, 3), classic, S8, "single"), (t(S8, 1, 2, 3, 10),)
     yield "beta", Softmax(q(0.06, 3), classic, S8, "single", 0.3), (t(S8, 1, 2, 3, 10),)
-    yield "fixed", Softmax(q(0.17, 3), classic, S8, "double"), (t(S8, 1, 2, 3, 10),)
-    yield "fixed_u8", Softmax(q(0.6, 3), q(1 / 256, 0), U8, "double", 0.5), (t(U8, 2, 300),)
-    yield "fixed_s16", Softmax(q(0.02, 3), q(2.0**-16, -32768), S16, "double", 2.0), (t(S8, 3, 33),)
-    yield "fixed_steep", Softmax(q(99.0, 3), classic, S8, "double"), (t(S8, 3, 5),)
-    yield "fixed_many", Softmax(q(1e-4, 3), classic, S8, "double"), (t(S8, 2, 4095),)
-    yield "flat", Softmax(q(1e-9, 3), classic, S8, "double"), (t(S8, 3, 7),)
-    yield "steep", Softmax(q(9.0, 3), q(1 / 255, 0), U8, "float"), (t(U8, 33),)
+    yield "fixed", Softmax(q(0.17, 3), classic, S8, "tflite"), (t(S8, 1, 2, 3, 10),)
+    yield "fixed_u8", Softmax(q(0.6, 3), q(1 / 256, 0), U8, "tflite", 0.5), (t(U8, 2, 300),)
+    yield "fixed_s16", Softmax(q(0.02, 3), q(2.0**-16, -32768), S16, "tflite", 2.0), (t(S8, 3, 33),)
+    yield "fixed_steep", Softmax(q(99.0, 3), classic, S8, "tflite"), (t(S8, 3, 5),)
+    yield "fixed_many", Softmax(q(1e-4, 3), classic, S8, "tflite"), (t(S8, 2, 4095),)
+    yield "flat", Softmax(q(1e-9, 3), classic, S8, "tflite"), (t(S8, 3, 7),)
+    yield "steep", Softmax(q(9.0, 3), q(1 / 255, 0), U8, "ort"), (t(U8, 33),)
     yield "fine", Softmax(q(0.01, 3), q(2.0**-20, -5), S8, "single"), (t(S8, 4, 300),)
     yield "coarse", Softmax(q(0.5, 3), q(1.7, -5), S8, "single"), (t(U8, 4, 1),)
     yield "wide", Softmax(q(0.0005, -9), q(2.0**-15), S16, "single"), (t(S16, 4, 33),)
-    yield "wide_unsigned", Softmax(q(0.004, 7), q(1 / 65535, -32768), S16, "float", 0.5), (t(S16, 2, 3),)
+    yield "wide_unsigned", Softmax(q(0.004, 7), q(1 / 65535, -32768), S16, "ort", 0.5), (t(S16, 2, 3),)
     for dtype, scale in ((S8, 0.01), (U8, 0.004), (S16, 3e-5)):
         made = piecewise_linear(np.tanh, "Tanh", q(1e-4, 999), q(scale, 7), dtype)
         yield f"pieces_{dtype.value}", made, (t(S16, 1, 3, 5, 7),)

@@ -141,7 +141,7 @@ def block_cases() -> Iterator[Raw]:
 
 def resize_cases() -> Iterator[Raw]:
     x = t(S8, 1, 3, 4, 5)
-    yield "double", ResizeNearest((0, 0, 1, 1, 2, 2), (0, 0, 1, 1, 2, 2, 3, 3)), (x,)
+    yield "tflite", ResizeNearest((0, 0, 1, 1, 2, 2), (0, 0, 1, 1, 2, 2, 3, 3)), (x,)
     yield "uneven", ResizeNearest((0, 1, 1, 2, 2), (0, 1, 1, 2, 3)), (x,)
     yield "half", ResizeNearest((0, 2), (1, 3)), (t(F32, 2, 3, 4, 2),)
     yield "same", ResizeNearest((0, 1, 2), (0, 1, 2, 3)), (x,)

@@ -66,7 +66,7 @@ QUICK = {
     "a mode": {
         *((level, "gcc-O2-ubsan") for level in LEVELS if level not in ("c99", "host", *LIKE_C99)),
     },
-    "float": {("c99", "gcc-O3-fma"), ("c99", "gcc-m32-x87")},
+    "ort": {("c99", "gcc-O3-fma"), ("c99", "gcc-m32-x87")},
 }
 """Which cases the quick tests build, and for which level and how; the kernels of `host` have test_x86_kernels.py."""
 
@@ -140,7 +140,7 @@ def in_one_mode(chosen: Iterable[Case]) -> list[Case]:
     """Each case in one of the modes in which it comes, in turn."""
     families: dict[str, list[Case]] = {}
     for case in chosen:
-        families.setdefault(re.sub("single|double|float", "*", case.name), []).append(case)
+        families.setdefault(re.sub("_(single|tflite|ort)_", "_*_", case.name), []).append(case)
     return [family[i % len(family)] for i, family in enumerate(families.values())]
 
 
@@ -148,7 +148,7 @@ SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
     "all": list,
     **{f"{i + 1}/3": lambda chosen, i=i: chosen[i::3] for i in range(3)},
     "a mode": in_one_mode,
-    "float": lambda chosen: [case for case in chosen if "float" in case.name or "f32" in case.name],
+    "ort": lambda chosen: [case for case in chosen if "_ort_" in case.name or "f32" in case.name],
 }
 
 
@@ -329,9 +329,9 @@ def test_accumulators_that_no_mode_can_requantize_are_refused() -> None:
         op = Dense(0, make_requant(mode, 1.0, [2.0**-30], q(1.0), S8), S8, None)
         found[mode] = find_kernel(_view(op, t(S16, 1, 400), weights, bias), "c99")
     assert found["single"] is None
-    assert found["double"] is None
-    assert found["float"] is not None, "its sums have 64 bits, which one conversion makes a float"
-    step = make_requant("float", 1.0, [2.0**-50], q(1.0), S8)
+    assert found["tflite"] is None
+    assert found["ort"] is not None, "its sums have 64 bits, which one conversion makes a float"
+    step = make_requant("ort", 1.0, [2.0**-50], q(1.0), S8)
     most = np.full((1, 1 << 18), 32767, np.int16)
     assert find_kernel(_view(Dense(0, step, S8, None), t(S16, 1, 1 << 18), most, bias), "c99") is None
     product = MatMul(0, 0, None, DType.S32, None)

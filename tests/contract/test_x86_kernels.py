@@ -148,7 +148,7 @@ def test_inner_loop_keeps_its_sums_in_registers(tmp_path: Path) -> None:
 
 
 def test_factors_of_a_quarter_and_more_go_to_the_plain_kernels() -> None:
-    for mode, scale in (("single", 0.26), ("double", 0.51)):
+    for mode, scale in (("single", 0.26), ("tflite", 0.51)):
         op = Dense(3, make_requant(mode, 1.0, [scale], q(1.0), S8), S8, None)
         weights, bias = ints(S8, 1, 4), np.zeros(1, np.int32)
         types = tuple(TensorType(a.shape, DType.of(a)) for a in (weights, bias))

@@ -27,7 +27,7 @@ PLAIN = Options(target="generic")
 DMA = Options(target="gap8-like")
 CORES = Options(target="gap8-cores")
 STREAMED = Options(target="generic", weights="blob", stream_input=True)
-FLOAT = Options(target="generic", requant="float")
+FLOAT = Options(target="generic", requant="ort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Subject:
 
 _HOW = {
     **{PLAIN: "generic", DMA: "gap8-like", CORES: "gap8-cores"},
-    **{STREAMED: "generic, streamed, blob", FLOAT: "generic, float"},
+    **{STREAMED: "generic, streamed, blob", FLOAT: "generic, ort"},
 }
 _TINY = ("kws_int8", "vww_int8", "ad_int8", "resnet8_int8", "strww_int8")
 _DIALECTS = (

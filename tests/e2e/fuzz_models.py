@@ -69,7 +69,7 @@ _OPTIONS = (
     ("--io-type", "model"),
     ("--io-layout", "model"),
     ("--weights", "blob"),
-    ("--requant", "double"),
+    ("--requant", "tflite"),
 )
 
 

@@ -103,7 +103,7 @@ def _pulled(options: Options) -> Compiled:
 def _graph(make: Callable[[Mode], Graph]) -> Callable[[Options], Compiled]:
     def compile_it(options: Options) -> Compiled:
         mode = options.requant or "single"
-        assert mode in ("single", "double", "float")
+        assert mode in ("single", "tflite", "ort")
         return compile_graph(make(mode), load_target(options.target), options, HASH)
 
     return compile_it

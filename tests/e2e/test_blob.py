@@ -27,7 +27,7 @@ from tests.e2e.projects import DIGITS, random_feeds, written
 from tests.support.graphs import Sketch, conv_chain, residual
 from tests.support.shared import shared_dir
 
-MODES: tuple[Mode, ...] = ("single", "double", "float")
+MODES: tuple[Mode, ...] = ("single", "tflite", "ort")
 STRUCTURE, ISA = slice(24, 40), slice(8, 24)
 
 
@@ -73,7 +73,7 @@ FORMS: dict[str, Callable[[int], Compiled]] = {
 def test_blobs_of_every_option_are_refused_or_right(tmp_path: Path) -> None:
     blobs = {name: [make(seed) for seed in (0, 1)] for name, make in FORMS.items()}
     accepted = set()
-    for name in ("single", "double", "float", "least memory", "plain C99"):
+    for name in ("single", "tflite", "ort", "least memory", "plain C99"):
         library = image(blobs[name][0], tmp_path / name.replace(" ", "_"))
         for other, weights in product(FORMS, (0, 1)):
             if check(library, blob(blobs[other][weights])) == "LAM_OK":
@@ -98,7 +98,7 @@ def all_forms(quick: bool) -> Iterator[Options]:
     ):
         if requant in load_target(target).requant_modes:
             yield Options(target, requant, "blob", layout, kind, "digits", vectors=0, optimize=goal)
-    for target, requant, goal in product(others, ("single", "double"), goals):
+    for target, requant, goal in product(others, ("single", "tflite"), goals):
         if target in ("gap8-like", "ppc32") or not quick:
             yield Options(target, requant, "blob", name="digits", vectors=0, optimize=goal)
     for target in ("host", "cortex-m4"):

@@ -45,7 +45,7 @@ def folder() -> Path:
 
 
 def read(path: Path) -> Graph:
-    graph = import_onnx(path, mode="float")
+    graph = import_onnx(path, mode="ort")
     verify_graph(graph)
     return graph
 

@@ -50,7 +50,7 @@ def test_last_function_without_a_quantizer_is_read(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["single", "float"])
+@pytest.mark.parametrize("mode", ["single", "ort"])
 @pytest.mark.parametrize("name", WORDS)
 def test_each_layer_of_words_is_within_one_step_of_onnx_runtime(name: str, mode: Mode) -> None:
     graph = import_onnx(dialect(name), mode=mode, io_type="model", io_layout="model")

@@ -1,4 +1,4 @@
-"""Mode `float` against ONNX Runtime, layer by layer: each layer gets the inputs that ONNX Runtime gave it."""
+"""Mode `ort` against ONNX Runtime, layer by layer: each layer gets the inputs that ONNX Runtime gave it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_model_imports_without_a_refusal(name: str, mode: Mode) -> None:
 def check_layers(name: str, count: int) -> None:
     if "qop" in name and not vnni():
         pytest.skip("ONNX Runtime's 8-bit products saturate on a processor without VNNI")
-    assert not list(too_different(layer_differences(name, "float", count)))
+    assert not list(too_different(layer_differences(name, "ort", count)))
 
 
 @pytest.mark.parametrize("name", LAYERED)
@@ -82,7 +82,7 @@ def test_layers_equal_onnx_runtime_on_many_inputs(name: str) -> None:
 
 def test_mnist_equals_optimised_onnx_runtime_end_to_end() -> None:
     name = "mnist_cnn_qdq"
-    graph = import_onnx(model_path(name), mode="float")
+    graph = import_onnx(model_path(name), mode="ort")
     ports, (result,) = graph_ports(graph)
     session = _optimised(model_path(name))
     for sample in samples(name, graph, 50):

@@ -99,7 +99,7 @@ def test_float_requantization_survives_fused_and_wide_arithmetic(
 ) -> None:
     language = ("-std=gnu11", *flags.split())
     require_build(compiler, language, tmp_path)
-    made = project(tmp_path, network, requant="float")
+    made = project(tmp_path, network, requant="ort")
     feeds = random_feeds(made.compiled, 2)
     sources, defines = check_sources(made, feeds, tmp_path)
     given = (*language, "-DLAM_CHECK_STDIO", *defines)
@@ -107,7 +107,7 @@ def test_float_requantization_survives_fused_and_wide_arithmetic(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
-@pytest.mark.parametrize("requant", ["single", "double"])
+@pytest.mark.parametrize("requant", ["single", "tflite"])
 @pytest.mark.parametrize("network", [n for n in NETWORKS if n != "digits_as_trained"])
 def test_an_integer_network_needs_no_floating_point_unit(network: str, requant: str, tmp_path: Path) -> None:
     require_build("gcc", ("-mgeneral-regs-only",), tmp_path)
@@ -217,7 +217,7 @@ def test_cppcheck_has_nothing_to_say_of_kernels_for_chips(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("requant", ["single", "float"])
+@pytest.mark.parametrize("requant", ["single", "ort"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_stack_frame_is_small_and_of_a_known_size(network: str, requant: str, level: str, tmp_path: Path) -> None:
     require_tool("gcc")

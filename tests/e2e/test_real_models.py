@@ -18,7 +18,7 @@ from codegen.verbs.verify import VerifyResult, verify
 from tests.support.real import LARGE, MODELS, model_path, real_inputs
 from tests.support.shared import ROOT, shared_dir
 
-MODES = ("single", "double", "float")
+MODES = ("single", "tflite", "ort")
 SMALL = ("kws_qdq", "resnet8_qdq", "vww_qdq", "ad_qdq", "mnist_cnn_qdq")
 CONFIGS = {
     "kws": ("kws_qdq", "kws01"),
@@ -52,7 +52,7 @@ def test_every_tensor_is_equal_on_two_real_inputs_and_a_random_one(name: str) ->
     assert result.tensors_checked >= 4
 
 
-@pytest.mark.parametrize("mode", ["double", "float"])
+@pytest.mark.parametrize("mode", ["tflite", "ort"])
 @pytest.mark.parametrize("name", [pytest.param(m, marks=pytest.mark.slow if m in LARGE else ()) for m in MODELS])
 def test_every_tensor_is_equal_in_the_other_modes(name: str, mode: str) -> None:
     assert check(name, mode, real=1, random=0).requant == mode

@@ -72,7 +72,7 @@ def test_c_gives_the_recorded_bytes(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [pytest.param(m, marks=pytest.mark.slow if m in LARGE else ()) for m in MODELS])
 def test_every_tensor_is_equal(name: str) -> None:
     result = verify(model_path(name), samples=1)
-    assert result.requant == "double"
+    assert result.requant == "tflite"
     assert result.equal, result.first_difference and result.first_difference.text()
 
 
@@ -133,7 +133,7 @@ def test_an_engine_that_cannot_run_the_model_names_one_that_can(engine: str, nam
         open_engine(engine, model_path(name), Options())
 
 
-@pytest.mark.parametrize("mode", ["single", "float"])
+@pytest.mark.parametrize("mode", ["single", "ort"])
 def test_other_arithmetic_can_be_asked_for(mode: str) -> None:
     result = verify(model_path("resnet8_int8"), requant=mode, samples=1)
     assert result.requant == mode

@@ -63,12 +63,12 @@ def test_c_of_a_wide_quantize_is_golden(case: tuple[tuple[str, float, int], ...]
     check_c(_quantize(*case), 0, tmp_path)
 
 
-@pytest.mark.parametrize("mode", ["single", "float"])
+@pytest.mark.parametrize("mode", ["single", "ort"])
 def test_wide_numbers_have_one_change_of_scale_in_every_mode(mode: str, tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     for source, target in WIDE:
         path.write_bytes(_quantize(source, target).data)
-        own, other = (import_tflite(path, mode=m) for m in ("double", mode))  # type: ignore[arg-type]
+        own, other = (import_tflite(path, mode=m) for m in ("tflite", mode))  # type: ignore[arg-type]
         assert [n.op for n in own.nodes] == [n.op for n in other.nodes]
 
 
@@ -149,7 +149,7 @@ def test_litert_takes_the_quotient_of_16_bit_scales_in_float32(name: str, tmp_pa
     for seed in range(12):
         case = draw(name, "int16", seed)
         path.write_bytes(case.data)
-        op = import_tflite(path, mode="double", io_type="model").nodes[-1].op
+        op = import_tflite(path, mode="tflite", io_type="model").nodes[-1].op
         assert isinstance(op, TwoSlopes)
         theirs = replace(op, **_float32_slopes(path, name))
         found = zip(case.inputs, run_litert(case.data, *case.inputs), strict=True)

@@ -29,7 +29,7 @@ PAIRS = [(name, kind) for name, (_, kinds) in MAKERS.items() for kind in kinds]
 ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)
 
 
-def golden(case: Case, folder: Path, mode: Mode = "double") -> list[list[Array]]:
+def golden(case: Case, folder: Path, mode: Mode = "tflite") -> list[list[Array]]:
     """The golden model's outputs for the case's inputs, step by step; QUANTIZE and DEQUANTIZE at the borders kept."""
     path = folder / "case.tflite"
     path.write_bytes(case.data)

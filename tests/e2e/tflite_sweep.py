@@ -73,7 +73,7 @@ def _leaves_32_bits(path: Path) -> bool:
     scales = [t.scale.max() for t in read_model(path).subgraphs[0].tensors if t.scale.size and t.data is None]
     if scales and max(scales) >= min(scales) * 2.0**22:
         return True
-    ops = [node.op for node in import_tflite(path, mode="double", io_type="model").nodes]
+    ops = [node.op for node in import_tflite(path, mode="tflite", io_type="model").nodes]
     if any(isinstance(op, Div) and op.scaling()[1] < 0 for op in ops):
         return True
     found = (getattr(op, "requant", None) for op in ops)
@@ -91,7 +91,7 @@ def verdict(seed: int, folder: Path) -> tuple[str, str]:
     name, kind, case = extreme_case(seed)
     told = f"{name} {kind}"
     # LiteRT's FULLY_CONNECTED with one scale rounds once
-    mode: Mode = "single" if (name, kind) == ("FULLY_CONNECTED", "uint8") else "double"
+    mode: Mode = "single" if (name, kind) == ("FULLY_CONNECTED", "uint8") else "tflite"
     try:
         found = golden(case, folder, mode)
     except CompileError as error:

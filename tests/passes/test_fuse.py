@@ -52,8 +52,8 @@ PRODUCERS: list[Callable[[Net, str], str]] = [
     *(lambda net, x, m=mode: net.op(AveragePool2D(TWO, TWO, False, Q, Q, DType.S8, -128, 127, m), x) for mode in MODES),
     *(lambda net, x, m=mode: net.op(GlobalAveragePool(Q, WIDE, DType.S8, -128, 127, m), x) for mode in MODES),
     *(lambda net, x, m=mode: net.op(ResizeBilinear(TAPS, TAPS, Q, Q, DType.S8, -128, 127, m), x) for mode in MODES),
-    lambda net, x: net.op(Mul(3, 3, make_requant("float", 0.01, [1.0], Q, DType.S8), DType.S8, Q), x, x),
-    lambda net, x: net.op(Mul(3, 3, make_requant("double", 0.01, [1.0], Q, DType.S8), DType.S8, Q), x, x),
+    lambda net, x: net.op(Mul(3, 3, make_requant("ort", 0.01, [1.0], Q, DType.S8), DType.S8, Q), x, x),
+    lambda net, x: net.op(Mul(3, 3, make_requant("tflite", 0.01, [1.0], Q, DType.S8), DType.S8, Q), x, x),
     lambda net, x: net.op(MatMul(3, 3, requantized(1 << 30, 36), DType.S8, Q), x, x),
 ]
 

@@ -12,7 +12,7 @@ from codegen.passes.settle_channels import settle_channels
 from tests.passes.build import Net, Q, assert_same, only
 
 HUGE = 1 << 30
-SUMS = {"single": (33, 62, 40), "double": (-1, -31, -8)}
+SUMS = {"single": (33, 62, 40), "tflite": (-1, -31, -8)}
 """Shifts of a live channel, of one whose factor leaves nothing, and of one that is always at the upper bound."""
 
 
@@ -51,7 +51,7 @@ def test_constant_channels_are_settled_and_the_live_one_is_not(mode: str) -> Non
 def test_a_channel_with_two_values_stays(mode: str) -> None:
     net = Net()
     w, b = np.array([[1, 0], [1, 0]], np.int8), np.array([0, 40], np.int32)
-    shift = {"single": 38, "double": -6}[mode]
+    shift = {"single": 38, "tflite": -6}[mode]
     requant = Requant(mode, Q.zero_point, -128, 127, (HUGE, HUGE), (shift, shift))  # type: ignore[arg-type]
     x = net.input(4, 2)
     op = Dense(Q.zero_point, requant, DType.S8, Q)

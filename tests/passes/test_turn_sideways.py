@@ -51,7 +51,7 @@ def uneven(op: str) -> Graph:
             AveragePool2D(down, replace(across, dilation=1), False, q, q, DType.S8, -128, 127, "single"), x
         ),
         "padded average": lambda: s.apply(
-            AveragePool2D(down, replace(across, dilation=1), True, q, q, DType.S8, -128, 127, "double"), x
+            AveragePool2D(down, replace(across, dilation=1), True, q, q, DType.S8, -128, 127, "tflite"), x
         ),
         "mean": lambda: s.apply(GlobalAveragePool(q, q, DType.S8, -128, 127, "single"), x),
         "sum": lambda: s.apply(GlobalSum(0, one, DType.S8, q), x),

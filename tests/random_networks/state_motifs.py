@@ -74,7 +74,7 @@ def recurrent(d: Drawing, x: str) -> str:
     w, r = (random_array(d.rng, (4, units, n), DType.S8) for n in (c, units))
     real = (d.data[sequence].reshape(h, c).astype(np.int64) - d.quant(sequence).zero_point) @ w.reshape(-1, c).T
     scales = [(d.quant(sequence).scale, 3 / (max(1, np.abs(real).max()) * d.quant(sequence).scale)), (1 / 128, 1 / 200)]
-    sums = [product_requant("double", *s, GATE, DType.S16, (-32768, 32767)) for s in scales]
+    sums = [product_requant("tflite", *s, GATE, DType.S16, (-32768, 32767)) for s in scales]
     products = [gate_product(OUTPUT.scale, s, Quant(cell_scale), DType.S16) for s in (cell_scale, OUTPUT.scale)]
     end = gate_product(OUTPUT.scale, OUTPUT.scale, meaning, DType.S8)
     gate, clip = Gate(*sums), d.pick((None, 9000))

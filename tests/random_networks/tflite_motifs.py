@@ -56,7 +56,7 @@ def prelu(d: Drawing, x: str) -> str:
 
 def sums(d: Drawing, x: str) -> str:
     """A whole image added up, for every channel, and what a layer makes of that times the image."""
-    mode: Mode = "double" if d.mode == "float" else d.mode
+    mode: Mode = "tflite" if d.mode == "ort" else d.mode
     y = d.fit(d.real(x).sum(axis=(1, 2)), DType.S8)
     requant = make_requant(mode, d.quant(x).scale, [1.0], y, DType.S8)
     total = d.apply(GlobalSum(d.quant(x).zero_point, requant, DType.S8, y), x)

@@ -172,8 +172,8 @@ def keeping(mode: Mode = "single", seed: int = 0) -> Graph:
     y = s.apply(Add(quant, quant, quant, DType.S8, -128, 127, mode), image, y)
     y = s.apply(Reshape((1, 4)), s.apply(GlobalAveragePool(quant, quant, DType.S8, -128, 127, mode), y))
     kept = s.state(np.zeros((1, 4 * 5), np.int16), None, "filters")
-    feature = Requant("double", 0, -32768, 32767, (1 << 30,), (0,))
-    op = Svdf(-3, 0, feature, Requant("double", 7, -128, 127, (1 << 30,), (-20,)), quant)
+    feature = Requant("tflite", 0, -32768, 32767, (1 << 30,), (0,))
+    op = Svdf(-3, 0, feature, Requant("tflite", 7, -128, 127, (1 << 30,), (-20,)), quant)
     weights = [random_array(s.rng, shape, kind) for shape, kind in (((4, 4), DType.S8), ((4, 5), DType.S16))]
     y = s.apply(op, y, *map(s.const, weights), s.const(np.arange(2, dtype=np.int32)), kept)
     s.becomes(kept, s.nodes[-1].outputs[1])

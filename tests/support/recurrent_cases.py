@@ -109,7 +109,7 @@ def _lstm(d: Draw, x: int, y: int, cell: int, weights: list[int], options: dict[
     bounds = (-32768, 32767)
 
     def summed(x_scale: float, w_scale: float) -> Requant:
-        return product_requant("double", x_scale, w_scale, GATE, DType.S16, bounds, wide=wide)
+        return product_requant("tflite", x_scale, w_scale, GATE, DType.S16, bounds, wide=wide)
 
     gates = [Gate(summed(xs, scales[g]), summed(result[0], scales[4 + g])) for g in range(4)]
     clip = int(min(options["CellClip"] / cs, 32767.0)) if options["CellClip"] else None

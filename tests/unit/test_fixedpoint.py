@@ -154,7 +154,7 @@ def test_a_vanished_multiplier_is_exact() -> None:
 
 def test_multipliers_keep_the_shape_of_the_scales() -> None:
     scale = np.array([[0.25, 0.1], [3.0, 0.0]])
-    for quantize in (fp.quantize_multiplier_single, fp.quantize_multiplier_15, fp.quantize_multiplier_double):
+    for quantize in (fp.quantize_multiplier_single, fp.quantize_multiplier_15, fp.quantize_multiplier_tflite):
         multiplier, shift = quantize(scale)
         assert multiplier.shape == shift.shape == scale.shape
         assert multiplier.dtype == shift.dtype == np.int32
@@ -168,8 +168,8 @@ def test_multipliers_keep_the_shape_of_the_scales() -> None:
     [
         (fp.quantize_multiplier_single, 2.0**30),
         (fp.quantize_multiplier_15, 2.0**14),
-        (fp.quantize_multiplier_double, 2.0**30),
-        (fp.quantize_multiplier_double_15, 2.0**14),
+        (fp.quantize_multiplier_tflite, 2.0**30),
+        (fp.quantize_multiplier_tflite_15, 2.0**14),
     ],
 )
 def test_a_scale_too_large_is_refused(quantize: Callable[..., Any], limit: float) -> None:
@@ -184,8 +184,8 @@ def test_a_scale_too_large_is_refused(quantize: Callable[..., Any], limit: float
     [
         fp.quantize_multiplier_single,
         fp.quantize_multiplier_15,
-        fp.quantize_multiplier_double,
-        fp.quantize_multiplier_double_15,
+        fp.quantize_multiplier_tflite,
+        fp.quantize_multiplier_tflite_15,
     ],
 )
 @pytest.mark.parametrize("scale", [-0.5, math.nan, math.inf, -math.inf])
@@ -195,8 +195,8 @@ def test_an_invalid_scale_is_refused(quantize: Callable[..., Any], scale: float)
 
 
 @forall(scales)
-def test_double_multiplier_is_tflites(scale: float) -> None:
-    multiplier, exponent = fp.quantize_multiplier_double(scale)
+def test_tflite_multiplier_is_quantize_multiplier(scale: float) -> None:
+    multiplier, exponent = fp.quantize_multiplier_tflite(scale)
     assert (int(multiplier), int(exponent)) == tflite_quantize_multiplier(scale)
 
 
@@ -218,8 +218,8 @@ def test_double_multiplier_is_tflites(scale: float) -> None:
         (2.0**-33, (0, 0)),
     ],
 )
-def test_double_multiplier_of_tflites_test_cases(scale: float, expected: tuple[int, int]) -> None:
-    multiplier, exponent = fp.quantize_multiplier_double(scale)
+def test_tflite_multiplier_of_its_test_cases(scale: float, expected: tuple[int, int]) -> None:
+    multiplier, exponent = fp.quantize_multiplier_tflite(scale)
     assert (int(multiplier), int(exponent)) == expected
 
 
@@ -270,17 +270,17 @@ def test_single_broadcasts_per_channel_parameters(dtype: type) -> None:
 def test_empty_arrays_pass_through() -> None:
     none = np.zeros((0, 4), np.int32)
     assert fp.requantize_single(none, 2**30, 40, 0, *S8).shape == (0, 4)
-    assert fp.requantize_double(none, 2**30, -3, 0, *S8).shape == (0, 4)
-    assert fp.requantize_float(none, 0.5, 0, *S8).shape == (0, 4)
+    assert fp.requantize_tflite(none, 2**30, -3, 0, *S8).shape == (0, 4)
+    assert fp.requantize_ort(none, 0.5, 0, *S8).shape == (0, 4)
 
 
 @forall(int32s, mantissas, st.integers(-31, 30), st.integers(-128, 127))
-def test_double_equals_tflite(acc: int, multiplier: int, exponent: int, zp: int) -> None:
+def test_tflite_equals_multiply_by_quantized_multiplier(acc: int, multiplier: int, exponent: int, zp: int) -> None:
     acc >>= max(exponent, 0)
     expected = clamp(zp + tflite_multiply(acc, multiplier, exponent), *S8)
-    assert int(fp.requantize_double(acc, multiplier, exponent, zp, *S8)) == expected
+    assert int(fp.requantize_tflite(acc, multiplier, exponent, zp, *S8)) == expected
     raw = tflite_multiply(acc, multiplier, exponent)
-    assert int(fp.requantize_double(acc, multiplier, exponent, 0, MIN, MAX)) == raw
+    assert int(fp.requantize_tflite(acc, multiplier, exponent, 0, MIN, MAX)) == raw
 
 
 @pytest.mark.parametrize(
@@ -294,8 +294,8 @@ def test_double_equals_tflite(acc: int, multiplier: int, exponent: int, zp: int)
         (MAX, 0.00001, 21475),
     ],
 )
-def test_double_gives_tflites_test_results(x: int, scale: float, expected: int) -> None:
-    assert int(fp.requantize_double(x, *fp.quantize_multiplier_double(scale), 0, MIN, MAX)) == expected
+def test_tflite_gives_its_test_results(x: int, scale: float, expected: int) -> None:
+    assert int(fp.requantize_tflite(x, *fp.quantize_multiplier_tflite(scale), 0, MIN, MAX)) == expected
 
 
 @pytest.mark.parametrize(
@@ -307,35 +307,35 @@ def test_double_gives_tflites_test_results(x: int, scale: float, expected: int) 
         (2**47 - 1, 0.00001, 1407385600),
     ],
 )
-def test_double_15_gives_tflites_test_results(x: int, scale: float, expected: int) -> None:
-    assert int(fp.requantize_single_64(x, *fp.quantize_multiplier_double_15(scale), 0, MIN, MAX)) == expected
+def test_tflite_15_gives_its_test_results(x: int, scale: float, expected: int) -> None:
+    assert int(fp.requantize_single_64(x, *fp.quantize_multiplier_tflite_15(scale), 0, MIN, MAX)) == expected
 
 
 @forall(acc48s, st.floats(2.0**-31, 100.0))
-def test_double_15_equals_tflites_64_bit_multiply(acc: int, scale: float) -> None:
+def test_tflite_15_equals_its_64_bit_multiply(acc: int, scale: float) -> None:
     expected = clamp(tflite_multiply_64(acc, *tflite_quantize_multiplier(scale)), MIN, MAX)
-    assert int(fp.requantize_single_64(acc, *fp.quantize_multiplier_double_15(scale), 0, MIN, MAX)) == expected
+    assert int(fp.requantize_single_64(acc, *fp.quantize_multiplier_tflite_15(scale), 0, MIN, MAX)) == expected
 
 
-def test_double_rounds_twice_where_single_rounds_once() -> None:
+def test_tflite_rounds_twice_where_single_rounds_once() -> None:
     """The modes are not interchangeable: -1.5 is -1 half up and -2 half away, and 0.375 may become 1."""
     args = (0, *S8)
     assert int(fp.requantize_single(-6, *fp.quantize_multiplier_single(0.25), *args)) == -1
-    assert int(fp.requantize_double(-6, *fp.quantize_multiplier_double(0.25), *args)) == -2
+    assert int(fp.requantize_tflite(-6, *fp.quantize_multiplier_tflite(0.25), *args)) == -2
     # 0.75 * 0.25: the first rounding makes 1.5 of 2 * 0.75 into 2, the second 2 / 4 = 0.5 into 1; exactly it is 0.375
     assert int(fp.requantize_single(2, *fp.quantize_multiplier_single(0.1875), *args)) == 0
-    assert int(fp.requantize_double(2, *fp.quantize_multiplier_double(0.1875), *args)) == 1
+    assert int(fp.requantize_tflite(2, *fp.quantize_multiplier_tflite(0.1875), *args)) == 1
 
 
-def test_double_left_shift_that_would_overflow_is_refused() -> None:
-    limit = int(fp.largest_acc_double(4))
+def test_tflite_left_shift_that_would_overflow_is_refused() -> None:
+    limit = int(fp.largest_acc_tflite(4))
     assert limit == MAX >> 4
-    assert int(fp.requantize_double(limit, MAX, 4, 0, MIN, MAX)) > 0
-    assert int(fp.requantize_double(MIN >> 4, 2**30, 4, 0, MIN, MAX)) == MIN // 2
+    assert int(fp.requantize_tflite(limit, MAX, 4, 0, MIN, MAX)) > 0
+    assert int(fp.requantize_tflite(MIN >> 4, 2**30, 4, 0, MIN, MAX)) == MIN // 2
     for acc in (limit + 1, (MIN >> 4) - 1):
         with pytest.raises(CompileError, match="LAM-FIXEDPOINT-003"):
-            fp.requantize_double(np.array([0, acc]), 2**30, 4, 0, *S8)
-    assert fp.largest_acc_double(np.array([-31, 0, 1, 30])).tolist() == [MAX, MAX, MAX >> 1, 1]
+            fp.requantize_tflite(np.array([0, acc]), 2**30, 4, 0, *S8)
+    assert fp.largest_acc_tflite(np.array([-31, 0, 1, 30])).tolist() == [MAX, MAX, MAX >> 1, 1]
 
 
 def float32_nearest(x: Fraction) -> Fraction:
@@ -349,16 +349,16 @@ def float32_nearest(x: Fraction) -> Fraction:
 
 
 @forall(int32s, st.floats(2.0**-40, 2.0**10, width=32), st.integers(-128, 127))
-def test_float_equals_exact_fractions_rounded_step_by_step(acc: int, scale: float, zp: int) -> None:
+def test_ort_equals_exact_fractions_rounded_step_by_step(acc: int, scale: float, zp: int) -> None:
     product = float32_nearest(float32_nearest(Fraction(acc)) * Fraction(scale))
     expected = zp + round(max(Fraction(-128 - zp), min(Fraction(127 - zp), product)))
-    assert int(fp.requantize_float(acc, scale, zp, *S8)) == expected
+    assert int(fp.requantize_ort(acc, scale, zp, *S8)) == expected
 
 
-def test_float_rounds_half_to_even_and_survives_overflow() -> None:
-    got = fp.requantize_float(np.array([-5, -3, -1, 1, 3, 5]), 0.5, 0, *S8)
+def test_ort_rounds_half_to_even_and_survives_overflow() -> None:
+    got = fp.requantize_ort(np.array([-5, -3, -1, 1, 3, 5]), 0.5, 0, *S8)
     assert got.tolist() == [-2, -2, 0, 0, 2, 2]
-    assert fp.requantize_float(np.array([MIN, MAX]), 3e38, 3, *S8).tolist() == [-128, 127]
+    assert fp.requantize_ort(np.array([MIN, MAX]), 3e38, 3, *S8).tolist() == [-128, 127]
 
 
 # Between float and integer
@@ -449,10 +449,10 @@ def test_values_outside_the_contract_are_caught() -> None:
         lambda: fp.requantize_single_64(2**47, 2**14, 31, 0, *S8),
         lambda: fp.requantize_single_64(0, 2**30, 31, 0, *S8),
         lambda: fp.requantize_single_64(2**38, 2**24, 31, 0, *S8),
-        lambda: fp.requantize_float(2**47, 1.0, 0, *S8),
-        lambda: fp.requantize_double(0, 2**30, 31, 0, *S8),
-        lambda: fp.requantize_float(0, math.nan, 0, *S8),
-        lambda: fp.requantize_float(0, 1.0, 0, MIN, MAX),
+        lambda: fp.requantize_ort(2**47, 1.0, 0, *S8),
+        lambda: fp.requantize_tflite(0, 2**30, 31, 0, *S8),
+        lambda: fp.requantize_ort(0, math.nan, 0, *S8),
+        lambda: fp.requantize_ort(0, 1.0, 0, MIN, MAX),
         lambda: fp.rounding_divide_by_pot(0, 32),
         lambda: fp.quantize_linear(1.0, 0.0, 0, *S8),
     ):

@@ -18,7 +18,7 @@ description = "a chip of mine"
 isa = "c99"
 byte_order = "little"
 has_fpu = false
-requant_modes = ["single", "double"]
+requant_modes = ["single", "tflite"]
 dtypes = ["s8", "s32"]
 
 [[memories]]
@@ -83,7 +83,7 @@ BAD = {
     "element type said twice": ('["s8", "s32"]', '["s8", "s8"]', "LAM-TARGET-005", "dtypes"),
     "default mode not offered": (
         "dtypes =",
-        'requant_default = "float"\ndtypes =',
+        'requant_default = "ort"\ndtypes =',
         "LAM-TARGET-005",
         "requant_default",
     ),
@@ -91,7 +91,7 @@ BAD = {
     "no working memory": ('kind = "ram"', 'kind = "flash"', "LAM-TARGET-005", "memories"),
     "name with a slash": ('name = "mine"', 'name = "../mine"', "LAM-TARGET-005", "name"),
     "emulator without program": ('"{elf}"', '"elf"', "LAM-TARGET-005", "board.emulator"),
-    "floats without an FPU": ('["single", "double"]', '["single", "float"]', "LAM-TARGET-005", "requant_modes"),
+    "floats without an FPU": ('["single", "tflite"]', '["single", "ort"]', "LAM-TARGET-005", "requant_modes"),
     "rule that is a fraction": ("[board]", f"{RULE}at_most = 1.5\n[board]", "LAM-TARGET-005", "rules[0].at_most"),
     "rule of a choice that is a text": ("[board]", f"{RULE}one_of = ['1']\n[board]", "LAM-TARGET-005", "one_of"),
     "rule below zero": ("[board]", f"{RULE}at_least = -1\n[board]", "LAM-TARGET-005", "rules[0].at_least"),
@@ -131,7 +131,7 @@ def test_every_shipped_target_loads_under_its_own_name(name: str) -> None:
     assert target.requant_default == "single"
     assert target.ram_bytes is None or target.ram_bytes > 0
     assert set(target.requant_modes) <= set(MODES)
-    assert target.has_fpu or "float" not in target.requant_modes
+    assert target.has_fpu or "ort" not in target.requant_modes
 
 
 def test_the_promised_targets_are_shipped() -> None:
@@ -256,11 +256,11 @@ def test_a_chip_takes_what_it_does_not_say_from_its_core(tmp_path: Path) -> None
 
 
 def test_a_chip_goes_before_its_core_key_by_key(tmp_path: Path) -> None:
-    own = CHIP.replace("core =", 'requant_default = "double"\ncore =') + '[toolchain]\ncc = "mine-gcc"\n'
+    own = CHIP.replace("core =", 'requant_default = "tflite"\ncore =') + '[toolchain]\ncc = "mine-gcc"\n'
     target = load_target(write(tmp_path, own))
     assert target.toolchain is not None
     assert (target.toolchain.cc, target.toolchain.size) == ("mine-gcc", "arm-none-eabi-size")
-    assert target.requant_default == "double"
+    assert target.requant_default == "tflite"
 
 
 def test_a_chip_names_another_board_or_describes_its_own(tmp_path: Path) -> None:

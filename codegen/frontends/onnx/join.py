@@ -91,7 +91,7 @@ def softmax_of(ctx: Context, node: OnnxNode, x: Real, version: int) -> Pending:
 def _softmax_ops(ctx: Context, node: OnnxNode, x: Real, request: Request) -> tuple[Op, ...]:
     if node.op_type == "LogSoftmax":
         return (LogSoftmax(x.quant, request.quant, request.dtype, ctx.mode),)
-    if ctx.type(x.value).dtype is DType.S16 and ctx.mode == "double":
+    if ctx.type(x.value).dtype is DType.S16 and ctx.mode == "tflite":
         return (softmax16(x.quant, 1.0), *to_request(request))
     return (Softmax(x.quant, request.quant, request.dtype, ctx.mode),)
 

@@ -82,8 +82,8 @@ def reduce_sum(ctx: Context, node: OnnxNode) -> Sequence[State]:
     axes = _axes(ctx, node, len(shape))
     if axes is None:
         return [x]
-    if ctx.mode == "float":
-        raise FormUnsupported("a sum in mode float", where=node.where, hint="use --requant single or double")
+    if ctx.mode == "ort":
+        raise FormUnsupported("a sum in mode ort", where=node.where, hint="use --requant single or tflite")
     pre, post = _reduction(shape, axes, node.flag("keepdims", True))
 
     def make(request: Request, low: int, high: int) -> Op:

@@ -1,7 +1,7 @@
 """Functions of 16-bit tensors, for which no table serves.
 
 Decides: that changes of scale and functions of two slopes are TFLite's, rounded twice, and all others straight pieces;
-that in mode `double` logistic, tanh and softmax have TFLite's 16-bit result, of scale 2^-15, which is then brought to
+that in mode `tflite` logistic, tanh and softmax have TFLite's 16-bit result, of scale 2^-15, which is then brought to
 the scale that the model has.
 """
 
@@ -43,7 +43,7 @@ def _of_tflite(x: Quant, function: Function, request: Request, mode: Mode) -> tu
             low, high = (given.get(key, end) for key, end in (("min", -math.inf), ("max", math.inf)))
             bounds = (None if math.isinf(low) else low, None if math.isinf(high) else high)
             return (_two_slopes(x, request, factor, factor, bounds),)
-        case "Sigmoid" | "Tanh" if mode == "double" and not x.zero_point:
+        case "Sigmoid" | "Tanh" if mode == "tflite" and not x.zero_point:
             curve = sigmoid16("logistic" if function.name == "Sigmoid" else "tanh", x)
             return (curve, *to_request(request))
         case _:

@@ -41,7 +41,7 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Grap
 
     Args:
         path: the model's file.
-        mode: the arithmetic of every requantization; `double` is TFLite's own.
+        mode: the arithmetic of every requantization; `tflite` is TFLite's own.
         io_type: "quantized" drops QUANTIZE and DEQUANTIZE at the borders; "model" keeps them.
 
     Raises:

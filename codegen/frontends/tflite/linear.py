@@ -190,14 +190,14 @@ def _is_wide(ctx: Context, node: TfliteNode, weights: Array, bias: Array, zero_p
     if not len(weights) or not weights.size:
         raise InputMissing("weights without elements", where=node.where)
     bound = accumulator_bound(weights, bias, x.low, x.high, zero_point)
-    as_16_bits = x is DType.S16 and ctx.mode == "double"
+    as_16_bits = x is DType.S16 and ctx.mode == "tflite"
     narrow = as_16_bits and _has_narrow_bias(ctx, node)
     if narrow and bound >= INT32_LIMIT:
         hint = "write the bias as int64, as TFLite's converter does: sums then have 64 bits"
         raise FormUnsupported(f"a bias of 32 bits, and sums of up to {bound}", where=node.where, hint=hint)
     wide = bound >= INT32_LIMIT or (as_16_bits and not narrow)
-    if wide and (bound >= _WIDE_BOUND or ctx.mode == "float"):
-        hint = "use --requant double or single"
+    if wide and (bound >= _WIDE_BOUND or ctx.mode == "ort"):
+        hint = "use --requant tflite or single"
         raise FormUnsupported(f"sums of up to {bound} do not fit the accumulator", where=node.where, hint=hint)
     return wide
 

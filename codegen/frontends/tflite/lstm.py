@@ -99,7 +99,7 @@ def _gates(ctx: Context, node: TfliteNode, quants: tuple[Quant, Quant], kind: DT
         if scales.size != 1:
             raise QuantAxisBad(f"{scales.size} scales of weights '{tensor.name}'", where=node.where)
         bounds, wide = (DType.S16.low, DType.S16.high), kind is DType.S16
-        return product_requant("double", quant.scale, float(scales[0]), GATE, DType.S16, bounds, wide=wide)
+        return product_requant("tflite", quant.scale, float(scales[0]), GATE, DType.S16, bounds, wide=wide)
 
     x, hidden = quants
     first, second, third, fourth = (Gate(step(x, _WEIGHTS[g]), step(hidden, _RECURRENT[g])) for g in range(len(GATES)))

@@ -98,7 +98,7 @@ def concatenation(ctx: Context, node: TfliteNode) -> None:
     tables = []
     for index in range(len(node.inputs)):
         x, x_dtype = ctx.quantized(node, index)
-        same = x == y or (ctx.mode == "double" and dtype.low < 0)
+        same = x == y or (ctx.mode == "tflite" and dtype.low < 0)
         tables.append(None if same else requantize_table(x, x_dtype, y, dtype, ctx.mode))
     ctx.write(node, Concat(axis, tuple(tables), dtype, y), values)
 

@@ -50,7 +50,7 @@ def product_requant(
     mode: Mode, x_scale: float, w_scale: float, y: Quant, dtype: DType, bounds: tuple[int, int], *, wide: bool = False
 ) -> Requant:
     """Of a matrix product with one scale: float64(float32(sx * sw)) / float64(sy)."""
-    if mode == "float":
+    if mode == "ort":
         return make_requant(mode, x_scale, [w_scale], y, dtype, *bounds)
     with np.errstate(over="ignore", under="ignore"):
         product = np.float64(np.float32(x_scale) * np.float32(w_scale))
@@ -58,16 +58,16 @@ def product_requant(
 
 
 def svdf_requant(x_scale: float, w_scale: float, y: Quant, dtype: DType) -> Requant:
-    """Of SVDF, in mode `double` whatever the network's is: float64(float32(float32(sx * sw) / sy))."""
+    """Of SVDF, in mode `tflite` whatever the network's is: float64(float32(float32(sx * sw) / sy))."""
     with np.errstate(over="ignore", under="ignore"):
         factor = np.float32(x_scale) * np.float32(w_scale) / np.float32(y.scale)
-    return requant_by_factor("double", np.asarray(factor, np.float64), y, (dtype.low, dtype.high))
+    return requant_by_factor("tflite", np.asarray(factor, np.float64), y, (dtype.low, dtype.high))
 
 
 def gate_product(a_scale: float, b_scale: float, y: Quant, dtype: DType) -> Requant:
-    """Of two numbers within an LSTM, in mode `double` whatever the network's is: float64(sa) * float64(sb) / sy."""
+    """Of two numbers within an LSTM, in mode `tflite` whatever the network's is: float64(sa) * float64(sb) / sy."""
     factor = np.asarray(np.float64(a_scale) * np.float64(b_scale) / np.float64(y.scale))
-    return requant_by_factor("double", factor, y, (dtype.low, dtype.high))
+    return requant_by_factor("tflite", factor, y, (dtype.low, dtype.high))
 
 
 def _quantized(value: float, y: Quant) -> int:

@@ -1,6 +1,6 @@
 """Functions of one tensor: rectifiers, logistic, tanh, hard swish, ELU, absolute values, and changes of scale.
 
-Decides: which numbers are looked up (8 bits) and which are computed (16 bits and more).  In mode `double` results are
+Decides: which numbers are looked up (8 bits) and which are computed (16 bits and more).  In mode `tflite` results are
 TFLite's own (ops/tflite_tables.py), in the other modes those of ops/unary.py.
 """
 
@@ -34,7 +34,7 @@ def relu6(ctx: Context, node: TfliteNode) -> None:
     """RELU6: TFLite Micro bounds the integers as they are, and takes the scales for equal."""
     x, dtype = ctx.quantized(node, 0)
     y, _ = ctx.quantized_result(node)
-    if ctx.mode == "double" and dtype in (*_EIGHT_BIT, DType.S16):
+    if ctx.mode == "tflite" and dtype in (*_EIGHT_BIT, DType.S16):
         low, high = activation_range(3, x, dtype)
         ctx.write(node, Clamp(low, high), (ctx.value(node, 0),))
         return
@@ -55,7 +55,7 @@ def quantize(ctx: Context, node: TfliteNode) -> None:
     """QUANTIZE: real numbers to integers, or integers to another scale."""
     y, dtype = ctx.quantized_result(node, shifted_16=True)
     if ctx.type(node, 0).dtype is DType.F32:
-        ctx.write(node, Quantize(dtype, y, half_away=ctx.mode == "double"), (ctx.value(node, 0),))
+        ctx.write(node, Quantize(dtype, y, half_away=ctx.mode == "tflite"), (ctx.value(node, 0),))
         return
     x, x_dtype = ctx.quantized(node, 0, shifted_16=True)
     factor = x.scale / y.scale
@@ -100,7 +100,7 @@ def tanh(ctx: Context, node: TfliteNode) -> None:
 def hard_swish(ctx: Context, node: TfliteNode) -> None:
     """HARD_SWISH."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
-    if ctx.mode == "double":
+    if ctx.mode == "tflite":
         if x.scale > 128 * y.scale:
             raise FormUnsupported("the output's scale is below 1/128 of the input's", where=node.where)
         _table(ctx, node, tables.hard_swish_table(x, x_dtype, y, dtype) if _is_small(node, x_dtype, dtype) else ())
@@ -112,7 +112,7 @@ def elu(ctx: Context, node: TfliteNode) -> None:
     """ELU."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
     _is_small(node, x_dtype, dtype)
-    if ctx.mode == "double":
+    if ctx.mode == "tflite":
         _table(ctx, node, tables.float_table(tables.elu, x, x_dtype, y, dtype))
     else:
         _real_table(ctx, node, "Elu", {})
@@ -125,7 +125,7 @@ def absolute(ctx: Context, node: TfliteNode) -> None:
         step = slope(x.scale / y.scale)
         op = TwoSlopes(x.zero_point, step, step, True, dtype.low, dtype.high, dtype, y)
         ctx.write(node, op, (ctx.value(node, 0),))
-    elif ctx.mode == "double":
+    elif ctx.mode == "tflite":
         _table(ctx, node, tables.abs_table(x, x_dtype, y, dtype))
     else:
         _real_table(ctx, node, "Abs", {})
@@ -135,7 +135,7 @@ def rsqrt(ctx: Context, node: TfliteNode) -> None:
     """RSQRT; numbers below zero, which TFLite refuses when it meets them, give the largest value."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
     _is_small(node, x_dtype, dtype)
-    if ctx.mode == "double":
+    if ctx.mode == "tflite":
         _table(ctx, node, tables.rsqrt_table(x, x_dtype, y, dtype))
         return
     found = unary_table(lambda v: 1.0 / np.sqrt(v), x, x_dtype, y, dtype, ctx.mode)
@@ -201,7 +201,7 @@ def _rescaled(
     """One factor above the zero point and one below, with bounds."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
     if x_dtype in _EIGHT_BIT and dtype in _EIGHT_BIT:
-        if ctx.mode == "double":
+        if ctx.mode == "tflite":
             _table(ctx, node, tables.rescale_table(x, x_dtype, y, dtype, above, below, *bounds))
         else:
             _real_table(ctx, node, function, attributes)
@@ -226,7 +226,7 @@ def _curve(
             raise FormUnsupported(f"an output of scale {result[0].scale}, TFLite has 1/32768", where=node.where)
         op: Sigmoid16 = sigmoid16("logistic" if function == "Sigmoid" else "tanh", x)
         ctx.write(node, op, (ctx.value(node, 0),))
-    elif ctx.mode == "double" and result == output and x_dtype is DType.S8:
+    elif ctx.mode == "tflite" and result == output and x_dtype is DType.S8:
         _table(ctx, node, table(x, x_dtype))
     else:
         _real_table(ctx, node, function, {})
@@ -248,5 +248,5 @@ def _is_small(node: TfliteNode, *kinds: DType) -> bool:
     if any(k not in _EIGHT_BIT for k in kinds):
         names = " and ".join(k.value for k in kinds)
         found = f"{node.op_type} of {names}"
-        raise FormUnsupported(found, where=node.where, hint="8-bit numbers are supported, with --requant double more")
+        raise FormUnsupported(found, where=node.where, hint="8-bit numbers are supported, with --requant tflite more")
     return True

@@ -1,7 +1,7 @@
 """Sums and differences of two tensors of one shape, in the requantization of fast.py, some elements per turn.
 
-In mode `double` the input of the larger scale has TFLite's factor of exactly one half: it is shifted by 19 instead of
-multiplied.  What is broadcast, and mode `float`, is left to binary.py.
+In mode `tflite` the input of the larger scale has TFLite's factor of exactly one half: it is shifted by 19 instead of
+multiplied.  What is broadcast, and mode `ort`, is left to binary.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REACH = 2 * 255 << (_LEFT_SHIFT - 1)
 
 @dataclass(frozen=True, slots=True)
 class TermContext:
-    """One input: its type, and in mode `double` whether its factor is one half; others are less, or 0."""
+    """One input: its type, and in mode `tflite` whether its factor is one half; others are less, or 0."""
 
     t: str
     half: bool
@@ -51,7 +51,7 @@ class AddContext:
 
 def _accepts(node: NodeView) -> bool:
     op = node.op
-    if not isinstance(op, Add) or node.dynamic != (0, 1) or op.mode not in ("single", "double"):
+    if not isinstance(op, Add) or node.dynamic != (0, 1) or op.mode not in ("single", "tflite"):
         return False
     if any(t.dtype not in _BYTES for t in (*node.ins, *node.outs)):
         return False
@@ -72,9 +72,9 @@ def _folded(op: Add) -> tuple[int, int, int, int] | None:
 
 
 def _output(op: Add) -> Requant:
-    """The last step of mode `double`, of sums up to _REACH."""
+    """The last step of mode `tflite`, of sums up to _REACH."""
     _, _, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
-    return Requant("double", op.y_quant.zero_point, op.low, op.high, (multiplier,), (exponent,))
+    return Requant("tflite", op.y_quant.zero_point, op.low, op.high, (multiplier,), (exponent,))
 
 
 def _term(dtype: DType, scaling: Scaling) -> TermContext:
@@ -84,10 +84,10 @@ def _term(dtype: DType, scaling: Scaling) -> TermContext:
 def _context(node: NodeView) -> AddContext:
     op = node.op
     assert isinstance(op, Add)
-    a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "double" else (_HALF,) * 3
+    a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "tflite" else (_HALF,) * 3
     return AddContext(
         mode=op.mode,
-        sign="-" if op.sign < 0 and op.mode == "double" else "+",
+        sign="-" if op.sign < 0 and op.mode == "tflite" else "+",
         a=_term(node.ins[0].dtype, a),
         b=_term(node.ins[1].dtype, b),
         y_t=op.y_dtype.ctype,

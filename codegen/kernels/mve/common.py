@@ -31,13 +31,13 @@ def serves(node: NodeView, isa: str) -> bool:
 
 
 def is_fast(requant: Requant | None) -> bool:
-    """Whether the factors are small enough for one high product: below 1/4 in `single`, below 1/2 in `double`."""
+    """Whether the factors are small enough for one high product: below 1/4 in `single`, below 1/2 in `tflite`."""
     if requant is None:
         return False
     steps = zip(requant.multiplier, requant.shift, strict=True)
     if requant.mode == "single":
         return all(s >= _LEAST_SHIFT or m == 0 for m, s in steps)
-    return requant.mode == "float" or all(s <= -1 or m == 0 for m, s in steps)
+    return requant.mode == "ort" or all(s <= -1 or m == 0 for m, s in steps)
 
 
 def signed_zero(node: NodeView) -> int:
@@ -49,7 +49,7 @@ def signed_zero(node: NodeView) -> int:
 
 def lane_factors(requant: Requant, channels: int) -> tuple[Array, Array]:
     """Multiplier (int32; the bits of a float32 scale) and shift (int8, as VRSHL takes it) of each channel."""
-    if requant.mode == "float":
+    if requant.mode == "ort":
         scale = np.broadcast_to(np.array(requant.scale, np.float32), channels)
         return np.ascontiguousarray(scale).view(np.int32), np.zeros(channels, np.int8)
     multiplier = np.broadcast_to(np.array(requant.multiplier, np.int32), channels)

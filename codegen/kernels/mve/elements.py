@@ -56,7 +56,7 @@ def _accepts_binary(node: NodeView, isa: str) -> bool:
         return False
     if isinstance(op, Mul):
         return is_fast(op.requant) and not op.requant.per_channel
-    if op.mode != "double":
+    if op.mode != "tflite":
         return op.mode == "single"
     multiplier, exponent = tflite_scalings(op.a, op.b, op.y_quant, _LEFT)[2]
     return exponent <= -1 or multiplier == 0
@@ -65,7 +65,7 @@ def _accepts_binary(node: NodeView, isa: str) -> bool:
 def _binary_context(node: NodeView) -> MveBinaryContext:
     op = node.op
     assert isinstance(op, Add | Mul)
-    swapped = isinstance(op, Add) and op.mode == "double" and not _second_is_exact(op)
+    swapped = isinstance(op, Add) and op.mode == "tflite" and not _second_is_exact(op)
     return MveBinaryContext(
         form="mul" if isinstance(op, Mul) else f"add_{op.mode}",
         mode=op.requant.mode if isinstance(op, Mul) else op.mode,
@@ -90,7 +90,7 @@ def _binary_params(node: NodeView) -> tuple[Field, ...]:
         numbers = [multiplier[0], shift[0], *_output(r.zero_point, r.low, r.high), op.a_zero_point, op.b_zero_point]
     else:
         assert isinstance(op, Add)
-        numbers = _single_sum(op) if op.mode == "single" else _double_sum(op)
+        numbers = _single_sum(op) if op.mode == "single" else _tflite_sum(op)
     return (Field("numbers", np.array(numbers, np.int32)),)
 
 
@@ -106,8 +106,8 @@ def _single_sum(op: Add) -> list[int]:
     return [ma, mb, offset, -shift, op.y_quant.zero_point, op.low, op.high]
 
 
-def _double_sum(op: Add) -> list[int]:
-    """Numbers of lam_mve_add_double: the operand with two roundings, the exact one, the output."""
+def _tflite_sum(op: Add) -> list[int]:
+    """Numbers of lam_mve_add_tflite: the operand with two roundings, the exact one, the output."""
     scale_a, scale_b, (my, ey) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT)
     if _second_is_exact(op):
         rounded, factors, exact, sign = op.a, scale_a, op.b, op.sign

@@ -92,7 +92,7 @@ def _in_vectors(node: NodeView) -> bool:
         return False
     assert isinstance(op, AveragePool2D | GlobalAveragePool)
     how = averaging(op)
-    if mean_mode(how, pool=divides(op)) in ("divide", "float"):
+    if mean_mode(how, pool=divides(op)) in ("divide", "ort"):
         return False
     return all(is_fast(average_requant(how, count)) for count in divisors(node))
 

@@ -47,7 +47,7 @@ def _takes_scales(op: Add) -> bool:
     """Whether the shifts have the signs that lam_x86_binary.h shifts by."""
     if op.mode == "single":
         return 0 <= shared_shift(op.a, op.b, op.y_quant)[2] <= 31
-    if op.mode == "double":
+    if op.mode == "tflite":
         (_, a), (_, b), (_, y) = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))
         return all(-31 <= e <= 0 for e in (a, b)) and -31 <= y < 0
     return True

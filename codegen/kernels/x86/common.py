@@ -72,12 +72,12 @@ def takes_factors(requant: Requant | None, y: DType, reach: int) -> bool:
         return y is DType.S32
     if y not in BYTES:
         return False
-    return requant.mode == "float" or fast_requant(requant, reach).form != ""
+    return requant.mode == "ort" or fast_requant(requant, reach).form != ""
 
 
 def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
     """Params `multiplier` and `shift`, or `scale`, and `range`."""
-    if requant is None or requant.mode == "float":
+    if requant is None or requant.mode == "ort":
         return requant_fields(requant)
     return fast_fields(requant, reach, len(requant.multiplier))
 

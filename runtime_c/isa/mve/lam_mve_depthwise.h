@@ -69,8 +69,8 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vadd.i32 q5, q5, r9\n" \
     "vqmovnb.s32 q5, q5\n" \
     "vqmovnb.s16 q5, q5\n"
-#define LAM_MVE_FULL_DOUBLE LAM_MVE_FULL_SINGLE
-#define LAM_MVE_FULL_FLOAT \
+#define LAM_MVE_FULL_TFLITE LAM_MVE_FULL_SINGLE
+#define LAM_MVE_FULL_ORT \
     "vcvtn.s32.f32 q5, q5\n" \
     "vqadd.s32 q5, q5, r9\n" \
     "vqmovnb.s32 q5, q5\n" \
@@ -83,11 +83,11 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     LAM_MVE_BOUND_HIGH_##MODE \
     "vadd.i32 q5, q5, r9\n"
 #define LAM_MVE_BOUND_LOW_SINGLE "vmax.s32 q5, q5, q6\n"
-#define LAM_MVE_BOUND_LOW_DOUBLE LAM_MVE_BOUND_LOW_SINGLE
-#define LAM_MVE_BOUND_LOW_FLOAT "vmaxnm.f32 q5, q5, q6\n"
+#define LAM_MVE_BOUND_LOW_TFLITE LAM_MVE_BOUND_LOW_SINGLE
+#define LAM_MVE_BOUND_LOW_ORT "vmaxnm.f32 q5, q5, q6\n"
 #define LAM_MVE_BOUND_HIGH_SINGLE "vmin.s32 q5, q5, q6\n"
-#define LAM_MVE_BOUND_HIGH_DOUBLE LAM_MVE_BOUND_HIGH_SINGLE
-#define LAM_MVE_BOUND_HIGH_FLOAT \
+#define LAM_MVE_BOUND_HIGH_TFLITE LAM_MVE_BOUND_HIGH_SINGLE
+#define LAM_MVE_BOUND_HIGH_ORT \
     "vminnm.f32 q5, q5, q6\n" \
     "vcvtn.s32.f32 q5, q5\n"
 
@@ -104,14 +104,14 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vmulh.s32 q5, q5, q6\n" \
     LAM_MVE_SHIFTS_##FACTORS \
     "vrshl.s32 q5, q5, q6\n"
-#define LAM_MVE_FACTORS_DOUBLE(FACTORS) \
+#define LAM_MVE_FACTORS_TFLITE(FACTORS) \
     LAM_MVE_MULTIPLIERS_##FACTORS \
     "vqrdmulh.s32 q5, q5, q6\n" \
     "vshr.s32 q6, q5, #31\n" \
     "vadd.i32 q5, q5, q6\n" \
     LAM_MVE_SHIFTS_##FACTORS \
     "vrshl.s32 q5, q5, q6\n"
-#define LAM_MVE_FACTORS_FLOAT(FACTORS) \
+#define LAM_MVE_FACTORS_ORT(FACTORS) \
     LAM_MVE_MULTIPLIERS_##FACTORS \
     "vcvt.f32.s32 q5, q5\n" \
     "vmul.f32 q5, q5, q6\n"
@@ -349,7 +349,7 @@ static inline void lam_mve_expand(int8_t *to, const int32_t *stream, int32_t fir
 /* The bounds, as the mode wants them. */
 static inline void lam_mve_bounds(lam_mve_planes *job, int mode)
 {
-    if (mode == LAM_MVE_FLOAT) {
+    if (mode == LAM_MVE_ORT) {
         const float bounds[2] = {(float)job->low, (float)job->high};
         memcpy(job->work + 1, bounds, sizeof bounds);
     } else {

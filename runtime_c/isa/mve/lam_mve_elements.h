@@ -46,7 +46,7 @@
         : [n] "r"(n) \
         : "lr", "q0", "q1", "q2", "q5", "q6", "memory")
 
-#define LAM_MVE_ADD_DOUBLE(LOAD, JOIN) \
+#define LAM_MVE_ADD_TFLITE(LOAD, JOIN) \
     __asm volatile( \
         "ldr %[p], [%[numbers], #0]\n" \
         "vdup.32 q3, %[p]\n" \
@@ -162,26 +162,26 @@ static inline void lam_mve_add_single(uint8_t *y, const uint8_t *a, const uint8_
 /* TFLite's sum: u = a * numbers[0] + numbers[3] scaled by numbers[1], numbers[2] (multiplier, exponent below 0),
  * v = b * numbers[4] + numbers[5], then v + u or v - u scaled by numbers[6], numbers[7], plus numbers[8], limited to
  * numbers[9 .. 10]. */
-static inline void lam_mve_add_double(uint8_t *y, const uint8_t *a, const uint8_t *b, int32_t n, const int32_t *numbers,
+static inline void lam_mve_add_tflite(uint8_t *y, const uint8_t *a, const uint8_t *b, int32_t n, const int32_t *numbers,
                                       int is_unsigned, int minus)
 {
 #if LAM_MVE
     int32_t work[6];
     if (is_unsigned && minus) {
-        LAM_MVE_ADD_DOUBLE("vldrb.u32", "vsub.i32");
+        LAM_MVE_ADD_TFLITE("vldrb.u32", "vsub.i32");
     } else if (is_unsigned) {
-        LAM_MVE_ADD_DOUBLE("vldrb.u32", "vadd.i32");
+        LAM_MVE_ADD_TFLITE("vldrb.u32", "vadd.i32");
     } else if (minus) {
-        LAM_MVE_ADD_DOUBLE("vldrb.s32", "vsub.i32");
+        LAM_MVE_ADD_TFLITE("vldrb.s32", "vsub.i32");
     } else {
-        LAM_MVE_ADD_DOUBLE("vldrb.s32", "vadd.i32");
+        LAM_MVE_ADD_TFLITE("vldrb.s32", "vadd.i32");
     }
 #else
     for (int32_t i = 0; i < n; i++) {
-        const int32_t u = lam_requant_double(
+        const int32_t u = lam_requant_tflite(
             lam_mve_element(a, i, is_unsigned) * numbers[0] + numbers[3], numbers[1], numbers[2]);
         const int32_t v = lam_mve_element(b, i, is_unsigned) * numbers[4] + numbers[5];
-        y[i] = (uint8_t)lam_requant_double_q(
+        y[i] = (uint8_t)lam_requant_tflite_q(
             minus ? v - u : v + u, numbers[6], numbers[7], numbers[8], numbers[9], numbers[10]);
     }
 #endif
@@ -198,14 +198,14 @@ static inline void lam_mve_mul(uint8_t *y, const uint8_t *a, const uint8_t *b, i
         LAM_MVE_MUL(SINGLE, "vldrb.u32");
     } else if (mode == LAM_MVE_SINGLE) {
         LAM_MVE_MUL(SINGLE, "vldrb.s32");
-    } else if (mode == LAM_MVE_DOUBLE && is_unsigned) {
-        LAM_MVE_MUL(DOUBLE, "vldrb.u32");
-    } else if (mode == LAM_MVE_DOUBLE) {
-        LAM_MVE_MUL(DOUBLE, "vldrb.s32");
+    } else if (mode == LAM_MVE_TFLITE && is_unsigned) {
+        LAM_MVE_MUL(TFLITE, "vldrb.u32");
+    } else if (mode == LAM_MVE_TFLITE) {
+        LAM_MVE_MUL(TFLITE, "vldrb.s32");
     } else if (is_unsigned) {
-        LAM_MVE_MUL(FLOAT, "vldrb.u32");
+        LAM_MVE_MUL(ORT, "vldrb.u32");
     } else {
-        LAM_MVE_MUL(FLOAT, "vldrb.s32");
+        LAM_MVE_MUL(ORT, "vldrb.s32");
     }
 #else
     for (int32_t i = 0; i < n; i++) {
@@ -224,7 +224,7 @@ static inline void lam_mve_scale_sums(uint8_t *y, const int32_t *sums, int32_t n
     if (mode == LAM_MVE_SINGLE) {
         LAM_MVE_SUMS(SINGLE);
     } else {
-        LAM_MVE_SUMS(DOUBLE);
+        LAM_MVE_SUMS(TFLITE);
     }
 #else
     for (int32_t i = 0; i < n; i++) {

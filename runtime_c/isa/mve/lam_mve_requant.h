@@ -11,15 +11,15 @@
  * A packed stream is an array of int32_t words whose bytes, least significant first, hold weights of 8 bits.
  *
  *   LAM_MVE_SINGLE   multiplier as of lam_requant_single_high; shift is 32 - s, s = 33 .. 62, as VRSHL takes it
- *   LAM_MVE_DOUBLE   multiplier and exponent as of lam_requant_double; exponent -31 .. -1
- *   LAM_MVE_FLOAT    the bits of a float32 scale as of lam_requant_float; no shift
+ *   LAM_MVE_TFLITE   multiplier and exponent as of lam_requant_tflite; exponent -31 .. -1
+ *   LAM_MVE_ORT      the bits of a float32 scale as of lam_requant_ort; no shift
  */
 #ifndef LAM_MVE_REQUANT_H
 #define LAM_MVE_REQUANT_H
 
 #include "lam_base.h"
 #include "lam_requant.h"
-#include "lam_requant_float.h"
+#include "lam_requant_ort.h"
 
 #if defined(__ARM_FEATURE_MVE) && defined(__ARMEL__)
 #if (__ARM_FEATURE_MVE & 2) != 0
@@ -30,30 +30,30 @@
 #define LAM_MVE 0
 #endif
 
-enum { LAM_MVE_SINGLE = 0, LAM_MVE_DOUBLE = 1, LAM_MVE_FLOAT = 2 };
+enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2 };
 
 #if LAM_MVE
 
 /* Four sums in `q` to output values less zero point, limited to q6 .. q7; multipliers in q4, shifts in q5, t is free.
- * In mode float q6 and q7 hold floats: LAM_MVE_LIMITS_FLOAT makes them. */
+ * In mode ort q6 and q7 hold floats: LAM_MVE_LIMITS_ORT makes them. */
 #define LAM_MVE_SCALE_SINGLE(q, m, s, t) \
     "vmulh.s32 " q ", " q ", " m "\n" \
     "vrshl.s32 " q ", " q ", " s "\n"
 /* Halves away from zero: one less before the rounding shift of a negative value. */
-#define LAM_MVE_SCALE_DOUBLE(q, m, s, t) \
+#define LAM_MVE_SCALE_TFLITE(q, m, s, t) \
     "vqrdmulh.s32 " q ", " q ", " m "\n" \
     "vshr.s32 " t ", " q ", #31\n" \
     "vadd.i32 " q ", " q ", " t "\n" \
     "vrshl.s32 " q ", " q ", " s "\n"
-#define LAM_MVE_SCALE_FLOAT(q, m, s, t) \
+#define LAM_MVE_SCALE_ORT(q, m, s, t) \
     "vcvt.f32.s32 " q ", " q "\n" \
     "vmul.f32 " q ", " q ", " m "\n"
 
 #define LAM_MVE_CLAMP_SINGLE(q, low, high) \
     "vmax.s32 " q ", " q ", " low "\n" \
     "vmin.s32 " q ", " q ", " high "\n"
-#define LAM_MVE_CLAMP_DOUBLE LAM_MVE_CLAMP_SINGLE
-#define LAM_MVE_CLAMP_FLOAT(q, low, high) \
+#define LAM_MVE_CLAMP_TFLITE LAM_MVE_CLAMP_SINGLE
+#define LAM_MVE_CLAMP_ORT(q, low, high) \
     "vmaxnm.f32 " q ", " q ", " low "\n" \
     "vminnm.f32 " q ", " q ", " high "\n" \
     "vcvtn.s32.f32 " q ", " q "\n"
@@ -63,10 +63,10 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_DOUBLE = 1, LAM_MVE_FLOAT = 2 };
     do { \
         if (mode == LAM_MVE_SINGLE) { \
             FORM(SINGLE, FACTORS); \
-        } else if (mode == LAM_MVE_DOUBLE) { \
-            FORM(DOUBLE, FACTORS); \
+        } else if (mode == LAM_MVE_TFLITE) { \
+            FORM(TFLITE, FACTORS); \
         } else { \
-            FORM(FLOAT, FACTORS); \
+            FORM(ORT, FACTORS); \
         } \
     } while (0)
 #define LAM_MVE_FORM(FORM) \
@@ -79,8 +79,8 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_DOUBLE = 1, LAM_MVE_FLOAT = 2 };
     } while (0)
 
 #define LAM_MVE_LIMITS_SINGLE ""
-#define LAM_MVE_LIMITS_DOUBLE ""
-#define LAM_MVE_LIMITS_FLOAT \
+#define LAM_MVE_LIMITS_TFLITE ""
+#define LAM_MVE_LIMITS_ORT \
     "vcvt.f32.s32 q6, q6\n" \
     "vcvt.f32.s32 q7, q7\n"
 
@@ -130,11 +130,11 @@ static inline int32_t lam_mve_requant(int mode, int32_t acc, int32_t multiplier,
     if (mode == LAM_MVE_SINGLE) {
         return lam_requant_single_high_q(acc, multiplier, 32 - shift, zp, low + zp, high + zp);
     }
-    if (mode == LAM_MVE_DOUBLE) {
-        return lam_requant_double_q(acc, multiplier, shift, zp, low + zp, high + zp);
+    if (mode == LAM_MVE_TFLITE) {
+        return lam_requant_tflite_q(acc, multiplier, shift, zp, low + zp, high + zp);
     }
     memcpy(&scale, &multiplier, sizeof scale);
-    return lam_requant_float_q(acc, scale, zp, low + zp, high + zp);
+    return lam_requant_ort_q(acc, scale, zp, low + zp, high + zp);
 }
 
 #endif

@@ -10,12 +10,12 @@
 #include "lam_x86_requant.h"
 
 /* One operand in registers: what is subtracted, and its factor.  For a sum in mode `single` only the factor, in mode
- * `double` the multiplier and the right shift in three parts: `shift`, `half` of its unit, `away` -1 unless it is 0. */
+ * `tflite` the multiplier and the right shift in three parts: `shift`, `half` of its unit, `away` -1 unless it is 0. */
 typedef struct lam_x86_operand {
     lam_x86_v zero, factor, shift, half, away;
 } lam_x86_operand;
 
-/* The sum in registers.  `offset` is added before the last step (single), or after it (float). */
+/* The sum in registers.  `offset` is added before the last step (single), or after it (ort). */
 typedef struct lam_x86_sum {
     lam_x86_operand a, b;
     lam_x86_rq rq;
@@ -38,15 +38,15 @@ static inline LAM_X86_ALWAYS lam_x86_operand lam_x86_scaled_operand(int32_t zero
     return o;
 }
 
-/* lam_requant_double(v, factor, -shift) for |v| < 2^30 and exponents -31 .. 0: halves go away from zero. */
+/* lam_requant_tflite(v, factor, -shift) for |v| < 2^30 and exponents -31 .. 0: halves go away from zero. */
 static inline LAM_X86_ALWAYS lam_x86_v lam_x86_scaled(lam_x86_v v, const lam_x86_operand *o)
 {
     const lam_x86_v r = lam_x86_mul_round(v, o->factor);
     return lam_x86_sra(lam_x86_add(lam_x86_add(r, lam_x86_and(lam_x86_sign(r), o->away)), o->half), o->shift);
 }
 
-/* y = a + b.  single: sum = [ma, mb, offset, shift]; double: sum = [ma, ea, mb, eb, my, ey] and the zero points, negative
- * sums by a negative mb; float: scale = [a, b, y], for a difference the second negative. */
+/* y = a + b.  single: sum = [ma, mb, offset, shift]; tflite: sum = [ma, ea, mb, eb, my, ey] and the zero points, negative
+ * sums by a negative mb; ort: scale = [a, b, y], for a difference the second negative. */
 static inline LAM_X86_ALWAYS lam_x86_sum lam_x86_sum_of(int mode, int sign, const int32_t *sum, const float *scale,
                                                         const int32_t *zero, const int32_t *range)
 {
@@ -61,7 +61,7 @@ static inline LAM_X86_ALWAYS lam_x86_sum lam_x86_sum_of(int mode, int sign, cons
         s.rq.multiplier = lam_x86_splat(sum[2]);
         s.rq.shift = lam_x86_splat(sum[3]);
         s.rq.offset = lam_x86_splat(zp);
-    } else if (mode == LAM_X86_DOUBLE) {
+    } else if (mode == LAM_X86_TFLITE) {
         s.a = lam_x86_scaled_operand(zero[0], sum[0], sum[1]);
         s.b = lam_x86_scaled_operand(zero[1], sum[2], sum[3]);
         s.rq.multiplier = lam_x86_splat(sum[4]);
@@ -89,7 +89,7 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_sum_step(const lam_x86_sum *s, in
     }
     a = lam_x86_add(a, s->a.zero);
     b = lam_x86_add(b, s->b.zero);
-    if (mode == LAM_X86_DOUBLE) {
+    if (mode == LAM_X86_TFLITE) {
         a = lam_x86_scaled(lam_x86_mul(a, lam_x86_splat(1 << 20)), &s->a);
         b = lam_x86_scaled(lam_x86_mul(b, lam_x86_splat(1 << 20)), &s->b);
         v = (sign < 0) ? lam_x86_add(a, lam_x86_add(lam_x86_xor(b, lam_x86_splat(-1)), lam_x86_splat(1))) : lam_x86_add(a, b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * From accumulators to activations, sixteen at a time.  Bit-exact twin of lam_requant.h and lam_requant_float.h for
+ * From accumulators to activations, sixteen at a time.  Bit-exact twin of lam_requant.h and lam_requant_ort.h for
  * factors that the compiler has checked (codegen/kernels/fast.py has the derivations):
  *
  *   LAM_X86_SINGLE   every shift is 33 .. 62, and kept less 33
- *   LAM_X86_DOUBLE   every exponent is -31 .. -1, and kept as its complement; |acc| < 2^30
- *   LAM_X86_FLOAT    any scale
+ *   LAM_X86_TFLITE   every exponent is -31 .. -1, and kept as its complement; |acc| < 2^30
+ *   LAM_X86_ORT      any scale
  *   LAM_X86_NONE     the accumulators themselves
  */
 #ifndef LAM_X86_REQUANT_H
@@ -16,8 +16,8 @@
 
 #define LAM_X86_NONE 0
 #define LAM_X86_SINGLE 1
-#define LAM_X86_DOUBLE 2
-#define LAM_X86_FLOAT 3
+#define LAM_X86_TFLITE 2
+#define LAM_X86_ORT 3
 
 /* A layer's factors in memory; what its mode does not have is NULL.  With `per_channel` 0 there is one of each. */
 typedef struct lam_x86_factors {
@@ -52,7 +52,7 @@ static inline LAM_X86_ALWAYS lam_x86_rq lam_x86_factors_of(lam_x86_factors f, in
     zp = f.range[0];
     low = f.range[1];
     high = f.range[2];
-    if (mode == LAM_X86_FLOAT) {
+    if (mode == LAM_X86_ORT) {
         rq.multiplier = per_channel ? lam_x86_load(f.scale + channel, count) : lam_x86_splat(lam_x86_bits(f.scale[0]));
         rq.shift = rq.multiplier;
         rq.offset = lam_x86_splat(zp);
@@ -77,7 +77,7 @@ static inline LAM_X86_ALWAYS lam_x86_rq lam_x86_factors_of(lam_x86_factors f, in
  * bounds are the limits, and storing them is what limits.
  *
  *   single   floor((floor(high / 2^(s - 33)) + 2 zp + 1) / 2), high being the product's upper half
- *   double   r = (acc * M + 2^30) >> 31, then r / 2^e rounded with halves away from zero:
+ *   tflite   r = (acc * M + 2^30) >> 31, then r / 2^e rounded with halves away from zero:
  *            ((r + (r < 0 ? -1 : 0)) >> (e - 1)) + 1) >> 1; the zero point goes in before the last shift
  */
 static inline LAM_X86_ALWAYS lam_x86_v lam_x86_rescale(lam_x86_v acc, const lam_x86_rq *rq, int mode, int saturates)
@@ -86,10 +86,10 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_rescale(lam_x86_v acc, const lam_
     if (mode == LAM_X86_NONE) {
         return acc;
     }
-    if (mode == LAM_X86_FLOAT) {
+    if (mode == LAM_X86_ORT) {
         return lam_x86_add(lam_x86_scale(acc, rq->multiplier, rq->low, rq->high), rq->offset);
     }
-    if (mode == LAM_X86_DOUBLE) {
+    if (mode == LAM_X86_TFLITE) {
         v = lam_x86_mul_round(acc, rq->multiplier);
         v = lam_x86_add(v, lam_x86_sign(v));
     } else {

@@ -14,7 +14,7 @@
 #include "lam_base.h"
 #include "lam_linear.h"
 #include "lam_requant.h"
-#include "lam_requant_float.h"
+#include "lam_requant_ort.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
 #define LAM_X86_AVX512 1
@@ -611,7 +611,7 @@ static inline float lam_x86_float(int32_t bits)
     return value;
 }
 
-/* As lam_requant_float_q, which gives the reasons for each step. */
+/* As lam_requant_ort_q, which gives the reasons for each step. */
 static inline int32_t lam_x86_scale_one(int32_t lane, float scale, float low, float high)
 {
     lam_stored_float whole;

@@ -153,7 +153,7 @@ class Compared:
 
 
 def compare(
-    model: onnx.ModelProto, folder: Path, mode: Mode = "float", spread: float = 3.0, runs: int = 2, **options: Any
+    model: onnx.ModelProto, folder: Path, mode: Mode = "ort", spread: float = 3.0, runs: int = 2, **options: Any
 ) -> Compared:
     """Run both on random inputs."""
     graph = imported(model, folder, mode, **options)

@@ -13,7 +13,7 @@ from codegen.ir.quant import DType, Mode
 
 from .models import Net, agrees, compare, kinds
 
-MODES = ["single", "double", "float"]
+MODES = ["single", "tflite", "ort"]
 
 
 def normalized(net: Net, x: str, channels: int, spread: float = 1.0) -> str:

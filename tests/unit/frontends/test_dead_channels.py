@@ -15,7 +15,7 @@ from codegen.ir.quant import DType, Mode
 from .models import Net, agrees, imported, saved
 
 SCALES = [1e-42, 1.4e-45, 1e-38, 0.0]
-MODES = ["single", "double", "float"]
+MODES = ["single", "tflite", "ort"]
 
 
 def conv(scale: float, bias_scale: float | None = None, live: bool = False) -> onnx.ModelProto:

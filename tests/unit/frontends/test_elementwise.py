@@ -46,9 +46,9 @@ FUNCTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "attributes"), FUNCTIONS)
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 def test_function_is_one_table(name: str, attributes: dict[str, Any], mode: Mode, tmp_path: Path) -> None:
-    if mode != "float" and name in ("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"):
+    if mode != "ort" and name in ("Ceil", "Floor", "Round", "Shrink", "ThresholdedRelu"):
         pytest.skip("at a jump, 0.05 * 20 in float32 is another number than in float64")
     net = Net()
     y = net.op(name, net.qdq(net.input((2, 300)), *S8), **attributes)
@@ -67,7 +67,7 @@ def test_gelu_in_both_domains(approximate: str, tmp_path: Path) -> None:
     agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)
 
 
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 def test_requantizing_is_a_table_and_equal_scales_are_nothing(mode: Mode, tmp_path: Path) -> None:
     net = Net()
     y = net.qdq(net.qdq(net.qdq(net.input((2, 300)), *S8), *S8), 0.07, 0)
@@ -106,7 +106,7 @@ def test_scalar_constant_makes_a_table(op: str, left: bool, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 @pytest.mark.parametrize("shapes", [((1, 3, 4, 5), (1, 3, 4, 5)), ((1, 3, 4, 5), (1, 3, 1, 1)), ((2, 3, 5), (5,))])
 def test_two_tensors(op: str, mode: Mode, shapes: tuple[tuple[int, ...], ...], tmp_path: Path) -> None:
     net = Net()
@@ -164,7 +164,7 @@ def test_prelu_with_one_slope_is_leaky_relu(tmp_path: Path) -> None:
 SLOPES = [0.25, -0.5, 1.75]
 
 
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 def test_prelu_with_a_slope_per_channel(mode: Mode, kind: type, tmp_path: Path) -> None:
     net = Net()
@@ -187,7 +187,7 @@ def test_prelu_with_a_slope_quantized_per_channel(tmp_path: Path) -> None:
     assert kinds(agrees(net.model(net.qdq(y, 0.0413, -9)), tmp_path)) == ["PRelu"]
 
 
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 @pytest.mark.parametrize("shape", [(1, 3, 20, 5), (3, 1, 1), (5,), (1,)])
 def test_prelu_with_a_computed_slope(mode: Mode, shape: tuple[int, ...], tmp_path: Path) -> None:
     net = Net()
@@ -198,7 +198,7 @@ def test_prelu_with_a_computed_slope(mode: Mode, shape: tuple[int, ...], tmp_pat
     assert "PRelu" in kinds(graph)
 
 
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 @pytest.mark.parametrize(("axis", "opset"), [(-1, 17), (1, 17), (2, 13), (1, 11), (3, 11), (2, 10)])
 def test_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path) -> None:
     net = Net()
@@ -208,7 +208,7 @@ def test_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path
     assert "Softmax" in kinds(graph)
 
 
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 @pytest.mark.parametrize(("axis", "opset"), [(-1, 17), (1, 17), (2, 13), (1, 11), (3, 11)])
 def test_log_softmax_over_any_axis(mode: Mode, axis: int, opset: int, tmp_path: Path) -> None:
     net = Net()
@@ -227,7 +227,7 @@ def test_log_softmax_at_other_scales(scale: float, zero: int, kind: type, tmp_pa
     model = net.model(net.qdq(y, scale, zero, kind), opset=21, ir_version=10)
     agrees(model, tmp_path, spread=8.0)
     # TFLite's own form, where it applies, is coarser
-    assert compare(model, tmp_path, mode="double", spread=8.0).largest <= 1.001
+    assert compare(model, tmp_path, mode="tflite", spread=8.0).largest <= 1.001
 
 
 def test_identity_dropout_and_casts_between_floats_are_nothing(tmp_path: Path) -> None:
@@ -244,10 +244,10 @@ def test_two_names_of_one_tensor_are_two_outputs(tmp_path: Path) -> None:
     assert len({o.value for o in graph.outputs}) == 2
 
 
-def test_tables_of_double_mode_are_tflites_requantization(tmp_path: Path) -> None:
+def test_tables_of_tflite_mode_are_its_requantization(tmp_path: Path) -> None:
     net = Net()
     y = net.op("Relu", net.qdq(net.input((2, 300)), *S8))
-    assert compare(net.model(net.qdq(y, 0.07, -128)), tmp_path, "double").largest <= 1.001
+    assert compare(net.model(net.qdq(y, 0.07, -128)), tmp_path, "tflite").largest <= 1.001
 
 
 def test_dequantize_with_another_scale_reads_integers_anew(tmp_path: Path) -> None:

@@ -46,13 +46,13 @@ POOLS: dict[str, tuple[tuple[int, ...], str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", POOLS)
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 def test_pool_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None:
     shape, op, attributes = POOLS[name]
     net = Net()
     y = net.op(op, net.qdq(net.input(shape), 0.05, 3), **attributes)
     scale = (0.05, 3) if "ax" in op else (0.0237, -5)
-    share = 0.3 if mode == "double" else 0.05  # two roundings
+    share = 0.3 if mode == "tflite" else 0.05  # two roundings
     agrees(net.model(net.qdq(y, *scale), opset=19, ir_version=9), tmp_path, share=share, mode=mode)
 
 
@@ -188,7 +188,7 @@ def test_split_into_equal_parts(tmp_path: Path) -> None:
     agrees(net.model(*(net.qdq(p, 0.05, 3) for p in parts), opset=18), tmp_path)
 
 
-@pytest.mark.parametrize("mode", ["float", "single", "double"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
 def test_concat_of_unequal_scales_has_tables(mode: Mode, tmp_path: Path) -> None:
     net = Net()
     a = net.qdq(net.input((1, 3, 4), name="a"), 0.05, 3)
@@ -229,7 +229,7 @@ def test_resize_nearest(transformation: str, rounding: str, sizes: tuple[int, in
 
 @pytest.mark.parametrize("transformation", TRANSFORMATIONS)
 @pytest.mark.parametrize("scales", [(2.0, 2.0), (1.5, 3.0), (0.5, 2.2)])
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 def test_resize_linear(transformation: str, scales: tuple[float, float], mode: Mode, tmp_path: Path) -> None:
     net = Net()
     y = net.op(

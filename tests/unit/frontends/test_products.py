@@ -46,7 +46,7 @@ CONVS = {
 
 
 @pytest.mark.parametrize("name", CONVS)
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 def test_conv_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None:
     shape, weights, attributes = CONVS[name]
     agrees(conv_model(shape, weights, **attributes), tmp_path, mode=mode)
@@ -84,7 +84,7 @@ TRANSPOSED = {
 
 
 @pytest.mark.parametrize("name", TRANSPOSED)
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 def test_transposed_conv_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None:
     shape, weights, attributes = TRANSPOSED[name]
     agrees(transposed_model(shape, weights, **attributes), tmp_path, mode=mode)
@@ -130,7 +130,7 @@ def test_conv_relu_and_clip_fold_into_the_clamp(tmp_path: Path) -> None:
     assert isinstance(node.op, Conv2D)
     assert node.op.requant is not None
     assert (node.op.requant.low, node.op.requant.high) == (-100, 0)
-    assert node.note == "Conv + Relu + Clip + QuantizeLinear -> Conv2D, per-tensor, requant float"
+    assert node.note == "Conv + Relu + Clip + QuantizeLinear -> Conv2D, per-tensor, requant ort"
     assert len(node.source) == 4
 
 

@@ -24,7 +24,7 @@ def finish(net: Net, y: str, scale: float = 0.1, zero: int = 110, dtype: Any = U
     return net.dq(y, scale, zero, dtype)
 
 
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_qlinear_conv(mode: Mode, per_channel: bool, tmp_path: Path) -> None:
     net = Net()
@@ -70,7 +70,7 @@ def test_qgemm_with_a_float_result_waits_for_its_scale(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 @pytest.mark.parametrize("constant", [False, True])
 def test_qlinear_binary(op: str, mode: Mode, constant: bool, tmp_path: Path) -> None:
     net = Net()
@@ -148,7 +148,7 @@ def test_bare_matmul_integer_and_movement_of_its_sums(tmp_path: Path) -> None:
     assert kinds(graph) == ["Dense"]
 
 
-@pytest.mark.parametrize("mode", ["float", "single"])
+@pytest.mark.parametrize("mode", ["ort", "single"])
 def test_conv_integer_and_its_scale_become_one_convolution(mode: Mode, tmp_path: Path) -> None:
     net = Net()
     x = quantized_input(net, (1, 2, 7, 7))

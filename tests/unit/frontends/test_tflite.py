@@ -29,7 +29,7 @@ def ids(model: Model | bytes, folder: Path) -> list[str]:
     path = folder / "m.tflite"
     path.write_bytes(model if isinstance(model, bytes) else model.bytes())
     with pytest.raises(CompileError) as caught:
-        import_tflite(path, mode="double")
+        import_tflite(path, mode="tflite")
     return [p.code for p in caught.value.problems()]
 
 
@@ -79,16 +79,16 @@ def test_a_bias_that_would_be_read_as_another_type_is_refused(
     fitting = {"int64": "int32", "int32": "int64"}[bias_kind]
     path = written(convolution(name, bias_kind, x_kind), tmp_path)
     with pytest.raises(ModelRejected, match=rf"LAM-IMPORT-019 .*bias of type {bias_kind}.*write it as {fitting}"):
-        import_tflite(path, mode="double")
-    assert import_tflite(written(convolution(name, fitting, x_kind), tmp_path), mode="double").nodes
+        import_tflite(path, mode="tflite")
+    assert import_tflite(written(convolution(name, fitting, x_kind), tmp_path), mode="tflite").nodes
 
 
 def test_sums_that_leave_the_32_bits_of_their_bias_are_refused(tmp_path: Path) -> None:
     path = written(convolution("CONV_2D", "int32", depth=520), tmp_path)
     with pytest.raises(ModelRejected, match=r"LAM-IMPORT-022 .*a bias of 32 bits.*write the bias as int64"):
-        import_tflite(path, mode="double")
+        import_tflite(path, mode="tflite")
     for bias_kind, depth in (("int32", 500), ("int64", 520)):
-        assert import_tflite(written(convolution("CONV_2D", bias_kind, depth=depth), tmp_path), mode="double").nodes
+        assert import_tflite(written(convolution("CONV_2D", bias_kind, depth=depth), tmp_path), mode="tflite").nodes
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_unknown_version_of_an_operator_is_refused(name: str, version: int, t
     model = relu() if name == "RELU" else dense()
     model.codes = [(code, version, told) for code, _, told in model.codes]
     with pytest.raises(ModelRejected, match=rf"LAM-IMPORT-032 .*version {version} of {name}, known are 1 \.\. \d+"):
-        import_tflite(written(model, tmp_path), mode="double")
+        import_tflite(written(model, tmp_path), mode="tflite")
 
 
 def test_every_known_version_is_of_an_operator_that_is_read() -> None:
@@ -109,8 +109,8 @@ def test_every_known_version_is_of_an_operator_that_is_read() -> None:
 def test_formats_are_told_apart_by_their_mark(tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(relu().bytes())
-    assert own_mode(path) == "double"
-    assert import_model(path, mode="double", io_type="quantized", io_layout="nhwc").nodes
+    assert own_mode(path) == "tflite"
+    assert import_model(path, mode="tflite", io_type="quantized", io_layout="nhwc").nodes
     assert own_mode(tmp_path / "model.onnx") is None
 
 
@@ -123,7 +123,7 @@ def test_a_float_model_is_refused(tmp_path: Path) -> None:
 def test_a_hybrid_layer_is_refused_with_the_way_out(tmp_path: Path) -> None:
     path = written(dense(x_kind="float32"), tmp_path)
     with pytest.raises(ModelRejected, match=r"LAM-IMPORT-022 .*hybrid.*full-integer"):
-        import_tflite(path, mode="double")
+        import_tflite(path, mode="tflite")
 
 
 def test_all_problems_are_reported_together(tmp_path: Path) -> None:
@@ -223,10 +223,10 @@ def test_borders_lose_quantize_and_dequantize_unless_asked(tmp_path: Path) -> No
     model.op("LOGISTIC", [q], [r])
     model.op("DEQUANTIZE", [r], [model.output((1, 4), "float32")])
     path = written(model, tmp_path)
-    dropped = import_tflite(path, mode="double")
+    dropped = import_tflite(path, mode="tflite")
     assert [type(n.op) for n in dropped.nodes] == [Lut]
     assert [i.model_dtype for i in (*dropped.inputs, *dropped.outputs)] == ["float32", "float32"]
-    kept = import_tflite(path, mode="double", io_type="model")
+    kept = import_tflite(path, mode="tflite", io_type="model")
     assert [type(n.op) for n in kept.nodes] == [Quantize, Lut, Dequantize]
 
 
@@ -238,7 +238,7 @@ def test_weights_of_four_bits_are_unpacked(tmp_path: Path) -> None:
     nibbles = np.append(values, 0) & 15
     model.graph.tensors[w].data = (nibbles[::2] | nibbles[1::2] << 4).astype(np.uint8).tobytes()
     model.op("FULLY_CONNECTED", [x, w], [model.output((1, 3), "int8", 0.5)], "FullyConnectedOptions")
-    graph = import_tflite(written(model, tmp_path), mode="double")
+    graph = import_tflite(written(model, tmp_path), mode="tflite")
     (node,) = graph.nodes
     assert isinstance(node.op, Dense)
     data = graph.values[node.inputs[1]].data
@@ -252,7 +252,7 @@ def test_groups_come_from_the_weights(tmp_path: Path) -> None:
     w = model.const(np.ones((2, 1, 1, 2), np.int8), [0.1, 0.2], 0, axis=0)
     y = model.output((1, 3, 3, 2), "int8", 0.5)
     model.op("CONV_2D", [x, w], [y], "Conv2DOptions", Padding=1, StrideH=1, StrideW=1)
-    (node,) = import_tflite(written(model, tmp_path), mode="double").nodes
+    (node,) = import_tflite(written(model, tmp_path), mode="tflite").nodes
     assert isinstance(node.op, Conv2D)
     assert node.op.groups == 2
 
@@ -260,7 +260,7 @@ def test_groups_come_from_the_weights(tmp_path: Path) -> None:
 def test_neg_is_a_table_of_exact_values(tmp_path: Path) -> None:
     model = Model()
     model.op("NEG", [model.input((1, 4), "int8", 0.5, 3)], [model.output((1, 4), "int8", 0.25, -1)])
-    (node,) = import_tflite(written(model, tmp_path), mode="double").nodes
+    (node,) = import_tflite(written(model, tmp_path), mode="tflite").nodes
     assert isinstance(node.op, Lut)
     exact = np.clip(-2 * (np.arange(-128, 128) - 3) - 1, -128, 127)
     assert np.array_equal(node.op.table, exact)

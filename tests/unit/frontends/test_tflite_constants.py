@@ -37,7 +37,7 @@ def results(model: Model, folder: Path, io_type: str = "model") -> list[Array]:
     """The golden model's outputs."""
     path = folder / "m.tflite"
     path.write_bytes(model.bytes())
-    graph = import_tflite(path, mode="double", io_type=io_type)
+    graph = import_tflite(path, mode="tflite", io_type=io_type)
     inputs, outputs = graph_ports(graph)
     values = run_graph(graph, network_feeds(inputs, {inputs[0].name: X}))
     return [port.to_model(values[port.value]) for port in outputs]
@@ -116,7 +116,7 @@ def test_a_known_result_of_an_unknown_type_is_refused(name: str, tmp_path: Path)
     model.op(name, [place], [model.output((4,), "int4")])
     (tmp_path / "m.tflite").write_bytes(model.bytes())
     with pytest.raises(CompileError, match="LAM-IMPORT-019"):
-        import_tflite(tmp_path / "m.tflite", mode="double")
+        import_tflite(tmp_path / "m.tflite", mode="tflite")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -201,5 +201,5 @@ def test_constants_that_do_not_fit_are_refused(name: str, arrays: Sequence[Array
     model.op(name, [model.const(a) for a in arrays], [model.output((1,), "int32")], version=version)
     (tmp_path / "m.tflite").write_bytes(model.bytes())
     with pytest.raises(CompileError) as caught:
-        import_tflite(tmp_path / "m.tflite", mode="double")
+        import_tflite(tmp_path / "m.tflite", mode="tflite")
     assert [p.code for p in caught.value.problems()] == [code]

@@ -18,7 +18,7 @@ def code(model: Model, folder: Path) -> str:
     path = folder / "m.tflite"
     path.write_bytes(model.bytes())
     with pytest.raises(CompileError) as caught:
-        import_tflite(path, mode="double")
+        import_tflite(path, mode="tflite")
     return caught.value.problems()[0].code
 
 
@@ -37,7 +37,7 @@ def test_a_reshape_to_another_shape_than_its_result_has(asked: tuple[int, ...], 
 @pytest.mark.parametrize("asked", [(6, 3), (-1, 3), (6, -1)])
 def test_a_reshape_to_the_shape_of_its_result_is_read(asked: tuple[int, ...], tmp_path: Path) -> None:
     (tmp_path / "m.tflite").write_bytes(reshaped(asked).bytes())
-    assert import_tflite(tmp_path / "m.tflite", mode="double").outputs[0].model_shape == (6, 3)
+    assert import_tflite(tmp_path / "m.tflite", mode="tflite").outputs[0].model_shape == (6, 3)
 
 
 def test_a_variable_with_numbers_in_the_file(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def refused(model: Model | Path, folder: Path) -> list[CompileError]:
     if isinstance(model, Model):
         path.write_bytes(model.bytes())
     with pytest.raises(ModelRejected) as caught:
-        import_tflite(path, mode="double")
+        import_tflite(path, mode="tflite")
     return list(caught.value.problems())
 
 
@@ -48,7 +48,7 @@ def test_integers_without_scales_are_read_where_no_operator_asks(tmp_path: Path)
     model.op("ARG_MAX", [x, axis], [model.output((1,), "int32")], "ArgMaxOptions", OutputType=2)
     path = tmp_path / "m.tflite"
     path.write_bytes(model.bytes())
-    assert len(import_tflite(path, mode="double").nodes) >= 1
+    assert len(import_tflite(path, mode="tflite").nodes) >= 1
 
 
 def test_real_numbers_without_scales_are_a_float_model(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def lstm(
     return model
 
 
-def imported(model: Model, folder: Path, mode: Mode = "double") -> Graph:
+def imported(model: Model, folder: Path, mode: Mode = "tflite") -> Graph:
     path = folder / "m.tflite"
     path.write_bytes(model.bytes())
     return import_tflite(path, mode=mode)
@@ -108,7 +108,7 @@ def test_variants_are_refused(model: Callable[[], Model], code: str, tmp_path: P
     assert [p.code for p in caught.value.problems()] == [code]
 
 
-@pytest.mark.parametrize("mode", ["single", "double", "float"])
+@pytest.mark.parametrize("mode", ["single", "tflite", "ort"])
 def test_every_mode_has_tflites_definition(mode: Mode, tmp_path: Path) -> None:
     graph = imported(lstm(CellClip=1.0), tmp_path, mode)
     (node,) = graph.nodes

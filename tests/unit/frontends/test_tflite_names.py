@@ -47,7 +47,7 @@ def test_inputs_and_outputs_have_their_names_before_inner_tensors(
     names: tuple[str, ...], inputs: list[str], outputs: list[str], tmp_path: Path
 ) -> None:
     path = named(tmp_path, *names)
-    graph = import_tflite(path, mode="double")
+    graph = import_tflite(path, mode="tflite")
     assert [p.name for p in graph.inputs] == inputs
     assert [p.name for p in graph.outputs] == outputs
     assert [[port[0] for port in ports] for ports in read_ports(path)] == [inputs, outputs]

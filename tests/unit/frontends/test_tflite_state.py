@@ -56,7 +56,7 @@ class Net(Model):
     def graph_in(self, folder: Path) -> Graph:
         path = folder / "m.tflite"
         path.write_bytes(self.bytes())
-        return import_tflite(path, mode="double")
+        return import_tflite(path, mode="tflite")
 
 
 def call_once(net: Net, index: int = 1) -> None:

@@ -39,7 +39,7 @@ def weights_of(graph: Graph) -> np.ndarray[Any, np.dtype[Any]]:
     return data
 
 
-@pytest.mark.parametrize("mode", ["single", "double", "float"])
+@pytest.mark.parametrize("mode", ["single", "tflite", "ort"])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_float_weights_take_16_bits_and_lose_nothing(name: str, mode: Mode, tmp_path: Path) -> None:
     shape, kernel, outputs, make = PRODUCTS[name]

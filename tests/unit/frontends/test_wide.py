@@ -39,11 +39,11 @@ CURVES: list[tuple[str, dict[str, Any], tuple[float, int, Any], list[str], float
     ("Softmax", {}, UNIT, ["Softmax16"], 32.0),
     ("Softmax", {"axis": 0}, (1 / 256, -128, np.int8), ["Softmax16", "TwoSlopes"], 1.0),
 ]
-"""What mode double takes from TFLite, and the steps by which TFLite's definition differs."""
+"""What mode tflite takes from TFLite, and the steps by which TFLite's definition differs."""
 
 
 @pytest.mark.parametrize(("name", "attributes", "y", "ops"), SLOPES)
-@pytest.mark.parametrize("mode", ["single", "double"])
+@pytest.mark.parametrize("mode", ["single", "tflite"])
 def test_two_slopes_are_within_one_step(
     name: str, attributes: dict[str, Any], y: tuple[float, int, Any], ops: list[str], mode: Mode, tmp_path: Path
 ) -> None:
@@ -53,16 +53,16 @@ def test_two_slopes_are_within_one_step(
 
 
 @pytest.mark.parametrize(("name", "attributes", "y", "ops", "steps"), CURVES)
-def test_curves_of_mode_double_are_those_of_tflite(
+def test_curves_of_mode_tflite_are_those_of_tflite(
     name: str, attributes: dict[str, Any], y: tuple[float, int, Any], ops: list[str], steps: float, tmp_path: Path
 ) -> None:
-    found = of_function(tmp_path, "double", name, X, y, attributes)
+    found = of_function(tmp_path, "tflite", name, X, y, attributes)
     assert found.largest <= steps * ONE
     assert kinds(found.graph) == ops
 
 
 @pytest.mark.parametrize(("name", "attributes", "y", "ops", "steps"), CURVES)
-@pytest.mark.parametrize("mode", ["single", "float"])
+@pytest.mark.parametrize("mode", ["single", "ort"])
 def test_curves_of_the_other_modes_are_within_one_step(
     name: str,
     attributes: dict[str, Any],
@@ -140,7 +140,7 @@ def test_two_tensors_are_within_one_step(name: str, zero: int, mode: Mode, tmp_p
     assert found.largest <= ONE
 
 
-@pytest.mark.parametrize("mode", ["single", "float"])
+@pytest.mark.parametrize("mode", ["single", "ort"])
 def test_bytes_and_words_are_added(mode: Mode, tmp_path: Path) -> None:
     net = Net()
     a, b = net.qdq(net.input((8, 8), name="a"), 0.03, 5, np.int8), net.qdq(net.input((8, 8), name="b"), *FINER)

@@ -28,7 +28,7 @@ def test_graph_text_has_one_line_per_node() -> None:
 def test_text_is_stable_and_tells_weights_apart() -> None:
     assert graph_text(conv_chain(seed=1)) == graph_text(conv_chain(seed=1))
     assert graph_text(conv_chain(seed=1)) != graph_text(conv_chain(seed=2))
-    assert graph_text(residual("double")) != graph_text(residual("single"))
+    assert graph_text(residual("tflite")) != graph_text(residual("single"))
 
 
 def test_long_attributes_are_shown_by_checksum() -> None:

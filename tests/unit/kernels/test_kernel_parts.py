@@ -59,9 +59,9 @@ def test_an_accumulator_is_wide_from_the_first_sum_that_reaches_2_31(bias: int, 
     [
         (requant(1 << 30, 40), 2**31 - 1),
         (requant(1 << 14, 40), 2**47 - 1),
-        (requant(1 << 30, -3, "double"), 2**31 - 1),
-        (requant(1 << 30, 4, "double"), (2**31 - 1) >> 4),
-        (Requant("float", 0, -128, 127, scale=(0.1,)), 2**31 - 1),
+        (requant(1 << 30, -3, "tflite"), 2**31 - 1),
+        (requant(1 << 30, 4, "tflite"), (2**31 - 1) >> 4),
+        (Requant("ort", 0, -128, 127, scale=(0.1,)), 2**31 - 1),
     ],
 )
 def test_a_requantization_takes_accumulators_up_to_its_limit(step: Requant, limit: int) -> None:
@@ -111,7 +111,7 @@ def mean(x: Quant, low: int) -> AveragePool2D:
         (add(A, B), add(B, A, -1), 2),
         (mul(3, 0.01), mul(-8, 0.5), 2),
         (mean(A, -128), mean(B, 5), 1),
-        (GlobalAveragePool(A, B, S8, -128, 127, "float"), GlobalAveragePool(B, A, S8, 0, 9, "float"), 1),
+        (GlobalAveragePool(A, B, S8, -128, 127, "ort"), GlobalAveragePool(B, A, S8, 0, 9, "ort"), 1),
         (Lut(tuple(range(-128, 128)), S8, A, "a"), Lut(tuple(range(127, -129, -1)), S8, B, "b"), 1),
         (Clamp(-1, 5), Clamp(0, 9), 1),
         (Softmax(A, B, S8, "single"), Softmax(B, A, S8, "single"), 1),

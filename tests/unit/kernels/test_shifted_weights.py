@@ -54,7 +54,7 @@ def network(folder: Path) -> Graph:
     model.op("CONV_2D", [x, w, b], [model.output((1, 2, 6, 32), "uint8", 0.3, 128)], "Conv2DOptions", **told)
     path = folder / "m.tflite"
     path.write_bytes(model.bytes())
-    return import_tflite(path, mode="double")
+    return import_tflite(path, mode="tflite")
 
 
 def weights_bytes(graph: Graph, isa: str) -> int:
@@ -84,7 +84,7 @@ def test_every_part_of_the_channels_is_of_one_form(tmp_path: Path) -> None:
 
 
 def test_a_mobilenet_of_uint8_has_fast_kernels_and_little_more_than_its_parameters() -> None:
-    graph = import_tflite(shared_dir() / "models/tflite/mobilenet_v1_025_128_uint8.tflite", mode="double")
+    graph = import_tflite(shared_dir() / "models/tflite/mobilenet_v1_025_128_uint8.tflite", mode="tflite")
     graph = optimize(graph)
     parameters = sum(v.data.size for v in graph.values.values() if v.data is not None and v.type.dtype is not DType.S32)
     names = {k.name for k in select_kernels(graph, "armv7em").values()}

@@ -37,14 +37,14 @@ def tflite_multiply(acc: int, multiplier: int, exponent: int) -> int:
 
 def requant(rq: Requant, acc: int, channel: int = 0) -> int:
     """One accumulator to one activation."""
-    if rq.mode == "float":
+    if rq.mode == "ort":
         scale = F32(rq.scale[channel if len(rq.scale) > 1 else 0])
         product = F32(acc) * scale
         limited = min(max(product, F32(rq.low - rq.zero_point)), F32(rq.high - rq.zero_point))
         return int(np.rint(limited)) + rq.zero_point
     index = channel if len(rq.multiplier) > 1 else 0
     multiplier, shift = rq.multiplier[index], rq.shift[index]
-    if rq.mode == "double":
+    if rq.mode == "tflite":
         scaled = tflite_multiply(acc, multiplier, shift)
     else:
         scaled = half_up(Fraction(acc * multiplier, 2**shift))

@@ -38,7 +38,7 @@ def plain_add(op: Add, a: int, b: int) -> int:
         acc = ma * qa + op.sign * mb * qb + (1 << (s - 1))
         assert -(2**31) <= acc < 2**31
         return plain.clamp(y.zero_point + (acc >> s), op.low, op.high)
-    if op.mode == "double":
+    if op.mode == "tflite":
         (ma, ea), (mb, eb), (my, ey) = tflite_scalings(op.a, op.b, y, 20)
         first, second = plain.tflite_multiply(qa << 20, ma, ea), plain.tflite_multiply(qb << 20, mb, eb)
         total = plain.tflite_multiply(first + op.sign * second, my, ey)
@@ -62,7 +62,7 @@ def test_add_equals_the_formula_on_all_pairs(mode: Mode, sign: int, quants: tupl
 @pytest.mark.parametrize("quants", QUANTS)
 def test_float_add_is_dequantize_add_quantize(sign: int, quants: tuple[Quant, Quant, Quant]) -> None:
     a, b, y = quants
-    (result,) = Add(a, b, y, DType.S8, -128, 127, "float", sign).golden([ALL_S8[:, None], ALL_S8[None, :]])
+    (result,) = Add(a, b, y, DType.S8, -128, 127, "ort", sign).golden([ALL_S8[:, None], ALL_S8[None, :]])
     fa = (ALL_S8.astype(np.int32) - a.zero_point).astype(F32) * F32(a.scale)
     fb = (ALL_S8.astype(np.int32) - b.zero_point).astype(F32) * F32(b.scale)
     total = fa[:, None] + F32(sign) * fb[None, :]
@@ -91,7 +91,7 @@ def test_sum_of_words_is_within_one_step_of_real_arithmetic(mode: Mode, sign: in
     (result,) = Add(a, b, y, DType.S16, -32768, 32767, mode, sign).golden(ins)
     real = a.scale * (q - a.zero_point)[:, None] + sign * b.scale * (q - b.zero_point)[None, :]
     error = np.abs(np.clip(real / y.scale + y.zero_point, -32768, 32767) - result).max()
-    assert error <= {"single": 0.501, "double": 1.01, "float": 0.52}[mode]
+    assert error <= {"single": 0.501, "tflite": 1.01, "ort": 0.52}[mode]
 
 
 def test_sum_of_words_in_mode_single_is_one_rounding_of_integers() -> None:
@@ -105,10 +105,10 @@ def test_sum_of_words_in_mode_single_is_one_rounding_of_integers() -> None:
         assert op.golden([np.array([qa], np.int16), np.array([qb], np.int16)])[0].tolist() == [expected]
 
 
-def test_bytes_and_words_are_not_added_in_mode_double() -> None:
+def test_bytes_and_words_are_not_added_in_mode_tflite() -> None:
     byte, word = TensorType((4,), DType.S8), TensorType((4,), DType.S16)
     for ins, dtype in (((byte, word), DType.S16), ((word, word), DType.S8)):
-        op = Add(Quant(1.0), Quant(1.0), Quant(1.0), dtype, dtype.low, dtype.high, "double")
+        op = Add(Quant(1.0), Quant(1.0), Quant(1.0), dtype, dtype.low, dtype.high, "tflite")
         with pytest.raises(OperatorLimit, match="LAM-OPS-457"):
             check_limits(op, ins)
         check_limits(replace(op, mode="single"), ins)

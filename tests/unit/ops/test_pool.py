@@ -33,10 +33,10 @@ def feature_map(shape: tuple[int, ...], dtype: DType, fill: str) -> Array:
 def plain_average(how: Averaging, values: list[int], count: int) -> int:
     """One output from the values of the taps inside the input."""
     acc = sum(v - how.x_quant.zero_point for v in values)
-    if how.mode == "float":
+    if how.mode == "ort":
         real = F32(F32(acc) * F32(how.x_quant.scale)) / F32(count)
         return plain.quantize(real, how.y_quant.scale, how.y_quant.zero_point, how.low, how.high)
-    if how.mode == "double" and how.x_quant == how.y_quant:
+    if how.mode == "tflite" and how.x_quant == how.y_quant:
         total = acc + count * how.x_quant.zero_point
         return plain.clamp(int((total + (count // 2 if total > 0 else -(count // 2))) / count), how.low, how.high)
     return plain.requant(average_requant(how, count), acc)
@@ -107,7 +107,7 @@ def test_average_is_the_real_mean_rounded(mode: Mode) -> None:
 def test_float_average_is_dequantize_average_quantize_where_float_sums_are_exact() -> None:
     x = feature_map((1, 6, 6, 3), DType.S8, "random")
     a, b = Quant(0.25, 3), Quant(0.5, -7)
-    (y,) = AveragePool2D(Window(3, 3), Window(3, 3), False, a, b, DType.S8, -128, 127, "float").golden([x])
+    (y,) = AveragePool2D(Window(3, 3), Window(3, 3), False, a, b, DType.S8, -128, 127, "ort").golden([x])
     real = (x.astype(F32) - F32(3)) * F32(0.25)
     means = real.reshape(1, 2, 3, 2, 3, 3).sum(axis=(2, 4), dtype=F32) / F32(9)
     assert np.array_equal(y, np.clip(np.rint(means / F32(0.5)) - 7, -128, 127))
@@ -121,8 +121,8 @@ def test_means_of_minus_two_and_a_half_and_one_and_a_half_round_by_mode() -> Non
         for mode in MODES
     }
     assert results["single"].ravel().tolist() == [-2, 2]
-    assert results["double"].ravel().tolist() == [-3, 2]
-    assert results["float"].ravel().tolist() == [-3, 1]
+    assert results["tflite"].ravel().tolist() == [-3, 2]
+    assert results["ort"].ravel().tolist() == [-3, 1]
 
 
 def test_a_window_wholly_in_padding_has_no_average() -> None:

@@ -40,7 +40,7 @@ def test_single_factor_is_the_float64_product_then_quotient() -> None:
 
 def test_float_factor_is_rounded_to_float32_twice() -> None:
     x, w, y = (np.float32(v) for v in (0.1, 0.003, 0.7))
-    requant = make_requant("float", float(x), [float(w)], Quant(float(y)), DType.S8)
+    requant = make_requant("ort", float(x), [float(w)], Quant(float(y)), DType.S8)
     assert requant.scale == (float(np.float32(np.float32(x * w) / y)),)
 
 
@@ -48,11 +48,11 @@ def test_exact_halves_round_up_away_and_to_even() -> None:
     acc = np.array([[-3], [-1], [1], [3]])
     results = {m: apply_requant(make_requant(m, 0.5, [1.0], Quant(1.0), DType.S8), acc, DType.S8) for m in MODES}
     assert results["single"].ravel().tolist() == [-1, 0, 1, 2]
-    assert results["double"].ravel().tolist() == [-1, 0, 1, 2]
-    assert results["float"].ravel().tolist() == [-2, 0, 0, 2]
+    assert results["tflite"].ravel().tolist() == [-1, 0, 1, 2]
+    assert results["ort"].ravel().tolist() == [-2, 0, 0, 2]
 
 
-@pytest.mark.parametrize("mode", ["single", "double"])
+@pytest.mark.parametrize("mode", ["single", "tflite"])
 def test_wide_accumulators_use_fifteen_bit_multipliers(mode: Mode) -> None:
     acc = accumulators(np.random.default_rng(2), 3, 2**47 - 1)
     requant = make_requant(mode, 2.0**-33, [0.7, 0.8, 1.0], Quant(1.0, 5), DType.S16, wide=True)
@@ -66,7 +66,7 @@ def test_multipliers_have_the_bits_that_a_known_reach_leaves(mode: Mode, bits: i
     reach = 2**bits - 1
     acc = accumulators(np.random.default_rng(2), 3, reach)
     requant = make_requant(mode, 2.0 ** (14 - bits), [0.7, 0.8, 1.0], Quant(1.0, 5), DType.S16, reach=reach)
-    assert mode == "float" or max(requant.multiplier).bit_length() == 62 - bits
+    assert mode == "ort" or max(requant.multiplier).bit_length() == 62 - bits
     assert np.array_equal(apply_requant(requant, acc, DType.S16), plain.requantized(requant, acc, DType.S16))
 
 

@@ -50,7 +50,7 @@ def test_bilinear_equals_loops(
 
 def averaged_plainly(how: Averaging, acc: int) -> int:
     """One output from an accumulator, by the plain formula; between equal scales by TFLite's division."""
-    if how.mode == "double" and how.x_quant == how.y_quant:
+    if how.mode == "tflite" and how.x_quant == how.y_quant:
         total = acc + how.x_quant.zero_point * WEIGHT_ONE**2
         size = (abs(total) + WEIGHT_ONE**2 // 2) // WEIGHT_ONE**2
         return plain.clamp(size if total > 0 else -size, how.low, how.high)

@@ -71,7 +71,7 @@ def test_too_fine_an_output_is_refused() -> None:
         check_limits(Softmax(Quant(1.0), Quant(2.0**-21), DType.S8, "single"), [TensorType((4,), DType.S8)])
 
 
-@pytest.mark.parametrize("mode", ["single", "float"])
+@pytest.mark.parametrize("mode", ["single", "ort"])
 @pytest.mark.parametrize(("scale", "zero"), [(2.0**-15, 0), (1 / 65535, -32768)])
 def test_softmax_of_words_is_within_one_step_of_the_real_one(mode: Mode, scale: float, zero: int) -> None:
     x = random_array(np.random.default_rng(2), (50, 21), DType.S16)
@@ -82,6 +82,6 @@ def test_softmax_of_words_is_within_one_step_of_the_real_one(mode: Mode, scale: 
     assert np.abs(exact - y).max() <= 0.5 + 1e-3
 
 
-def test_softmax_of_words_is_not_lamina_s_own_in_mode_double() -> None:
+def test_softmax_of_words_is_not_lamina_s_own_in_mode_tflite() -> None:
     with pytest.raises(OperatorLimit, match="LAM-OPS-494"):
-        check_limits(Softmax(Quant(1.0), Quant(2.0**-15), DType.S16, "double"), [TensorType((4,), DType.S16)])
+        check_limits(Softmax(Quant(1.0), Quant(2.0**-15), DType.S16, "tflite"), [TensorType((4,), DType.S16)])

@@ -92,7 +92,7 @@ def test_float_table_is_dequantize_function_quantize(name: str, x_dtype: DType, 
         value = function(real)
         assert value.dtype == F32
         expected = np.clip(np.rint(value / F32(y.scale)) + 9, y_dtype.low, y_dtype.high)
-        assert unary_table(name, x, x_dtype, y, y_dtype, "float", **attributes) == tuple(expected.astype(int).tolist())
+        assert unary_table(name, x, x_dtype, y, y_dtype, "ort", **attributes) == tuple(expected.astype(int).tolist())
 
 
 def test_exact_halves_round_to_even_but_in_tflite_arithmetic() -> None:
@@ -102,11 +102,11 @@ def test_exact_halves_round_to_even_but_in_tflite_arithmetic() -> None:
 
 
 @pytest.mark.parametrize(("name", "attributes"), [("Identity", {}), ("Relu", {}), ("Clip", {"min": -1.0, "max": 2.0})])
-def test_double_clamps_are_tflite_requantize(name: str, attributes: dict[str, float]) -> None:
-    requant = make_requant("double", X.scale, [1.0], Y, DType.S8)
+def test_clamps_of_mode_tflite_are_its_requantize(name: str, attributes: dict[str, float]) -> None:
+    requant = make_requant("tflite", X.scale, [1.0], Y, DType.S8)
     least, most = {"Identity": (-128, 127), "Relu": (9, 127), "Clip": (-23, 74)}[name]
     expected = [plain.clamp(plain.requant(requant, q - X.zero_point), least, most) for q in range(-128, 128)]
-    assert list(unary_table(name, X, DType.S8, Y, DType.S8, "double", **attributes)) == expected
+    assert list(unary_table(name, X, DType.S8, Y, DType.S8, "tflite", **attributes)) == expected
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -82,7 +82,7 @@ def test_softmax_has_both_forms() -> None:
     powers = np.exp(q * 0.125)
     exact = powers / powers.sum(axis=1, keepdims=True) * 256 - 128
     for y, tflite in ((Quant(2.0**-8, -128), True), (Quant(2.0**-8, -127), False)):
-        op = Softmax(Quant(0.125, 3), y, DType.S8, "double")
+        op = Softmax(Quant(0.125, 3), y, DType.S8, "tflite")
         assert op.is_tflite is tflite
         assert np.abs(op.golden([q])[0] - np.minimum(exact + y.zero_point + 128, 127)).max() <= 1
 
@@ -90,11 +90,11 @@ def test_softmax_has_both_forms() -> None:
 @pytest.mark.parametrize(
     ("op", "kind", "code"),
     [
-        (Softmax(Quant(0.125), Quant(2.0**-8, -128), DType.S8, "double"), (DType.S8, (1, 4096)), "449"),
+        (Softmax(Quant(0.125), Quant(2.0**-8, -128), DType.S8, "tflite"), (DType.S8, (1, 4096)), "449"),
         (Softmax16(1 << 30, 15), (DType.S16, (1, 4)), "464"),
-        (LogSoftmax(Quant(16.0), LOG_OUTPUT, DType.S8, "double"), (DType.S8, (1, 4)), "472"),
+        (LogSoftmax(Quant(16.0), LOG_OUTPUT, DType.S8, "tflite"), (DType.S8, (1, 4)), "472"),
         (SquaredDifference(Quant(4.0), Quant(4.0), Quant(2.0**-9), DType.S8, -128, 127), (DType.S8, (4,)), "454"),
-        (GlobalSum(0, make_requant("float", 1.0, [1.0], Quant(1.0), DType.S8), DType.S8, Quant(1.0)), None, "470"),
+        (GlobalSum(0, make_requant("ort", 1.0, [1.0], Quant(1.0), DType.S8), DType.S8, Quant(1.0)), None, "470"),
     ],
 )
 def test_limits(op: object, kind: tuple[DType, tuple[int, ...]] | None, code: str) -> None:

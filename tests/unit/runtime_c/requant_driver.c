@@ -9,7 +9,7 @@
 #include "lam_crc32.h"
 #include "lam_requant.h"
 #include "lam_requant_fast.h"
-#include "lam_requant_float.h"
+#include "lam_requant_ort.h"
 
 typedef struct record {
     int64_t acc;
@@ -36,9 +36,9 @@ static int32_t apply(int32_t function, const record *r)
     case 3: return lam_requant_single_high(acc, r->multiplier, r->shift);
     case 4: return lam_requant_single_64_q(r->acc, r->multiplier, r->shift, r->zp, r->low, r->high);
     case 5: return lam_requant_single_64(r->acc, r->multiplier, r->shift);
-    case 6: return lam_requant_double_q(acc, r->multiplier, r->shift, r->zp, r->low, r->high);
-    case 7: return lam_requant_double(acc, r->multiplier, r->shift);
-    case 8: return lam_requant_float_q(acc, r->scale, r->zp, r->low, r->high);
+    case 6: return lam_requant_tflite_q(acc, r->multiplier, r->shift, r->zp, r->low, r->high);
+    case 7: return lam_requant_tflite(acc, r->multiplier, r->shift);
+    case 8: return lam_requant_ort_q(acc, r->scale, r->zp, r->low, r->high);
     case 9: return lam_rounding_doubling_high_mul(acc, r->multiplier);
     case 10: return lam_rounding_divide_by_pot(acc, r->shift);
     case 11: return lam_clamp_i32(acc, r->low, r->high);
@@ -48,13 +48,13 @@ static int32_t apply(int32_t function, const record *r)
         return bits;
     case 14: return lam_high_product(acc, r->multiplier);
     case 15: return lam_clamp_i32(lam_twice_single(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
-    case 16: return lam_clamp_i32(lam_twice_double(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
+    case 16: return lam_clamp_i32(lam_twice_tflite(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
     case 17: return lam_high_product_rounded(acc * 2, r->multiplier);
     case 18: return lam_divided_away(acc, r->shift + 1, (int32_t)1 << r->shift);
     case 19: return lam_halved_s8(acc);
     case 20: return lam_halved_u8(acc);
     case 21: return lam_halved_u7(acc);
-    case 22: return lam_requant_float_64_q(r->acc, r->scale, r->zp, r->low, r->high);
+    case 22: return lam_requant_ort_64_q(r->acc, r->scale, r->zp, r->low, r->high);
     default: exit(2);
     }
 }
@@ -64,7 +64,7 @@ static void float_block(const uint8_t *x, int32_t *y, int32_t n)
 {
     int32_t i;
     for (i = 0; i < n; i++) {
-        y[i] = lam_requant_float_q((int32_t)x[i] * 3 - 200, 0.0859375f, -3, -128, 127);
+        y[i] = lam_requant_ort_q((int32_t)x[i] * 3 - 200, 0.0859375f, -3, -128, 127);
     }
 }
 

@@ -23,7 +23,7 @@ from tests.support.tools import require_tool
 
 CHANNELS = 4096
 SHARED = (0, 1000, 2001, 3005, 4001)
-"""Records whose factors all channels share, in turn; that of the first one is zero but in mode float."""
+"""Records whose factors all channels share, in turn; that of the first one is zero but in mode ort."""
 OUTPUTS = ((0, -128, 127), (-128, -128, 127), (3, -5, 90), (130, 0, 255))
 RUNTIME = resource_dir("runtime_c")
 
@@ -84,7 +84,7 @@ def records(mode: Mode) -> tuple[Array, Array, Array]:
     near = 31 - bits - rng.integers(6, 9, CHANNELS)
     edges = [-(2**31), 1 - 2**31, -1, 0, 1, 2**31 - 1]
     sums[: 16 * len(edges)] = np.tile(edges, 16)
-    if mode == "float":
+    if mode == "ort":
         scales = np.float32(2.0) ** -near.astype(np.float32)
         return sums, scales * rng.choice(np.array([1, 1.25, 1.7], np.float32), CHANNELS), near
     # powers of two put sums on ties
@@ -99,16 +99,16 @@ def expected(mode: Mode, output: tuple[int, int, int], shared: int = -1) -> Arra
     sums, factors, shifts = records(mode)
     if shared >= 0:
         factors, shifts = (np.broadcast_to(part[shared], CHANNELS) for part in (factors, shifts))
-    if mode == "float":
-        return fixedpoint.requantize_float(sums, factors, *output).astype(np.uint8)
-    scale = fixedpoint.requantize_single if mode == "single" else fixedpoint.requantize_double
+    if mode == "ort":
+        return fixedpoint.requantize_ort(sums, factors, *output).astype(np.uint8)
+    scale = fixedpoint.requantize_single if mode == "single" else fixedpoint.requantize_tflite
     return scale(sums, factors, shifts, *output).astype(np.uint8)
 
 
 def source(mode: Mode, console: str, each: bool) -> str:
     sums, factors, shifts = records(mode)
-    multipliers = np.ascontiguousarray(factors).view(np.int32) if mode == "float" else factors.astype(np.int32)
-    lanes = 32 - shifts if mode == "single" else (np.zeros(CHANNELS) if mode == "float" else shifts)
+    multipliers = np.ascontiguousarray(factors).view(np.int32) if mode == "ort" else factors.astype(np.int32)
+    lanes = 32 - shifts if mode == "single" else (np.zeros(CHANNELS) if mode == "ort" else shifts)
     own = (multipliers, lanes.astype(np.int8)) if each else None
     packed = stream(np.zeros((CHANNELS, 1), np.int8), sums.astype(np.int32), own)
     shared = [(0, 0)] if each else [(int(multipliers[i]), int(lanes[i])) for i in SHARED]

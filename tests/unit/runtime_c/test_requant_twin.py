@@ -23,7 +23,7 @@ from codegen import fixedpoint as fp
 
 HERE = Path(__file__).parent
 INCLUDE = HERE.parents[2] / "runtime_c" / "include"
-HEADERS = ("lam_base.h", "lam_requant.h", "lam_requant_fast.h", "lam_requant_float.h", "lam_crc32.h")
+HEADERS = ("lam_base.h", "lam_requant.h", "lam_requant_fast.h", "lam_requant_ort.h", "lam_crc32.h")
 STRICT = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-align -Wundef -Werror"
 RECORD = np.dtype(
     [("acc", "i8"), ("multiplier", "i4"), ("shift", "i4"), ("zp", "i4"), ("low", "i4"), ("high", "i4"), ("scale", "f4")]
@@ -162,7 +162,7 @@ def _single_64(seed: int = 3, bits: int = 15) -> Records:
     return records
 
 
-def _double() -> Records:
+def _tflite() -> Records:
     rng, records = np.random.default_rng(4), _records(N)
     exponent = rng.integers(-31, 31, N)
     multiplier = _multipliers(rng, N, 31)
@@ -214,7 +214,7 @@ def _fast_single() -> Records:
     return records
 
 
-def _fast_double() -> Records:
+def _fast_tflite() -> Records:
     """Accumulators below 2^30, exponents below 0, a good part next to a tie of the first or the second rounding."""
     rng, records = np.random.default_rng(10), _records(N)
     exponent = rng.integers(-31, -1, N, endpoint=True)
@@ -264,12 +264,12 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
     def scaled(function: Any, r: Records) -> Any:
         return function(r["acc"], r["multiplier"], r["shift"], 0, fp.INT32_MIN, fp.INT32_MAX)
 
-    single, high, single_64, double = _single(1, 1), _single(2, 33), _single_64(), _double()
+    single, high, single_64, tflite = _single(1, 1), _single(2, 33), _single_64(), _tflite()
     longer, wide_floats = _single_64(17, 25), _float(18, 48)
     floats, pairs, crc, block = _float(), _pairs(), _crc(), _block()
-    fast_single, fast_double = _fast_single(), _fast_double()
-    doubled = fp.saturating_rounding_doubling_high_mul(fast_double["acc"], fast_double["multiplier"])
-    shift = -fast_double["shift"]
+    fast_single, fast_tflite = _fast_single(), _fast_tflite()
+    doubled = fp.saturating_rounding_doubling_high_mul(fast_tflite["acc"], fast_tflite["multiplier"])
+    shift = -fast_tflite["shift"]
     return (
         ("lam_requant_single_q", 0, single, step(fp.requantize_single, single)),
         ("lam_requant_single", 1, single, scaled(fp.requantize_single, single)),
@@ -277,13 +277,13 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
         ("lam_requant_single_high", 3, high, scaled(fp.requantize_single, high)),
         ("lam_requant_single_64_q", 4, single_64, step(fp.requantize_single_64, single_64)),
         ("lam_requant_single_64", 5, single_64, scaled(fp.requantize_single_64, single_64)),
-        ("lam_requant_double_q", 6, double, step(fp.requantize_double, double)),
-        ("lam_requant_double", 7, double, scaled(fp.requantize_double, double)),
+        ("lam_requant_tflite_q", 6, tflite, step(fp.requantize_tflite, tflite)),
+        ("lam_requant_tflite", 7, tflite, scaled(fp.requantize_tflite, tflite)),
         (
-            "lam_requant_float_q",
+            "lam_requant_ort_q",
             8,
             floats,
-            fp.requantize_float(floats["acc"], floats["scale"], floats["zp"], floats["low"], floats["high"]),
+            fp.requantize_ort(floats["acc"], floats["scale"], floats["zp"], floats["low"], floats["high"]),
         ),
         (
             "lam_rounding_doubling_high_mul",
@@ -295,10 +295,10 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
         ("lam_clamp_i32", 11, pairs, fp.saturate(pairs["acc"], pairs["low"], pairs["high"])),
         ("lam_crc32", 12, crc, np.array(_zlib(crc))),
         (
-            "lam_requant_float_q in a loop",
+            "lam_requant_ort_q in a loop",
             13,
             block,
-            fp.requantize_float(block["acc"] * 3 - 200, 0.0859375, -3, -128, 127),
+            fp.requantize_ort(block["acc"] * 3 - 200, 0.0859375, -3, -128, 127),
         ),
         ("lam_high_product", 14, fast_single, (fast_single["acc"] * fast_single["multiplier"].astype(np.int64)) >> 32),
         (
@@ -307,23 +307,23 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
             _less(fast_single, fast_single["shift"] - 33),
             step(fp.requantize_single, fast_single),
         ),
-        ("lam_twice_double", 16, _less(fast_double, shift - 1), step(fp.requantize_double, fast_double)),
-        ("lam_high_product_rounded", 17, fast_double, doubled),
+        ("lam_twice_tflite", 16, _less(fast_tflite, shift - 1), step(fp.requantize_tflite, fast_tflite)),
+        ("lam_high_product_rounded", 17, fast_tflite, doubled),
         (
             "lam_divided_away",
             18,
-            _less(fast_double, shift - 1),
-            fp.rounding_divide_by_pot(fast_double["acc"], shift),
+            _less(fast_tflite, shift - 1),
+            fp.rounding_divide_by_pot(fast_tflite["acc"], shift),
         ),
         ("lam_halved_s8", 19, pairs, fp.saturate(pairs["acc"] >> 1, -128, 127)),
         ("lam_halved_u8", 20, pairs, fp.saturate(pairs["acc"] >> 1, 0, 255)),
         ("lam_halved_u7", 21, pairs, fp.saturate(pairs["acc"] >> 1, 0, 127)),
         ("lam_requant_single_64_q, longer multipliers", 4, longer, step(fp.requantize_single_64, longer)),
         (
-            "lam_requant_float_64_q",
+            "lam_requant_ort_64_q",
             22,
             wide_floats,
-            fp.requantize_float(
+            fp.requantize_ort(
                 wide_floats["acc"], wide_floats["scale"], wide_floats["zp"], wide_floats["low"], wide_floats["high"]
             ),
         ),
@@ -356,7 +356,7 @@ def test_c_equals_numpy(compiler: str, flags: str, tmp_path: Path) -> None:
 
 def test_float_records_can_tell_a_fused_multiply_add() -> None:
     """Rounding the exact product instead of the float32 one would change results: the records have teeth."""
-    _, _, r, expected = next(case for case in _cases() if case[0] == "lam_requant_float_q")
+    _, _, r, expected = next(case for case in _cases() if case[0] == "lam_requant_ort_q")
     exact = r["acc"].astype(np.float32).astype(np.float64) * r["scale"].astype(np.float64)
     fused = np.rint(np.clip(exact, r["low"] - r["zp"], r["high"] - r["zp"])).astype(np.int64) + r["zp"]
     assert np.count_nonzero(fused != expected) > 1000
@@ -395,7 +395,7 @@ def test_header_stands_alone(compiler: str, flags: str, header: str, tmp_path: P
 @pytest.mark.parametrize(
     ("flags", "text", "message"),
     [
-        ("-ffast-math", '#include "lam_requant_float.h"\n', "lam_requant_float.h: results are defined to the bit"),
+        ("-ffast-math", '#include "lam_requant_ort.h"\n', "lam_requant_ort.h: results are defined to the bit"),
         ("-O2", '#define LAM_ABI 0\n#include "lam_base.h"\n', "two different ABI numbers"),
         ("-O2", '#include "lam_base.h"\nLAM_STATIC_ASSERT(1 == 2, one_is_two);\n', "lam_static_assert_one_is_two"),
     ],

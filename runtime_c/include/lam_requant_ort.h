@@ -2,17 +2,17 @@
  * Copyright (c) Lamina contributors
  *
  * From accumulator to activation through one float32 product, as ONNX Runtime does it.
- * Bit-exact twin of codegen/fixedpoint.py:requantize_float().  Needs IEEE single precision, rounding to nearest.
+ * Bit-exact twin of codegen/fixedpoint.py:requantize_ort().  Needs IEEE single precision, rounding to nearest.
  */
-#ifndef LAM_REQUANT_FLOAT_H
-#define LAM_REQUANT_FLOAT_H
+#ifndef LAM_REQUANT_ORT_H
+#define LAM_REQUANT_ORT_H
 
 #include <float.h>
 
 #include "lam_base.h"
 
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
-#error "lam_requant_float.h: results are defined to the bit, which -ffast-math and /fp:fast give up"
+#error "lam_requant_ort.h: results are defined to the bit, which -ffast-math and /fp:fast give up"
 #endif
 LAM_STATIC_ASSERT((FLT_RADIX == 2) && (FLT_MANT_DIG == 24), float_is_ieee_single_precision);
 LAM_STATIC_ASSERT(sizeof(float) == sizeof(int32_t), float_has_32_bits);
@@ -25,8 +25,8 @@ typedef float lam_stored_float;
 typedef volatile float lam_stored_float;
 #endif
 
-/* lam_requant_float_q of an accumulator that is a float already. */
-static inline int32_t lam_scaled_float_q(float acc, float scale, int32_t zp, int32_t low, int32_t high)
+/* lam_requant_ort_q of an accumulator that is a float already. */
+static inline int32_t lam_scaled_ort_q(float acc, float scale, int32_t zp, int32_t low, int32_t high)
 {
     const float least = (float)(low - zp);
     const float most = (float)(high - zp);
@@ -53,7 +53,7 @@ static inline int32_t lam_scaled_float_q(float acc, float scale, int32_t zp, int
     return (bits - (int32_t)0x4B400000) + zp; /* 0x4B400000: the bits of 12582912.0f */
 }
 
-/* The whole step, mode `float`: zp + rint(clamp((float)acc * scale, low - zp, high - zp)), half to even.
+/* The whole step, mode `ort`: zp + rint(clamp((float)acc * scale, low - zp, high - zp)), half to even.
  *
  *   scale       finite float32
  *   zp          output zero point
@@ -61,21 +61,21 @@ static inline int32_t lam_scaled_float_q(float acc, float scale, int32_t zp, int
  *
  * No state; memcpy of four bytes, which compilers turn into a register move.
  */
-static inline int32_t lam_requant_float_q(int32_t acc, float scale, int32_t zp, int32_t low, int32_t high)
+static inline int32_t lam_requant_ort_q(int32_t acc, float scale, int32_t zp, int32_t low, int32_t high)
 {
     lam_stored_float wide;
 
     wide = (float)acc;
-    return lam_scaled_float_q(wide, scale, zp, low, high);
+    return lam_scaled_ort_q(wide, scale, zp, low, high);
 }
 
-/* As lam_requant_float_q for an accumulator of up to 48 bits, converted to float half to even in one step. */
-static inline int32_t lam_requant_float_64_q(int64_t acc, float scale, int32_t zp, int32_t low, int32_t high)
+/* As lam_requant_ort_q for an accumulator of up to 48 bits, converted to float half to even in one step. */
+static inline int32_t lam_requant_ort_64_q(int64_t acc, float scale, int32_t zp, int32_t low, int32_t high)
 {
     lam_stored_float wide;
 
     wide = (float)acc;
-    return lam_scaled_float_q(wide, scale, zp, low, high);
+    return lam_scaled_ort_q(wide, scale, zp, low, high);
 }
 
-#endif /* LAM_REQUANT_FLOAT_H */
+#endif /* LAM_REQUANT_ORT_H */

@@ -26,7 +26,7 @@ from codegen.ops import (
     Transpose,
     broken_limits,
 )
-from tests.contract.kernel_cases import Case, requant
+from tests.contract.case import Case, requant
 from tests.support.graphs import random_array
 
 S8 = DType.S8

@@ -1,8 +1,8 @@
-"""A law for each question that an operator may leave open, on every case of `cases.py` that answers it."""
+"""A law for each question that an operator may leave open, on every case of `cases/` that answers it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import permutations
 
 import numpy as np
@@ -12,17 +12,10 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
 from codegen.kernels.tiles import channel_tile as tile_of
 from codegen.ops import OPS, Pad, answers
-from tests.contract.cases import Case, cases
+from tests.contract.case import Case
+from tests.contract.cases import cases
+from tests.contract.laws import on_cases, on_every_case
 from tests.support.graphs import one_op
-
-CASES = cases()
-
-
-def on_cases(answered: Callable[[Case], bool]) -> pytest.MarkDecorator:
-    """The cases whose operator answers a question; that some do is part of the law."""
-    chosen = [case for case in CASES if answered(case)]
-    assert chosen
-    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.id)
 
 
 def result(op: Op, ins: list[Array]) -> Array:
@@ -35,12 +28,12 @@ def extended(x: Array, rank: int) -> Array:
 
 @on_cases(lambda case: answers.clamped(case.op, -1, 1) is not None)
 def test_a_clamped_operator_gives_what_a_clamp_behind_it_gives(case: Case) -> None:
-    y = result(case.op, case.ins)
+    y = result(case.op, list(case.arrays))
     low, high = (int(v) for v in np.quantile(y, (0.2, 0.7), method="nearest"))
     for bounds in ((low, high), (low, low), (int(y.min()), int(y.max()))):
         op = answers.clamped(case.op, *bounds)
         assert op is not None
-        assert np.array_equal(result(op, case.ins), np.clip(y, *bounds).astype(y.dtype))
+        assert np.array_equal(result(op, list(case.arrays)), np.clip(y, *bounds).astype(y.dtype))
 
 
 def layouts(case: Case) -> Iterator[tuple[tuple[int, ...], Op]]:
@@ -53,11 +46,11 @@ def layouts(case: Case) -> Iterator[tuple[tuple[int, ...], Op]]:
 
 @on_cases(lambda case: any(True for _ in layouts(case)))
 def test_an_operator_in_another_layout_gives_its_result_transposed(case: Case) -> None:
-    y = result(case.op, case.ins)
-    stored = answers.layout_inputs(case.op, len(case.ins))
+    y = result(case.op, list(case.arrays))
+    stored = answers.layout_inputs(case.op, len(case.arrays))
     for perm, op in layouts(case):
-        ins = [extended(x, y.ndim).transpose(perm) if i in stored else x for i, x in enumerate(case.ins)]
-        if all(case.ins[i].ndim <= y.ndim for i in stored):
+        ins = [extended(x, y.ndim).transpose(perm) if i in stored else x for i, x in enumerate(case.arrays)]
+        if all(case.arrays[i].ndim <= y.ndim for i in stored):
             assert np.array_equal(result(op, ins), y.transpose(perm)), perm
 
 
@@ -66,8 +59,8 @@ def test_a_turned_operator_gives_its_result_turned(case: Case) -> None:
     op = answers.turned(case.op)
     assert op is not None
     turn = (0, 2, 1, 3)
-    ins = [x.transpose(turn) if x.ndim == len(turn) else x for x in case.ins]
-    assert np.array_equal(result(op, ins), result(case.op, case.ins).transpose(turn))
+    ins = [x.transpose(turn) if x.ndim == len(turn) else x for x in case.arrays]
+    assert np.array_equal(result(op, ins), result(case.op, list(case.arrays)).transpose(turn))
 
 
 @on_cases(lambda case: answers.padded(case.op, (0, 0), (0, 0), 0, case.types[0]) is not None)
@@ -77,7 +70,9 @@ def test_an_operator_that_pads_itself_gives_what_it_gives_behind_a_pad(case: Cas
     op = answers.padded(case.op, (1, 0), (0, 2), value, x)
     assert op is not None
     before = Pad((0, 1, 0, 0), (0, 0, 2, 0), "constant", value)
-    assert np.array_equal(result(op, case.ins), result(case.op, [result(before, case.ins), *case.ins[1:]]))
+    assert np.array_equal(
+        result(op, list(case.arrays)), result(case.op, [result(before, list(case.arrays)), *case.arrays[1:]])
+    )
     assert answers.padded(case.op, (1, 0), (0, 2), value + 1, x) is None
 
 
@@ -87,28 +82,28 @@ def is_tiled(case: Case) -> bool:
 
 @on_cases(is_tiled)
 def test_tiles_of_channels_are_parts_of_the_result(case: Case) -> None:
-    graph = one_op(case.op, case.ins, case.quants, case.consts)
+    graph = one_op(case.op, case.arrays, [kind.quant for kind in case.types], case.consts)
     view = graph.view(graph.nodes[0])
-    y = result(case.op, case.ins)
+    y = result(case.op, list(case.arrays))
     for start, stop in ((0, 1), (0, y.shape[-1]), (y.shape[-1] - 1, y.shape[-1])):
         tile = tile_of(view, start, stop)
-        ins = [case.ins[i] if c is None else c for i, c in enumerate(tile.consts)]
+        ins = [case.arrays[i] if c is None else c for i, c in enumerate(tile.consts)]
         assert np.array_equal(result(tile.op, ins), y[..., start:stop])
         assert tile.op.infer(tile.ins) == tile.outs
 
 
 @on_cases(lambda case: answers.is_elementwise(case.op))
 def test_elementwise_operators_do_not_look_at_the_shape(case: Case) -> None:
-    y = result(case.op, case.ins)
-    if any(x.shape != y.shape and x.size > 1 for x in case.ins):
+    y = result(case.op, list(case.arrays))
+    if any(x.shape != y.shape and x.size > 1 for x in case.arrays):
         return
-    flat = [x.reshape(-1) for x in case.ins]
+    flat = [x.reshape(-1) for x in case.arrays]
     assert np.array_equal(result(case.op, flat), y.reshape(-1))
 
 
 @on_cases(lambda case: answers.moves_only(case.op))
 def test_movement_copies_elements(case: Case) -> None:
-    (x,) = case.ins
+    (x,) = case.arrays
     source = np.arange(x.size, dtype=np.int64).reshape(x.shape)
     assert np.array_equal(result(case.op, [x]), x.reshape(-1)[result(case.op, [source])])
 
@@ -116,7 +111,7 @@ def test_movement_copies_elements(case: Case) -> None:
 @on_cases(lambda case: answers.is_weighted_sum(case.op))
 def test_weighted_sums_are_those_of_their_weights(case: Case) -> None:
     """An output without weights is its bias; the sum of one tap is a product."""
-    x, w, b = case.ins
+    x, w, b = case.arrays
     op = case.op
     silent = result(op, [x, np.zeros_like(w), b])
     again = result(op, [np.zeros_like(x), np.zeros_like(w), b])
@@ -126,14 +121,14 @@ def test_weighted_sums_are_those_of_their_weights(case: Case) -> None:
     assert np.array_equal(result(op, [neutral, w, b]), silent)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@on_every_case
 def test_work_is_at_least_the_multiplications(case: Case) -> None:
     outs = case.op.infer(case.types)
     assert answers.work(case.op, case.types, outs) >= case.op.macs(case.types, outs)
 
 
 def test_a_window_without_products_is_work() -> None:
-    pools = [c for c in CASES if type(c.op).__name__ in ("AveragePool2D", "MaxPool2D")]
+    pools = [c for c in cases() if type(c.op).__name__ in ("AveragePool2D", "MaxPool2D")]
     assert pools
     for case in pools:
         outs = case.op.infer(case.types)
@@ -143,14 +138,14 @@ def test_a_window_without_products_is_work() -> None:
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.__name__)
 def test_bounds_are_answered_for(op: type[Op]) -> None:
     """An operator with bounds says how they are narrowed, so that a Clamp behind it costs nothing."""
-    case = next(case for case in CASES if type(case.op) is op)
+    case = next(case for case in cases() if type(case.op) is op)
     bounded = {"low", "high"} <= {name for name in op.__slots__}  # type: ignore[attr-defined]
     assert not bounded or answers.clamped(case.op, -1, 1) is not None
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.__name__)
 def test_elementwise_operators_work_in_every_layout(op: type[Op]) -> None:
-    for case in (case for case in CASES if type(case.op) is op and answers.is_elementwise(case.op)):
+    for case in (case for case in cases() if type(case.op) is op and answers.is_elementwise(case.op)):
         rank = len(case.op.infer(case.types)[0].shape)
         assert all(answers.in_layout(case.op, perm) == case.op for perm in permutations(range(rank)))
 
@@ -160,7 +155,7 @@ def test_the_defaults_say_no() -> None:
         limits = ()
 
     op = Silent()
-    kind = TensorType((1,), CASES[0].types[0].dtype)
+    kind = TensorType((1,), cases()[0].types[0].dtype)
     assert answers.clamped(op, 0, 1) is answers.in_layout(op, (0,)) is answers.turned(op) is None  # type: ignore[arg-type]
     assert answers.padded(op, (0, 0), (0, 0), 0, kind) is answers.channel_tile(op, 0, 1) is None  # type: ignore[arg-type]
     assert not answers.is_elementwise(op)  # type: ignore[arg-type]

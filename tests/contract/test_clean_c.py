@@ -19,7 +19,8 @@ from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
 from codegen.ops import Reshape
 from codegen.pipeline import Options, compile_file
-from tests.contract.test_kernels import LEVELS, all_cases, build_graph
+from tests.contract.cases import cases
+from tests.contract.test_kernels import LEVELS, build_graph
 from tests.support.shared import ROOT
 
 IDLE = re.compile(
@@ -39,7 +40,7 @@ def functions(isa: str) -> Iterator[tuple[str, str]]:
     """Kernels' names and texts."""
     seen: Counter[str] = Counter()
     contexts = set()
-    graph = build_graph(all_cases())
+    graph = build_graph(cases())
     for node in graph.nodes:
         view = graph.view(node)
         kernel = None if isinstance(node.op, Reshape) else find_kernel(view, isa)

@@ -1,4 +1,4 @@
-"""The laws every operator obeys, on every case of `cases.py`."""
+"""The laws every operator obeys, on every case of `cases/`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.shape import Span, row_count
 from codegen.ir.verify import verify_graph
 from codegen.ops import OPS, broken_limits
-from tests.contract.cases import Case, cases
+from tests.contract.case import Case
+from tests.contract.cases import PRODUCTS, cases
+from tests.contract.laws import on_every_case
 from tests.support.graphs import one_op, random_array
-
-CASES = cases()
-ON_CASES = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
 
 def rows_of(x: Array) -> Array:
@@ -42,47 +41,42 @@ def row_sets(case: Case, index: int) -> Iterator[tuple[Span, set[int], RowRule]]
         yield span, set(range(needed.start, needed.stop)), rule
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.__name__)
-def test_every_operator_has_cases(op: type[Op]) -> None:
-    assert any(type(case.op) is op for case in CASES)
+def test_cases_have_names_of_their_own() -> None:
+    assert [name for name, count in Counter(case.name for case in cases()).items() if count > 1] == []
 
 
-def test_case_ids_are_unique() -> None:
-    assert max(Counter(case.id for case in CASES).values()) == 1
-
-
-@ON_CASES
+@on_every_case
 def test_infer_is_what_golden_returns(case: Case) -> None:
-    results = case.op.golden(case.ins)
+    results = case.op.golden(case.arrays)
     kinds = case.op.infer(case.types)
     assert [(y.shape, DType.of(y)) for y in results] == [(k.shape, k.dtype) for k in kinds]
 
 
-@ON_CASES
+@on_every_case
 def test_golden_leaves_its_inputs_alone(case: Case) -> None:
-    before = [x.copy() for x in case.ins]
-    first = case.op.golden(case.ins)[0].copy()
-    assert all(np.array_equal(x, y) for x, y in zip(before, case.ins, strict=True))
-    assert np.array_equal(first, case.op.golden(case.ins)[0])
+    before = [x.copy() for x in case.arrays]
+    first = case.op.golden(case.arrays)[0].copy()
+    assert all(np.array_equal(x, y) for x, y in zip(before, case.arrays, strict=True))
+    assert np.array_equal(first, case.op.golden(case.arrays)[0])
 
 
-@ON_CASES
+@on_every_case
 def test_output_rows_depend_only_on_the_rows_of_the_rule(case: Case) -> None:
     """The backward-slice law: garbage in all other rows changes nothing."""
-    expected = rows_of(case.op.golden(case.ins)[0])
+    expected = rows_of(case.op.golden(case.arrays)[0])
     rng = np.random.default_rng(1)
     for index in case.dynamic:
-        x = case.ins[index]
+        x = case.arrays[index]
         for span, read, _ in row_sets(case, index):
             garbled = random_array(rng, x.shape, DType.of(x))
             kept = sorted(read)
             rows_of(garbled)[kept] = rows_of(x)[kept]
-            ins = [garbled if i == index else a for i, a in enumerate(case.ins)]
+            ins = [garbled if i == index else a for i, a in enumerate(case.arrays)]
             actual = rows_of(case.op.golden(ins)[0])
             assert np.array_equal(actual[span.start : span.stop], expected[span.start : span.stop])
 
 
-@ON_CASES
+@on_every_case
 def test_spans_hold_the_rows_of_each_output_row(case: Case) -> None:
     outs = case.op.infer(case.types)
     for index in case.dynamic:
@@ -94,7 +88,7 @@ def test_spans_hold_the_rows_of_each_output_row(case: Case) -> None:
         assert len(case.op.rows(index, case.types, outs).in_span(Span(2, 2), n_in)) == 0
 
 
-@ON_CASES
+@on_every_case
 def test_rules_have_a_row_for_every_output_row(case: Case) -> None:
     outs = case.op.infer(case.types)
     for index in case.dynamic:
@@ -102,7 +96,7 @@ def test_rules_have_a_row_for_every_output_row(case: Case) -> None:
         assert table is None or len(table) == row_count(outs[0].shape)
 
 
-@ON_CASES
+@on_every_case
 def test_in_place_is_claimed_only_for_equal_sizes(case: Case) -> None:
     outs = case.op.infer(case.types)
     for index in case.dynamic:
@@ -110,30 +104,13 @@ def test_in_place_is_claimed_only_for_equal_sizes(case: Case) -> None:
             assert case.types[index].bytes in {kind.bytes for kind in (outs if len(outs) == 1 else outs[1:])}
 
 
-def products(case: Case) -> int:
-    """Multiplications, counted by the side: each weight meets each position once; recurrences each step."""
-    x, y = case.ins[0], case.op.golden(case.ins)[0]
-    weights = [w.size for i, w in enumerate(case.ins) if i not in case.dynamic]
-    match type(case.op).__name__:
-        case "Conv2D" | "Dense":
-            return y.size // y.shape[-1] * weights[0]
-        case "ConvTranspose2D":
-            return x.size // x.shape[-1] * weights[0]
-        case "MatMul":
-            return x.size * case.ins[1].shape[-1]
-        case "Svdf":
-            return x.shape[0] * sum(weights[:2])
-        case "Lstm":
-            return x.shape[0] * x.shape[1] * sum(weights[:2])
-    return 0
-
-
-@ON_CASES
+@on_every_case
 def test_cost_is_the_number_of_products(case: Case) -> None:
-    assert case.op.macs(case.types, case.op.infer(case.types)) == products(case)
+    counted = PRODUCTS.get(type(case.op), lambda _: 0)
+    assert case.op.macs(case.types, case.op.infer(case.types)) == counted(case)
 
 
-@ON_CASES
+@on_every_case
 def test_operators_are_frozen_slotted_and_hashable(case: Case) -> None:
     assert dataclasses.is_dataclass(case.op)
     assert not hasattr(case.op, "__dict__")
@@ -142,13 +119,13 @@ def test_operators_are_frozen_slotted_and_hashable(case: Case) -> None:
     assert hash(twin) == hash(case.op)
 
 
-@ON_CASES
+@on_every_case
 def test_case_is_a_graph(case: Case) -> None:
-    graph = one_op(case.op, case.ins, case.quants, case.consts)
+    graph = one_op(case.op, case.arrays, [kind.quant for kind in case.types], case.consts)
     verify_graph(graph)
-    feeds = {f"x{i}": case.ins[i] for i in case.dynamic}
+    feeds = {f"x{i}": case.arrays[i] for i in case.dynamic}
     values = run_graph(graph, feeds)
-    assert np.array_equal(values[graph.outputs[0].value], case.op.golden(case.ins)[0])
+    assert np.array_equal(values[graph.outputs[0].value], case.op.golden(case.arrays)[0])
 
 
 def test_limits_have_ids_of_their_own() -> None:
@@ -164,11 +141,9 @@ def test_limits_are_sentences_for_users() -> None:
             assert not limit.sentence.endswith(".")
 
 
-@ON_CASES
-def test_cases_of_batch_one_meet_the_limits(case: Case) -> None:
-    x = case.types[0].shape
-    batch = len(x) == 4 and x[0] != 1
-    assert broken_limits(case.op, case.types) == () or batch
+@on_every_case
+def test_cases_meet_the_limits(case: Case) -> None:
+    assert broken_limits(case.op, case.types) == ()
 
 
 _TYPED = re.compile(r"the (input|first input|left side) must be [su]\d+")
@@ -180,7 +155,7 @@ _TYPED = re.compile(r"the (input|first input|left side) must be [su]\d+")
 )
 def test_limited_types_are_refused(op: type[Op], limit: Limit) -> None:
     """Where an operator has a limit on its input's type, a float input breaks it."""
-    case = next(case for case in CASES if type(case.op) is op)
+    case = next(case for case in cases() if type(case.op) is op)
     assert limit.holds(case.op, case.types)
     assert not limit.holds(case.op, (TensorType(case.types[0].shape, DType.F32), *case.types[1:]))
 

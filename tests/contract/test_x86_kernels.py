@@ -22,21 +22,10 @@ from codegen.kernels.x86 import X86
 from codegen.kernels.x86.common import tile_pixels
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.process import check_program
-from tests.contract.kernel_cases import (
-    RNG,
-    S8,
-    S16,
-    U8,
-    Case,
-    add_cases,
-    conv_cases,
-    dense_cases,
-    ints,
-    mul_cases,
-    q,
-    t,
-    window,
-)
+from tests.contract.case import S8, S16, U8, Case, in_modes, ints, named, q, sums, t, window
+from tests.contract.cases.conv import conv_cases
+from tests.contract.cases.dense import dense_cases
+from tests.contract.cases.elementwise import add_cases, mul_cases
 from tests.contract.test_kernels import X86 as ON_X86
 from tests.contract.test_kernels import build_graph, differences, in_one_mode, make_project, sources_of
 from tests.support.tools import require_tool
@@ -65,7 +54,7 @@ def fused(mode: Mode, reach: float, channels: int, y: DType, *, relu: bool) -> R
 def conv(mode: Mode, x: TensorType, h: Window, w: Window, outputs: int, **how: bool) -> Case:
     groups = x.shape[3] if how.get("depthwise") else 1
     deep = x.shape[3] // groups
-    weights, bias = ints(S8, outputs, h.size, w.size, deep), RNG.integers(-2000, 2000, outputs).astype(np.int32)
+    weights, bias = ints(S8, outputs, h.size, w.size, deep), sums(outputs, 2000)
     y = U8 if how.get("unsigned") else S8
     factors = 1 if how.get("single_factor") else outputs
     reach = 2000 * (h.size * w.size * deep) ** 0.5 * 4
@@ -93,9 +82,7 @@ def cases() -> Iterator[Case]:
             yield conv(mode, t(U8, 1, 6, size, deep), SAME, wide, deep, depthwise=True, unsigned=True, relu=True)
         far = window(2, 1, 3, 2, 1)
         yield conv(mode, t(S8, 1, 40, 9, 128), window(5, 3, 1, 2, 2), far, 128, depthwise=True, single_factor=True)
-        for source in (conv_cases, dense_cases, add_cases, mul_cases):
-            for name, op, ins in source(mode):
-                yield Case(f"{type(op).__name__}_{mode}_{name}", op, ins)
+    yield from map(named, in_modes(conv_cases, dense_cases, add_cases, mul_cases))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from codegen.kernels.blocked.conv import packed
 from codegen.kernels.blocked.registers import CORES, Slide, Work, choose, choose_slide, covers, fits
 from codegen.kernels.gather import block_columns, gathered_bytes
 from codegen.ops import Conv2D, make_requant
-from tests.contract.kernel_cases import q
+from tests.contract.case import q
 
 WORKS = [Work(w, k, r, s) for w in (1, 2, 5, 6, 32, 33) for k, r, s in ((27, 9, 6), (64, 64, 64), (4608, 512, 512))]
 

@@ -1,0 +1,114 @@
+"""A case: one operator on inputs.  The laws hold on every case, and every case's C is compared with golden."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from codegen.ir.op import Op
+from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
+from codegen.ir.shape import Window
+from codegen.ops import make_requant
+from tests.support.graphs import random_array
+
+S8, U8, S16, S32, F32 = DType.S8, DType.U8, DType.S16, DType.S32, DType.F32
+Input = TensorType | Array | int
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One operator.  `ins` are computed inputs (types), constants (arrays), or the index of an input to repeat.
+
+    `few`: computed inputs are drawn from so many numbers from 0 on; 0 from all that their types have.
+    """
+
+    name: str
+    op: Op
+    ins: tuple[Input, ...]
+    few: int = 0
+
+    @cached_property
+    def types(self) -> tuple[TensorType, ...]:
+        """Types of the inputs."""
+        return tuple(self._type(i) for i in range(len(self.ins)))
+
+    def _type(self, index: int) -> TensorType:
+        given = self.ins[index]
+        if isinstance(given, int):
+            return self._type(given)
+        return given if isinstance(given, TensorType) else TensorType(given.shape, DType.of(given))
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """Inputs: the constants, and random numbers for what is computed."""
+        return tuple(x if isinstance(x, np.ndarray) else self._draw(i) for i, x in enumerate(self.ins))
+
+    def _draw(self, index: int) -> Array:
+        kind = self.types[index]
+        drawn = random_array(np.random.default_rng([zlib.crc32(self.name.encode()), index]), kind.shape, kind.dtype)
+        return (drawn % self.few).astype(drawn.dtype) if self.few else drawn
+
+    @property
+    def consts(self) -> tuple[int, ...]:
+        """Inputs that are known at compile time."""
+        return tuple(i for i, x in enumerate(self.ins) if isinstance(x, np.ndarray))
+
+    @property
+    def dynamic(self) -> tuple[int, ...]:
+        """Inputs that are computed."""
+        return tuple(i for i in range(len(self.ins)) if i not in self.consts)
+
+
+def q(scale: float, zero_point: int = 0) -> Quant:
+    return Quant(float(np.float32(scale)), zero_point)
+
+
+A, B, Y = q(0.07, -5), q(0.11, 12), q(0.09, 3)
+BOUNDS = (-120, 125)
+"""Two inputs' meanings and an output's, and bounds that cut a little off."""
+
+
+def t(dtype: DType, *shape: int, quant: Quant | None = None) -> TensorType:
+    return TensorType(shape, dtype, quant)
+
+
+def ints(dtype: DType, *shape: int, seed: int = 0) -> Array:
+    """A constant: whatever stands beside it, the same for the same type and shape."""
+    return random_array(np.random.default_rng([20, seed, dtype.bytes, *shape]), shape, dtype)
+
+
+def sums(count: int, most: int = 9999) -> Array:
+    """Biases."""
+    return np.random.default_rng([21, count]).integers(-most, most, count).astype(np.int32)
+
+
+def requant(mode: Mode, reach: float, channels: int = 1, dtype: DType = S8, *, wide: bool = False) -> Requant:
+    """Maps accumulators up to `reach` to somewhat more than the type's range; a fused activation on some."""
+    factors = [float(np.float32(1.3 * (dtype.high - dtype.low) / reach / (1 + i % 3))) for i in range(channels)]
+    zero_point = (dtype.low + dtype.high) // 2 + 7
+    low = zero_point if channels == 3 else None
+    return make_requant(mode, 1.0, factors, Quant(1.0, zero_point), dtype, low, wide=wide)
+
+
+def window(size: int, stride: int = 1, dilation: int = 1, before: int = 0, after: int = 0) -> Window:
+    return Window(size, stride, dilation, before, after)
+
+
+Source = Callable[[Mode], Iterator[Case]]
+
+
+def in_modes(*sources: Source) -> Iterator[Case]:
+    """The cases of sources that know a mode, in every mode, with its name before theirs."""
+    for mode in MODES:
+        for source in sources:
+            for case in source(mode):
+                yield replace(case, name=f"{mode}_{case.name}")
+
+
+def named(case: Case) -> Case:
+    """The case with its operator's name before its own."""
+    return replace(case, name=f"{type(case.op).__name__}_{case.name}")

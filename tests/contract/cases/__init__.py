@@ -1,0 +1,37 @@
+"""Cases of every operator, a file for each family.
+
+A new operator adds its cases to its family's file: at least one, and one in every mode that it knows.  The laws
+(test_ops.py, test_answers.py) hold on them, and test_kernels.py compiles them.  An operator that multiplies says in its
+family's PRODUCTS how often, counted another way than it counts itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from codegen.ir.op import Op
+from tests.contract.case import Case, named
+from tests.contract.cases import (
+    activation,
+    border,
+    conv,
+    dense,
+    elementwise,
+    logic,
+    movement,
+    pool,
+    recurrent,
+    reduction,
+    resize,
+)
+
+FAMILIES = (conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border)
+PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS
+"""Multiplications of a case; operators that are not in it have none."""
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """All cases, each with a name of its own that begins with its operator's."""
+    return tuple(named(case) for family in FAMILIES for case in family.cases())

@@ -1,0 +1,195 @@
+"""What moves elements and computes nothing; joined tensors, whose scales may change on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from codegen.ir.op import Op
+from codegen.ir.quant import DType, Mode
+from codegen.ops import (
+    Broadcast,
+    Concat,
+    DepthToSpace,
+    Gather,
+    Pad,
+    Reshape,
+    Slice,
+    SpaceToDepth,
+    Take,
+    Transpose,
+    requantize_table,
+)
+from tests.contract.case import (
+    F32,
+    S8,
+    S16,
+    S32,
+    U8,
+    A,
+    B,
+    Case,
+    in_modes,
+    ints,
+    t,
+)
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    for source in (concat_cases, transpose_cases, slice_cases, gather_cases, take_cases, pad_cases, block_cases):
+        yield from source()
+    yield from in_modes(scaled_cases)
+    yield from shape_cases()
+    yield from plain_cases()
+
+
+def concat_cases() -> Iterator[Case]:
+    table = tuple(ints(S8, 256).tolist())
+
+    def concat(axis: int, count: int, *, tables: Any = None, dtype: DType = S8) -> Concat:
+        return Concat(axis, tables or (None,) * count, dtype, None)
+
+    yield Case("channels", concat(3, 3), (t(S8, 1, 2, 3, 4), t(S8, 1, 2, 3, 1), t(S8, 1, 2, 3, 6)))
+    yield Case("scaled", concat(3, 2, tables=(table, None)), (t(U8, 1, 2, 3, 4), t(S8, 1, 2, 3, 5)))
+    yield Case("both_scaled", concat(3, 2, tables=(table, table[::-1])), (t(U8, 1, 2, 3, 4), t(S8, 1, 2, 3, 5)))
+    yield Case("pixels", concat(2, 2), (t(S8, 1, 2, 3, 4), t(S8, 1, 2, 5, 4)))
+    yield Case("rows", concat(1, 2, tables=(None, table)), (t(S8, 1, 2, 3, 4), t(S8, 1, 5, 3, 4)))
+    yield Case("batch", concat(0, 2, dtype=S16), (t(S16, 1, 2, 3, 4), t(S16, 2, 2, 3, 4)))
+    yield Case("vector", concat(0, 2, dtype=F32), (t(F32, 3), t(F32, 4)))
+    yield Case("constant", concat(3, 3), (t(S8, 1, 2, 3, 4), ints(S8, 1, 2, 3, 2), t(S8, 1, 2, 3, 1)))
+    yield Case("constant_pixels", concat(2, 2, tables=(table, None)), (ints(S8, 1, 2, 2, 4), t(S8, 1, 2, 3, 4)))
+    yield Case("constant_rows", concat(1, 2), (ints(S8, 1, 2, 3, 4), t(S8, 1, 1, 3, 4)))
+    yield Case(
+        "constant_between",
+        concat(1, 3, tables=(None, table, None)),
+        (t(S8, 1, 2, 3, 4), ints(U8, 1, 3, 3, 4), t(S8, 1, 1, 3, 4)),
+    )
+    yield Case("batches", concat(1, 2), (t(S8, 2, 2, 3, 4), t(S8, 2, 1, 3, 4)))
+    yield Case("constant_batches", concat(1, 2, tables=(None, table)), (t(S8, 2, 2, 3, 4), ints(S8, 2, 1, 3, 4)))
+    yield Case("one", concat(1, 1), (t(S8, 1, 2, 3, 4),))
+    yield Case("itself", concat(1, 2), (t(S8, 3, 5), 0))
+    yield Case("itself_by_rows", concat(1, 2), (t(S8, 1, 3, 5, 2), 0))
+
+
+def transpose_cases() -> Iterator[Case]:
+    for dtype, perm in (
+        (S8, (0, 3, 1, 2)),
+        (S8, (0, 2, 3, 1)),
+        (U8, (0, 1, 3, 2)),
+        (S16, (0, 2, 1, 3)),
+        (S32, (3, 2, 1, 0)),
+        (F32, (0, 1, 2, 3)),
+    ):
+        yield Case("".join(map(str, perm)), Transpose(perm), (t(dtype, 1, 3, 4, 5),))
+    yield Case("matrix", Transpose((1, 0)), (t(S8, 4, 6),))
+    yield Case("vector", Transpose((0,)), (t(S8, 4),))
+    yield Case("six", Transpose((0, 3, 1, 4, 2, 5)), (t(S8, 1, 2, 3, 2, 3, 4),))
+    yield Case("lead", Transpose((1, 0, 2, 3)), (t(S8, 2, 3, 2, 2),))
+
+
+def slice_cases() -> Iterator[Case]:
+    def part(*axes: tuple[int, int, int]) -> Slice:
+        starts, sizes, steps = zip(*axes, strict=True)
+        return Slice(starts, sizes, steps)
+
+    x = t(S8, 1, 6, 7, 8)
+    everything = ((0, 1, 1), (0, 6, 1), (0, 7, 1), (0, 8, 1))
+    yield Case("channels", part(*everything[:3], (2, 5, 1)), (x,))
+    yield Case("channel_step", part(*everything[:3], (7, 3, -3)), (x,))
+    yield Case("pixels", part(*everything[:2], (1, 3, 2), (0, 8, 1)), (x,))
+    yield Case("rows", part((0, 1, 1), (1, 4, 1), *everything[2:]), (x,))
+    yield Case("row_steps", part((0, 1, 1), (5, 3, -2), (6, 7, -1), (1, 3, 2)), (x,))
+    yield Case("batch", part((1, 2, 1), (0, 2, 1), (0, 2, 1), (0, 2, 1)), (t(S16, 3, 2, 2, 2),))
+    yield Case("vector", part((3, 4, 1)), (t(F32, 9),))
+    yield Case("lines", part((3, 2, 1), (1, 2, 1)), (t(S8, 9, 4),))
+    yield Case("all", part(*everything), (x,))
+
+
+def gather_cases() -> Iterator[Case]:
+    x = t(S8, 2, 3, 4, 5)
+    for axis, indices in ((0, (1, 0, 1)), (1, (2, 2, 0)), (2, (3, 1, 0, 0, 2)), (3, (4, 0, 2)), (3, (1,)), (2, (3,))):
+        yield Case(f"axis{axis}_{len(indices)}", Gather(axis, indices), (x,))
+    yield Case("vector", Gather(0, (2, 1, 2)), (t(F32, 3),))
+    yield Case("shuffle", Gather(3, (0, 3, 1, 4, 2, 5)), (t(S8, 1, 2, 3, 6),))
+
+
+def pad_cases() -> Iterator[Case]:
+    x = t(S8, 1, 4, 5, 3)
+    for mode in ("constant", "edge", "reflect"):
+        yield Case(f"map_{mode}", Pad((0, 1, 2, 0), (0, 2, 1, 0), mode, -7), (x,))
+        yield Case(f"both_{mode}", Pad((0, 1, 0, 1), (0, 0, 3, 2), mode, -7), (x,))
+        yield Case(f"rows_{mode}", Pad((0, 3, 0, 0), (0, 1, 0, 0), mode, 5), (x,))
+        yield Case(f"vector_{mode}", Pad((2,), (1,), mode, 5), (t(S16, 4),))
+        yield Case(f"matrix_{mode}", Pad((2, 1), (1, 0), mode, 1), (t(F32, 4, 3),))
+    yield Case("batch", Pad((1, 1, 0, 0), (1, 0, 1, 0), "constant", 9), (t(U8, 2, 2, 2, 3),))
+    yield Case("none", Pad((0, 0), (0, 0), "constant", 9), (t(U8, 2, 3),))
+
+
+def block_cases() -> Iterator[Case]:
+    for mode in ("DCR", "CRD"):
+        yield Case(f"{mode}2", DepthToSpace(2, mode), (t(S8, 1, 3, 2, 12),))
+        yield Case(f"{mode}3", DepthToSpace(3, mode), (t(S16, 2, 2, 3, 9),))
+        yield Case(f"{mode}1", DepthToSpace(1, mode), (t(S8, 1, 2, 3, 2),))
+    yield Case("two", SpaceToDepth(2), (t(S8, 1, 4, 6, 3),))
+    yield Case("three", SpaceToDepth(3), (t(F32, 2, 3, 6, 1),))
+
+
+def take_cases() -> Iterator[Case]:
+    yield Case("take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1)))
+    yield Case("take_two", Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2)))
+    yield Case("take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1)))
+    yield Case("meant", Take(1), (t(S8, 5, 3, 4, quant=A), t(S32, 2, 6, 1)))
+    yield Case("pairs", Take(2), (t(S8, 5, 3, 4, quant=A), t(S32, 7, 2)), few=4)
+
+
+def scaled_cases(mode: Mode) -> Iterator[Case]:
+    change = requantize_table(B, U8, A, S8, mode)
+    for axis in range(4):
+        a, b = (tuple(n + i * (at == axis) for at, n in enumerate((1, 3, 2, 4))) for i in (0, 1))
+        yield Case(f"axis{axis}", Concat(axis, (None, change), S8, A), (t(S8, *a, quant=A), t(U8, *b, quant=B)))
+
+
+def shape_cases() -> Iterator[Case]:
+    yield Case("channels", Broadcast((1, 3, 4, 5)), (t(S8, 1, 1, 1, 5),))
+    yield Case("pixels", Broadcast((2, 3, 4, 5)), (t(S16, 3, 4, 1),))
+    yield Case("rows", Broadcast((2, 3, 4, 5)), (t(S8, 2, 1, 4, 5),))
+    yield Case("number", Broadcast((2, 3)), (t(F32),))
+    yield Case("view", Reshape((3, 8)), (t(S8, 1, 2, 3, 4),))
+    yield Case("known", Reshape((3, 8)), (ints(S16, 1, 2, 3, 4),))
+    yield Case("known_all", Transpose((1, 0)), (ints(S8, 3, 4),))
+    yield Case("sums", Concat(1, (None, None), S32, None), (t(S32, 3, 2), t(S32, 3, 4)))
+
+
+def plain_cases() -> Iterator[Case]:
+    """Bytes and real numbers, each moved in the same ways."""
+    x = (1, 6, 4, 8)
+    ops: tuple[tuple[Op, tuple[int, ...]], ...] = (
+        (Reshape((1, 192)), x),
+        (Reshape((6, 4, 8)), x),
+        (Reshape((1, 4, 6, 8)), x),
+        (Transpose((0, 3, 1, 2)), x),
+        (Transpose((0, 1, 3, 2)), x),
+        (Transpose((1, 0)), (3, 5)),
+        (Slice((0, 1, 3, 2), (1, 2, 2, 3), (1, 2, -2, 2)), x),
+        (Slice((0, 5, 0, 0), (1, 6, 4, 8), (1, -1, 1, 1)), x),
+        (Slice((1, 0, 0), (1, 4, 8), (1, 1, 1)), (3, 4, 8)),
+        (Slice((2,), (3,), (1,)), (7,)),
+        (Gather(1, (5, 0, 0, 3)), x),
+        (Gather(3, (7, 1)), x),
+        (Gather(0, (2, 0, 1, 1)), (3, 5)),
+        (Pad((0, 1, 2, 0), (0, 2, 0, 1), "constant", -5), x),
+        (Pad((1, 1, 0, 0), (0, 2, 0, 0), "constant", 7), x),
+        (Pad((0, 2, 1, 0), (0, 3, 3, 1), "edge", 0), x),
+        (Pad((0, 2, 1, 3), (0, 5, 3, 1), "reflect", 0), x),
+        (Pad((1, 2), (0, 1), "constant", 3), (4, 5)),
+        (DepthToSpace(2, "DCR"), x),
+        (DepthToSpace(2, "CRD"), (2, 3, 2, 4)),
+        (SpaceToDepth(2), x),
+        (SpaceToDepth(3), (2, 6, 3, 1)),
+        (Broadcast((2, 3, 4, 5)), (3, 1, 5)),
+        (Broadcast((1, 5, 2, 8)), (1, 1, 2, 8)),
+    )
+    for i, (op, shape) in enumerate(ops):
+        for dtype in (S8, F32):
+            yield Case(f"{dtype.value}_{i}", op, (t(dtype, *shape, quant=A),))

@@ -1,0 +1,59 @@
+"""What makes one number of many: sums, lengths, the place of the greatest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, make_requant
+from tests.contract.case import (
+    BOUNDS,
+    S8,
+    S16,
+    U8,
+    A,
+    Case,
+    Y,
+    ints,
+    q,
+    requant,
+    t,
+)
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    yield from sum_cases()
+    yield from extremum_cases()
+    yield from length_cases()
+
+
+def sum_cases() -> Iterator[Case]:
+    a, b, bounds = q(0.03, -128), q(0.2, 127), (-100, 127)
+    yield Case("add_n", AddN(a, b, *bounds), (t(S8, 2, 3, 7), t(S8, 2, 3, 7), t(S8, 2, 3, 7)))
+    yield Case("add_n_const", AddN(a, b, *bounds), (ints(S8, 2, 3, 7), t(S8, 2, 3, 7)))
+    for axis, ways in enumerate(((False, False), (True, True), (False, True))):
+        yield Case(f"cumulative{axis}", CumulativeSum(axis, a, b, *bounds, *ways), (t(S8, 3, 40, 7),))
+    x = t(S8, 2, 3, 2, 4, quant=A)
+    yield Case("three", AddN(A, Y, *BOUNDS), (x, x, x))
+    for axis, ways in enumerate(((False, False), (True, False), (False, True), (True, True))):
+        yield Case(f"axis{axis}", CumulativeSum(axis, A, Y, *BOUNDS, *ways), (t(S8, 2, 3, 40, 4, quant=A),))
+    yield Case("sum", GlobalSum(-7, requant("tflite", 500.0), S8, q(1.0)), (t(S8, 1, 5, 3, 17),))
+    yield Case("sum16", GlobalSum(0, requant("single", 3e5, 1, S16), S16, q(1.0)), (t(S16, 1, 4, 2, 3),))
+    step = make_requant("tflite", 0.07, [1.0], Y, S8)
+    yield Case("meant", GlobalSum(-5, step, S8, Y), (t(S8, 1, 3, 4, 5, quant=A),))
+
+
+def extremum_cases() -> Iterator[Case]:
+    for largest in (True, False):
+        yield Case(f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),))
+        yield Case(f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),))
+        yield Case(f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),))
+    yield Case("image", ArgExtremum(True), (t(S8, 1, 3, 4, 5, quant=A),))
+    yield Case("image_last", ArgExtremum(True, last=True), (t(S8, 1, 3, 4, 5, quant=A),))
+    yield Case("vector", ArgExtremum(False), (t(U8, 7, quant=A),))
+
+
+def length_cases() -> Iterator[Case]:
+    yield Case("length", L2Norm(-7), (t(S8, 1, 3, 5, 7),))
+    yield Case("length_of_many", L2Norm(127), (t(S8, 2, 3000),))
+    yield Case("meant", L2Norm(-5), (t(S8, 1, 3, 4, 9, quant=A),))

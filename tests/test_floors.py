@@ -21,6 +21,7 @@ FLOORS = {
     "options": 1,
     "fixedpoint": 1,
     "ops": 2,
+    "real": 3,
     "golden": 3,
     "prove": 3,
     "frontends": 4,

@@ -6,11 +6,12 @@ quantized numbers.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from codegen import fixedpoint
 from codegen.errors import FormUnsupported, QuantAxisBad, ScaleBad, TypeUnsupported, ZeroPointBad
-from codegen.frontends.onnx.context import Context
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.states import Int, IntConst
 from codegen.ir.quant import Array, DType, Quant
@@ -21,6 +22,22 @@ WORDS_ARE_SIGNED = "uint16 tensors are int16 in the network: their numbers and z
 _HALF = 1 << 15
 
 
+class Constants(Protocol):
+    """What reads a node's constant inputs."""
+
+    def const(self, node: OnnxNode, index: int) -> Array:
+        """Numbers of a required one."""
+        ...
+
+    def optional_const(self, node: OnnxNode, index: int) -> Array | None:
+        """Numbers of one that may be left out."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Tell the user, once."""
+        ...
+
+
 def dtype_of(array_dtype: np.dtype[np.generic], node: OnnxNode) -> DType:
     """The element type of quantized numbers."""
     if array_dtype not in DTYPES:
@@ -28,7 +45,7 @@ def dtype_of(array_dtype: np.dtype[np.generic], node: OnnxNode) -> DType:
     return DTYPES[array_dtype]
 
 
-def read_scale(ctx: Context, node: OnnxNode, index: int, *, constant: bool = False) -> Array:
+def read_scale(ctx: Constants, node: OnnxNode, index: int, *, constant: bool = False) -> Array:
     """Scales as float32, of rank 0 or 1: normal numbers above zero, of a `constant` any but negative ones.
 
     A channel whose weights are all zero often has a scale of next to nothing, and its bias one of still less.
@@ -64,20 +81,20 @@ def whole_numbers(state: Int) -> Quant:
     return Quant(1.0, -_HALF if state.kind == UNSIGNED_WORD else 0)
 
 
-def zero_kind(ctx: Context, node: OnnxNode, index: int) -> str:
+def zero_kind(ctx: Constants, node: OnnxNode, index: int) -> str:
     """The zero point's type in the model; empty when it is left out."""
     zero = ctx.optional_const(node, index)
     return "" if zero is None else zero.dtype.name
 
 
-def refuse_other_word(ctx: Context, node: OnnxNode, kind: str) -> None:
+def refuse_other_word(ctx: Constants, node: OnnxNode, kind: str) -> None:
     """Refuse int16 numbers with a zero point of type uint16, and the reverse: here both are int16."""
     zero = zero_kind(ctx, node, 2)
     if zero and zero != kind and UNSIGNED_WORD in (zero, kind):
         raise ZeroPointBad(f"zero point of type {zero} for a tensor of type {kind}", where=node.where)
 
 
-def read_zero_point(ctx: Context, node: OnnxNode, index: int, scale: Array, kind: str = "") -> Array | None:
+def read_zero_point(ctx: Constants, node: OnnxNode, index: int, scale: Array, kind: str = "") -> Array | None:
     """Zero points of the scale's shape, in the type that the network holds; None when left out.
 
     `kind` is the tensor's type in the model: the 0 that is implied is another number where that is uint16.
@@ -102,7 +119,7 @@ def one_quant(node: OnnxNode, scale: Array, zero: Array | None) -> Quant:
     return Quant(float(scales[0]), int(zeros[0]))
 
 
-def read_quant(ctx: Context, node: OnnxNode, index: int, dtype: DType | None = None) -> tuple[Quant, DType]:
+def read_quant(ctx: Constants, node: OnnxNode, index: int, dtype: DType | None = None) -> tuple[Quant, DType]:
     """Meaning and type given by the scale at `index` and the zero point behind it, which has type `dtype`."""
     scale = read_scale(ctx, node, index)
     zero = read_zero_point(ctx, node, index + 1, scale)
@@ -113,7 +130,7 @@ def read_quant(ctx: Context, node: OnnxNode, index: int, dtype: DType | None = N
     return one_quant(node, scale, zero), dtype or kind
 
 
-def dequantized(ctx: Context, node: OnnxNode, ints: Array, scale: Array, zero: Array | None, axis: int) -> IntConst:
+def dequantized(ctx: Constants, node: OnnxNode, ints: Array, scale: Array, zero: Array | None, axis: int) -> IntConst:
     """A constant's meaning, per tensor or along `axis`."""
     dtype_of(ints.dtype, node)
     ints = signed(ints)
@@ -131,7 +148,7 @@ def dequantized(ctx: Context, node: OnnxNode, ints: Array, scale: Array, zero: A
     return IntConst(ints, np.broadcast_to(scale, ints.shape), np.broadcast_to(zeros, ints.shape))
 
 
-def fitting_axis(ctx: Context, node: OnnxNode, shape: tuple[int, ...], count: int, axis: int) -> int:
+def fitting_axis(ctx: Constants, node: OnnxNode, shape: tuple[int, ...], count: int, axis: int) -> int:
     """The axis of a per-axis scale; another one is taken, with a note, when it is the only one that fits."""
     if len(shape) == 1 and axis == 1 and shape[0] == count:
         return 0  # the default axis, which some exporters leave as it is for biases
@@ -149,7 +166,7 @@ def fitting_axis(ctx: Context, node: OnnxNode, shape: tuple[int, ...], count: in
 
 
 def quantize_const(
-    ctx: Context, node: OnnxNode, x: Array, scale: Array, zero: Array | None, dtype: DType, axis: int
+    ctx: Constants, node: OnnxNode, x: Array, scale: Array, zero: Array | None, dtype: DType, axis: int
 ) -> Array:
     """QuantizeLinear of a constant."""
     if x.dtype.kind != "f" or not np.isfinite(x).all():

@@ -19,7 +19,7 @@ from codegen.ir.op import Op
 from codegen.ir.shape import Window
 from codegen.ops import Reshape, Transpose
 
-_AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 _LIMIT = 2**20
 
 
@@ -29,14 +29,14 @@ def read_windows(node: OnnxNode, shape: Sequence[int], kernel: Sequence[int]) ->
     axes = len(spatial)
     strides = node.integers("strides", (1,) * axes, count=axes, low=1)
     dilations = node.integers("dilations", (1,) * axes, count=axes, low=1)
-    auto_pad = node.string("auto_pad", "NOTSET", _AUTO_PADS)
+    auto_pad = node.string("auto_pad", "NOTSET", AUTO_PADS)
     pads = node.integers("pads", (0,) * (2 * axes), count=2 * axes, low=0)
     if max((*strides, *dilations, *pads, *kernel)) > _LIMIT:
         raise AttributeBad(f"a window attribute is larger than {_LIMIT}", where=node.where)
     windows = [
         Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + axes])
         if auto_pad == "NOTSET"
-        else _auto_padded(Window(kernel[i], strides[i], dilations[i]), spatial[i], auto_pad)
+        else auto_padded(Window(kernel[i], strides[i], dilations[i]), spatial[i], auto_pad)
         for i in range(axes)
     ]
     padded = [n + w.pad_before + w.pad_after for n, w in zip(spatial, windows, strict=True)]
@@ -86,7 +86,8 @@ def spatial_route(main: Op, shape: Sequence[int], channels: int, out_spatial: Se
     )
 
 
-def _auto_padded(window: Window, length: int, auto_pad: str) -> Window:
+def auto_padded(window: Window, length: int, auto_pad: str) -> Window:
+    """The window padded so that SAME_UPPER and SAME_LOWER give an output per stride; VALID pads nothing."""
     if auto_pad == "VALID":
         return window
     outputs = -(-length // window.stride)

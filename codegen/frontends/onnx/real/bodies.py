@@ -1,0 +1,92 @@
+"""Operators that ONNX defines as functions of others, as nodes to be read in their place.
+
+Decides: the names of what stands inside, and how the function's attributes reach its nodes.
+Source: the function bodies that the onnx package ships with its operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+from onnx import defs, helper
+
+from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
+from codegen.frontends.onnx.real.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function's nodes; `inputs` are the values that its own names stand for."""
+
+    nodes: tuple[OnnxNode, ...]
+    inputs: Mapping[str, str]
+    outputs: tuple[str, ...]
+
+
+def body_of(node: OnnxNode, reading: Reading) -> Body | None:
+    """The function that ONNX gives for a node in the model's operator set; None when it gives none."""
+    if node.domain or not defs.has(node.op_type, max_inclusive_version=reading.opset):
+        return None
+    schema = defs.get_schema(node.op_type, max_inclusive_version=reading.opset)
+    function = _function(schema, node, reading)
+    if function is None:
+        return None
+    given = _attributes(schema, node)
+    names = [text_of(n) for n in function.input]
+    inputs = {n: reading.tensors[i] for n, i in zip(names, node.inputs, strict=False) if i}
+    nodes = tuple(_inner(proto, i, node, given) for i, proto in enumerate(function.node))
+    return Body(nodes, inputs, tuple(text_of(o) for o in function.output)[: len(node.outputs)])
+
+
+def _function(schema: Any, node: OnnxNode, reading: Reading) -> Any | None:
+    if schema.has_context_dependent_function:
+        versions = [v for v in schema.context_dependent_function_opset_versions if v <= reading.opset]
+        kinds = [_type_proto(reading, name).SerializeToString() for name in node.inputs]
+        version = max(versions, default=schema.since_version)
+        data = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), kinds)
+    elif schema.has_function:
+        versions = [v for v in schema.function_opset_versions if v <= reading.opset]
+        data = schema.get_function_with_opset_version(max(versions, default=schema.since_version))
+    else:
+        return None
+    return onnx.FunctionProto.FromString(data) if isinstance(data, bytes) else data
+
+
+def _type_proto(reading: Reading, name: str) -> Any:
+    if not name:
+        return onnx.TypeProto()
+    kind = reading.type(reading.tensors[name])
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(kind.dtype), kind.shape)
+
+
+def _attributes(schema: Any, node: OnnxNode) -> dict[str, Any]:
+    """The node's attributes, and the defaults of those that it leaves out."""
+    defaults = {n: a.default_value for n, a in schema.attributes.items() if a.default_value.name}
+    return {**defaults, **node.attributes}
+
+
+def _inner(proto: Any, index: int, outer: OnnxNode, given: Mapping[str, Any]) -> OnnxNode:
+    """One node of the body, called after the node that it stands in, with the function's attributes put in."""
+    own = onnx.NodeProto()
+    own.CopyFrom(proto)
+    own.name = f"{outer.name}/{index}"
+    attributes = [_resolved(a, given) for a in proto.attribute]
+    del own.attribute[:]
+    own.attribute.extend(a for a in attributes if a is not None)
+    return read_node(own, index)
+
+
+def _resolved(attribute: Any, given: Mapping[str, Any]) -> Any | None:
+    if not attribute.ref_attr_name:
+        return attribute
+    found = given.get(text_of(attribute.ref_attr_name))
+    if found is None:
+        return None
+    own = onnx.AttributeProto()
+    own.CopyFrom(found)
+    own.name = attribute.name
+    own.type = attribute.type
+    return own

@@ -1,0 +1,237 @@
+"""Operators that only move elements.  Source: onnx/docs/Operators.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.tensors import constant_of, decode
+from codegen.real.movement import (
+    BlockMode,
+    Concat,
+    DepthToSpace,
+    Expand,
+    Gather,
+    Pad,
+    Reshape,
+    Slice,
+    SpaceToDepth,
+    Tile,
+    Transpose,
+)
+
+_PAD_MODES = ("constant", "edge", "reflect", "wrap")
+
+
+def constant(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Constant."""
+    return [r.constant(node.outputs[0], constant_of(node))]
+
+
+def constant_of_shape(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """ConstantOfShape."""
+    shape = tuple(int(n) for n in r.const(node, 0).reshape(-1))
+    value = decode(node.tensor("value"), node.where) if node.has("value") else np.zeros(1, np.float32)
+    seed = r.constant(f"{node.outputs[0]}:value", value.reshape(()))
+    return [r.apply(Expand(shape), [seed], node)]
+
+
+def shape_of(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Shape, or a part of it, and Size."""
+    shape = r.type(r.value(node, 0)).shape
+    if node.op_type == "Size":
+        return [r.constant(node.outputs[0], np.array(math.prod(shape), np.int64))]
+    start, stop = node.integer("start", 0), node.integer("end", len(shape))
+    return [r.constant(node.outputs[0], np.array(shape[start:stop], np.int64))]
+
+
+def reshape(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Reshape: 0 keeps a size, -1 is what is left."""
+    x = r.value(node, 0)
+    shape = r.type(x).shape
+    wanted = r.integers(node, 1, "shape")
+    if wanted is None:
+        raise ShapeMismatch("the shape is missing", where=node.where)
+    if not node.flag("allowzero"):
+        if any(n == 0 and i >= len(shape) for i, n in enumerate(wanted)):
+            raise ShapeMismatch(f"a tensor {list(shape)} reshaped to {list(wanted)}", where=node.where)
+        wanted = tuple(shape[i] if n == 0 else n for i, n in enumerate(wanted))
+    return [r.apply(Reshape(_filled(node, wanted, shape)), [x], node)]
+
+
+def _filled(node: OnnxNode, wanted: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    rest = math.prod(n for n in wanted if n != -1)
+    if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
+        raise ShapeMismatch(f"a tensor {list(shape)} reshaped to {list(wanted)}", where=node.where)
+    return tuple(math.prod(shape) // max(rest, 1) if n == -1 else n for n in wanted)
+
+
+def flatten(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Flatten to a matrix."""
+    x = r.value(node, 0)
+    shape = r.type(x).shape
+    axis = node.integer("axis", 1, low=-len(shape), high=len(shape))
+    axis = axis + len(shape) if axis < 0 else axis
+    return [r.apply(Reshape((math.prod(shape[:axis]), math.prod(shape[axis:]))), [x], node)]
+
+
+def squeeze(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Squeeze: axes of size 1 gone, all of them where none is named."""
+    x = r.value(node, 0)
+    shape = r.type(x).shape
+    given = r.integers(node, 1, "axes")
+    axes = r.axes(node, given, len(shape)) if given is not None else tuple(i for i, n in enumerate(shape) if n == 1)
+    if any(shape[a] != 1 for a in axes):
+        raise ShapeMismatch(f"axes {list(axes)} of a tensor {list(shape)} are not 1", where=node.where)
+    return [r.apply(Reshape(tuple(n for i, n in enumerate(shape) if i not in axes)), [x], node)]
+
+
+def unsqueeze(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Unsqueeze: new axes of size 1."""
+    x = r.value(node, 0)
+    given = r.integers(node, 1, "axes")
+    if given is None:
+        raise ShapeMismatch("the axes are missing", where=node.where)
+    rank = r.rank(x) + len(given)
+    axes, sizes = r.axes(node, given, rank), iter(r.type(x).shape)
+    return [r.apply(Reshape(tuple(1 if i in axes else next(sizes) for i in range(rank))), [x], node)]
+
+
+def transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Transpose."""
+    x = r.value(node, 0)
+    perm = node.integers("perm", tuple(reversed(range(r.rank(x)))))
+    return [r.apply(Transpose(perm), [x], node)]
+
+
+def concat(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Concat."""
+    inputs = r.given(node)
+    return [r.apply(Concat(r.axis(node, inputs[0])), inputs, node)]
+
+
+def split(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Split into parts of given sizes, or as even as can be."""
+    x = r.value(node, 0)
+    shape, axis = r.type(x).shape, r.axis(node, x, 0)
+    sizes = r.integers(node, 1, "split") or _even(shape[axis], len(node.outputs))
+    if len(sizes) != len(node.outputs) or sum(sizes) != shape[axis] or min(sizes) < 0:
+        raise ShapeMismatch(f"a tensor {list(shape)} split into {list(sizes)} along axis {axis}", where=node.where)
+    results, start = [], 0
+    for output, size in zip(node.outputs, sizes, strict=True):
+        starts, counts = [0] * len(shape), list(shape)
+        starts[axis], counts[axis] = start, size
+        op = Slice(tuple(starts), tuple(counts), (1,) * len(shape))
+        results.append(r.apply(op, [x], _writing(node, output)))
+        start += size
+    return results
+
+
+def _even(size: int, parts: int) -> tuple[int, ...]:
+    each = -(-size // parts)
+    return tuple(min(each, max(size - i * each, 0)) for i in range(parts))
+
+
+def _writing(node: OnnxNode, output: str) -> OnnxNode:
+    """The node as if it wrote one output only."""
+    fields = {s: getattr(node, s) for s in OnnxNode.__slots__}
+    return OnnxNode(**(fields | {"outputs": (output,)}))
+
+
+def slice_op(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Slice: starts, ends, axes and steps; bounds beyond the tensor are its bounds."""
+    x = r.value(node, 0)
+    shape = r.type(x).shape
+    starts, ends = r.integers(node, 1, "starts"), r.integers(node, 2, "ends")
+    if starts is None or ends is None or len(starts) != len(ends):
+        raise ShapeMismatch("the starts and ends do not fit each other", where=node.where)
+    axes = r.axes(node, r.integers(node, 3, "axes") or tuple(range(len(starts))), len(shape))
+    steps = r.integers(node, 4, "steps") or (1,) * len(starts)
+    if not len(axes) == len(steps) == len(starts) or 0 in steps:
+        raise ShapeMismatch(f"starts {list(starts)}, axes {list(axes)}, steps {list(steps)}", where=node.where)
+    ranges = [range(n) for n in shape]
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        ranges[axis] = range(*slice(start, _end(end, step, shape[axis]), step).indices(shape[axis]))
+    op = Slice(tuple(g.start if len(g) else 0 for g in ranges), tuple(map(len, ranges)), tuple(g.step for g in ranges))
+    return [r.apply(op, [x], node)]
+
+
+def _end(end: int, step: int, size: int) -> int | None:
+    """The end as Python's slices have it: before the first element is None where the step goes backwards."""
+    return None if step < 0 and end < -size else end
+
+
+def pad(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Pad by constants, the edge, a mirror, or around."""
+    x = r.value(node, 0)
+    rank = r.rank(x)
+    pads = r.integers(node, 1, "pads")
+    given = r.integers(node, 3, "axes")
+    axes = tuple(range(rank)) if given is None else r.axes(node, given, rank)
+    if pads is None or len(pads) != 2 * len(axes):
+        raise ShapeMismatch(f"pads {list(pads or ())} for {len(axes)} axes", where=node.where)
+    before, after = [0] * rank, [0] * rank
+    for i, axis in enumerate(axes):
+        before[axis], after[axis] = pads[i], pads[i + len(axes)]
+    mode = node.string("mode", "constant", _PAD_MODES)
+    filler = r.optional_const(node, 2)
+    value = node.real("value", 0.0) if filler is None else float(filler.reshape(-1)[0])
+    return [r.apply(Pad(tuple(before), tuple(after), mode, value), [x], node)]  # type: ignore[arg-type]
+
+
+def expand(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Expand."""
+    shape = tuple(int(n) for n in r.const(node, 1).reshape(-1))
+    return [r.apply(Expand(shape), [r.value(node, 0)], node)]
+
+
+def tile(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Tile."""
+    counts = tuple(int(n) for n in r.const(node, 1).reshape(-1))
+    return [r.apply(Tile(counts), [r.value(node, 0)], node)]
+
+
+def gather(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Gather; constant positions are inside the tensor."""
+    x, at = r.value(node, 0), r.value(node, 1)
+    axis = r.axis(node, x, 0)
+    size, known = r.type(x).shape[axis], r.values[at].data
+    if known is not None and known.size and not (-size <= known.min() and known.max() < size):
+        raise ShapeMismatch(f"positions outside an axis of {size}", where=node.where)
+    return [r.apply(Gather(axis), [x, at], node)]
+
+
+def depth_to_space(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """DepthToSpace."""
+    return _blocks(r, node, DepthToSpace)
+
+
+def space_to_depth(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """SpaceToDepth."""
+    return _blocks(r, node, SpaceToDepth)
+
+
+def _blocks(r: Reading, node: OnnxNode, kind: type[DepthToSpace] | type[SpaceToDepth]) -> Sequence[str]:
+    mode: BlockMode = "CRD" if node.string("mode", "DCR", ("DCR", "CRD")) == "CRD" else "DCR"
+    return [r.apply(kind(node.integer("blocksize", low=1, high=1 << 16), mode), [r.value(node, 0)], node)]
+
+
+def range_of(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Range of known bounds."""
+    start, limit, step = (r.const(node, i).reshape(-1)[0] for i in range(3))
+    if step == 0 or abs((limit - start) / step) > 1 << 25:
+        raise AttributeBad(f"a range from {start} to {limit} in steps of {step}", where=node.where)
+    return [r.constant(node.outputs[0], np.arange(start, limit, step, dtype=start.dtype))]
+
+
+def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Dropout outside training: the tensor itself."""
+    training = r.optional_const(node, 2)
+    if training is not None and training.any():
+        raise FormUnsupported("Dropout in training", where=node.where)
+    return [r.value(node, 0)]

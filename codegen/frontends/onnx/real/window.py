@@ -1,0 +1,125 @@
+"""Convolutions and pools: kernels, strides, dilations and padding.  Source: onnx/docs/Operators.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from codegen.errors import AttributeBad, ShapeMismatch
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.windows import AUTO_PADS, auto_padded, with_ceiling
+from codegen.ir.shape import Shape, Window
+from codegen.real.reduce import Reduce
+from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
+
+_LARGEST = 2**20
+
+
+def conv(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Conv."""
+    x, w = r.value(node, 0), r.value(node, 1)
+    spatial = _spatial(r, node, x)
+    kernel = node.integers("kernel_shape", r.type(w).shape[2:], count=len(spatial), low=1)
+    windows = _windows(node, spatial, kernel)
+    return [r.apply(Conv(windows, node.integer("group", 1, low=1)), r.given(node), node)]
+
+
+def conv_transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """ConvTranspose: the output's size follows from the padding, or the padding from the output's size."""
+    x, w = r.value(node, 0), r.value(node, 1)
+    spatial = _spatial(r, node, x)
+    axes = len(spatial)
+    kernel = node.integers("kernel_shape", r.type(w).shape[2:], count=axes, low=1)
+    strides, dilations = _steps(node, axes)
+    extra = node.integers("output_padding", (0,) * axes, count=axes, low=0)
+    plain = [Window(k, s, d) for k, s, d in zip(kernel, strides, dilations, strict=True)]
+    full = tuple((n - 1) * p.stride + p.extent + e for n, p, e in zip(spatial, plain, extra, strict=True))
+    pads, out = _transposed_pads(node, spatial, plain, full)
+    windows = tuple(replace(p, pad_before=pads[i], pad_after=pads[i + axes]) for i, p in enumerate(plain))
+    return [r.apply(ConvTranspose(windows, out, node.integer("group", 1, low=1)), r.given(node), node)]
+
+
+def _transposed_pads(
+    node: OnnxNode, spatial: Shape, plain: Sequence[Window], full: Shape
+) -> tuple[tuple[int, ...], Shape]:
+    """The padding before and after each axis, and the output's sizes."""
+    axes, auto_pad = len(spatial), node.string("auto_pad", "NOTSET", AUTO_PADS)
+    wanted = node.integers("output_shape", ()) if node.has("output_shape") else ()
+    if auto_pad.startswith("SAME") and not wanted:
+        wanted = tuple(n * p.stride for n, p in zip(spatial, plain, strict=True))
+    if not wanted:
+        pads = node.integers("pads", (0,) * (2 * axes), count=2 * axes, low=0) if auto_pad == "NOTSET" else (0,) * 8
+        return pads, tuple(n - pads[i] - pads[i + axes] for i, n in enumerate(full))
+    out = tuple(wanted[-axes:])
+    if len(out) != axes or max(out) > _LARGEST:
+        raise AttributeBad(f"output_shape {list(wanted)}", where=node.where)
+    total = [max(n - m, 0) for n, m in zip(full, out, strict=True)]
+    first = [t // 2 if auto_pad == "SAME_UPPER" else t - t // 2 for t in total]
+    return (*first, *(t - f for t, f in zip(total, first, strict=True))), out
+
+
+def max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """MaxPool, its first output."""
+    x = r.value(node, 0)
+    return [r.apply(MaxPool(_pool_windows(r, node, x)), [x], node)]
+
+
+def average_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """AveragePool; what rounding the size up adds is never counted."""
+    x = r.value(node, 0)
+    windows = _pool_windows(r, node, x)
+    counted: tuple[tuple[int, int], ...] = ()
+    if node.flag("count_include_pad"):
+        spatial = _spatial(r, node, x)
+        counted = tuple((w.pad_before, w.pad_after) for w in _windows(node, spatial, tuple(w.size for w in windows)))
+    return [r.apply(AveragePool(windows, counted), [x], node)]
+
+
+def global_average_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """GlobalAveragePool: a mean over everything spatial."""
+    return _over_space(r, node, "Mean")
+
+
+def global_max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """GlobalMaxPool."""
+    return _over_space(r, node, "Max")
+
+
+def _over_space(r: Reading, node: OnnxNode, kind: str) -> Sequence[str]:
+    x = r.value(node, 0)
+    return [r.apply(Reduce(kind, tuple(range(2, 2 + len(_spatial(r, node, x))))), [x], node)]
+
+
+def _spatial(r: Reading, node: OnnxNode, x: str) -> Shape:
+    shape = r.type(x).shape
+    if len(shape) < 3:
+        raise ShapeMismatch(f"a tensor of shape {list(shape)} has no spatial axes", where=node.where)
+    return shape[2:]
+
+
+def _pool_windows(r: Reading, node: OnnxNode, x: str) -> tuple[Window, ...]:
+    spatial = _spatial(r, node, x)
+    windows = _windows(node, spatial, node.integers("kernel_shape", count=len(spatial), low=1))
+    if node.string("auto_pad", "NOTSET", AUTO_PADS) != "NOTSET":
+        return windows
+    return tuple(with_ceiling(node, w, n) for w, n in zip(windows, spatial, strict=True))
+
+
+def _steps(node: OnnxNode, axes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    strides = node.integers("strides", (1,) * axes, count=axes, low=1)
+    dilations = node.integers("dilations", (1,) * axes, count=axes, low=1)
+    return strides, dilations
+
+
+def _windows(node: OnnxNode, spatial: Shape, kernel: Sequence[int]) -> tuple[Window, ...]:
+    axes = len(spatial)
+    strides, dilations = _steps(node, axes)
+    auto_pad = node.string("auto_pad", "NOTSET", AUTO_PADS)
+    pads = node.integers("pads", (0,) * (2 * axes), count=2 * axes, low=0)
+    if max((*strides, *dilations, *pads, *kernel)) > _LARGEST:
+        raise AttributeBad(f"a window attribute is larger than {_LARGEST}", where=node.where)
+    if auto_pad == "NOTSET":
+        return tuple(Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + axes]) for i in range(axes))
+    plain = (Window(kernel[i], strides[i], dilations[i]) for i in range(axes))
+    return tuple(auto_padded(w, n, auto_pad) for w, n in zip(plain, spatial, strict=True))

@@ -1,0 +1,166 @@
+"""Operators that take each element by itself: functions, arithmetic, comparisons, logic, choices, changes of type.
+
+Functions of one variable are computed in float64 and rounded once; arithmetic is that of the tensors' own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.errors import FormUnsupported
+from codegen.ir.quant import Array
+from codegen.ir.real import RealType
+from codegen.ops.functions import FUNCTIONS
+from codegen.real.broadcast import broadcast
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of `ops.FUNCTIONS` with its attributes, as pairs."""
+
+    name: str
+    attributes: tuple[tuple[str, float], ...] = ()
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As the input."""
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Each element's own."""
+        x = ins[0]
+        if x.dtype.kind != "f":
+            return (FUNCTIONS[self.name](x, **dict(self.attributes)).astype(x.dtype),)
+        return (np.asarray(FUNCTIONS[self.name](x.astype(np.float64), **dict(self.attributes))).astype(x.dtype),)
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Numbers held within bounds; NaN stays."""
+
+    low: float = -np.inf
+    high: float = np.inf
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As the input."""
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The upper bound wins where the two cross."""
+        (x,) = ins
+        y = x if self.low == -np.inf else np.maximum(x, x.dtype.type(self.low))
+        return (np.asarray(y if self.high == np.inf else np.minimum(y, x.dtype.type(self.high))),)
+
+
+def _whole_or_real(whole: Callable[..., Any], real: Callable[..., Any]) -> Callable[[Array, Array], Any]:
+    return lambda a, b: (real if a.dtype.kind == "f" else whole)(a, b)
+
+
+def _towards_zero(a: Array, b: Array) -> Array:
+    return np.asarray((np.sign(a) * np.sign(b) * (np.abs(a) // np.where(b == 0, 1, np.abs(b)))).astype(a.dtype))
+
+
+ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
+    "Add": np.add,
+    "And": np.logical_and,
+    "BitwiseAnd": np.bitwise_and,
+    "BitwiseOr": np.bitwise_or,
+    "BitwiseXor": np.bitwise_xor,
+    "Div": _whole_or_real(_towards_zero, np.divide),
+    "Equal": np.equal,
+    "Fmod": np.fmod,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Mod": np.mod,
+    "Mul": np.multiply,
+    "NotEqual": np.not_equal,
+    "Or": np.logical_or,
+    "Pow": lambda a, b: np.power(a, b.astype(np.result_type(a, b))).astype(a.dtype),
+    "ShiftLeft": np.left_shift,
+    "ShiftRight": np.right_shift,
+    "SquaredDifference": lambda a, b: np.square(a - b),
+    "Sub": np.subtract,
+    "Xor": np.logical_xor,
+}
+_ANSWERS = frozenset(("And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NotEqual", "Or", "Xor"))
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An entry of `ARITHMETIC` on two tensors that broadcast against each other."""
+
+    kind: str
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """The first input's elements, or truth values."""
+        dtype = np.dtype(bool) if self.kind in _ANSWERS else ins[0].dtype
+        return (RealType(broadcast(ins[0].shape, ins[1].shape), dtype),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Each pair's own; whole numbers wrap around and divide towards zero."""
+        return (np.asarray(ARITHMETIC[self.kind](*ins)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The other truth value."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As the input."""
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Each element's own."""
+        return (np.logical_not(ins[0]),)
+
+
+@dataclass(frozen=True, slots=True)
+class PRelu:
+    """x where it is not below zero, slope * x elsewhere; the slope stretches to x."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As x."""
+        if broadcast(ins[0].shape, ins[1].shape) != ins[0].shape:
+            raise FormUnsupported(f"slopes {list(ins[1].shape)} for a tensor {list(ins[0].shape)}")
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Each element's own."""
+        x, slope = ins
+        return (np.where(x < 0, slope * x, x).astype(x.dtype),)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The second input where the first is true, the third elsewhere."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """The chosen tensors' type."""
+        return (ins[1].shaped(broadcast(*(t.shape for t in ins))),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Each element's own."""
+        return (np.where(*ins),)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The numbers in another type: to whole ones towards zero, to narrower floats halves to even."""
+
+    to: str
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """The same shape."""
+        return (RealType(ins[0].shape, np.dtype(self.to)),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Each element's own."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return (ins[0].astype(self.to),)

@@ -1,0 +1,80 @@
+"""Matrix products.  Sums run over the inner axis from first to last.  Source: onnx/docs/Operators.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.errors import ShapeMismatch
+from codegen.ir.quant import Array
+from codegen.ir.real import RealType
+from codegen.real.broadcast import broadcast
+from codegen.real.sums import ordered_product
+
+
+@dataclass(frozen=True, slots=True)
+class MatMul:
+    """a @ b as numpy's: leading axes broadcast, a vector is a row on the left and a column on the right."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """The product's type."""
+        a, b = (t.shape for t in ins)
+        if not a or not b:
+            raise ShapeMismatch("a matrix product of a single number")
+        left, right = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
+        if left[-1] != right[-2]:
+            raise ShapeMismatch(f"a product of {list(a)} and {list(b)}")
+        full = (*broadcast(left[:-2], right[:-2]), left[-2], right[-1])
+        rows, columns = ((), full[-2:-1])[len(a) > 1], ((), full[-1:])[len(b) > 1]
+        return (ins[0].shaped((*full[:-2], *rows, *columns)),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sums from first to last."""
+        a, b = ins
+        left, right = np.atleast_2d(a), b[:, None] if b.ndim == 1 else b
+        y = ordered_product(left, right)
+        y = y[..., 0] if b.ndim == 1 else y
+        return (np.take(y, 0, -1 if b.ndim == 1 else -2) if a.ndim == 1 else y,)
+
+    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sums in any order."""
+        return (np.asarray(np.matmul(*ins)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """alpha * a @ b + beta * c, either side transposed."""
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    turn_a: bool = False
+    turn_b: bool = False
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """A matrix."""
+        a, b = (t.shape for t in ins[:2])
+        if len(a) != 2 or len(b) != 2:
+            raise ShapeMismatch(f"Gemm of {list(a)} and {list(b)}")
+        (m, k), (inner, n) = a[:: -1 if self.turn_a else 1], b[:: -1 if self.turn_b else 1]
+        if k != inner or (len(ins) > 2 and broadcast((m, n), ins[2].shape) != (m, n)):
+            raise ShapeMismatch(f"Gemm of {[list(t.shape) for t in ins]}")
+        return (ins[0].shaped((m, n)),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The product, times alpha, plus beta times c."""
+        return self._scaled(ordered_product(*self._sides(ins)), ins)
+
+    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """As `evaluate`, sums in any order."""
+        return self._scaled(np.matmul(*self._sides(ins)), ins)
+
+    def _sides(self, ins: Sequence[Array]) -> tuple[Array, Array]:
+        return (ins[0].T if self.turn_a else ins[0]), (ins[1].T if self.turn_b else ins[1])
+
+    def _scaled(self, y: Array, ins: Sequence[Array]) -> tuple[Array, ...]:
+        y = y if self.alpha == 1 else y * y.dtype.type(self.alpha)
+        if len(ins) == 2:
+            return (y,)
+        return (y + (ins[2] if self.beta == 1 else ins[2] * y.dtype.type(self.beta)),)

@@ -1,0 +1,45 @@
+"""Between real numbers and the integers that hold them.  Source: onnx/docs/Operators.md, QuantizeLinear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen import fixedpoint
+from codegen.ir.quant import Array
+from codegen.ir.real import RealType, Stored
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantize:
+    """Integers that hold the real numbers: saturate(round(x / scale) + zero_point), halves to even."""
+
+    stored: Stored
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """Integers of the same shape."""
+        return (RealType(ins[0].shape, self.stored.dtype),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """As QuantizeLinear in float32."""
+        scale, zero = self.stored.spread(ins[0].shape)
+        integers = fixedpoint.quantize_linear(ins[0], scale, zero, self.stored.low, self.stored.high)
+        return (integers.astype(self.stored.dtype),)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dequantize:
+    """The real numbers that integers hold: (q - zero_point) * scale, in float32."""
+
+    stored: Stored
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """Real numbers of the same shape."""
+        return (RealType(ins[0].shape),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """As DequantizeLinear."""
+        scale, zero = self.stored.spread(ins[0].shape)
+        return (np.asarray(fixedpoint.dequantize_linear(ins[0], scale, zero)),)

@@ -1,0 +1,204 @@
+"""Convolutions and pools over any number of spatial axes.
+
+A map is [N, C, spatial...] with `channel_axis` 1, or [N, spatial..., C] with -1; weights are
+[O, C / groups, spatial...], of a transposed convolution [C, O / groups, spatial...].  Sums start with the bias and run
+over kernel row, kernel column and input channel; taps in the padding are left out.  Source: onnx/docs/Operators.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.errors import ShapeMismatch
+from codegen.ir.quant import Array
+from codegen.ir.real import RealType
+from codegen.ir.shape import Shape, Window
+from codegen.real.sums import add_products, reaches
+
+Windows = tuple[Window, ...]
+
+
+def _spatial(shape: Shape, channel_axis: int) -> Shape:
+    return shape[2:] if channel_axis == 1 else shape[1:-1]
+
+
+def _map(n: int, spatial: Sequence[int], channels: int, channel_axis: int) -> Shape:
+    return (n, channels, *spatial) if channel_axis == 1 else (n, *spatial, channels)
+
+
+def _out_spatial(windows: Windows, spatial: Shape) -> Shape:
+    if len(windows) != len(spatial):
+        raise ShapeMismatch(f"a window of {len(windows)} axes over a map of {len(spatial)}")
+    sizes = tuple(w.out_len(n) for w, n in zip(windows, spatial, strict=True))
+    if min(sizes, default=1) < 1:
+        raise ShapeMismatch(f"the window does not fit into a map of {list(spatial)}")
+    return sizes
+
+
+def _kernel(windows: Windows) -> Shape:
+    return tuple(w.size for w in windows)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv:
+    """Convolution: x, w, and a bias where there is one."""
+
+    windows: Windows
+    groups: int = 1
+    channel_axis: int = 1
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """A map of as many channels as the weights have outputs."""
+        x, w = ins[0].shape, ins[1].shape
+        channels = x[self.channel_axis]
+        if w != (w[0], channels // self.groups, *_kernel(self.windows)) or channels % self.groups or w[0] % self.groups:
+            raise ShapeMismatch(f"weights {list(w)} for a map {list(x)} in {self.groups} groups")
+        if len(ins) > 2 and ins[2].shape != (w[0],):
+            raise ShapeMismatch(f"a bias of shape {list(ins[2].shape)} for {w[0]} outputs")
+        spatial = _out_spatial(self.windows, _spatial(x, self.channel_axis))
+        return (ins[0].shaped(_map(x[0], spatial, w[0], self.channel_axis)),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sums in the module's order."""
+        return self._sums(ins, ordered=True)
+
+    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sums over channels in any order."""
+        return self._sums(ins, ordered=False)
+
+    def _sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]:
+        x, w = np.moveaxis(ins[0], self.channel_axis, -1), ins[1]
+        g, outputs = self.groups, len(w)
+        x = x.reshape(*x.shape[:-1], g, x.shape[-1] // g)
+        w = np.moveaxis(w.reshape(g, outputs // g, *w.shape[1:]), (1, 2), (-1, -2))
+        spatial = x.shape[1:-2]
+        out = _out_spatial(self.windows, spatial)
+        acc = np.zeros((len(x), *out, g, outputs // g), x.dtype)
+        if len(ins) > 2:
+            acc += ins[2].reshape(g, -1)
+        for tap, served, read in reaches(self.windows, out, spatial):
+            kernel = w[(slice(None), *tap)].reshape(g, x.shape[-1], -1)
+            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
+        return (np.moveaxis(acc.reshape(*acc.shape[:-2], outputs), -1, self.channel_axis),)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvTranspose:
+    """Transposed convolution: input position p adds to p * stride + tap * dilation - pad_before of the output."""
+
+    windows: Windows
+    out_spatial: Shape
+    groups: int = 1
+    channel_axis: int = 1
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """A map of the stated sizes."""
+        x, w = ins[0].shape, ins[1].shape
+        channels = x[self.channel_axis]
+        if (
+            len(x) != len(self.windows) + 2
+            or channels % self.groups
+            or w
+            != (
+                channels,
+                w[1],
+                *_kernel(self.windows),
+            )
+        ):
+            raise ShapeMismatch(f"weights {list(w)} for a map {list(x)} in {self.groups} groups")
+        if len(ins) > 2 and ins[2].shape != (w[1] * self.groups,):
+            raise ShapeMismatch(f"a bias of shape {list(ins[2].shape)} for {w[1] * self.groups} outputs")
+        if min(self.out_spatial) < 1:
+            raise ShapeMismatch(f"an output of {list(self.out_spatial)}")
+        return (ins[0].shaped(_map(x[0], self.out_spatial, w[1] * self.groups, self.channel_axis)),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sums in the module's order."""
+        return self._sums(ins, ordered=True)
+
+    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sums over channels in any order."""
+        return self._sums(ins, ordered=False)
+
+    def _sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]:
+        x, w, g = np.moveaxis(ins[0], self.channel_axis, -1), ins[1], self.groups
+        outputs = w.shape[1] * g
+        x = x.reshape(*x.shape[:-1], g, x.shape[-1] // g)
+        w = np.moveaxis(w.reshape(g, -1, *w.shape[1:]), (1, 2), (-2, -1))
+        spatial = x.shape[1:-2]
+        acc = np.zeros((len(x), *self.out_spatial, g, outputs // g), x.dtype)
+        if len(ins) > 2:
+            acc += ins[2].reshape(g, -1)
+        for tap, read, served in reaches(self.windows, spatial, self.out_spatial):
+            kernel = w[(slice(None), *tap)].reshape(g, x.shape[-1], -1)
+            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
+        return (np.moveaxis(acc.reshape(*acc.shape[:-2], outputs), -1, self.channel_axis),)
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPool:
+    """Maximum over a window; what lies in the padding never wins."""
+
+    windows: Windows
+    channel_axis: int = 1
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """A smaller map."""
+        return (_pooled(ins[0], self.windows, self.channel_axis),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The maximum, of integers as well."""
+        x = np.moveaxis(ins[0], self.channel_axis, -1)
+        out = _out_spatial(self.windows, x.shape[1:-1])
+        least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        y = np.full((len(x), *out, x.shape[-1]), least, x.dtype)
+        for _, served, read in reaches(self.windows, out, x.shape[1:-1]):
+            part = y[(slice(None), *served)]
+            np.maximum(part, x[(slice(None), *read)], out=part)
+        return (np.moveaxis(y, -1, self.channel_axis),)
+
+
+@dataclass(frozen=True, slots=True)
+class AveragePool:
+    """Mean over a window: the sum in row order, divided by the elements inside the map and its counted padding.
+
+    `counted` is the padding before and after each axis that counts as zeros.
+    """
+
+    windows: Windows
+    counted: tuple[tuple[int, int], ...] = ()
+    channel_axis: int = 1
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """A smaller map."""
+        return (_pooled(ins[0], self.windows, self.channel_axis),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Sum, then one division."""
+        x = np.moveaxis(ins[0], self.channel_axis, -1)
+        out = _out_spatial(self.windows, x.shape[1:-1])
+        acc = np.zeros((len(x), *out, x.shape[-1]), x.dtype)
+        for _, served, read in reaches(self.windows, out, x.shape[1:-1]):
+            acc[(slice(None), *served)] += x[(slice(None), *read)]
+        counts = self._counts(x.shape[1:-1], out).astype(x.dtype)
+        return (np.moveaxis(acc / counts[..., None], -1, self.channel_axis),)
+
+    def _counts(self, spatial: Shape, out: Shape) -> Array:
+        counted = self.counted or ((0, 0),) * len(spatial)
+        total: Array = np.ones((1,) * len(spatial), np.int64)
+        for axis, (w, n, (before, after)) in enumerate(zip(self.windows, spatial, counted, strict=True)):
+            first = np.arange(out[axis])[:, None] * w.stride - w.pad_before
+            at = first + np.arange(w.size) * w.dilation
+            inside = ((at >= -before) & (at < n + after)).sum(axis=1)
+            total = total * inside.reshape([-1 if i == axis else 1 for i in range(len(spatial))])
+        return total
+
+
+def _pooled(x: RealType, windows: Windows, channel_axis: int) -> RealType:
+    if len(x.shape) < 3:
+        raise ShapeMismatch(f"a tensor of shape {list(x.shape)} has no spatial axes")
+    spatial = _out_spatial(windows, _spatial(x.shape, channel_axis))
+    return x.shaped(_map(x.shape[0], spatial, x.shape[channel_axis], channel_axis))

@@ -54,6 +54,8 @@ def command(
     """
     from codegen import api
 
+    if config is not None and data is None:
+        raise click.UsageError("--config says how the samples of --input are prepared; give --input too")
     with Progress("verifying", quiet=quiet) as progress:
         count = options["samples"]
         inputs: Any = data

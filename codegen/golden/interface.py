@@ -68,9 +68,9 @@ class PortSpec:
             wanted = list(self.model_shape)
             raise FeedShapeWrong(f"has shape {list(array.shape)}, the model has {wanted}", where=self.name)
         array = in_model_type(array, self)
+        if self.model_dtype == "float32" and not np.isfinite(array).all():
+            raise FeedNotFinite("holds NaN or infinity", where=self.name)
         if self.model_dtype == "float32" and not self.dtype.is_float:
-            if not np.isfinite(array).all():
-                raise FeedNotFinite("holds NaN or infinity", where=self.name)
             assert self.quant is not None
             low, high = self.dtype.low, self.dtype.high
             wide = fixedpoint.quantize_linear(array, self.quant.scale, self.quant.zero_point, low, high)

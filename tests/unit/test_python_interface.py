@@ -74,6 +74,20 @@ def test_a_float64_beyond_float32_is_refused_not_infinity() -> None:
     assert code_of(error) == "LAM-GOLDEN-004"
 
 
+@pytest.mark.parametrize("io_type", ["quantized", "model"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_refused_whoever_quantizes_it(io_type: str, bad: float, tmp_path: Path) -> None:
+    project = codegen.compile_model(DIGITS, out=tmp_path / "p", io_type=io_type)
+    x = np.array(X[:1], np.float32)
+    with codegen.load(project) as network:
+        assert np.isfinite(network.run(x)).all()
+        x.flat[3] = bad
+        for call in (network.run, network.trace, network.rows):
+            with pytest.raises(CompileError) as error:
+                call(x)
+            assert code_of(error) == "LAM-GOLDEN-004"
+
+
 def test_a_batch_runs_sample_by_sample(network: codegen.Network) -> None:
     one = [codegen.run(DIGITS, x[None]) for x in X]
     for x in (X, X[:, None]):

@@ -24,7 +24,7 @@ from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.layout import TO_NCHW, TO_NHWC
 from codegen.frontends.onnx.context import Context, array_of, shared_quant
 from codegen.frontends.onnx.linear import write_accumulator
-from codegen.frontends.onnx.nodes import text_of
+from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.qparams import UNSIGNED_WORD, WORDS_ARE_SIGNED
 from codegen.frontends.onnx.states import (
     Accum,
@@ -139,9 +139,7 @@ def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tu
             spanned = tail(ctx, name, state)
             if spanned is not None:
                 return _dequantized(ctx, name, spanned, borders), "float32"
-            made = f"the result of node '{trail[-1].name}' ({trail[-1].op_type})"
-            found = f"{made} leaves the network without a QuantizeLinear"
-            raise ResultNotQuantized(found, where=where, hint=_TAIL_HINT)
+            raise _unquantized(name, trail[-1])
         case Channelled():
             hint = "only a depthwise convolution reads one"
             raise QuantAxisBad("it has a scale per channel", where=where, hint=hint)
@@ -184,8 +182,14 @@ def _written(ctx: Context, name: str, state: Real) -> Real:
     except ResultNotQuantized as error:
         spanned = tail(ctx, name, state)
         if spanned is None:
-            raise ResultNotQuantized(error.found, where=f"output '{name}'", hint=_TAIL_HINT) from error
+            raise _unquantized(name, state.trail[-1]) from error
         return spanned
+
+
+def _unquantized(name: str, last: OnnxNode) -> ResultNotQuantized:
+    """Why an output has no scale, as an error to raise."""
+    found = f"the result of node '{last.name}' ({last.op_type}) leaves the network without a QuantizeLinear"
+    return ResultNotQuantized(found, where=f"output '{name}'", hint=_TAIL_HINT)
 
 
 def _is_made_nhwc(ctx: Context, value: str) -> bool:

@@ -6,12 +6,12 @@ Decides: which of our operators a movement is.  The file gives the shape of ever
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
-from codegen.frontends.tflite.axes import read_axis
+from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.windows import feature_map
@@ -31,19 +31,54 @@ from codegen.ops import (
 
 
 def reshape(ctx: Context, node: TfliteNode) -> None:
-    """RESHAPE, SQUEEZE and EXPAND_DIMS: the output's shape stands in the file."""
-    ctx.write(node, Reshape(_asked(ctx, node) or ctx.result(node).shape), (ctx.value(node, 0),))
+    """RESHAPE, SQUEEZE and EXPAND_DIMS: what they ask for, where the file says it; else the output's own shape."""
+    asked = _ASKED[node.op_type](ctx, node)
+    ctx.write(node, Reshape(ctx.result(node).shape if asked is None else asked), (ctx.value(node, 0),))
 
 
-def _asked(ctx: Context, node: TfliteNode) -> tuple[int, ...]:
-    """The shape that a known input of RESHAPE asks for, one size perhaps left open; none where it says nothing."""
-    if node.op_type != "RESHAPE" or not ctx.has(node, 1) or (known := ctx.tensor(node, 1).data) is None:
-        return ()
+def _reshaped(ctx: Context, node: TfliteNode) -> tuple[int, ...] | None:
+    """The shape that a known input asks for, one size perhaps left open."""
+    if not ctx.has(node, 1) or (known := ctx.tensor(node, 1).data) is None or not known.size:
+        return None
     sizes = tuple(int(n) for n in known.reshape(-1))
     elements, rest = math.prod(ctx.type(node, 0).shape), math.prod(n for n in sizes if n != -1)
-    if min(sizes, default=0) < -1 or 0 in sizes or sizes.count(-1) > 1 or elements % rest:
-        return ()
+    if min(sizes) < -1 or 0 in sizes or sizes.count(-1) > 1 or elements % rest:
+        return None
     return tuple(elements // rest if n == -1 else n for n in sizes)
+
+
+def _squeezed(ctx: Context, node: TfliteNode) -> tuple[int, ...]:
+    """Without the axes that are named, or all of size 1 where none is."""
+    shape, dims = ctx.type(node, 0).shape, node.option_list(_SQUEEZE_DIMS)
+    if dims is None or not dims.size:
+        return tuple(n for n in shape if n != 1)
+    gone = read_axes(node, dims.tolist(), len(shape))
+    if any(shape[axis] != 1 for axis in gone):
+        raise ShapeMismatch(f"axes {list(gone)} of {list(shape)} are to have one element", where=node.where)
+    return tuple(n for axis, n in enumerate(shape) if axis not in gone)
+
+
+def _expanded(ctx: Context, node: TfliteNode) -> tuple[int, ...] | None:
+    """With one more axis, where that is known."""
+    shape = ctx.type(node, 0).shape
+    if ctx.tensor(node, 1).data is None:
+        return None
+    axes = ctx.constant(node, 1).reshape(-1).tolist()
+    if len(axes) != 1:
+        raise ShapeMismatch(f"axes {axes}", where=node.where)
+    axis = read_axis(node, axes[0], len(shape) + 1)
+    return (*shape[:axis], 1, *shape[axis:])
+
+
+_SQUEEZE_DIMS = 0
+"""Of the fields of SqueezeOptions."""
+
+_ASKED: Mapping[str, Callable[[Context, TfliteNode], tuple[int, ...] | None]] = {
+    "RESHAPE": _reshaped,
+    "SQUEEZE": _squeezed,
+    "EXPAND_DIMS": _expanded,
+}
+"""The shape that an operator gives its result; None where only the result's record says it."""
 
 
 def transpose(ctx: Context, node: TfliteNode) -> None:

@@ -248,5 +248,5 @@ def _is_small(node: TfliteNode, *kinds: DType) -> bool:
     if any(k not in _EIGHT_BIT for k in kinds):
         names = " and ".join(k.value for k in kinds)
         found = f"{node.op_type} of {names}"
-        raise FormUnsupported(found, where=node.where, hint="8-bit numbers are supported, with --requant tflite more")
+        raise FormUnsupported(found, where=node.where, hint="8-bit numbers are supported")
     return True

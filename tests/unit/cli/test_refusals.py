@@ -83,6 +83,7 @@ VERIFY = [
     ("verify TINY -t cortex", "LAM-TARGET-001"),
     *((f"verify TINY --input {data}", code) for data, code in (*DATA, *SAMPLES)),
     *((f"verify TINY --input BAD/good.npz --config {config}", code) for config, code in CONFIGS),
+    ("verify TINY --config BAD/mean.toml", "LAM-CLI-001"),
     ("verify TINY --samples 0", "LAM-API-012"),
     ("verify TINY --samples -1", "LAM-API-012"),
     ("verify TINY --samples many", "LAM-CLI-001"),

@@ -85,3 +85,18 @@ def test_function_inside_the_network_is_still_refused(tmp_path: Path) -> None:
     y = net.op("Sigmoid", net.qdq(net.input((1, 4))))
     found = refused(net.model(net.qdq(net.op("MatMul", y, net.weights(net.ints(4, 4))))), tmp_path)
     assert "without a QuantizeLinear" in found
+
+
+@pytest.mark.parametrize("before", ["DequantizeLinear", "Sigmoid", "Exp"])
+def test_a_last_clip_without_a_scale_leaves_the_network(before: str, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 4)))
+    x = x if before == "DequantizeLinear" else net.op(before, x)
+    y = net.op("Clip", x, net.const(np.float32(-0.33)), net.const(np.float32(0.33)))
+    with pytest.raises(ModelRejected) as caught:
+        imported(net.model(y), tmp_path)
+    (found,) = caught.value.problems()
+    assert (found.code, found.where) == ("LAM-IMPORT-020", f"output '{y}'")
+    assert (
+        found.found == f"the result of node '{net.nodes[-1].name}' (Clip) leaves the network without a QuantizeLinear"
+    )

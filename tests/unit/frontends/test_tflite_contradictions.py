@@ -40,6 +40,49 @@ def test_a_reshape_to_the_shape_of_its_result_is_read(asked: tuple[int, ...], tm
     assert import_tflite(tmp_path / "m.tflite", mode="tflite").outputs[0].model_shape == (6, 3)
 
 
+def squeezed(dims: Sequence[int], result: Sequence[int]) -> Model:
+    model = Model()
+    x, y = model.input((1, 3, 1, 6), "int8", 0.5), model.output(result, "int8", 0.5)
+    model.op("SQUEEZE", [x], [y], "SqueezeOptions", **({"SqueezeDims": dims} if dims else {}))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("dims", "result"),
+    [((), (6, 3)), ((), (1, 3, 6)), ((0,), (3, 6)), ((0, 2), (1, 3, 6)), ((1,), (1, 1, 6)), ((4,), (3, 6))],
+)
+def test_a_squeeze_to_another_shape_than_its_result_has(
+    dims: tuple[int, ...], result: tuple[int, ...], tmp_path: Path
+) -> None:
+    assert code(squeezed(dims, result), tmp_path) == "LAM-IMPORT-014"
+
+
+@pytest.mark.parametrize(("dims", "result"), [((), (3, 6)), ((0,), (3, 1, 6)), ((-2, 0), (3, 6)), ((2, 2), (1, 3, 6))])
+def test_a_squeeze_to_the_shape_of_its_result_is_read(
+    dims: tuple[int, ...], result: tuple[int, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "m.tflite").write_bytes(squeezed(dims, result).bytes())
+    assert import_tflite(tmp_path / "m.tflite", mode="tflite").outputs[0].model_shape == result
+
+
+def expanded(axis: int, result: Sequence[int]) -> Model:
+    model = Model()
+    x, y = model.input((3, 6), "int8", 0.5), model.output(result, "int8", 0.5)
+    model.op("EXPAND_DIMS", [x, model.const(np.array(axis, np.int32))], [y], "ExpandDimsOptions")
+    return model
+
+
+@pytest.mark.parametrize(("axis", "result"), [(0, (3, 1, 6)), (-1, (3, 1, 6)), (1, (1, 3, 6)), (3, (3, 6, 1))])
+def test_an_axis_added_elsewhere_than_the_result_has_it(axis: int, result: tuple[int, ...], tmp_path: Path) -> None:
+    assert code(expanded(axis, result), tmp_path) == "LAM-IMPORT-014"
+
+
+@pytest.mark.parametrize(("axis", "result"), [(0, (1, 3, 6)), (-1, (3, 6, 1)), (1, (3, 1, 6)), (-3, (1, 3, 6))])
+def test_an_axis_added_where_the_result_has_it_is_read(axis: int, result: tuple[int, ...], tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(expanded(axis, result).bytes())
+    assert import_tflite(tmp_path / "m.tflite", mode="tflite").outputs[0].model_shape == result
+
+
 def test_a_variable_with_numbers_in_the_file(tmp_path: Path) -> None:
     """LiteRT refuses it; TFLite Micro clears the numbers."""
     require_module("ai_edge_litert")

@@ -2,7 +2,7 @@
 
 Decides: that a comparison with a single constant is a table; flags are bytes of 0 and 1; which of two numbers of 16
 bits is larger is said of the integers as they are, whatever their scales, as LiteRT does.
-Source: tensorflow/lite/kernels/comparisons.cc, tensorflow/lite/micro/kernels/comparisons.cc, internal/reference/comparisons.h.
+Source: tensorflow/lite: kernels/comparisons.cc, micro/kernels/comparisons.cc, kernels/internal/reference/comparisons.h.
 """
 
 from __future__ import annotations

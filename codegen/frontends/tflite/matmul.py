@@ -11,7 +11,6 @@ from codegen.frontends.tflite.scales import product_requant
 from codegen.ir.quant import DType
 from codegen.ops import Broadcast, MatMul, Transpose
 
-
 _PRODUCTS = ((DType.S8,) * 3, (DType.S16,) * 3, (DType.S16, DType.S8, DType.S16))
 
 
@@ -31,7 +30,7 @@ def batch_matmul(ctx: Context, node: TfliteNode) -> None:
     except ValueError as error:
         raise ShapeMismatch(f"{list(shapes[0])} by {list(shapes[1])}", where=node.where) from error
     sides = [_full(ctx, node, s, (*lead, *shape[-2:])) for s, shape in zip(sides, shapes, strict=True)]
-    wide = dtype is DType.S16 and ctx.mode == "double"
+    wide = dtype is DType.S16 and ctx.mode == "tflite"
     requant = product_requant(ctx.mode, a.scale, b.scale, y, dtype, (dtype.low, dtype.high), wide=wide)
     ctx.write(node, MatMul(a.zero_point, b.zero_point, requant, dtype, y), sides)
 

@@ -8,7 +8,7 @@ What the operators compute is theirs (`codegen/real`); how they become integer a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -114,27 +114,30 @@ class Summing(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RealNode:
-    """One operator.  `source` and `spelled` are the model's own node and operator, as messages name them."""
+    """One operator.  `name` and `op_type` are the model's own node and operator, as messages name them.
 
-    name: str
+    A node of the model may have become several of ours; `tensor` is what it writes, and `label` is unique.
+    """
+
+    label: str
     op: RealOp
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    source: str
-    spelled: str
+    name: str
+    op_type: str
+    tensor: str = ""
 
     @property
     def where(self) -> str:
-        """The node as errors name it."""
-        return f"node '{self.source}' ({self.spelled})"
+        """The node and the tensor that it writes, as errors name them."""
+        return f"node '{self.name}' ({self.op_type}), tensor '{self.tensor or self.outputs[0]}'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RealGraph:
     """A network: nodes in a runnable order, each value written once.
 
-    Inputs and outputs are value names; `faces` are the names that the model's file gives to the outputs where they are
-    not the values' own.
+    Inputs and outputs are value names; `faces` are the names that the model's file gives to the outputs, in order.
     """
 
     name: str
@@ -143,7 +146,7 @@ class RealGraph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     definition: Definition
-    faces: Mapping[str, str] = field(default_factory=dict)
+    faces: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def type(self, name: str) -> RealType:

@@ -78,9 +78,8 @@ class _Walk:
         read, names = self._reading, self._model.structure.outputs
         outputs = tuple(read.tensors[name] for name in names)
         notes = (*read.notes, *self._shapes.notes)
-        faces = dict(zip(outputs, names, strict=True))
         whole = RealGraph(
-            self._model.name, read.values, tuple(read.nodes), tuple(inputs), outputs, "onnx", faces, notes
+            self._model.name, read.values, tuple(read.nodes), tuple(inputs), outputs, "onnx", names, notes
         )
         return whole.live()
 

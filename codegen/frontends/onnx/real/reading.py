@@ -127,7 +127,7 @@ class Reading:
         names += [f"{names[0]}:{i}" for i in range(len(names), len(types))]
         outputs = tuple(self._add(RealValue(self._unique(n), t)) for n, t in zip(names, types, strict=False))
         label = outputs[0]
-        self.nodes.append(RealNode(label, op, tuple(inputs), outputs, node.name, node.op_type))
+        self.nodes.append(RealNode(label, op, tuple(inputs), outputs, node.name, node.op_type, node.outputs[0]))
         return outputs
 
     def _folded(self, op: RealOp, inputs: Sequence[str], node: OnnxNode, names: Sequence[str]) -> tuple[str, ...]:

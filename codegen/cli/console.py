@@ -57,7 +57,7 @@ def fail(error: CompileError, as_json: bool) -> int:
 def say(text: str, *, err: bool = False, mark: re.Pattern[str] | None = None) -> None:
     """Print lines of text: the only way to the terminal, which gets nothing but ends of lines that it would obey.
 
-    Text of a model has no ends of lines by now: see `show`, and codegen.errors for refusals.  What `mark` matches is red
+    Text of a model has no ends of lines by now: see `show`, and the errors for refusals.  What `mark` matches is red
     where a terminal shows colours and NO_COLOR does not forbid them.
     """
     shown = "\n".join(one_line(line, len(line)) for line in text.split("\n"))

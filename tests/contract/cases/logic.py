@@ -36,7 +36,7 @@ def compare_cases() -> Iterator[Case]:
         yield Case(f"scaled_{i}", Compare("<=", A, B), (t(S8, *x, quant=A), t(S8, *y, quant=B)))
         yield Case(f"plain_{i}", Compare("!=", None, None), (t(S32, *x), t(S32, *y)), few=3)
     wide = (1, 4, 3, 2), (2, 1, 3, 2)
-    fine, coarse = Quant(2.0**-10), Quant(2.0**-9)
+    fine, coarse = q(2.0**-10), q(2.0**-9)
     yield Case("wide", Compare("!=", coarse, fine), (t(S16, *wide[0], quant=coarse), t(S16, *wide[1], quant=fine)))
     yield Case("wide_few", Compare("==", q(0.02), q(0.01)), (t(S16, 40, 5), t(S16, 5)))
 

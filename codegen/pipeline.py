@@ -11,9 +11,10 @@ from codegen.emit import EmitOptions, network_name, project_files, selftest_vect
 from codegen.errors import CompileError, ModelRejected, RequantUnsupported
 from codegen.frontends import import_model, own_mode
 from codegen.frontends.files import read_model_file
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.ir.program import Kernel, Program
+from codegen.ir.program import Program
 from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.kernels import check_target, choose_kernels
@@ -38,7 +39,7 @@ class Compiled:
     imported: Graph
     graph: Graph
     target: Target
-    kernels: Mapping[int, Kernel]
+    kernels: Mapping[int, Form]
     plan: Plan
     program: Program
     shadow: ShadowReport
@@ -78,7 +79,7 @@ class Reached:
 
     imported: Graph
     graph: Graph
-    kernels: Mapping[int, Kernel]
+    kernels: Mapping[int, Form]
     plan: Plan | None
     program: Program | None
     problems: tuple[CompileError, ...]
@@ -97,7 +98,7 @@ def reach(imported: Graph, target: Target, options: Options) -> Reached:
     graph = optimize(imported)
     verify_graph(graph)
     problems = _refusals(lambda: check_target(graph, target))
-    kernels: Mapping[int, Kernel] = {}
+    kernels: Mapping[int, Form] = {}
     try:
         kernels = choose_kernels(graph, target)
         plan, kernels = plan_in_best_order(graph, kernels, target, options)
@@ -123,7 +124,7 @@ def compile_graph(imported: Graph, target: Target, options: Options, model_hash:
     return _emitted(reach(imported, target, options), target, options, model_hash)
 
 
-def lower_plan(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
+def lower_plan(plan: Plan, kernels: Mapping[int, Form]) -> Program:
     """The plan's calls: on rows of the arena, or of local memory where the chip has one."""
     return lower_local(plan, kernels) if plan.local else lower(plan, kernels)
 
@@ -136,7 +137,7 @@ def prove(program: Program) -> ShadowReport:
 def finish(
     imported: Graph,
     plan: Plan,
-    kernels: Mapping[int, Kernel],
+    kernels: Mapping[int, Form],
     target: Target,
     options: Options,
     model_hash: bytes = NO_HASH,

@@ -305,7 +305,7 @@ def function_view(fn: KernelFn, network: str) -> FunctionView:
     """One kernel function of a network."""
     fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
     types = fn.in_dtype.ctype, fn.out_dtype.ctype
-    return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.kernel.template, fn.context, fn.outputs)
+    return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs)
 
 
 class _Builder:
@@ -331,7 +331,7 @@ class _Builder:
             inputs.append(self._input(item, slot, call))
             slot += inputs[-1].taps
         alone = call.steps == 1
-        moves = call.fn.kernel.run != "accumulate"
+        moves = call.fn.run != "accumulate"
         outputs = tuple(self._output(call, k) for k in range(len(call.outputs)))
         reads_row = (
             not moves
@@ -380,7 +380,7 @@ class _Builder:
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:
         rule, place, out_rows = item.rule, item.operand, call.outputs[0].rows
         checked = rule.leaves(place.rows, out_rows) or out_rows % call.rows_per_call != 0
-        if call.fn.kernel.run == "rows":
+        if call.fn.run == "rows":
             reach = (call.rows_per_call - 1) * rule.mul + (rule.taps - 1) * rule.dilation
             rule = replace(rule, taps=reach + 1, dilation=1)
         held = rule.taps == place.ring == 1 and not checked and item.maker == -1
@@ -447,7 +447,7 @@ def _rows_made(call: Call) -> str:
 
 def _extent(call: Call) -> str:
     """What the kernel gets as `n`."""
-    if call.fn.kernel.run == "rows":
+    if call.fn.run == "rows":
         return _rows_made(call)
     if call.pixels_per_call:
         return str(call.pixels_per_call)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from codegen.ir.op import NodeView, Op
+from codegen.ir.op import NodeOf, NodeView, Op
 from codegen.ir.quant import Array, TensorType
 
 
@@ -123,7 +123,7 @@ class Graph:
 
     def view(self, node: Node) -> NodeView:
         """The node with its types and constants."""
-        return NodeView(
+        return NodeOf(
             name=node.name,
             op=node.op,
             ins=tuple(self.type(i) for i in node.inputs),

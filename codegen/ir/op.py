@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Span
@@ -113,12 +113,15 @@ class Op(Protocol):
         ...
 
 
+O_co = TypeVar("O_co", bound=Op, covariant=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class NodeView:
+class NodeOf(Generic[O_co]):
     """One node with the types of its tensors and the arrays of its constants: all that a kernel is chosen by."""
 
     name: str
-    op: Op
+    op: O_co
     ins: tuple[TensorType, ...]
     outs: tuple[TensorType, ...]
     consts: tuple[Array | None, ...]
@@ -127,3 +130,7 @@ class NodeView:
     def dynamic(self) -> tuple[int, ...]:
         """Indices of the inputs that are not constants."""
         return tuple(i for i, c in enumerate(self.consts) if c is None)
+
+
+NodeView: TypeAlias = NodeOf[Op]
+"""A node of any operator."""

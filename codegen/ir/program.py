@@ -15,73 +15,29 @@ A node of several outputs has `T *const *y`: `y[0]` is the output, those after i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from codegen.ir.form import Field, Run
 from codegen.ir.local import Command, Fill, Stream
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Region
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape
 
-Run = Literal["row", "rows", "pixels", "whole", "accumulate"]
-"""What one kernel call covers: one output row, several rows, a run of pixels, the whole output, or one input row of a
-sum that has its output after the last (then `n` is the number of the input row, and `scratch` keeps its contents
-between calls).
-
-With `rows`, `n` consecutive output rows are made, which lie one after another; `rows` points to every row of the input
-from the first tap of the first output row to the last tap of the last one (so a dilated kernel finds its taps
-`dilation` apart).  The kernel reads all of them before it writes."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Field:
-    """One array inside a layer's parameters.  `values` is int8, uint8, int16, int32, uint32 or float32, flattened."""
-
-    name: str
-    values: Array
-
-    @property
-    def ctype(self) -> str:
-        """The C99 type of one element."""
-        return "float" if self.values.dtype.kind == "f" else f"{self.values.dtype.name}_t"
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """One entry of the kernel table: which nodes it serves, and what it needs.
-
-    `accepts(node, isa)` decides; `params(node)` packs the constants; `context(node)` gives the template its
-    numbers (a frozen dataclass); `scratch(node)` is in bytes.  `template` is a file of templates/kernels/.
-    `explain(node)` says in a few words which form the node gets and why.  `most_rows(node)`: a kernel that runs by
-    `rows` takes up to that many output rows in a call, where tensors are held whole; it has read every input row of the
-    call before it writes the first output row, for the two may share memory.  `row_scratch(node)` is the scratch when
-    rows come one by one, if that is less.
-    """
-
-    name: str
-    template: str
-    run: Run
-    accepts: Callable[[NodeView, str], bool]
-    context: Callable[[NodeView], Any]
-    params: Callable[[NodeView], tuple[Field, ...]] = lambda node: ()
-    scratch: Callable[[NodeView], int] = lambda node: 0
-    explain: Callable[[NodeView], str] = lambda node: "plain C99"
-    most_rows: Callable[[NodeView], int] = lambda node: 1
-    row_scratch: Callable[[NodeView], int] | None = None
-
-    def scratch_by(self, node: NodeView, rows: int) -> int:
-        """Bytes of scratch for calls of that many output rows."""
-        return self.row_scratch(node) if self.row_scratch and rows == 1 else self.scratch(node)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelFn:
-    """One emitted function; layers of equal context share it.  `offsets` places each params field, in bytes."""
+    """One emitted function: a kernel's template with its numbers, shared by layers of equal context.
+
+    `offsets` places each params field, in bytes.
+    """
 
     symbol: str
-    kernel: Kernel
+    kernel: str
+    template: str
+    run: Run
     context: Any
     in_dtype: DType
     out_dtype: DType
@@ -121,20 +77,23 @@ class Operand:
 class RowInput:
     """One input of a call: its operand, the rule, and the call of the same group that makes it.
 
-    `maker` is -1 for a tensor that is there before the group runs, -2 for the streamed input.  `padding_offset` is
-    where local memory has the row of padding, -1 when it is in read-only data or none is needed.
+    `in_place`: each element is read before the output's element in its place is written.  `maker` is -1 for a tensor
+    that is there before the group runs, -2 for the streamed input.  `padding_offset` is where local memory has the row
+    of padding, -1 when it is in read-only data or none is needed.
     """
 
     operand: Operand
     rule: RowRule
     maker: int = -1
     padding_offset: int = -1
+    in_place: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """One layer: which kernel, on which rows.
 
+    `scratch_bytes` are those that a call of so many rows takes, from `scratch_offset` on.
     `params_offset` is where local memory has the parameters, -1 when they are read in place.  `partial`: the output is
     some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left) make
     the output; an accumulating kernel takes one step per input row, and has its output after the last.
@@ -146,6 +105,7 @@ class Call:
     outputs: tuple[Operand, ...]
     params: Params | None
     scratch_offset: int | None
+    scratch_bytes: int
     rows_per_call: int
     pixels_per_call: int
     steps: int

@@ -4,7 +4,7 @@ The plan must know what each kernel needs, so that kernels are chosen before it 
 """
 
 from codegen.kernels.chip import check_target
-from codegen.kernels.choose import choose_kernels, find_kernel, kernel_needs, packing_growth, select_kernels
+from codegen.kernels.choose import choose_kernels, find_form, kernel_needs, packing_growth, refit, select_kernels
 from codegen.kernels.table import KERNELS
 from codegen.kernels.tiles import params_needs
 
@@ -12,9 +12,10 @@ __all__ = [
     "KERNELS",
     "check_target",
     "choose_kernels",
-    "find_kernel",
+    "find_form",
     "kernel_needs",
     "packing_growth",
     "params_needs",
+    "refit",
     "select_kernels",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.fixedpoint import INT32_MAX
-from codegen.ir.program import Field
+from codegen.ir.form import Field
 from codegen.ir.quant import DType
 from codegen.kernels.common import range_field, requant_takes
 from codegen.ops.average import Averaging, average_requant

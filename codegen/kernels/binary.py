@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.common import (
@@ -23,6 +23,7 @@ from codegen.kernels.common import (
     requant_fields,
     requant_takes,
 )
+from codegen.kernels.kernel import adapted
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
@@ -263,7 +264,9 @@ def _wide_fields(op: Add) -> tuple[Field, ...]:
     return (factors, _zero_field(op.a.zero_point, op.b.zero_point), bounds)
 
 
-PIXELS = Kernel(
+PIXELS = adapted(
     "binary", "binary.c.j2", "pixels", _accepts_pixels, lambda node: _context(node, by_pixels=True), _params
 )
-ROWS = Kernel("binary_rows", "binary.c.j2", "row", _accepts_rows, lambda node: _context(node, by_pixels=False), _params)
+ROWS = adapted(
+    "binary_rows", "binary.c.j2", "row", _accepts_rows, lambda node: _context(node, by_pixels=False), _params
+)

@@ -7,87 +7,87 @@ instead.  A target that says `weights.expand` has no such limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from codegen.errors import CompileError, ModelRejected, NoKernel
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import NodeView
 from codegen.ir.plan import NodeNeeds
-from codegen.ir.program import Kernel
+from codegen.kernels.kernel import Features
 from codegen.kernels.table import KERNELS
 from codegen.ops import Reshape
-from codegen.target import Target
+from codegen.target import FEATURES, Target
 
 MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
 
 
-def choose_kernels(graph: Graph, target: Target) -> dict[int, Kernel]:
-    """Kernel by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
+def choose_kernels(graph: Graph, target: Target) -> dict[int, Form]:
+    """Form by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
 
     Raises with every node that has none.
     """
-    fastest = select_kernels(graph, target.isa)
-    return fastest if target.weights.expand else _within_growth(graph, fastest, target.isa)
+    if target.weights.expand:
+        return select_kernels(graph, target.isa)
+    return _within_growth(graph, _by_node(graph, lambda view: [*_fitting(view, FEATURES[target.isa])]))
 
 
-def select_kernels(graph: Graph, isa: str) -> dict[int, Kernel]:
-    """The fastest kernel by node index, views left out; raises with every node that has none."""
-    chosen: dict[int, Kernel] = {}
-    problems: list[CompileError] = []
-    for index, node in enumerate(graph.nodes):
-        if is_view(graph, node):
-            continue
-        view = graph.view(node)
-        kernel = find_kernel(view, isa)
-        if kernel is None:
-            problems.append(_no_kernel(view))
-        else:
-            chosen[index] = kernel
+def select_kernels(graph: Graph, isa: str) -> dict[int, Form]:
+    """The fastest form by node index, views left out; raises with every node that has none."""
+    found = _by_node(graph, lambda view: [*islice(_fitting(view, FEATURES[isa]), 1)])
+    return {i: forms[0] for i, forms in found.items()}
+
+
+def find_form(view: NodeView, isa: str) -> Form | None:
+    """The form of the first kernel of the table that serves the node."""
+    return next(_fitting(view, FEATURES[isa]), None)
+
+
+def refit(form: Form, view: NodeView) -> Form:
+    """The form that the same kernel has for another node: a tile of the one that it was fitted to."""
+    return next(f for k in KERNELS if k.name == form.kernel and (f := k.fit(view, form.features)))
+
+
+def packing_growth(form: Form, view: NodeView) -> int:
+    """Bytes by which the form's parameters exceed the fewest that a kernel would have for the node on its chip."""
+    return form.params_bytes - min(f.params_bytes for f in _fitting(view, form.features))
+
+
+def _fitting(view: NodeView, features: Features) -> Iterator[Form]:
+    """The forms of the node, the fastest first."""
+    return (form for kernel in KERNELS if (form := kernel.fit(view, features)))
+
+
+def _by_node(graph: Graph, fits: Callable[[NodeView], Sequence[Form]]) -> dict[int, Sequence[Form]]:
+    """Forms by node index, views left out; raises with every node that has none."""
+    views = {i: graph.view(node) for i, node in enumerate(graph.nodes) if not is_view(graph, node)}
+    found = {i: fits(view) for i, view in views.items()}
+    problems: list[CompileError] = [_no_kernel(views[i]) for i, forms in found.items() if not forms]
     if problems:
         raise ModelRejected(problems)
-    return chosen
+    return found
 
 
-def find_kernel(view: NodeView, isa: str) -> Kernel | None:
-    """The first kernel of the table that accepts the node."""
-    return next((k for k in KERNELS if k.accepts(view, isa)), None)
-
-
-def packing_growth(kernel: Kernel, view: NodeView, isa: str) -> int:
-    """Bytes by which the kernel's parameters exceed the fewest that a kernel of this level would have for the node."""
-    return _packed_bytes(kernel, view) - _packed_bytes(_tightest(view, isa), view)
-
-
-def _within_growth(graph: Graph, fastest: Mapping[int, Kernel], isa: str) -> dict[int, Kernel]:
-    """The kernels, with the tightest one for layers that the growth allowed is not left for.
+def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]]) -> dict[int, Form]:
+    """The fastest form of each node, and the tightest one of layers that the growth allowed is not left for.
 
     It is given out by falling work per added byte; of equal layers the first by name comes first, so that the order of
     nodes does not matter.
     """
-    views = {i: graph.view(graph.nodes[i]) for i in fastest}
-    tight = {i: _tightest(view, isa) for i, view in views.items()}
-    least = {i: _packed_bytes(tight[i], view) for i, view in views.items()}
-    added = {i: _packed_bytes(fastest[i], view) - least[i] for i, view in views.items()}
-    growing = [i for i, more in added.items() if more > 0]
-    left = int(MOST_GROWTH * sum(least.values()))
-    chosen = dict(fastest)
-    for i in sorted(growing, key=lambda i: (Fraction(-_work(views[i]), added[i]), views[i].name)):
+    tight = {i: min(found, key=lambda form: form.params_bytes) for i, found in forms.items()}
+    added = {i: found[0].params_bytes - tight[i].params_bytes for i, found in forms.items()}
+    views = {i: graph.view(graph.nodes[i]) for i, more in added.items() if more > 0}
+    left = int(MOST_GROWTH * sum(form.params_bytes for form in tight.values()))
+    chosen = {i: found[0] for i, found in forms.items()}
+    for i in sorted(views, key=lambda i: (Fraction(-_work(views[i]), added[i]), views[i].name)):
         if added[i] <= left:
             left -= added[i]
         else:
             chosen[i] = tight[i]
     return chosen
-
-
-def _tightest(view: NodeView, isa: str) -> Kernel:
-    """Of the kernels that accept the node, the one with the least parameters; the first of several."""
-    return min((k for k in KERNELS if k.accepts(view, isa)), key=lambda k: _packed_bytes(k, view))
-
-
-def _packed_bytes(kernel: Kernel, view: NodeView) -> int:
-    return sum(field.values.nbytes for field in kernel.params(view))
 
 
 def _work(view: NodeView) -> int:
@@ -100,23 +100,23 @@ def is_view(graph: Graph, node: Node) -> bool:
     return isinstance(node.op, Reshape) and not graph.values[node.inputs[0]].is_const
 
 
-def kernel_needs(graph: Graph, kernels: Mapping[int, Kernel]) -> dict[int, NodeNeeds]:
+def kernel_needs(graph: Graph, kernels: Mapping[int, Form]) -> dict[int, NodeNeeds]:
     """What the scheduler must know of each node's kernel, by node index; views have no entry."""
-    return {i: _needs(graph.view(graph.nodes[i]), kernel) for i, kernel in kernels.items()}
+    return {i: _needs(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
 
 
-def _needs(view: NodeView, kernel: Kernel) -> NodeNeeds:
+def _needs(view: NodeView, form: Form) -> NodeNeeds:
     rules = [view.op.rows(i, view.ins, view.outs) for i in view.dynamic]
     return NodeNeeds(
-        whole=kernel.run == "whole",
-        one_run=kernel.run == "pixels" and all(rule.is_same for rule in rules),
-        keeps=kernel.run == "accumulate",
-        scratch_bytes=kernel.scratch(view),
+        whole=form.run == "whole",
+        one_run=form.run == "pixels" and all(rule.is_same for rule in rules),
+        keeps=form.run == "accumulate",
+        scratch_bytes=form.scratch_bytes,
         weights_bytes=sum(c.nbytes for c in view.consts if c is not None),
         macs=view.op.macs(view.ins, view.outs),
         out_elements=view.outs[0].elements,
-        most_rows=kernel.most_rows(view) if kernel.run == "rows" else 1,
-        row_scratch_bytes=kernel.scratch_by(view, 1),
+        most_rows=form.rows,
+        row_scratch_bytes=form.row_scratch_bytes,
     )
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen import fixedpoint
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field
 from codegen.ir.quant import Array, DType, Requant, TensorType
 from codegen.ir.shape import Shape
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window
 from codegen.kernels.common import (
@@ -23,6 +23,7 @@ from codegen.kernels.common import (
     requant_takes,
     weight_shift,
 )
+from codegen.kernels.kernel import adapted
 from codegen.ops import Conv2D, Dense
 
 _BYTES = (DType.S8, DType.U8)
@@ -213,4 +214,4 @@ def reach_of(node: NodeView) -> int:
     return max(map(abs, end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)))
 
 
-CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", accepts, conv_context, _params)
+CONV2D = adapted("conv2d", "conv2d.c.j2", "row", accepts, conv_context, _params)

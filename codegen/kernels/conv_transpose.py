@@ -11,8 +11,8 @@ from math import gcd
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array
 from codegen.ir.shape import Window
 from codegen.kernels.common import (
@@ -23,6 +23,7 @@ from codegen.kernels.common import (
     requant_fields,
     requant_takes,
 )
+from codegen.kernels.kernel import adapted
 from codegen.ops import ConvTranspose2D
 
 
@@ -148,4 +149,4 @@ def _accepts(node: NodeView, isa: str) -> bool:
     return requant_takes(op.requant, *end_values(*_constants(node), op.x_zero_point, node.ins[0].dtype), wide=True)
 
 
-CONV_TRANSPOSE = Kernel("conv_transpose", "conv_transpose.c.j2", "row", _accepts, _context, _params)
+CONV_TRANSPOSE = adapted("conv_transpose", "conv_transpose.c.j2", "row", _accepts, _context, _params)

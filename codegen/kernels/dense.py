@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import RequantContext, is_wide, requant_context, requant_fields
 from codegen.kernels.conv2d import bias_fields, conv_constants, fits, shift_fields, shift_of, shifted_weights
+from codegen.kernels.kernel import adapted
 from codegen.ops import Conv2D, Dense
 
 
@@ -74,8 +75,8 @@ def _params(node: NodeView, shifted: bool = False) -> tuple[Field, ...]:
     )
 
 
-DENSE = Kernel("dense", "dense.c.j2", "pixels", _accepts, _context, _params)
-DENSE_SHIFTED = Kernel(
+DENSE = adapted("dense", "dense.c.j2", "pixels", _accepts, _context, _params)
+DENSE_SHIFTED = adapted(
     "dense_shifted",
     "dense.c.j2",
     "pixels",

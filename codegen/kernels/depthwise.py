@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import requant_fields
 from codegen.kernels.conv2d import bias_fields, conv_constants, conv_context, fits
+from codegen.kernels.kernel import adapted
 from codegen.ops import Conv2D
 
 
@@ -30,4 +31,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-DEPTHWISE = Kernel("depthwise", "depthwise.c.j2", "row", _accepts, conv_context, _params)
+DEPTHWISE = adapted("depthwise", "depthwise.c.j2", "row", _accepts, conv_context, _params)

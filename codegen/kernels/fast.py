@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.ir.program import Field
+from codegen.ir.form import Field
 from codegen.ir.quant import Array, Requant
 from codegen.kernels.common import RequantContext, range_field, requant_context, requant_fields
 

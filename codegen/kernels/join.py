@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import channels, only_dynamic, row_shape
+from codegen.kernels.kernel import adapted
 from codegen.kernels.move import Fill, Loop, Move, MoveContext, box_loops, fill, move
 from codegen.kernels.movement import TEMPLATE
 from codegen.kernels.unary import byte_table
@@ -196,9 +197,11 @@ def _known_context(node: NodeView) -> MoveContext:
     return MoveContext(y.dtype.bytes, (move("known", y.dtype.ctype, (Loop(y.elements, 1, 1),)),))
 
 
-KNOWN = Kernel("known", TEMPLATE, "whole", _accepts_known, _known_context, lambda node: (Field("known", _known(node)),))
-CONCAT_PIXELS = Kernel("concat", TEMPLATE, "pixels", _concat_of_pixels, _concat_pixels, _concat_params)
-CONCAT_ROWS = Kernel("concat_rows", TEMPLATE, "row", _concat_of_rows, _concat_rows, _concat_params)
-CONCAT_STACKED = Kernel("concat_stacked", TEMPLATE, "row", _concat_by_rows, _stacked, _concat_params)
-CONCAT_WHOLE = Kernel("concat_whole", TEMPLATE, "whole", _concat_of_all, _concat_whole, _concat_params)
-PAD = Kernel("pad", TEMPLATE, "row", _accepts_pad, _pad_context, _pad_params)
+KNOWN = adapted(
+    "known", TEMPLATE, "whole", _accepts_known, _known_context, lambda node: (Field("known", _known(node)),)
+)
+CONCAT_PIXELS = adapted("concat", TEMPLATE, "pixels", _concat_of_pixels, _concat_pixels, _concat_params)
+CONCAT_ROWS = adapted("concat_rows", TEMPLATE, "row", _concat_of_rows, _concat_rows, _concat_params)
+CONCAT_STACKED = adapted("concat_stacked", TEMPLATE, "row", _concat_by_rows, _stacked, _concat_params)
+CONCAT_WHOLE = adapted("concat_whole", TEMPLATE, "whole", _concat_of_all, _concat_whole, _concat_params)
+PAD = adapted("pad", TEMPLATE, "row", _accepts_pad, _pad_context, _pad_params)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import channels, only_dynamic
+from codegen.kernels.kernel import adapted
 from codegen.ops import L2Norm
 from codegen.ops.l2_norm import OUTPUT_BITS
 
@@ -34,4 +35,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     return (Field("zero", np.array([node.op.x_zero_point], np.int32)),)
 
 
-L2_NORM = Kernel("l2_norm", "l2_norm.c.j2", "pixels", _accepts, _context, _params)
+L2_NORM = adapted("l2_norm", "l2_norm.c.j2", "pixels", _accepts, _context, _params)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import end_values, folded_bias, is_wide, range_field, requant_takes
+from codegen.kernels.kernel import adapted
 from codegen.kernels.sigmoid16 import curve_fields
 from codegen.ops import Lstm
 
@@ -123,4 +124,4 @@ def _scaling(requants: list[Requant] | tuple[Requant, ...]) -> Array:
     return np.array([(r.multiplier[0], r.shift[0]) for r in requants], np.int32).reshape(-1)
 
 
-LSTM = Kernel("lstm", "lstm.c.j2", "whole", _accepts, _context, _params)
+LSTM = adapted("lstm", "lstm.c.j2", "whole", _accepts, _context, _params)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import RequantContext, requant_context, requant_fields, requant_takes
+from codegen.kernels.kernel import adapted
 from codegen.ops import MatMul
 
 _BLOCK = 16
@@ -95,4 +96,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     return (*requant_fields(op.requant), Field("zero", zeros), *constants)
 
 
-MATMUL = Kernel("matmul", "matmul.c.j2", "row", _accepts, _context, _params)
+MATMUL = adapted("matmul", "matmul.c.j2", "row", _accepts, _context, _params)

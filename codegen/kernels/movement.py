@@ -7,12 +7,14 @@ rule is a barrier the whole tensor is moved at once.  Concat and Pad are in join
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from codegen.ir.form import Field, Run
 from codegen.ir.op import NodeView, Op
-from codegen.ir.program import Field, Kernel, Run
 from codegen.kernels.common import channels, only_dynamic, row_shape
+from codegen.kernels.kernel import Kernel, adapted
 from codegen.kernels.move import Loop, MoveContext, box_loops, move, strides
 from codegen.ops import (
     Broadcast,
@@ -194,8 +196,8 @@ def _kernel(
     accepts: Callable[[NodeView, str], bool],
     context: Callable[[NodeView], MoveContext],
     params: Callable[[NodeView], tuple[Field, ...]] = lambda node: (),
-) -> Kernel:
-    return Kernel(name, TEMPLATE, run, accepts, context, params)
+) -> Kernel[Any]:
+    return adapted(name, TEMPLATE, run, accepts, context, params)
 
 
 MOVEMENT = (

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import channels, only_dynamic
+from codegen.kernels.kernel import adapted
 from codegen.ops import PiecewiseLinear
 
 
@@ -40,4 +41,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-PIECEWISE_LINEAR = Kernel("piecewise_linear", "piecewise_linear.c.j2", "pixels", _accepts, _context, _params)
+PIECEWISE_LINEAR = adapted("piecewise_linear", "piecewise_linear.c.j2", "pixels", _accepts, _context, _params)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.average import mean_fields, mean_fits, mean_mode
 from codegen.kernels.common import only_dynamic
 from codegen.kernels.conv2d import inner_columns
+from codegen.kernels.kernel import adapted
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import Averaging
 from codegen.ops.average_pool import tap_counts
@@ -198,8 +199,8 @@ def _sums_bytes(node: NodeView) -> int:
     return node.ins[0].shape[3] * np.dtype(np.int32).itemsize
 
 
-MAX = Kernel("max_pool", "max_pool.c.j2", "row", _accepts_max, _max_context)
-MEAN = Kernel("average_pool", "average_pool.c.j2", "row", _accepts_mean, _mean_context, _mean_params)
-GLOBAL_MEAN = Kernel(
+MAX = adapted("max_pool", "max_pool.c.j2", "row", _accepts_max, _max_context)
+MEAN = adapted("average_pool", "average_pool.c.j2", "row", _accepts_mean, _mean_context, _mean_params)
+GLOBAL_MEAN = adapted(
     "global_average", "global_average.c.j2", "accumulate", _accepts_global, _global_context, _mean_params, _sums_bytes
 )

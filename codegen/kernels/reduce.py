@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import channels, only_dynamic, range_field, requant_takes
+from codegen.kernels.kernel import adapted
 from codegen.kernels.pool import GlobalContext
 from codegen.ops import ArgExtremum, GlobalSum
 
@@ -63,7 +64,7 @@ def _sums_bytes(node: NodeView) -> int:
     return node.ins[0].shape[3] * np.dtype(np.int32).itemsize
 
 
-ARG_EXTREMUM = Kernel("arg_extremum", "arg_extremum.c.j2", "pixels", _accepts_arg, _arg_context)
-GLOBAL_SUM = Kernel(
+ARG_EXTREMUM = adapted("arg_extremum", "arg_extremum.c.j2", "pixels", _accepts_arg, _arg_context)
+GLOBAL_SUM = adapted(
     "global_sum", "global_average.c.j2", "accumulate", _accepts_sum, _sum_context, _sum_params, _sums_bytes
 )

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array
 from codegen.kernels.average import is_wide, mean_fields, mean_fits, mean_mode
 from codegen.kernels.common import only_dynamic
+from codegen.kernels.kernel import adapted
 from codegen.ops import ResizeBilinear
 from codegen.ops.average import Averaging
 from codegen.ops.resize import WEIGHT_ONE, Tap
@@ -62,4 +63,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-BILINEAR = Kernel("resize_bilinear", "resize_bilinear.c.j2", "row", _accepts, _context, _params)
+BILINEAR = adapted("resize_bilinear", "resize_bilinear.c.j2", "row", _accepts, _context, _params)

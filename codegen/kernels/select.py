@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
+from codegen.kernels.kernel import adapted
 from codegen.ops import Select
 
 _NAMES = ("flags", "first", "second")
@@ -43,4 +44,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     return tuple(Field(name, np.ascontiguousarray(c).reshape(-1)) for name, c in known if c is not None)
 
 
-SELECT = Kernel("select", "select.c.j2", "whole", _accepts, _context, _params)
+SELECT = adapted("select", "select.c.j2", "whole", _accepts, _context, _params)

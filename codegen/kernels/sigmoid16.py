@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import channels, only_dynamic
+from codegen.kernels.kernel import adapted
 from codegen.ops import Sigmoid16
 from codegen.ops.sigmoid16 import sigmoid_table
 
@@ -44,4 +45,4 @@ def curve_fields(op: Sigmoid16) -> tuple[Field, ...]:
     )
 
 
-SIGMOID16 = Kernel("sigmoid16", "sigmoid16.c.j2", "pixels", _accepts, _context, _params)
+SIGMOID16 = adapted("sigmoid16", "sigmoid16.c.j2", "pixels", _accepts, _context, _params)

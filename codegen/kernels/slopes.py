@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.fixedpoint import INT32_MAX, INT32_MIN
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import channels, only_dynamic, range_field
+from codegen.kernels.kernel import adapted
 from codegen.ops import TwoSlopes
 
 
@@ -45,4 +46,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-TWO_SLOPES = Kernel("two_slopes", "two_slopes.c.j2", "pixels", _accepts, _context, _params)
+TWO_SLOPES = adapted("two_slopes", "two_slopes.c.j2", "pixels", _accepts, _context, _params)

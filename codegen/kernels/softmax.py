@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType
 from codegen.kernels.common import (
     RequantContext,
@@ -16,6 +16,7 @@ from codegen.kernels.common import (
     requant_context,
     requant_fields,
 )
+from codegen.kernels.kernel import adapted
 from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
@@ -167,10 +168,10 @@ def _log_fixed_params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", _accepts, _context, _params)
-SOFTMAX_FIXED = Kernel("softmax_fixed", "softmax_fixed.c.j2", "pixels", _accepts_fixed, _fixed_context, _fixed_params)
-SOFTMAX16 = Kernel("softmax16", "softmax16.c.j2", "pixels", _accepts_16, _context, _params_16)
-LOG_SOFTMAX = Kernel("log_softmax", "log_softmax.c.j2", "pixels", _accepts_log, _log_context, _log_params)
-LOG_SOFTMAX_FIXED = Kernel(
+SOFTMAX = adapted("softmax", "softmax.c.j2", "pixels", _accepts, _context, _params)
+SOFTMAX_FIXED = adapted("softmax_fixed", "softmax_fixed.c.j2", "pixels", _accepts_fixed, _fixed_context, _fixed_params)
+SOFTMAX16 = adapted("softmax16", "softmax16.c.j2", "pixels", _accepts_16, _context, _params_16)
+LOG_SOFTMAX = adapted("log_softmax", "log_softmax.c.j2", "pixels", _accepts_log, _log_context, _log_params)
+LOG_SOFTMAX_FIXED = adapted(
     "log_softmax_fixed", "log_softmax_fixed.c.j2", "pixels", _accepts_log_fixed, _log_fixed_context, _log_fixed_params
 )

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import only_dynamic, range_field
+from codegen.kernels.kernel import adapted
 from codegen.ops import AddN, CumulativeSum
 from codegen.ops.add_n import LEFT
 
@@ -74,7 +75,7 @@ def _cumulative_params(node: NodeView) -> tuple[Field, ...]:
     return (Field("sum", sums), range_field(op.y_quant.zero_point, op.low, op.high))
 
 
-ADD_N = Kernel("add_n", "add_n.c.j2", "whole", _accepts_add_n, _add_n, _add_n_params)
-CUMULATIVE = Kernel(
+ADD_N = adapted("add_n", "add_n.c.j2", "whole", _accepts_add_n, _add_n, _add_n_params)
+CUMULATIVE = adapted(
     "cumulative_sum", "cumulative_sum.c.j2", "whole", _accepts_cumulative, _cumulative, _cumulative_params
 )

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import end_values, range_field, requant_takes
+from codegen.kernels.kernel import adapted
 from codegen.ops import Svdf
 
 _INT32 = np.iinfo(np.int32)
@@ -92,4 +93,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-SVDF = Kernel("svdf", "svdf.c.j2", "whole", _accepts, _context, _params)
+SVDF = adapted("svdf", "svdf.c.j2", "whole", _accepts, _context, _params)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from codegen.ir.program import Kernel
+from typing import Any
+
 from codegen.kernels import (
     binary,
     conv2d,
@@ -29,10 +30,11 @@ from codegen.kernels import (
 )
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.dsp import DSP
+from codegen.kernels.kernel import Kernel
 from codegen.kernels.mve import MVE
 from codegen.kernels.x86 import X86
 
-KERNELS: tuple[Kernel, ...] = (
+KERNELS: tuple[Kernel[Any], ...] = (
     join.KNOWN,
     *DSP,
     *MVE,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
+from codegen.kernels.kernel import adapted
 from codegen.kernels.move import strides
 from codegen.ops import Take
 
@@ -49,4 +50,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     return () if table is None else (Field("table", np.ascontiguousarray(table).reshape(-1)),)
 
 
-TAKE = Kernel("take", "take.c.j2", "whole", _accepts, _context, _params)
+TAKE = adapted("take", "take.c.j2", "whole", _accepts, _context, _params)

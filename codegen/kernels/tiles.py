@@ -5,38 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.local import ParamsNeeds
-from codegen.ir.op import NodeView
-from codegen.ir.program import Kernel
+from codegen.ir.op import NodeOf, NodeView
+from codegen.kernels.choose import refit
 from codegen.ops import answers
 
 
-def params_needs(graph: Graph, kernels: Mapping[int, Kernel]) -> dict[int, ParamsNeeds]:
+def params_needs(graph: Graph, kernels: Mapping[int, Form]) -> dict[int, ParamsNeeds]:
     """Bytes of packed parameters by node index; views have no entry."""
-    return {i: _needs(graph.view(graph.nodes[i]), kernel) for i, kernel in kernels.items()}
+    return {i: _needs(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
 
 
-def _needs(view: NodeView, kernel: Kernel) -> ParamsNeeds:
-    whole = _packed(view, kernel)
-    channels = tile_channels(view, kernel)
+def _needs(view: NodeView, form: Form) -> ParamsNeeds:
+    whole = form.params_bytes
+    channels = tile_channels(view, form)
     if channels < 2:
         return ParamsNeeds(whole)
-    one, two = (_packed(channel_tile(view, 0, n), kernel) for n in (1, 2))
+    one, two = (refit(form, channel_tile(view, 0, n)).params_bytes for n in (1, 2))
     each = two - one
     if one + (channels - 1) * each != whole:
         return ParamsNeeds(whole)
     return ParamsNeeds(one - each, each, channels)
 
 
-def _packed(view: NodeView, kernel: Kernel) -> int:
-    return sum(field.values.nbytes for field in kernel.params(view))
-
-
-def tile_channels(view: NodeView, kernel: Kernel) -> int:
+def tile_channels(view: NodeView, form: Form) -> int:
     """Output channels that tiles may share out; 0 when each tile would need other inputs, or the kernel runs whole."""
     channels = view.outs[0].shape[-1]
-    alone = kernel.run in ("row", "pixels") and view.dynamic == (0,)
+    alone = form.run in ("row", "pixels") and view.dynamic == (0,)
     return channels if alone and answers.channel_tile(view.op, 0, channels) is not None else 0
 
 
@@ -46,7 +43,7 @@ def channel_tile(view: NodeView, start: int, stop: int) -> NodeView:
     assert op is not None, "only operators with channels to share out are tiled"
     x, *constants = view.ins
     out = view.outs[0]
-    return NodeView(
+    return NodeOf(
         name=view.name,
         op=op,
         ins=(x, *(replace(t, shape=(stop - start, *t.shape[1:])) for t in constants)),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.kernels.common import (
     RequantContext,
@@ -18,6 +18,7 @@ from codegen.kernels.common import (
     requant_fields,
     requant_takes,
 )
+from codegen.kernels.kernel import adapted
 from codegen.ops import Clamp, Dequantize, Lut, Quantize, Rescale
 
 
@@ -113,10 +114,10 @@ def _takes_all(op: Rescale) -> bool:
     return requant_takes(op.requant, DType.S32.low, DType.S32.high)
 
 
-LUT = Kernel("lut", "lut.c.j2", "pixels", _accepts_lut, _element_context, _lut_params)
-CLAMP = Kernel("clamp", "clamp.c.j2", "pixels", _accepts_clamp, _element_context, _clamp_params)
-QUANTIZE = Kernel("quantize", "quantize.c.j2", "pixels", _accepts_quantize, _element_context, _quantize_params)
-DEQUANTIZE = Kernel(
+LUT = adapted("lut", "lut.c.j2", "pixels", _accepts_lut, _element_context, _lut_params)
+CLAMP = adapted("clamp", "clamp.c.j2", "pixels", _accepts_clamp, _element_context, _clamp_params)
+QUANTIZE = adapted("quantize", "quantize.c.j2", "pixels", _accepts_quantize, _element_context, _quantize_params)
+DEQUANTIZE = adapted(
     "dequantize", "dequantize.c.j2", "pixels", _accepts_dequantize, _element_context, _dequantize_params
 )
-RESCALE = Kernel("rescale", "rescale.c.j2", "pixels", _accepts_rescale, _rescale_context, _rescale_params)
+RESCALE = adapted("rescale", "rescale.c.j2", "pixels", _accepts_rescale, _rescale_context, _rescale_params)

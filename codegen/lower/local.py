@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from codegen.ir.form import Form
 from codegen.ir.local import LocalLayer, LocalPlan
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Plan
-from codegen.ir.program import Call, GroupProgram, Kernel, LocalParams, LocalProgram, Operand, Params, Program, RowInput
+from codegen.ir.program import Call, GroupProgram, LocalParams, LocalProgram, Operand, Params, Program, RowInput
 from codegen.ir.shape import row_elements, row_pixels
+from codegen.kernels import refit
 from codegen.kernels.tiles import channel_tile
 from codegen.lower.lower import Lowering, traced
 
 
-def lower_local(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
-    """Resolve the plan's layers, parameters and streams.  `kernels` is by node index."""
+def lower_local(plan: Plan, forms: Mapping[int, Form]) -> Program:
+    """Resolve the plan's layers, parameters and streams.  `forms` is by node index."""
     assert plan.local is not None
-    work = _LocalLowering(plan, plan.local, kernels)
+    work = _LocalLowering(plan, plan.local, forms)
     made = [work.call(layer) for layer in plan.local.layers]
     local = work.program(made)
     graph = plan.graph
@@ -38,9 +40,10 @@ def lower_local(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
 
 
 class _LocalLowering:
-    def __init__(self, plan: Plan, local: LocalPlan, kernels: Mapping[int, Kernel]) -> None:
-        self.plan, self.local, self.kernels = plan, local, kernels
-        self.base = Lowering(plan, kernels)
+    def __init__(self, plan: Plan, local: LocalPlan, forms: Mapping[int, Form]) -> None:
+        self.plan, self.local, self.forms = plan, local, forms
+        self.base = Lowering(plan, forms)
+        self.tiles: dict[tuple[int, int, int], Form] = {}
         self.known: dict[tuple[object, ...], int] = {}
         self.calls: list[Call] = []
 
@@ -51,7 +54,15 @@ class _LocalLowering:
     def params(self, node: int, start: int, stop: int) -> Params | None:
         name = self.plan.graph.nodes[node].name
         title = f"{name}, output channels {start} to {stop - 1}" if stop else name
-        return self.base.pool.place(title, self.kernels[node].params(self.view(node, start, stop)))
+        return self.base.pool.place(title, self.form(node, start, stop).params)
+
+    def form(self, node: int, start: int, stop: int) -> Form:
+        """The form of a node, or of one of its tiles."""
+        if not stop:
+            return self.forms[node]
+        if (node, start, stop) not in self.tiles:
+            self.tiles[node, start, stop] = refit(self.forms[node], self.view(node, start, stop))
+        return self.tiles[node, start, stop]
 
     def call(self, layer: LocalLayer) -> int:
         """The number of the layer's call; layers that differ only in what is loaded for them share one."""
@@ -66,30 +77,31 @@ class _LocalLowering:
     def _call(self, layer: LocalLayer) -> Call:
         node = self.plan.graph.nodes[layer.node]
         view = self.view(layer.node, layer.start, layer.stop)
-        kernel = self.kernels[layer.node]
+        form = self.form(layer.node, layer.start, layer.stop)
         params = self.params(layer.node, layer.start, layer.stop)
-        inputs = tuple(self._input(layer, view, kernel, node.inputs[i], i) for i in view.dynamic)
+        inputs = tuple(self._input(layer, view, form, node.inputs[i], i) for i in view.dynamic)
         outputs = tuple(
             self._operand(layer, name, row_elements(kind.shape) * kind.dtype.bytes)
             for name, kind in zip(node.outputs, view.outs, strict=True)
         )
-        whole = kernel.run == "whole"
+        whole = form.run == "whole"
         return Call(
             node=view,
-            fn=self.base.function(kernel, view, params),
+            fn=self.base.function(form, view, params),
             inputs=inputs,
             outputs=outputs,
             params=params,
             scratch_offset=None if layer.scratch_offset < 0 else layer.scratch_offset,
-            rows_per_call=outputs[0].rows if kernel.run in ("whole", "accumulate") else 1,
-            pixels_per_call=row_pixels(view.outs[0].shape) if kernel.run == "pixels" else 0,
-            steps=1 if whole else inputs[0].operand.rows if kernel.run == "accumulate" else outputs[0].rows,
+            scratch_bytes=form.scratch_bytes,
+            rows_per_call=outputs[0].rows if form.run in ("whole", "accumulate") else 1,
+            pixels_per_call=row_pixels(view.outs[0].shape) if form.run == "pixels" else 0,
+            steps=1 if whole else inputs[0].operand.rows if form.run == "accumulate" else outputs[0].rows,
             params_offset=layer.params_offset if params else -1,
             partial=layer.stop > 0,
         )
 
-    def _input(self, layer: LocalLayer, view: NodeView, kernel: Kernel, name: str, index: int) -> RowInput:
-        rule = self.base.rule(view, kernel, index)
+    def _input(self, layer: LocalLayer, view: NodeView, form: Form, name: str, index: int) -> RowInput:
+        rule = self.base.rule(view, form, index)
         operand = self._operand(layer, name, self.plan.storage[name].row_bytes)
         return RowInput(operand, rule, padding_offset=_padding(layer, rule, operand))
 

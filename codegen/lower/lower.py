@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph, Interface, Node, State
 from codegen.ir.op import WHOLE, NodeView, RowRule
 from codegen.ir.plan import Group, Plan
@@ -14,7 +15,6 @@ from codegen.ir.program import (
     ConstRow,
     GroupProgram,
     KeptState,
-    Kernel,
     KernelFn,
     Operand,
     Params,
@@ -28,9 +28,9 @@ from codegen.ir.shape import row_elements, row_pixels
 from codegen.lower.pack import ParamsPool
 
 
-def lower(plan: Plan, kernels: Mapping[int, Kernel]) -> Program:
-    """Resolve the plan to C-level calls.  `kernels` is by node index."""
-    work = Lowering(plan, kernels)
+def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
+    """Resolve the plan to C-level calls.  `forms` is by node index."""
+    work = Lowering(plan, forms)
     groups = tuple(work.group(g) for g in plan.groups)
     graph = plan.graph
     return Program(
@@ -60,7 +60,7 @@ class Lowering:
     """What grows while calls are made: functions by content, parameters, padding rows."""
 
     plan: Plan
-    kernels: Mapping[int, Kernel]
+    forms: Mapping[int, Form]
     functions: dict[Any, KernelFn] = field(default_factory=dict)
     pool: ParamsPool = field(default_factory=ParamsPool)
     const_rows: dict[tuple[DType, int], int] = field(default_factory=dict)
@@ -92,31 +92,35 @@ class Lowering:
     def call(self, index: int, node: Node, makers: Mapping[str, int], *, plain: bool) -> Call:
         """One layer; `plain` when nothing else runs between its rows."""
         view = self.graph.view(node)
-        kernel = self.kernels[index]
-        inputs = tuple(
-            RowInput(self.operand(node.inputs[i]), self.rule(view, kernel, i), makers.get(node.inputs[i], -1))
-            for i in view.dynamic
-        )
+        form = self.forms[index]
+        inputs = tuple(self.input(node, view, form, i, makers) for i in view.dynamic)
         outputs = tuple(self.operand(name) for name in node.outputs)
-        params = self.pool.place(node.name, kernel.params(view))
-        rows = _rows_per_call(kernel, view, inputs, outputs, plain=plain)
+        params = self.pool.place(node.name, form.params)
+        rows = _rows_per_call(form, inputs, outputs, plain=plain)
         for item in inputs:
             self.note_padding(item, outputs[0].rows)
         return Call(
             node=view,
-            fn=self.function(kernel, view, params),
+            fn=self.function(form, view, params),
             inputs=inputs,
             outputs=outputs,
             params=params,
             scratch_offset=self.plan.scratch.get(index),
+            scratch_bytes=form.scratch_for(rows),
             rows_per_call=rows,
-            pixels_per_call=rows * row_pixels(view.outs[0].shape) if kernel.run == "pixels" else 0,
-            steps=inputs[0].operand.rows if kernel.run == "accumulate" else -(-outputs[0].rows // rows),
+            pixels_per_call=rows * row_pixels(view.outs[0].shape) if form.run == "pixels" else 0,
+            steps=inputs[0].operand.rows if form.run == "accumulate" else -(-outputs[0].rows // rows),
         )
 
-    def rule(self, view: NodeView, kernel: Kernel, index: int) -> RowRule:
+    def input(self, node: Node, view: NodeView, form: Form, index: int, makers: Mapping[str, int]) -> RowInput:
+        """How input `index` is read, and who makes it."""
+        name = node.inputs[index]
+        in_place = view.op.in_place(index, view.ins, view.outs)
+        return RowInput(self.operand(name), self.rule(view, form, index), makers.get(name, -1), in_place=in_place)
+
+    def rule(self, view: NodeView, form: Form, index: int) -> RowRule:
         """How the kernel reads input `index`; a kernel that runs whole gets the first row of whole tensors."""
-        return WHOLE if kernel.run == "whole" else view.op.rows(index, view.ins, view.outs)
+        return WHOLE if form.run == "whole" else view.op.rows(index, view.ins, view.outs)
 
     def operand(self, name: str) -> Operand:
         """The tensor in the arena."""
@@ -129,10 +133,10 @@ class Lowering:
         maker = self.makers.get(name)
         return self.memory(self.graph.nodes[maker].inputs[0]) if maker is not None else name
 
-    def function(self, kernel: Kernel, view: NodeView, params: Params | None) -> KernelFn:
+    def function(self, form: Form, view: NodeView, params: Params | None) -> KernelFn:
         """The function for this content, made once."""
-        made = kernel_function(f"k{len(self.functions)}_{kernel.name}", kernel, view, params)
-        key = (kernel.name, made.context, tuple(made.offsets.items()), made.in_dtype, made.out_dtype, made.outputs)
+        made = kernel_function(f"k{len(self.functions)}_{form.kernel}", form, view, params)
+        key = (form.kernel, made.context, tuple(made.offsets.items()), made.in_dtype, made.out_dtype, made.outputs)
         return self.functions.setdefault(key, made)
 
     def note_padding(self, item: RowInput, out_rows: int) -> None:
@@ -165,12 +169,14 @@ class Lowering:
         )
 
 
-def kernel_function(symbol: str, kernel: Kernel, view: NodeView, params: Params | None) -> KernelFn:
-    """The function that a kernel has for a node."""
+def kernel_function(symbol: str, form: Form, view: NodeView, params: Params | None) -> KernelFn:
+    """The function of a form."""
     return KernelFn(
         symbol=symbol,
-        kernel=kernel,
-        context=kernel.context(view),
+        kernel=form.kernel,
+        template=form.template,
+        run=form.run,
+        context=form.context,
         in_dtype=(view.ins[view.dynamic[0]] if view.dynamic else view.outs[0]).dtype,
         out_dtype=view.outs[0].dtype,
         outputs=len(view.outs),
@@ -179,19 +185,17 @@ def kernel_function(symbol: str, kernel: Kernel, view: NodeView, params: Params 
     )
 
 
-def _rows_per_call(
-    kernel: Kernel, node: NodeView, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, plain: bool
-) -> int:
+def _rows_per_call(form: Form, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, plain: bool) -> int:
     """Output rows that one call makes: in a plain layer as many as the kernel takes where memory is one run."""
     rows = outputs[0].rows
-    if kernel.run in ("whole", "accumulate"):
+    if form.run in ("whole", "accumulate"):
         return rows
     held = plain and outputs[0].ring == rows and all(i.operand.ring == i.operand.rows for i in inputs)
-    if kernel.run == "rows":
-        return even_blocks(rows, kernel.most_rows(node)) if held else 1
+    if form.run == "rows":
+        return even_blocks(rows, form.rows) if held else 1
     in_one_run = held and all(i.rule.is_same and i.operand.rows == rows for i in inputs)
     in_one_run = in_one_run and (len(inputs) == 1 or not any(_overlap(i.operand, outputs[0]) for i in inputs))
-    return rows if kernel.run == "pixels" and in_one_run else 1
+    return rows if form.run == "pixels" and in_one_run else 1
 
 
 def even_blocks(rows: int, most: int) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.ir.program import Field, Params
+from codegen.ir.form import Field
+from codegen.ir.program import Params
 
 PARAMS_ALIGN = 16
 

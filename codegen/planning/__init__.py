@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.ir.program import Kernel
 from codegen.options import Options
 from codegen.planning.arena import choose_goal, plan_arena
 from codegen.planning.local import plan_local, planning_notes
@@ -17,8 +17,8 @@ __all__ = ["choose_goal", "make_plan", "plan_in_best_order", "planning_notes"]
 
 
 def plan_in_best_order(
-    graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options
-) -> tuple[Plan, dict[int, Kernel]]:
+    graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options
+) -> tuple[Plan, dict[int, Form]]:
     """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
 
     A network on wide images competes in turned form too, where memory is short.
@@ -28,7 +28,7 @@ def plan_in_best_order(
     return plan, next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
 
 
-def make_plan(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Plan:
+def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Plan:
     """Groups and addresses for the graph in the order of its nodes."""
     return _plan(Candidates([(graph, dict(kernels))]), target, options)
 

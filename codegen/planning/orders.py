@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.errors import ModelRejected
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
-from codegen.ir.program import Kernel
 from codegen.kernels import check_target, choose_kernels
 from codegen.options import Options
 from codegen.passes import is_wide, optimize, turn_sideways
 from codegen.schedule import order_nodes
 from codegen.target import Target
 
-Ordered = tuple[Graph, dict[int, Kernel]]
+Ordered = tuple[Graph, dict[int, Form]]
 """A network with its nodes in an order, and the kernel of each node that needs one."""
 
 
@@ -29,12 +29,12 @@ class Candidates:
     turned: Sequence[Ordered] = ()
 
 
-def candidates(graph: Graph, kernels: Mapping[int, Kernel], target: Target, options: Options) -> Candidates:
+def candidates(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Candidates:
     """The model's own order of operators and the best one found, upright and turned."""
     return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options))
 
 
-def _orders(graph: Graph, kernels: Mapping[int, Kernel]) -> list[Ordered]:
+def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
     other = order_nodes(graph, frozenset(range(len(graph.nodes))) - frozenset(kernels))
     if other is graph:
         return [(graph, dict(kernels))]

@@ -145,7 +145,7 @@ class _Shadow:
     def step(self, call: Call, step: int) -> None:
         """One kernel call: scratch, reads, writes, reads again; a run of pixels is taken row by row, as it goes."""
         self.work[call.node.name][0] += 1
-        kind = call.fn.kernel.run
+        kind = call.fn.run
         if kind in ("whole", "accumulate"):
             self._rows(call, Span(step, step + 1))
             return
@@ -156,7 +156,7 @@ class _Shadow:
 
     def _rows(self, call: Call, rows: Span) -> None:
         """What is read and written at a time to make these output rows (or, of an accumulator, in this step)."""
-        kind = call.fn.kernel.run
+        kind = call.fn.run
         self._scratch(call, rows.start)
         self._check_reads(call, rows, before=True)
         for out in call.outputs:
@@ -173,13 +173,12 @@ class _Shadow:
             self._check_reads(call, rows, before=False)
 
     def _check_reads(self, call: Call, rows: Span, *, before: bool) -> None:
-        node = call.node
-        for item, index in zip(call.inputs, node.dynamic, strict=True):
-            if not before and node.op.in_place(index, node.ins, node.outs):
+        for item in call.inputs:
+            if not before and item.in_place:
                 continue
-            read = _given(item, rows) if call.fn.kernel.run == "rows" else _read(item, rows)
+            read = _given(item, rows) if call.fn.run == "rows" else _read(item, rows)
             for at in read:
-                self.check(item.operand, at, f"{node.name} at row {rows.start}")
+                self.check(item.operand, at, f"{call.node.name} at row {rows.start}")
             if before:
                 self._count(call, 1, item.operand, len(read))
 
@@ -189,13 +188,13 @@ class _Shadow:
         self.moved[operand.memory] = self.moved.get(operand.memory, 0) + rows * operand.row_bytes
 
     def _scratch(self, call: Call, row: int) -> None:
-        size = call.fn.kernel.scratch_by(call.node, call.rows_per_call)
+        size = call.scratch_bytes
         if not size:
             return
         if call.scratch_offset is None:
             raise IrError(f"{call.node.name}: no scratch was planned")
         place = slice(call.scratch_offset, call.scratch_offset + size)
-        if call.fn.kernel.run == "accumulate" and row > 0:
+        if call.fn.run == "accumulate" and row > 0:
             if (self.tags[place] != self._memory(f"\0scratch {call.node.name}")).any():
                 raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
             return

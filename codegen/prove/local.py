@@ -236,7 +236,7 @@ class _LocalShadow:
 
     def call(self, call: Call, row: int, *, again: bool) -> None:
         """One kernel call: scratch, reads, writes, reads again."""
-        kind, name = call.fn.kernel.run, f"{call.node.name} at row {row}"
+        kind, name = call.fn.run, f"{call.node.name} at row {row}"
         self.scratch(call, row)
         self.check_reads(call, row, name)
         self.count(call, row)
@@ -256,7 +256,7 @@ class _LocalShadow:
         work[0] += 1
         for item in call.inputs:
             work[1] += len(rows_read(item.rule, row, item.operand.rows)) * item.operand.row_bytes
-        if call.fn.kernel.run != "accumulate" or row == call.steps - 1:
+        if call.fn.run != "accumulate" or row == call.steps - 1:
             work[2] += sum(out.row_bytes * call.rows_per_call for out in call.outputs)
 
     def write_row(self, call: Call, out: Operand, row: int, writer: str) -> None:
@@ -306,14 +306,14 @@ class _LocalShadow:
                 raise IrError(f"{reader} reads a padding row that is not there")
 
     def scratch(self, call: Call, row: int) -> None:
-        size = call.fn.kernel.scratch(call.node)
+        size = call.scratch_bytes
         if not size:
             return
         if call.scratch_offset is None:
             raise IrError(f"{call.node.name}: no scratch was planned")
         place = slice(call.scratch_offset, call.scratch_offset + size)
         tag = self.memory(f"\0scratch {call.node.name}")
-        if call.fn.kernel.run == "accumulate" and row > 0:
+        if call.fn.run == "accumulate" and row > 0:
             if (self.lmem[place] != tag).any():
                 raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
             return

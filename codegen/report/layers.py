@@ -58,7 +58,7 @@ def _record(plan: Plan, node_index: int, group: int, call: Call) -> LayerRecord:
         output=node.outputs[0],
         shape=view.outs[0].shape,
         dtype=view.outs[0].dtype.value,
-        kernel=call.fn.kernel.name,
+        kernel=call.fn.kernel,
         function=f"{graph.name}_{call.fn.symbol}",
         macs=view.op.macs(view.ins, view.outs),
         parameters=sum(c.size for c in view.consts if c is not None),

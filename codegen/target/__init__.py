@@ -3,6 +3,7 @@
 from codegen.target.chip import (
     BYTE_ORDERS,
     DTYPES,
+    FEATURES,
     ISA_LEVELS,
     REQUANT_MODES,
     Board,
@@ -20,6 +21,7 @@ from codegen.target.read import list_targets, load_target
 __all__ = [
     "BYTE_ORDERS",
     "DTYPES",
+    "FEATURES",
     "ISA_LEVELS",
     "REQUANT_MODES",
     "Board",

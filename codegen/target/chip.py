@@ -6,9 +6,24 @@ Decides: which facts there are about a chip.  Leaves to `read` how they are spel
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
+FEATURES: Mapping[str, frozenset[str]] = {
+    "c99": frozenset(),
+    "armv6m": frozenset({"armv6m"}),
+    "armv7m": frozenset({"armv7m"}),
+    "armv7em": frozenset({"armv7m", "dsp"}),
+    "armv7em_wide": frozenset({"armv7m", "dsp", "wide"}),
+    "armv81m_mve": frozenset({"armv7m", "mve"}),
+    "rv32": frozenset({"rv32"}),
+    "aarch64_dot": frozenset({"aarch64"}),
+    "avx2": frozenset({"x86", "avx2"}),
+    "avx512_vnni": frozenset({"x86", "avx2", "vnni"}),
+    "host": frozenset({"x86"}),
+}
+"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits.  The host's C compiler says the rest."""
 EXPANDED = {"armv7em": "armv7em_wide"}
 """Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
 BYTE_ORDERS = ("little", "big")

@@ -24,12 +24,12 @@ from codegen.errors import (
 )
 from codegen.frontends import Survey, survey_model
 from codegen.golden.interface import PortSpec, graph_ports
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
-from codegen.ir.program import Kernel
 from codegen.ir.quant import Mode
-from codegen.kernels import check_target, choose_kernels, find_kernel, packing_growth
+from codegen.kernels import check_target, choose_kernels, find_form, packing_growth
 from codegen.options import ShapesGiven, shape_pairs
 from codegen.passes import optimize as optimize_graph
 from codegen.pipeline import (
@@ -150,7 +150,7 @@ def _without_plan(imported: Graph, chip: Target) -> Reached:
     """The stages up to the choice of kernels, of a graph that is not whole."""
     graph = optimize_graph(imported)
     problems: list[CompileError] = []
-    kernels: Mapping[int, Kernel] = {}
+    kernels: Mapping[int, Form] = {}
     try:
         check_target(graph, chip)
     except CompileError as error:
@@ -198,13 +198,13 @@ def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
         view = graph.view(node)
-        kernel = planned.kernels.get(index)
+        form = planned.kernels.get(index)
         rows.append(
             LayerRow(
                 name=node.name,
                 operator=type(node.op).__name__,
-                kernel="(none: a view)" if plan and index in plan.views else kernel.name if kernel else "",
-                form=_form(kernel, view, isa) if kernel else "",
+                kernel="(none: a view)" if plan and index in plan.views else form.kernel if form else "",
+                form=_why(form, view, isa) if form else "",
                 inputs=tuple(node.inputs[i] for i in view.dynamic),
                 output=node.outputs[0],
                 in_shapes=tuple(view.ins[i].shape for i in view.dynamic),
@@ -214,7 +214,7 @@ def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
                 parameters=sum(int(c.size) for c in view.consts if c is not None),
                 trained_bytes=sum(int(c.nbytes) for c in view.consts if c is not None),
                 weights_bytes=packed.get(node.name, 0),
-                added_bytes=packing_growth(kernel, view, isa) if kernel else 0,
+                added_bytes=packing_growth(form, view) if form else 0,
                 output_bytes=sum(o.bytes for o in view.outs),
                 scratch_bytes=plan.scratch_bytes.get(index, 0) if plan else 0,
                 rows=describe_rows([node.op.rows(i, view.ins, view.outs) for i in view.dynamic]),
@@ -226,13 +226,13 @@ def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
     return tuple(rows)
 
 
-def _form(kernel: Kernel, view: NodeView, isa: str) -> str:
+def _why(form: Form, view: NodeView, isa: str) -> str:
     """What the kernel says of itself, and why it is not the fastest one where it is not."""
-    fastest = find_kernel(view, isa)
-    if fastest is None or fastest is kernel:
-        return kernel.explain(view)
-    more = packing_growth(fastest, view, isa)
-    return f"{kernel.explain(view)}; not {fastest.name}, which would add {more} B to the weights"
+    fastest = find_form(view, isa)
+    if fastest is None or fastest.kernel == form.kernel:
+        return form.why
+    more = packing_growth(fastest, view)
+    return f"{form.why}; not {fastest.kernel}, which would add {more} B to the weights"
 
 
 def _interface(graph: Graph) -> tuple[PortRow, ...]:

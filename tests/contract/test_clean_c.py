@@ -14,7 +14,7 @@ import pytest
 
 from codegen.emit.context import function_view
 from codegen.emit.render import render_kernel
-from codegen.kernels import find_kernel
+from codegen.kernels import find_form
 from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
 from codegen.ops import Reshape
@@ -43,13 +43,13 @@ def functions(isa: str) -> Iterator[tuple[str, str]]:
     graph = build_graph(cases())
     for node in graph.nodes:
         view = graph.view(node)
-        kernel = None if isinstance(node.op, Reshape) else find_kernel(view, isa)
-        if kernel is None or seen[kernel.name] == MOST or (context := kernel.context(view)) in contexts:
+        form = None if isinstance(node.op, Reshape) else find_form(view, isa)
+        if form is None or seen[form.kernel] == MOST or form.context in contexts:
             continue
-        seen[kernel.name] += 1
-        contexts.add(context)
-        made = kernel_function("k", kernel, view, ParamsPool().place("p", kernel.params(view)))
-        yield kernel.name, render_kernel(function_view(made, "net"))
+        seen[form.kernel] += 1
+        contexts.add(form.context)
+        made = kernel_function("k", form, view, ParamsPool().place("p", form.params))
+        yield form.kernel, render_kernel(function_view(made, "net"))
 
 
 def idle(text: str) -> list[str]:

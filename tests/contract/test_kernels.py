@@ -27,9 +27,9 @@ from codegen.golden.compare import first_difference
 from codegen.golden.interpreter import run_graph
 from codegen.host import WARNINGS, Network
 from codegen.ir.graph import Graph, Interface, Node, Value
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import MODES, Array, DType, TensorType
-from codegen.kernels import KERNELS, find_kernel, kernel_needs, select_kernels
+from codegen.kernels import KERNELS, find_form, kernel_needs, select_kernels
 from codegen.lower import lower
 from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
 from codegen.process import check_program, run_program
@@ -126,8 +126,8 @@ def _functions(isa: str) -> dict[str, str]:
     found = {}
     for node in graph.nodes:
         view = graph.view(node)
-        kernel = find_kernel(view, isa)
-        found[node.name] = f"{kernel.template} {kernel.context(view)} {view.ins}" if kernel else "a view"
+        form = find_form(view, isa)
+        found[node.name] = f"{form.template} {form.context} {view.ins}" if form else "a view"
     return found
 
 
@@ -231,8 +231,8 @@ def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
 
 
 def test_every_kernel_has_a_case(graph: Graph) -> None:
-    found = [find_kernel(graph.view(node), isa) for node in graph.nodes for isa in LEVELS]
-    assert {k.name for k in found if k} == {k.name for k in KERNELS}
+    found = [find_form(graph.view(node), isa) for node in graph.nodes for isa in LEVELS]
+    assert {form.kernel for form in found if form} == {k.name for k in KERNELS}
 
 
 def differences(graph: Graph, project: Path, compiler: str, flags: str) -> list[str]:
@@ -255,11 +255,11 @@ def test_c_equals_golden(made: Made, build: str) -> None:
 
 def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:
     tried = {
-        kernel.name
+        form.kernel
         for level in LEVELS
         for case in in_one_mode(own_cases(level))
         for view in [build_graph([case]).view(build_graph([case]).nodes[0])]
-        if (kernel := find_kernel(view, level))
+        if (form := find_form(view, level))
     }
     assert tried == {k.name for k in KERNELS}
     assert [level for level in LEVELS if not own_cases(level)] == list(LIKE_C99)
@@ -324,18 +324,18 @@ def test_accumulators_that_no_mode_can_requantize_are_refused() -> None:
     found = {}
     for mode in MODES:
         op = Dense(0, make_requant(mode, 1.0, [2.0**-30], q(1.0), S8), S8, None)
-        found[mode] = find_kernel(_view(op, t(S16, 1, 400), weights, bias), "c99")
+        found[mode] = find_form(_view(op, t(S16, 1, 400), weights, bias), "c99")
     assert found["single"] is None
     assert found["tflite"] is None
     assert found["ort"] is not None, "its sums have 64 bits, which one conversion makes a float"
     step = make_requant("ort", 1.0, [2.0**-50], q(1.0), S8)
     most = np.full((1, 1 << 18), 32767, np.int16)
-    assert find_kernel(_view(Dense(0, step, S8, None), t(S16, 1, 1 << 18), most, bias), "c99") is None
+    assert find_form(_view(Dense(0, step, S8, None), t(S16, 1, 1 << 18), most, bias), "c99") is None
     product = MatMul(0, 0, None, DType.S32, None)
-    assert find_kernel(_view(product, t(S8, 1, 1 << 17), t(S8, 1 << 17, 1)), "c99") is None
+    assert find_form(_view(product, t(S8, 1, 1 << 17), t(S8, 1 << 17, 1)), "c99") is None
 
 
 def _view(op: Dense | MatMul, *ins: TensorType | Array) -> NodeView:
     types = tuple(i if isinstance(i, TensorType) else TensorType(i.shape, DType.of(i)) for i in ins)
     consts = tuple(i if isinstance(i, np.ndarray) else None for i in ins)
-    return NodeView("n", op, types, op.infer(types), consts)
+    return NodeOf("n", op, types, op.infer(types), consts)

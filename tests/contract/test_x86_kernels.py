@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from codegen.ir.graph import Graph
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import MODES, DType, Mode, Requant, TensorType
 from codegen.ir.shape import Window
-from codegen.kernels import find_kernel
+from codegen.kernels import find_form
 from codegen.kernels.x86 import X86
 from codegen.kernels.x86.common import tile_pixels
 from codegen.ops import Conv2D, Dense, make_requant
@@ -91,7 +91,7 @@ def graph() -> Graph:
 
 
 def test_cases_reach_every_kernel(graph: Graph) -> None:
-    found = Counter(k.name for node in graph.nodes if (k := find_kernel(graph.view(node), "host")))
+    found = Counter(form.kernel for node in graph.nodes if (form := find_form(graph.view(node), "host")))
     assert all(found[kernel.name] >= 9 for kernel in X86), found
 
 
@@ -139,18 +139,20 @@ def test_factors_of_a_quarter_and_more_go_to_the_plain_kernels() -> None:
         op = Dense(3, make_requant(mode, 1.0, [scale], q(1.0), S8), S8, None)
         weights, bias = ints(S8, 1, 4), np.zeros(1, np.int32)
         types = tuple(TensorType(a.shape, DType.of(a)) for a in (weights, bias))
-        view = NodeView("n", op, (t(S8, 1, 4), *types), op.infer((t(S8, 1, 4), *types)), (None, weights, bias))
-        kernel = find_kernel(view, "host")
-        assert kernel is not None
-        assert kernel not in X86
+        view = NodeOf("n", op, (t(S8, 1, 4), *types), op.infer((t(S8, 1, 4), *types)), (None, weights, bias))
+        form = find_form(view, "host")
+        assert form is not None
+        assert form.kernel not in {kernel.name for kernel in X86}
 
 
 def test_wide_types_go_to_the_plain_kernels() -> None:
     op = Dense(3, make_requant("single", 1.0, [2.0**-9], q(1.0), S16), S16, None)
     weights, bias = ints(S8, 1, 4), np.zeros(1, np.int32)
     types = tuple(TensorType(a.shape, DType.of(a)) for a in (weights, bias))
-    view = NodeView("n", op, (t(S16, 1, 4), *types), op.infer((t(S16, 1, 4), *types)), (None, weights, bias))
-    assert find_kernel(view, "host") not in X86
+    view = NodeOf("n", op, (t(S16, 1, 4), *types), op.infer((t(S16, 1, 4), *types)), (None, weights, bias))
+    form = find_form(view, "host")
+    assert form is not None
+    assert form.kernel not in {kernel.name for kernel in X86}
 
 
 @pytest.mark.parametrize(

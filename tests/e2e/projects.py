@@ -25,6 +25,7 @@ from codegen.pipeline import Compiled, Options, compile_file, compile_graph, fin
 from codegen.process import check_program, run_program
 from codegen.resources import resource_dir
 from codegen.target import load_target
+from tests.support.forms import fitted
 from tests.support.graphs import Sketch, conv_chain, keeping, residual
 from tests.support.shared import ROOT
 from tests.support.tools import require_tool
@@ -97,7 +98,7 @@ def pulled_plan(graph: Graph) -> Plan:
 def _pulled(options: Options) -> Compiled:
     target = load_target(options.target)
     plan = pulled_plan(pair("pulled"))
-    return finish(plan.graph, plan, dict.fromkeys(range(len(plan.graph.nodes)), CONV2D), target, options, HASH)
+    return finish(plan.graph, plan, fitted(plan.graph, CONV2D), target, options, HASH)
 
 
 def _graph(make: Callable[[Mode], Graph]) -> Callable[[Options], Compiled]:

@@ -23,9 +23,9 @@ def test_the_model_agrees_with_counts(chip: str, network: str) -> None:
     model = shared_dir() / "models" / "mlperf_tiny_onnx" / f"{network}_qdq.onnx"
     compiled = compile_file(model, Options(target=chip, vectors=0))
     said: dict[str, float] = {}
-    for index, kernel in compiled.kernels.items():
+    for index, form in compiled.kernels.items():
         view = compiled.graph.view(compiled.graph.nodes[index])
-        found = re.search(r"([\d.]+) instructions per product", kernel.explain(view))
+        found = re.search(r"([\d.]+) instructions per product", form.why)
         if found:
             said[view.name] = float(found[1])
     counted = {

@@ -18,6 +18,7 @@ from codegen.ir.verify import IrError
 from codegen.kernels.conv2d import CONV2D
 from codegen.pipeline import Options, finish
 from codegen.target import load_target
+from tests.support.forms import fitted
 from tests.support.graphs import Sketch
 
 ROWS, WIDTH, CHANNELS = 12, 10, 4
@@ -49,7 +50,7 @@ def row_plan(graph: Graph, ring: int) -> Plan:
 
 def traced(plan: Plan, x: Array, folder: Path) -> dict[str, Array]:
     target = load_target("host")
-    compiled = finish(plan.graph, plan, dict.fromkeys(range(len(plan.graph.nodes)), CONV2D), target, Options())
+    compiled = finish(plan.graph, plan, fitted(plan.graph, CONV2D), target, Options())
     write_project(folder, compiled.files)
     with Network(folder, trace=True, flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")) as net:
         _, tensors = net.trace_raw({"x": x})

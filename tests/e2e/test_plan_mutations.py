@@ -15,9 +15,10 @@ from itertools import combinations
 import pytest
 
 from codegen.errors import StreamImpossible
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan, Storage
-from codegen.ir.program import Kernel, Program
+from codegen.ir.program import Program
 from codegen.ir.verify import IrError, verify_plan, verify_program
 from codegen.kernels import select_kernels
 from codegen.lower import lower
@@ -43,7 +44,7 @@ class Subject:
     """A sound plan, and what is known of it."""
 
     plan: Plan
-    kernels: Mapping[int, Kernel]
+    kernels: Mapping[int, Form]
     program: Program
     lives: Mapping[str, Life]
     most: int = 1 << 30
@@ -64,7 +65,7 @@ class Subject:
         return sorted(random.Random(1).sample(items, min(len(items), self.most)))
 
 
-def subject(plan: Plan, kernels: Mapping[int, Kernel], most: int = 1 << 30) -> Subject:
+def subject(plan: Plan, kernels: Mapping[int, Form], most: int = 1 << 30) -> Subject:
     program = lower(plan, kernels)
     return Subject(plan, kernels, program, lifetimes(program, plan), most)
 

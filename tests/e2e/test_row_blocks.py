@@ -48,7 +48,7 @@ def planned(graph: Graph, distance: int | None = None) -> tuple[Plan, Program]:
 
 def only_call(program: Program) -> Call:
     ((call,),) = (group.calls for group in program.groups)
-    assert call.fn.kernel.run == "rows"
+    assert call.fn.run == "rows"
     assert 1 < call.rows_per_call < HEIGHT, "several calls of several rows"
     return call
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph
-from codegen.ir.op import NodeView, Op
+from codegen.ir.op import NodeOf, Op
 from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
 from codegen.ir.shape import Window
-from codegen.kernels import find_kernel
+from codegen.kernels import find_form
 from codegen.ops import (
     Add,
     AveragePool2D,
@@ -119,7 +119,7 @@ class Drawing(Sketch):
         if broken_limits(op, types) or any(not 0 < t.elements <= LARGEST for t in made):
             raise Unfit(type(op).__name__)
         consts = tuple(self.values[i].data for i in inputs)
-        if not isinstance(op, Reshape) and find_kernel(NodeView("new", op, tuple(types), made, consts), "c99") is None:
+        if not isinstance(op, Reshape) and find_form(NodeOf("new", op, tuple(types), made, consts), "c99") is None:
             raise Unfit("no kernel")
         results = op.golden([self.data[i] for i in inputs])
         flags = [kind.dtype is DType.U8 and kind.quant is None for kind in made]

@@ -75,14 +75,14 @@ class _Log:
     def step(self, call: Call, step: int) -> None:
         """One kernel call; one that takes a run of rows works through them, unless it has read all before."""
         rows = _made(call, step)
-        together = call.fn.kernel.run in ("rows", "whole", "accumulate")
+        together = call.fn.run in ("rows", "whole", "accumulate")
         for part in [rows] if together else [range(row, row + 1) for row in rows]:
             self.now += 1.0
             for position, item in enumerate(call.inputs):
                 index = call.node.dynamic[position]
-                first = call.node.op.in_place(index, call.node.ins, call.node.outs) or call.fn.kernel.run == "rows"
+                first = call.node.op.in_place(index, call.node.ins, call.node.outs) or call.fn.run == "rows"
                 self.read(item.operand, _rows_of(call, position, part), early=0.5 if first else 0.0)
-            whole = call.fn.kernel.run in ("whole", "accumulate")
+            whole = call.fn.run in ("whole", "accumulate")
             if not whole or step == call.steps - 1:
                 for out in call.outputs:
                     self.write(out, range(out.rows) if whole else part)
@@ -90,7 +90,7 @@ class _Log:
 
 def _made(call: Call, step: int) -> range:
     """The output rows of a step; of an accumulator its one input row."""
-    if call.fn.kernel.run in ("whole", "accumulate"):
+    if call.fn.run in ("whole", "accumulate"):
         return range(step, step + 1)
     return range(step * call.rows_per_call, min((step + 1) * call.rows_per_call, call.outputs[0].rows))
 
@@ -99,7 +99,7 @@ def _rows_of(call: Call, position: int, rows: range) -> set[int]:
     """The rows of an input that these output rows are made of, by the operator's own rule."""
     node, there = call.node, call.inputs[position].operand.rows
     rule = node.op.rows(node.dynamic[position], node.ins, node.outs)
-    if rule.whole or call.fn.kernel.run == "whole":
+    if rule.whole or call.fn.run == "whole":
         return set(range(there))
     if rule.accumulate:
         return {row for row in rows if row < there}
@@ -111,7 +111,7 @@ def _rows_before(call: Call, position: int, rows: range) -> int:
     """Rows of an input that are asked for first: up to the end of the window, though its last tap lie outside."""
     node, there = call.node, call.inputs[position].operand.rows
     rule = node.op.rows(node.dynamic[position], node.ins, node.outs)
-    if rule.whole or rule.accumulate or call.fn.kernel.run == "whole":
+    if rule.whole or rule.accumulate or call.fn.run == "whole":
         return max(_rows_of(call, position, rows), default=-1) + 1
     return min(rule.first(rows[-1]) + (rule.taps - 1) * rule.dilation + 1, there)
 

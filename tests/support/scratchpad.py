@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
-from codegen.ir.program import Kernel
 from codegen.kernels import kernel_needs, params_needs, select_kernels
 from codegen.passes import optimize
 from codegen.pipeline import Compiled, Options, compile_graph, finish, read_model
@@ -54,7 +54,7 @@ def compile_local(
     return finish(imported, plan_on_cores(graph, kernels, target), kernels, target, options)
 
 
-def plan_on_cores(graph: Graph, kernels: Mapping[int, Kernel], target: Target) -> Plan:
+def plan_on_cores(graph: Graph, kernels: Mapping[int, Form], target: Target) -> Plan:
     """The plan that uses all cores, also where fewer would be faster."""
     dma = target.dma
     assert dma is not None

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType, Requant
 from codegen.kernels.blocked.registers import CORES
 from codegen.kernels.common import channels, range_field
 from codegen.kernels.fast import fast_requant, saturation
+from codegen.kernels.kernel import adapted
 from codegen.ops import Add
 from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 
@@ -115,7 +116,7 @@ def _term_numbers(scaling: Scaling, zero_point: int) -> tuple[int, int, int]:
     return zero_point << places, multiplier, -exponent if multiplier else 1
 
 
-BLOCKED_ADD = Kernel(
+BLOCKED_ADD = adapted(
     "blocked_add",
     "blocked/add.c.j2",
     "pixels",

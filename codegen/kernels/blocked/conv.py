@@ -7,11 +7,12 @@ edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window, row_pixels
 from codegen.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
@@ -26,6 +27,7 @@ from codegen.kernels.conv2d import (
 )
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
+from codegen.kernels.kernel import Kernel, adapted
 from codegen.ops import Conv2D, Dense
 
 _MOST_ROWS = 32
@@ -199,9 +201,9 @@ def _explain(core: Core, node: NodeView) -> str:
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}"
 
 
-def blocked_conv(core: Core) -> Kernel:
+def blocked_conv(core: Core) -> Kernel[Any]:
     """The kernel for one core."""
-    return Kernel(
+    return adapted(
         "blocked_conv",
         "blocked/conv.c.j2",
         "row",

@@ -7,9 +7,10 @@ Blocks over an edge are functions of their own, in which padded columns are the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.blocked.conv import Piece, pieces_of
 from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, choose_slide
 from codegen.kernels.conv2d import (
@@ -22,6 +23,7 @@ from codegen.kernels.conv2d import (
     shifted_weights,
 )
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.kernels.kernel import Kernel, adapted
 from codegen.ops import Conv2D
 
 _MOST_COLUMNS = 16
@@ -156,9 +158,9 @@ def _explain(core: Core, node: NodeView) -> str:
     return f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
 
 
-def blocked_depthwise(core: Core) -> Kernel:
+def blocked_depthwise(core: Core) -> Kernel[Any]:
     """The kernel for one core."""
-    return Kernel(
+    return adapted(
         "blocked_depthwise",
         "blocked/depthwise.c.j2",
         "row",

@@ -6,11 +6,13 @@ has weights of 16 bits, which spares widening them.
 
 from __future__ import annotations
 
-from codegen.ir.program import Kernel
+from typing import Any
+
 from codegen.kernels.dsp import depthwise
 from codegen.kernels.dsp.columns import columns
+from codegen.kernels.kernel import Kernel
 
-DSP: tuple[Kernel, ...] = (
+DSP: tuple[Kernel[Any], ...] = (
     depthwise.DEPTHWISE,
     *columns("armv7em", wide=False),
     *columns("armv7em_wide", wide=True),

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.kernels.common import folded_bias
@@ -27,6 +28,7 @@ from codegen.kernels.conv2d import (
     shifted_weights,
 )
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
+from codegen.kernels.kernel import Kernel, adapted
 from codegen.ops import Conv2D, Dense
 
 _LARGE_COLUMNS = 1536
@@ -255,7 +257,7 @@ def _explain_dense(node: NodeView) -> str:
     return "1 pixel x 4 channels, SMLAD on inputs widened once"
 
 
-def columns(level: str, *, wide: bool) -> tuple[Kernel, ...]:
+def columns(level: str, *, wide: bool) -> tuple[Kernel[Any], ...]:
     """The kernels of one level; `wide`: on weights of 16 bits."""
 
     def accept(rule: Callable[[NodeView], bool]) -> Callable[[NodeView, str], bool]:
@@ -272,7 +274,7 @@ def columns(level: str, *, wide: bool) -> tuple[Kernel, ...]:
 
     tail = "_wide" if wide else ""
     return (
-        Kernel(
+        adapted(
             f"dsp_dense{tail}",
             "dsp/dense.c.j2",
             "pixels",
@@ -282,7 +284,7 @@ def columns(level: str, *, wide: bool) -> tuple[Kernel, ...]:
             lambda node: _scratch(node, 1),
             explain=say(_explain_dense),
         ),
-        Kernel(
+        adapted(
             f"dsp_pointwise{tail}",
             "dsp/pointwise.c.j2",
             "pixels",
@@ -292,7 +294,7 @@ def columns(level: str, *, wide: bool) -> tuple[Kernel, ...]:
             lambda node: _scratch(node, max(2, _last(node))),
             explain=say(_explain),
         ),
-        Kernel(
+        adapted(
             f"dsp_conv2d{tail}",
             "dsp/conv2d.c.j2",
             "row",

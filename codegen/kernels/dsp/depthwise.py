@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.common import folded_bias
 from codegen.kernels.conv2d import (
     byte_convolution,
@@ -22,6 +22,7 @@ from codegen.kernels.conv2d import (
     shifted_weights,
 )
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.kernels.kernel import adapted
 from codegen.ops import Conv2D
 
 _MOST_PAIRS = 126
@@ -113,4 +114,4 @@ def _explain(node: NodeView) -> str:
     return "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
 
 
-DEPTHWISE = Kernel("dsp_depthwise3", "dsp/depthwise3.c.j2", "row", _accepts, _context, _params, _scratch, _explain)
+DEPTHWISE = adapted("dsp_depthwise3", "dsp/depthwise3.c.j2", "row", _accepts, _context, _params, _scratch, _explain)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from codegen.ir.program import Kernel
+from typing import Any
+
+from codegen.kernels.kernel import Kernel
 from codegen.kernels.mve import dense, depthwise, elements, pool
 
-MVE: tuple[Kernel, ...] = (
+MVE: tuple[Kernel[Any], ...] = (
     depthwise.DEPTHWISE,
     *dense.KERNELS,
     elements.BINARY,

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window, row_pixels
 from codegen.kernels.common import folded_bias, range_field
 from codegen.kernels.conv2d import conv_constants
+from codegen.kernels.kernel import adapted
 from codegen.kernels.mve.common import (
     CHUNK,
     LANES,
@@ -236,7 +237,7 @@ def _accepts_rows(node: NodeView, isa: str) -> bool:
 
 
 KERNELS = (
-    Kernel(
+    adapted(
         "mve_dense",
         "mve/dense.c.j2",
         "pixels",
@@ -246,7 +247,7 @@ KERNELS = (
         _scratch,
         _explain,
     ),
-    Kernel(
+    adapted(
         "mve_conv2d",
         "mve/dense.c.j2",
         "row",

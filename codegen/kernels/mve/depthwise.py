@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType
 from codegen.kernels.common import folded_bias, range_field
 from codegen.kernels.conv2d import conv_constants
+from codegen.kernels.kernel import adapted
 from codegen.kernels.mve.common import (
     LANES,
     factor_fields,
@@ -206,4 +207,4 @@ def _explain(node: NodeView) -> str:
     return f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
 
 
-DEPTHWISE = Kernel("mve_depthwise", "mve/depthwise.c.j2", "row", _accepts, _context, _params, _scratch, _explain)
+DEPTHWISE = adapted("mve_depthwise", "mve/depthwise.c.j2", "row", _accepts, _context, _params, _scratch, _explain)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array, DType
 from codegen.kernels.common import channels, only_dynamic
+from codegen.kernels.kernel import adapted
 from codegen.kernels.mve.common import ISA, is_fast, lane_factors
 from codegen.kernels.unary import byte_table
 from codegen.ops import Add, Clamp, Lut, Mul
@@ -163,7 +164,7 @@ def _explain(node: NodeView) -> str:
     return f"Helium, {lanes} elements at a time"
 
 
-BINARY = Kernel(
+BINARY = adapted(
     "mve_binary",
     "mve/binary.c.j2",
     "pixels",
@@ -172,7 +173,7 @@ BINARY = Kernel(
     _binary_params,
     explain=_explain,
 )
-LUT = Kernel("mve_lut", "mve/element.c.j2", "pixels", _accepts_lut, _element_context, _lut_params, explain=_explain)
-CLAMP = Kernel(
+LUT = adapted("mve_lut", "mve/element.c.j2", "pixels", _accepts_lut, _element_context, _lut_params, explain=_explain)
+CLAMP = adapted(
     "mve_clamp", "mve/element.c.j2", "pixels", _accepts_clamp, _element_context, _clamp_params, explain=_explain
 )

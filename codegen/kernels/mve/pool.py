@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType
 from codegen.kernels.average import mean_fields, mean_mode
 from codegen.kernels.common import only_dynamic
+from codegen.kernels.kernel import adapted
 from codegen.kernels.mve.common import ISA, is_fast, lane_factors
 from codegen.kernels.pool import averaging, divides, divisors, mean_accepts
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
@@ -127,8 +128,8 @@ def _explain_mean(node: NodeView) -> str:
     return f"Helium, sums of four channels at a time, means {'likewise' if _in_vectors(node) else 'one by one'}"
 
 
-MAX = Kernel("mve_max_pool", "mve/max_pool.c.j2", "row", _accepts_max, _context, explain=_explain_max)
-MEAN = Kernel(
+MAX = adapted("mve_max_pool", "mve/max_pool.c.j2", "row", _accepts_max, _context, explain=_explain_max)
+MEAN = adapted(
     "mve_average_pool",
     "mve/average_pool.c.j2",
     "row",
@@ -138,7 +139,7 @@ MEAN = Kernel(
     _sums_bytes,
     _explain_mean,
 )
-GLOBAL_MEAN = Kernel(
+GLOBAL_MEAN = adapted(
     "mve_global_average",
     "mve/global_average.c.j2",
     "accumulate",

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import DType
 from codegen.kernels.binary import add_fields
+from codegen.kernels.kernel import adapted
 from codegen.kernels.x86.common import BYTES, ISAS, factor_fields, takes_factors
 from codegen.ops import Add, Mul
 from codegen.ops.add import left_shift, shared_shift, tflite_scalings
@@ -90,4 +91,4 @@ def _explain(node: NodeView) -> str:
     return "x86: 16 elements at a time"
 
 
-BINARY = Kernel("x86_binary", "x86/binary.c.j2", "pixels", _accepts, _context, _params, explain=_explain)
+BINARY = adapted("x86_binary", "x86/binary.c.j2", "pixels", _accepts, _context, _params, explain=_explain)

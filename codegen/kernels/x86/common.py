@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import end_values, requant_fields
 from codegen.kernels.conv2d import conv_constants

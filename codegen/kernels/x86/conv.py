@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.kernels.conv2d import conv_constants
+from codegen.kernels.kernel import adapted
 from codegen.kernels.x86.common import (
     X86Requant,
     accepts_sums,
@@ -139,7 +140,7 @@ def _most_rows(node: NodeView) -> int:
     return most_rows(node, _line_bytes(node))
 
 
-CONV = Kernel(
+CONV = adapted(
     "x86_conv",
     "x86/conv.c.j2",
     "rows",

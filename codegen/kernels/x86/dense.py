@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.shape import row_count, row_pixels
 from codegen.kernels.conv2d import conv_constants
 from codegen.kernels.dense import is_pointwise
+from codegen.kernels.kernel import adapted
 from codegen.kernels.x86.common import (
     X86Requant,
     accepts_sums,
@@ -91,6 +92,6 @@ def _row_scratch(node: NodeView) -> int:
     return min(k.chunk, row_pixels(node.outs[0].shape)) * k.n_in + _SLACK
 
 
-DENSE = Kernel(
+DENSE = adapted(
     "x86_dense", "x86/dense.c.j2", "pixels", _accepts, _context, _params, _scratch, _explain, row_scratch=_row_scratch
 )

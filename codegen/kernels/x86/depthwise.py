@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.program import Field, Kernel
 from codegen.ir.quant import Array
 from codegen.kernels.conv2d import conv_constants
+from codegen.kernels.kernel import adapted
 from codegen.kernels.x86.common import X86Requant, accepts_sums, sum_fields, x86_requant
 from codegen.kernels.x86.conv import lines_scratch, most_rows, padded_row
 from codegen.ops import Conv2D
@@ -132,7 +133,7 @@ def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:
     """A field with one number per channel in the order of lanes; another one as it is."""
     if field.name in ("fill", "range") or field.values.size != channels:
         return field
-    return replace(field, values=field.values[lanes])
+    return Field(field.name, field.values[lanes])
 
 
 def _weights_bytes(node: NodeView) -> int:
@@ -158,7 +159,7 @@ def _explain(node: NodeView) -> str:
     return f"x86: 64 bytes x {_context(node).places} places, up to {_most_rows(node)} rows per call"
 
 
-DEPTHWISE = Kernel(
+DEPTHWISE = adapted(
     "x86_depthwise",
     "x86/depthwise.c.j2",
     "rows",

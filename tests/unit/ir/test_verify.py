@@ -4,10 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from codegen.ir.form import Field
 from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.op import RowRule
 from codegen.ir.plan import Group, Plan, Storage
-from codegen.ir.program import Call, Field, GroupProgram, Kernel, KernelFn, Operand, Params, Port, Program, RowInput
+from codegen.ir.program import Call, GroupProgram, KernelFn, Operand, Params, Port, Program, RowInput
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
 from codegen.kernels import kernel_needs, select_kernels
@@ -213,15 +214,14 @@ def program() -> Program:
     graph = clamps(2)
     storage = apart(graph).storage
     operands = {n: Operand(n, p.offset, p.rows, p.ring, p.row_bytes, DType.S8, n) for n, p in storage.items()}
-    kernel = Kernel("clamp", "clamp.c.j2", "pixels", lambda node, isa: True, lambda node: None)
-    fn = KernelFn("k0_clamp", kernel, None, DType.S8, DType.S8, 1, {}, {})
+    fn = KernelFn("k0_clamp", "clamp", "clamp.c.j2", "pixels", None, DType.S8, DType.S8, 1, {}, {})
     fields = (Field("b", np.zeros(1, np.int32)), Field("w", np.zeros(2, np.int8)))
     params = Params("clamp", 0, 6, fields, {"b": 0, "w": 4})
 
     def call(node: Node, maker: int) -> Call:
         ins = (RowInput(operands[node.inputs[0]], RowRule(), maker),)
         out = operands[node.outputs[0]]
-        return Call(graph.view(node), fn, ins, (out,), params, None, 1, 4, out.rows)
+        return Call(graph.view(node), fn, ins, (out,), params, None, 0, 1, 4, out.rows)
 
     def port(face: Interface) -> Port:
         shape = graph.type(face.value).shape

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from codegen.ir.op import NodeView
+from codegen.ir.form import Form
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels.blocked import BLOCKED
@@ -15,6 +16,7 @@ from codegen.kernels.blocked.conv import packed
 from codegen.kernels.blocked.registers import CORES, Slide, Work, choose, choose_slide, covers, fits
 from codegen.kernels.gather import block_columns, gathered_bytes
 from codegen.ops import Conv2D, make_requant
+from codegen.target import FEATURES
 from tests.contract.case import q
 
 WORKS = [Work(w, k, r, s) for w in (1, 2, 5, 6, 32, 33) for k, r, s in ((27, 9, 6), (64, 64, 64), (4608, 512, 512))]
@@ -87,15 +89,19 @@ def _conv(channels: int, outputs: int) -> NodeView:
         TensorType((outputs,), DType.S32),
     )
     weights = np.ones((outputs, 3, 3, channels), np.int8)
-    return NodeView("n", op, types, op.infer(types), (None, weights, np.zeros(outputs, np.int32)))
+    return NodeOf("n", op, types, op.infer(types), (None, weights, np.zeros(outputs, np.int32)))
 
 
 @pytest.mark.parametrize("core", CORES)
 def test_packing_adds_no_byte_and_scratch_does_not_depend_on_the_outputs(core: str) -> None:
     """Scratch is planned for whole layers, and serves tiles of their channels."""
-    kernel = next(k for k in BLOCKED if k.accepts(_conv(6, 9), core))
-    sizes = {f.name: f.values.size for f in kernel.params(_conv(6, 9))}
+    forms = [_form(_conv(6, n), core) for n in range(1, 20)]
+    sizes = {f.name: f.values.size for f in forms[8].params}
     assert sizes == {"bias": 9, "x_zero_point": 1, "multiplier": 9, "shift": 9, "range": 3, "weights": 9 * 54}
-    assert len({kernel.scratch(_conv(6, n)) for n in range(1, 20)}) == 1
-    assert 0 < kernel.scratch(_conv(6, 9)) <= 3 * 10 * 6
-    assert "instructions per product" in kernel.explain(_conv(6, 9))
+    assert len({form.scratch_bytes for form in forms}) == 1
+    assert 0 < forms[8].scratch_bytes <= 3 * 10 * 6
+    assert "instructions per product" in forms[8].why
+
+
+def _form(node: NodeView, core: str) -> Form:
+    return next(form for kernel in BLOCKED if (form := kernel.fit(node, FEATURES[core])))

@@ -30,12 +30,12 @@ def test_layers_of_much_work_per_added_byte_keep_their_fast_kernels() -> None:
     graph = optimize(read_model(SMALL, Options(target=target.name), target))
     fastest, chosen = select_kernels(graph, target.isa), choose_kernels(graph, target)
     worth: dict[bool, list[float]] = {True: [], False: []}
-    for i, kernel in fastest.items():
+    for i, form in fastest.items():
         view = graph.view(graph.nodes[i])
-        if added := packing_growth(kernel, view, target.isa):
-            worth[chosen[i] is kernel].append(view.op.macs(view.ins, view.outs) / added)
+        if added := packing_growth(form, view):
+            worth[chosen[i].kernel == form.kernel].append(view.op.macs(view.ins, view.outs) / added)
         else:
-            assert chosen[i] is kernel
+            assert chosen[i].kernel == form.kernel
     assert min(worth[True]) > max(worth[False])
 
 

@@ -10,7 +10,7 @@ import pytest
 from codegen.frontends.tflite import import_tflite
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, DType
-from codegen.kernels import select_kernels
+from codegen.kernels import refit, select_kernels
 from codegen.kernels.common import weight_shift
 from codegen.kernels.tiles import channel_tile
 from codegen.ops import Conv2D
@@ -59,7 +59,7 @@ def network(folder: Path) -> Graph:
 
 def weights_bytes(graph: Graph, isa: str) -> int:
     kernels = select_kernels(graph, isa)
-    fields = [f for i, k in kernels.items() for f in k.params(graph.view(graph.nodes[i]))]
+    fields = [f for form in kernels.values() for f in form.params]
     return sum(f.values.nbytes for f in fields if f.name == "weights")
 
 
@@ -68,25 +68,25 @@ def weights_bytes(graph: Graph, isa: str) -> int:
 )
 def test_uint8_weights_take_a_byte_each(isa: str, kernel: str, tmp_path: Path) -> None:
     graph = network(tmp_path)
-    assert {k.name for k in select_kernels(graph, isa).values()} == {kernel}
+    assert {form.kernel for form in select_kernels(graph, isa).values()} == {kernel}
     assert weights_bytes(graph, isa) == 2048
 
 
 def test_every_part_of_the_channels_is_of_one_form(tmp_path: Path) -> None:
     graph = network(tmp_path)
     for isa in ("c99", "armv7em", "host"):
-        (kernel,) = select_kernels(graph, isa).values()
+        (form,) = select_kernels(graph, isa).values()
         view = next(graph.view(n) for n in graph.nodes if isinstance(n.op, Conv2D))
-        parts = [channel_tile(view, 0, n) for n in (2, 4, 6)]
-        sizes = [sum(f.values.nbytes for f in kernel.params(part)) for part in parts]
+        parts = [refit(form, channel_tile(view, 0, n)) for n in (2, 4, 6)]
+        sizes = [part.params_bytes for part in parts]
         assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
-        assert {repr(kernel.context(part)).count("shifted=True") for part in (*parts, view)} == {1}
+        assert {repr(part.context).count("shifted=True") for part in (*parts, form)} == {1}
 
 
 def test_a_mobilenet_of_uint8_has_fast_kernels_and_little_more_than_its_parameters() -> None:
     graph = import_tflite(shared_dir() / "models/tflite/mobilenet_v1_025_128_uint8.tflite", mode="tflite")
     graph = optimize(graph)
     parameters = sum(v.data.size for v in graph.values.values() if v.data is not None and v.type.dtype is not DType.S32)
-    names = {k.name for k in select_kernels(graph, "armv7em").values()}
+    names = {form.kernel for form in select_kernels(graph, "armv7em").values()}
     assert not names & {"conv2d", "dense", "dense_shifted", "depthwise"}
     assert parameters <= weights_bytes(graph, "armv7em") <= 1.02 * parameters

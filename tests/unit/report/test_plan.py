@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from codegen.errors import ExtraMissing
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.ir.program import Kernel
 from codegen.kernels import kernel_needs, select_kernels
 from codegen.kernels.conv2d import CONV2D
 from codegen.lower import lower
@@ -25,6 +25,7 @@ from codegen.report.table import as_json
 from codegen.schedule import OPTIMIZE, schedule
 from codegen.verbs.inspect import inspect
 from tests.e2e.projects import pair, pulled_plan
+from tests.support.forms import fitted
 from tests.support.graphs import apart, conv_chain, residual
 from tests.support.real import model_path
 from tests.support.shared import ROOT
@@ -34,11 +35,7 @@ ROW = 40
 """Bytes of one row of `pair`, which has 12 rows everywhere."""
 
 
-PLAIN = dict.fromkeys((0, 1), CONV2D)
-"""Kernels of `pair` that need no scratch, as its plans by hand have none."""
-
-
-def record(plan: Plan, kernels: Mapping[int, Kernel] | None = None) -> PlanRecord:
+def record(plan: Plan, kernels: Mapping[int, Form] | None = None) -> PlanRecord:
     program = lower(plan, kernels or select_kernels(plan.graph, "c99"))
     return plan_record(plan, program, shadow_run(program))
 
@@ -50,7 +47,7 @@ def scheduled(graph: Graph, **options: object) -> Plan:
 @pytest.fixture(scope="module")
 def pulled() -> PlanRecord:
     """Two convolutions in one group: a ring of three rows, the output over the input."""
-    return record(pulled_plan(pair()), PLAIN)
+    return record(pulled_plan(pair()), fitted(pair(), CONV2D))
 
 
 def test_sizes_and_the_peak(pulled: PlanRecord) -> None:
@@ -81,7 +78,7 @@ def test_traffic_counts_every_kernel_call(pulled: PlanRecord) -> None:
 
 
 def test_a_layer_alone_reads_its_weights_once_per_call() -> None:
-    found = record(apart(pair()), PLAIN)
+    found = record(apart(pair()), fitted(pair(), CONV2D))
     assert [len(g.nodes) for g in found.groups] == [1, 1]
     assert all(not g.rings and not g.shared for g in found.groups)
     assert found.largest_group == found.groups[0]

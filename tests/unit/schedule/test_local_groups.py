@@ -29,7 +29,7 @@ def chain(count: int) -> Sketch:
 def test_longer_steps_never_take_less_memory(ahead: bool, cores: int) -> None:
     """So that the search ends at the first length of a step that does not fit."""
     graph = residual()
-    kernels = select_kernels(graph, "portable")
+    kernels = select_kernels(graph, "aarch64_dot")
     facts = facts_of(graph, kernel_needs(graph, kernels), params_needs(graph, kernels), Engine(4.0, 30.0, 4.0))
     found = LocalGroups(facts, view_roots(graph, frozenset(set(range(len(graph.nodes))) - set(kernels))), cores)
     seen = 0

@@ -1,0 +1,123 @@
+"""Form: one kernel fitted to one node, as data.  What lowering, proving and emitting read of a kernel is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from codegen.ir.quant import Array
+
+Run = Literal["row", "rows", "pixels", "whole", "accumulate"]
+"""What one kernel call covers: one output row, several rows, a run of pixels, the whole output, or one input row of a
+sum that has its output after the last (then `n` is the number of the input row, and `scratch` keeps its contents
+between calls).
+
+With `rows`, `n` consecutive output rows are made, which lie one after another; `rows` points to every row of the input
+from the first tap of the first output row to the last tap of the last one (so a dilated kernel finds its taps
+`dilation` apart).  The kernel reads all of them before it writes."""
+
+
+class Field:
+    """One array inside a layer's parameters: int8, uint8, int16, uint16, int32, uint32 or float32, flat.
+
+    One that is made `later` has its type and size at once; it is packed when its values are first read, and then kept.
+    """
+
+    __slots__ = ("_pack", "_values", "dtype", "name", "size")
+
+    def __init__(self, name: str, values: Array) -> None:
+        """A field whose values are at hand."""
+        self.name = name
+        self.dtype: np.dtype[Any] = values.dtype
+        self.size: int = values.size
+        self._values: Array | None = values
+        self._pack: Callable[[], Array] | None = None
+
+    @classmethod
+    def later(cls, name: str, dtype: type[np.generic] | np.dtype[Any], size: int, pack: Callable[[], Array]) -> Field:
+        """A field that is packed if it is read: of a kernel that is not chosen nobody reads any."""
+        field = cls(name, np.empty(0, dtype))
+        field.size, field._values, field._pack = size, None, pack
+        return field
+
+    @property
+    def values(self) -> Array:
+        """The numbers."""
+        if self._values is None:
+            self._values = self._packed()
+        return self._values
+
+    def _packed(self) -> Array:
+        assert self._pack is not None, "a field has values or what makes them"
+        values = self._pack()
+        assert (values.dtype, values.size) == (self.dtype, self.size), f"{self.name} is not what was said of it"
+        self._pack = None
+        return values
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def ctype(self) -> str:
+        """The C99 type of one element."""
+        return "float" if self.dtype.kind == "f" else f"{self.dtype.name}_t"
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A part of a kernel's scratch: its bytes, and those it takes when rows come one by one, if that is less."""
+
+    name: str
+    bytes: int
+    row_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """A kernel as it serves one node.
+
+    Args:
+        kernel: its name in the table.
+        template: a file of templates/kernels/.
+        run: what a call covers.
+        features: those of the chip that it was fitted for.
+        context: the template's numbers, a frozen dataclass; layers of equal context share a function.
+        params: the layer's constants, packed.
+        scratch: the parts of its scratch, in the order in which they lie.
+        rows: output rows that a call takes at most, where tensors are held whole; 1 unless it runs by `rows`.
+        why: in a few words, which form it is and why.
+    """
+
+    kernel: str
+    template: str
+    run: Run
+    features: frozenset[str]
+    context: Any
+    params: tuple[Field, ...]
+    scratch: tuple[Scratch, ...]
+    rows: int
+    why: str
+
+    @property
+    def params_bytes(self) -> int:
+        """Bytes of packed parameters."""
+        return sum(field.nbytes for field in self.params)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch at most."""
+        return sum(part.bytes for part in self.scratch)
+
+    @property
+    def row_scratch_bytes(self) -> int:
+        """Bytes of scratch for calls of one row."""
+        return sum(part.bytes if part.row_bytes is None else part.row_bytes for part in self.scratch)
+
+    def scratch_for(self, rows: int) -> int:
+        """Bytes of scratch for calls of that many output rows."""
+        return self.row_scratch_bytes if rows == 1 else self.scratch_bytes

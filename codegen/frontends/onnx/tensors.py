@@ -84,8 +84,13 @@ def is_unread(tensor: Any) -> bool:
     return bool(tensor.data_location == TensorProto.EXTERNAL)
 
 
-def decode(tensor: Any, where: str) -> Array:
-    """The tensor's numbers; half floats become float32, 4-bit integers int8 or uint8.
+def bits_of(data_type: int) -> int:
+    """Bits of an integer type that numpy does not know; 0 of others."""
+    return 4 if data_type in (TensorProto.INT4, TensorProto.UINT4) else 0
+
+
+def decode(tensor: Any, where: str, *, halves: bool = False) -> Array:
+    """The tensor's numbers; half floats become float32 unless `halves` are kept, 4-bit integers int8 or uint8.
 
     Raises:
         TensorBad: LAM-IMPORT-018, data and shape disagree.
@@ -103,13 +108,15 @@ def decode(tensor: Any, where: str) -> Array:
     if found != needed:
         raise TensorBad(f"shape {list(tensor.dims)} calls for {needed} {unit} of data, found {found}", where=where)
     array = np.asarray(numpy_helper.to_array(tensor))
+    if halves and tensor.data_type == TensorProto.FLOAT16:
+        return array
     return array.astype(_WIDENED.get(tensor.data_type, array.dtype))
 
 
-def constant_of(node: OnnxNode) -> Array:
+def constant_of(node: OnnxNode, *, halves: bool = False) -> Array:
     """The numbers of a Constant node."""
     if node.has("value"):
-        return decode(node.tensor("value"), node.where)
+        return decode(node.tensor("value"), node.where, halves=halves)
     if node.has("value_float"):
         return np.array(node.real("value_float"), np.float32)
     if node.has("value_int"):

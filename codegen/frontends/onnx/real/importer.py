@@ -22,7 +22,7 @@ from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.translators import TRANSLATORS
 from codegen.frontends.onnx.schema import check_node
-from codegen.frontends.onnx.tensors import decode, is_unread, type_name
+from codegen.frontends.onnx.tensors import is_unread, type_name
 from codegen.frontends.shapes import Given, Shapes
 from codegen.ir.real import RealGraph, RealType, RealValue
 
@@ -104,7 +104,7 @@ class _Walk:
         for name, tensor in self._model.structure.initializers.items():
             if name in used and not is_unread(tensor):
                 try:
-                    self._reading.tensors[name] = self._reading.constant(name, decode(tensor, f"constant '{name}'"))
+                    self._reading.initializer(name, tensor)
                 except CompileError as error:
                     self._problems.append(error)
 

@@ -30,13 +30,13 @@ _PAD_MODES = ("constant", "edge", "reflect", "wrap")
 
 def constant(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Constant."""
-    return [r.constant(node.outputs[0], constant_of(node))]
+    return [r.constant(node.outputs[0], constant_of(node, halves=True))]
 
 
 def constant_of_shape(r: Reading, node: OnnxNode) -> Sequence[str]:
     """ConstantOfShape."""
     shape = tuple(int(n) for n in r.const(node, 0).reshape(-1))
-    value = decode(node.tensor("value"), node.where) if node.has("value") else np.zeros(1, np.float32)
+    value = decode(node.tensor("value"), node.where, halves=True) if node.has("value") else np.zeros(1, np.float32)
     seed = r.constant(f"{node.outputs[0]}:value", value.reshape(()))
     return [r.apply(Expand(shape), [seed], node)]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from codegen.errors import FoldFailed, InputMissing, ModelTooLarge, ParameterDyn
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.folding import Budget, evaluated
 from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.tensors import bits_of, decode
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, RealOp, RealType, RealValue, Stored
 from codegen.real.engine import numbers_of
@@ -34,6 +36,8 @@ class Reading:
         self.nodes: list[RealNode] = []
         self.tensors: dict[str, str] = {}
         self.notes: list[str] = []
+        self.bits: dict[str, int] = {}
+        """Of constants whose type numpy does not know."""
         self._budget = Budget()
 
     # Reading inputs
@@ -108,6 +112,13 @@ class Reading:
         kind = RealType(array.shape) if stored else RealType(array.shape, array.dtype)
         return self._add(RealValue(self._unique(name), kind, array, stored))
 
+    def initializer(self, name: str, tensor: Any) -> None:
+        """A new constant from the model's file, called as there."""
+        value = self.constant(name, decode(tensor, f"constant '{name}'", halves=True))
+        self.tensors[name] = value
+        if bits_of(tensor.data_type):
+            self.bits[value] = bits_of(tensor.data_type)
+
     def apply(self, op: RealOp, inputs: Sequence[str], node: OnnxNode, name: str = "") -> str:
         """The first output of an operator; see `apply_all`."""
         return self.apply_all(op, inputs, node, name)[0]
@@ -138,7 +149,10 @@ class Reading:
         arrays = [numbers_of(v) for v in sources]
         results = evaluated(lambda: op.evaluate(arrays), lambda: 0, node.where)
         self._budget.charge(results, node.where)
-        return tuple(self.constant(n, a) for n, a in zip(names, results, strict=False))
+        made = tuple(self.constant(n, a) for n, a in zip(names, results, strict=False))
+        if isinstance(op, _MOVING) and inputs[0] in self.bits:
+            self.bits[made[0]] = self.bits[inputs[0]]
+        return made
 
     def _moved(self, op: RealOp, value: RealValue, stored: Stored, name: str) -> str:
         """A stored constant moved: its integers, and where each one's scale is."""

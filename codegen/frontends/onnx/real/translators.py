@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.frontends.onnx.real import elementwise, movement, normal, product, reduce, storage, window
+from codegen.frontends.onnx.real import (
+    elementwise,
+    integer,
+    movement,
+    normal,
+    product,
+    qlinear,
+    reduce,
+    storage,
+    window,
+)
 from codegen.frontends.onnx.real.reading import Translator
 
 MICROSOFT = "com.microsoft"
@@ -38,6 +48,7 @@ TRANSLATORS: Mapping[tuple[str, str], Translator] = {
     ("", "Constant"): movement.constant,
     ("", "ConstantOfShape"): movement.constant_of_shape,
     ("", "Conv"): window.conv,
+    ("", "ConvInteger"): integer.conv_integer,
     ("", "ConvTranspose"): window.conv_transpose,
     ("", "DepthToSpace"): movement.depth_to_space,
     ("", "DequantizeLinear"): storage.dequantize,
@@ -52,11 +63,14 @@ TRANSLATORS: Mapping[tuple[str, str], Translator] = {
     ("", "Identity"): elementwise.identity,
     ("", "LogSoftmax"): reduce.softmax,
     ("", "MatMul"): product.matmul,
+    ("", "MatMulInteger"): integer.matmul_integer,
     ("", "MaxPool"): window.max_pool,
     ("", "Mod"): elementwise.mod,
     ("", "Not"): elementwise.invert,
     ("", "PRelu"): elementwise.prelu,
     ("", "Pad"): movement.pad,
+    ("", "QLinearConv"): qlinear.qlinear_conv,
+    ("", "QLinearMatMul"): qlinear.qlinear_matmul,
     ("", "QuantizeLinear"): storage.quantize,
     ("", "Range"): movement.range_of,
     ("", "Reshape"): movement.reshape,
@@ -73,5 +87,15 @@ TRANSLATORS: Mapping[tuple[str, str], Translator] = {
     ("", "Where"): elementwise.where,
     (MICROSOFT, "DequantizeLinear"): storage.dequantize,
     (MICROSOFT, "Gelu"): elementwise.gelu,
+    (MICROSOFT, "QGemm"): qlinear.qgemm,
+    (MICROSOFT, "QLinearAdd"): qlinear.qlinear_binary,
+    (MICROSOFT, "QLinearAveragePool"): qlinear.qlinear_average_pool,
+    (MICROSOFT, "QLinearConcat"): qlinear.qlinear_concat,
+    (MICROSOFT, "QLinearConv"): qlinear.qlinear_conv,
+    (MICROSOFT, "QLinearGlobalAveragePool"): qlinear.qlinear_global_average_pool,
+    (MICROSOFT, "QLinearLeakyRelu"): qlinear.qlinear_unary,
+    (MICROSOFT, "QLinearMul"): qlinear.qlinear_binary,
+    (MICROSOFT, "QLinearSigmoid"): qlinear.qlinear_unary,
+    (MICROSOFT, "QLinearSoftmax"): qlinear.qlinear_softmax,
     (MICROSOFT, "QuantizeLinear"): storage.quantize,
 }

@@ -18,11 +18,15 @@ _LARGEST = 2**20
 
 def conv(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Conv."""
-    x, w = r.value(node, 0), r.value(node, 1)
-    spatial = _spatial(r, node, x)
-    kernel = node.integers("kernel_shape", r.type(w).shape[2:], count=len(spatial), low=1)
-    windows = _windows(node, spatial, kernel)
-    return [r.apply(Conv(windows, node.integer("group", 1, low=1)), r.given(node), node)]
+    op = Conv(conv_windows(r, node), node.integer("group", 1, low=1))
+    return [r.apply(op, r.given(node), node)]
+
+
+def conv_windows(r: Reading, node: OnnxNode) -> tuple[Window, ...]:
+    """The windows of a convolution of inputs 0 and 1."""
+    spatial = _spatial(r, node, r.value(node, 0))
+    kernel = node.integers("kernel_shape", r.type(r.value(node, 1)).shape[2:], count=len(spatial), low=1)
+    return _windows(node, spatial, kernel)
 
 
 def conv_transpose(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -22,7 +22,7 @@ class InputsDoNotFit(CompileError):
 class OperatorLimit(CompileError):
     """An operator is used beyond what the compiler supports; the id is the limit's own."""
 
-    code = "LAM-OPS-400"
+    code = "LAM-OPS-000"
     hint = "docs/operators.md lists every operator's limits"
 
     def __init__(self, code: str, found: str, *, where: str = "") -> None:

@@ -53,15 +53,15 @@ class Add:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-410", 0, "the first input", (*EIGHT_BIT, DType.S16)),
-        types_among("LAM-OPS-411", 1, "the second input", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-ELEMENTWISE-01", 0, "the first input", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-ELEMENTWISE-02", 1, "the second input", (*EIGHT_BIT, DType.S16)),
         limit(
-            "LAM-OPS-457",
+            "LAM-OPS-ELEMENTWISE-17",
             "in mode tflite the inputs and the result must all have 16 bits, or none of them",
             lambda op, ins: op.mode != "tflite" or len({k is DType.S16 for k in _kinds(op, ins)}) == 1,
         ),
         limit(
-            "LAM-OPS-412",
+            "LAM-OPS-ELEMENTWISE-03",
             "the inputs' scales must be below 2^19 times the output's, 2^14 times for 16-bit numbers",
             lambda op, ins: max(op.a.scale, op.b.scale) / op.y_quant.scale < (2.0**14 if is_wide(op, ins) else 2.0**19),
         ),

@@ -39,10 +39,10 @@ class AddN:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        limit("LAM-OPS-489", "all inputs must be s8", lambda op, ins: all(t.dtype is DType.S8 for t in ins)),
-        limit("LAM-OPS-490", f"there must be at most {MOST} inputs", lambda op, ins: len(ins) <= MOST),
+        limit("LAM-OPS-REDUCTION-09", "all inputs must be s8", lambda op, ins: all(t.dtype is DType.S8 for t in ins)),
+        limit("LAM-OPS-REDUCTION-10", f"there must be at most {MOST} inputs", lambda op, ins: len(ins) <= MOST),
         limit(
-            "LAM-OPS-491",
+            "LAM-OPS-REDUCTION-11",
             "the inputs' scale must be below 2^19 times the output's",
             lambda op, ins: _factor(op) < 1.0,
         ),

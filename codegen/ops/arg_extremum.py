@@ -28,7 +28,9 @@ class ArgExtremum:
     largest: bool
     last: bool = False
 
-    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-466", 0, "the input", (DType.S8, DType.U8, DType.S16)),)
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-REDUCTION-02", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+    )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

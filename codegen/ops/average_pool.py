@@ -56,15 +56,15 @@ class AveragePool2D:
     mode: Mode
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-422"),
-        types_among("LAM-OPS-423", 0, "the input", _TYPES),
+        batch_one("LAM-OPS-POOL-03"),
+        types_among("LAM-OPS-POOL-04", 0, "the input", _TYPES),
         limit(
-            "LAM-OPS-424",
+            "LAM-OPS-POOL-05",
             "every window must touch the input",
             lambda op, ins: tap_counts(op.h, op.w, ins[0].shape, include_pad=False).min() > 0,
         ),
         limit(
-            "LAM-OPS-425",
+            "LAM-OPS-POOL-06",
             "a window must be below 2^22 taps, 2^15 of 16-bit numbers",
             lambda op, ins: op.h.size * op.w.size < _most(ins),
         ),
@@ -112,10 +112,10 @@ class GlobalAveragePool:
     as_mean: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-426"),
-        types_among("LAM-OPS-427", 0, "the input", _TYPES),
+        batch_one("LAM-OPS-POOL-07"),
+        types_among("LAM-OPS-POOL-08", 0, "the input", _TYPES),
         limit(
-            "LAM-OPS-428",
+            "LAM-OPS-POOL-09",
             "the map must have fewer than 2^22 pixels, 2^15 of 16-bit numbers",
             lambda op, ins: ins[0].shape[1] * ins[0].shape[2] < _most(ins),
         ),

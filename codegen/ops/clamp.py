@@ -28,7 +28,7 @@ class Clamp:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-431", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
+        types_among("LAM-OPS-ELEMENTWISE-09", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -47,12 +47,12 @@ class Compare:
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
-            "LAM-OPS-416",
+            "LAM-OPS-LOGIC-01",
             "both inputs must have one integer type, with scales s8, u8 or s16",
             lambda op, ins: _fit(op, ins),
         ),
         limit(
-            "LAM-OPS-417",
+            "LAM-OPS-LOGIC-02",
             "scales must be below 2^14, those of s16 below 2^7",
             lambda op, ins: all(q.scale < 2.0 ** (30 - LEFT - 8 * ins[0].dtype.bytes) for q in _quants(op)),
         ),

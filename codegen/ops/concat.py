@@ -35,7 +35,7 @@ class Concat:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
-            "LAM-OPS-434",
+            "LAM-OPS-MOVEMENT-01",
             "inputs whose scale or zero point differs from the output's must be s8 or u8",
             lambda op, ins: all(t is None or x.dtype in EIGHT_BIT for t, x in zip(op.tables, ins, strict=True)),
         ),

@@ -52,9 +52,9 @@ class Conv2D:
 
     weighted_sum: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-401"),
-        types_among("LAM-OPS-402", 0, "the input", (DType.S8, DType.U8, DType.S16)),
-        types_among("LAM-OPS-403", 1, "the weights", (DType.S8, DType.S16)),
+        batch_one("LAM-OPS-CONV-01"),
+        types_among("LAM-OPS-CONV-02", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        types_among("LAM-OPS-CONV-03", 1, "the weights", (DType.S8, DType.S16)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

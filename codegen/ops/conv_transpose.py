@@ -44,11 +44,11 @@ class ConvTranspose2D:
     y_quant: Quant | None
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-445"),
-        types_among("LAM-OPS-446", 0, "the input", (DType.S8, DType.U8, DType.S16)),
-        types_among("LAM-OPS-447", 1, "the weights", (DType.S8, DType.S16)),
+        batch_one("LAM-OPS-CONV-04"),
+        types_among("LAM-OPS-CONV-05", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        types_among("LAM-OPS-CONV-06", 1, "the weights", (DType.S8, DType.S16)),
         limit(
-            "LAM-OPS-448",
+            "LAM-OPS-CONV-07",
             "the output padding must be below the stride or the dilation",
             lambda op, ins: all(
                 0 <= extra < max(window.stride, window.dilation)

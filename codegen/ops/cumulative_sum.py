@@ -41,7 +41,7 @@ class CumulativeSum:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
-            "LAM-OPS-444",
+            "LAM-OPS-REDUCTION-01",
             "the input must be s8, and its scale below 2^19 times the output's",
             lambda op, ins: ins[0].dtype is DType.S8 and _factor(op) < 1.0,
         ),

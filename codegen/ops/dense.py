@@ -50,8 +50,8 @@ class Dense:
     weighted_sum: ClassVar[bool] = True
     layout_inputs: ClassVar[int] = 1
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-405", 0, "the input", (DType.S8, DType.U8, DType.S16)),
-        types_among("LAM-OPS-406", 1, "the weights", (DType.S8, DType.S16)),
+        types_among("LAM-OPS-DENSE-01", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        types_among("LAM-OPS-DENSE-02", 1, "the weights", (DType.S8, DType.S16)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -96,8 +96,8 @@ class MatMul:
     y_quant: Quant | None
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-407", 0, "the left side", (*EIGHT_BIT, DType.S16)),
-        types_among("LAM-OPS-408", 1, "the right side", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-DENSE-03", 0, "the left side", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-DENSE-04", 1, "the right side", (*EIGHT_BIT, DType.S16)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -45,9 +45,11 @@ class Div:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        limit("LAM-OPS-418", "both inputs must be s8", lambda op, ins: all(t.dtype is DType.S8 for t in ins)),
         limit(
-            "LAM-OPS-419",
+            "LAM-OPS-ELEMENTWISE-07", "both inputs must be s8", lambda op, ins: all(t.dtype is DType.S8 for t in ins)
+        ),
+        limit(
+            "LAM-OPS-ELEMENTWISE-08",
             "the first input's scale must be below 2^22 times the product of the second's and the output's",
             lambda op, ins: _factor(op) < 2.0**22,
         ),

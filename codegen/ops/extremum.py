@@ -33,8 +33,8 @@ class Extremum:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-450", 0, "the first input", _TYPES),
-        limit("LAM-OPS-451", "the inputs must have one type", lambda op, ins: ins[0].dtype is ins[1].dtype),
+        types_among("LAM-OPS-ELEMENTWISE-10", 0, "the first input", _TYPES),
+        limit("LAM-OPS-ELEMENTWISE-11", "the inputs must have one type", lambda op, ins: ins[0].dtype is ins[1].dtype),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

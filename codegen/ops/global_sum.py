@@ -35,15 +35,15 @@ class GlobalSum:
     y_quant: Quant
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-467"),
-        types_among("LAM-OPS-468", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        batch_one("LAM-OPS-REDUCTION-03"),
+        types_among("LAM-OPS-REDUCTION-04", 0, "the input", (DType.S8, DType.U8, DType.S16)),
         limit(
-            "LAM-OPS-469",
+            "LAM-OPS-REDUCTION-05",
             "the map must have fewer than 2^14 pixels",
             lambda op, ins: ins[0].shape[1] * ins[0].shape[2] < _MAX_COUNT,
         ),
         limit(
-            "LAM-OPS-470",
+            "LAM-OPS-REDUCTION-06",
             "a sum must be requantized in mode single or tflite, by one factor",
             lambda op, ins: op.requant.mode != "ort" and not op.requant.per_channel,
         ),

@@ -35,8 +35,10 @@ class L2Norm:
     x_zero_point: int
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-484", 0, "the input", (DType.S8,)),
-        limit("LAM-OPS-485", "there must be at most 32767 channels", lambda op, ins: ins[0].shape[-1] <= 32767),
+        types_among("LAM-OPS-REDUCTION-07", 0, "the input", (DType.S8,)),
+        limit(
+            "LAM-OPS-REDUCTION-08", "there must be at most 32767 channels", lambda op, ins: ins[0].shape[-1] <= 32767
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -29,7 +29,7 @@ def check_limits(op: Op, ins: Sequence[TensorType], where: str = "") -> None:
         where: the node, for the message.
 
     Raises:
-        OperatorLimit: with the id of the first limit that does not hold (LAM-OPS-4xx).
+        OperatorLimit: with the id of the first limit that does not hold (LAM-OPS-CONV-01 and others).
     """
     for limit in broken_limits(op, ins):
         raise OperatorLimit(limit.code, f"{type(op).__name__}: {limit.sentence}", where=where)

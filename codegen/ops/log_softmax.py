@@ -65,19 +65,19 @@ class LogSoftmax:
     mode: Mode
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-471", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-ACTIVATION-12", 0, "the input", EIGHT_BIT),
         limit(
-            "LAM-OPS-472",
+            "LAM-OPS-ACTIVATION-13",
             "the input's scale must be above 2^-26 and below 16 in TFLite's form",
             lambda op, ins: not op.is_tflite or 2.0**-26 < op.x_quant.scale < 16.0,
         ),
         limit(
-            "LAM-OPS-473",
+            "LAM-OPS-ACTIVATION-14",
             f"there must be at most {_MOST_CHANNELS} channels",
             lambda op, ins: ins[0].shape[-1] <= _MOST_CHANNELS,
         ),
         limit(
-            "LAM-OPS-483",
+            "LAM-OPS-ACTIVATION-15",
             "the output's scale must be from 2^-12 to 2^10",
             lambda op, ins: 2.0**-12 <= op.y_quant.scale <= 2.0**10,
         ),

@@ -71,12 +71,12 @@ class Lstm:
     y_quant: Quant
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-478", 0, "the input", _TYPES),
-        types_among("LAM-OPS-479", 1, "the input's weights", (DType.S8,)),
-        types_among("LAM-OPS-480", 2, "the hidden state's weights", (DType.S8,)),
-        types_among("LAM-OPS-481", 5, "the cell state", (DType.S16,)),
+        types_among("LAM-OPS-RECURRENT-05", 0, "the input", _TYPES),
+        types_among("LAM-OPS-RECURRENT-06", 1, "the input's weights", (DType.S8,)),
+        types_among("LAM-OPS-RECURRENT-07", 2, "the hidden state's weights", (DType.S8,)),
+        types_among("LAM-OPS-RECURRENT-08", 5, "the cell state", (DType.S16,)),
         limit(
-            "LAM-OPS-482",
+            "LAM-OPS-RECURRENT-09",
             "the cell's scale must be a power of two from 2^-42 to 2^2",
             lambda op, ins: 0 < op.squash.multiplier < 1 << 16 and 0 <= op.squash.shift <= 30,
         ),

@@ -32,7 +32,7 @@ class Lut:
     what: str
 
     elementwise: ClassVar[bool] = True
-    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-430", 0, "the input", EIGHT_BIT),)
+    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-ACTIVATION-01", 0, "the input", EIGHT_BIT),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -33,8 +33,8 @@ class MaxPool2D:
     w: Window
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-420"),
-        types_among("LAM-OPS-421", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        batch_one("LAM-OPS-POOL-01"),
+        types_among("LAM-OPS-POOL-02", 0, "the input", (DType.S8, DType.U8, DType.S16)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -39,9 +39,11 @@ class Mul:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-413", 0, "the first input", _TYPES),
-        types_among("LAM-OPS-414", 1, "the second input", _TYPES),
-        limit("LAM-OPS-415", "the scale must be one for the tensor", lambda op, ins: not op.requant.per_channel),
+        types_among("LAM-OPS-ELEMENTWISE-04", 0, "the first input", _TYPES),
+        types_among("LAM-OPS-ELEMENTWISE-05", 1, "the second input", _TYPES),
+        limit(
+            "LAM-OPS-ELEMENTWISE-06", "the scale must be one for the tensor", lambda op, ins: not op.requant.per_channel
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -43,9 +43,9 @@ class PiecewiseLinear:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-492", 0, "the input", (DType.S16,)),
+        types_among("LAM-OPS-ACTIVATION-16", 0, "the input", (DType.S16,)),
         limit(
-            "LAM-OPS-493",
+            "LAM-OPS-ACTIVATION-17",
             f"a function of 16-bit numbers must need at most {MOST_PIECES} straight pieces",
             lambda op, ins: len(op.pieces) <= MOST_PIECES,
         ),

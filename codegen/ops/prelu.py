@@ -37,10 +37,10 @@ class PRelu:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-455", 0, "the input", EIGHT_BIT),
-        types_among("LAM-OPS-456", 1, "the slope", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-ELEMENTWISE-15", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-ELEMENTWISE-16", 1, "the slope", (*EIGHT_BIT, DType.S16)),
         limit(
-            "LAM-OPS-458",
+            "LAM-OPS-ELEMENTWISE-18",
             "the output's scale must be at least 2^-14 of the input's, also times an 8-bit slope's scale",
             lambda op, ins: (
                 op.x.scale * max(1.0, op.slope.scale * 2.0 ** (8 * ins[1].dtype.bytes - 8)) < 2.0**14 * op.y_quant.scale

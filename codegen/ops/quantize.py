@@ -42,8 +42,12 @@ class Quantize:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-440", 0, "the input", (DType.F32,)),
-        limit("LAM-OPS-441", "the output must be s8, u8 or s16", lambda op, ins: op.y_dtype in (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-BORDER-01", 0, "the input", (DType.F32,)),
+        limit(
+            "LAM-OPS-BORDER-02",
+            "the output must be s8, u8 or s16",
+            lambda op, ins: op.y_dtype in (*EIGHT_BIT, DType.S16),
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -70,7 +74,7 @@ class Dequantize:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-442", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
+        types_among("LAM-OPS-BORDER-03", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -95,7 +99,7 @@ class Rescale:
     y_dtype: DType
     y_quant: Quant | None
 
-    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-443", 0, "the input", (DType.S32,)),)
+    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-BORDER-04", 0, "the input", (DType.S32,)),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -82,10 +82,10 @@ class ResizeBilinear:
     mode: Mode
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-435"),
-        types_among("LAM-OPS-436", 0, "the input", (*EIGHT_BIT, DType.S16)),
+        batch_one("LAM-OPS-RESIZE-01"),
+        types_among("LAM-OPS-RESIZE-02", 0, "the input", (*EIGHT_BIT, DType.S16)),
         limit(
-            "LAM-OPS-437",
+            "LAM-OPS-RESIZE-03",
             "the two rows, and the two columns, of a pixel must be neighbours or the same",
             lambda op, ins: all(i1 - i0 in (0, 1) for i0, i1, _ in (*op.h, *op.w)),
         ),

@@ -28,8 +28,8 @@ class Select:
     y_quant: Quant | None
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-487", 0, "the flags", (DType.U8,)),
-        limit("LAM-OPS-488", "both choices must have one type", lambda op, ins: ins[1].dtype is ins[2].dtype),
+        types_among("LAM-OPS-LOGIC-03", 0, "the flags", (DType.U8,)),
+        limit("LAM-OPS-LOGIC-04", "both choices must have one type", lambda op, ins: ins[1].dtype is ins[2].dtype),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -42,8 +42,10 @@ class Sigmoid16:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-461", 0, "the input", (DType.S16,)),
-        limit("LAM-OPS-462", "the input's scale must be below 5", lambda op, ins: 0 <= op.multiplier < 1 << 16),
+        types_among("LAM-OPS-ACTIVATION-07", 0, "the input", (DType.S16,)),
+        limit(
+            "LAM-OPS-ACTIVATION-08", "the input's scale must be below 5", lambda op, ins: 0 <= op.multiplier < 1 << 16
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -67,15 +67,19 @@ class Softmax:
     beta: float = 1.0
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-432", 0, "the input", (*EIGHT_BIT, DType.S16)),
-        limit("LAM-OPS-433", "the output's scale must be at least 2^-20", lambda op, ins: op.y_quant.scale >= 2.0**-20),
+        types_among("LAM-OPS-ACTIVATION-02", 0, "the input", (*EIGHT_BIT, DType.S16)),
         limit(
-            "LAM-OPS-494",
+            "LAM-OPS-ACTIVATION-03",
+            "the output's scale must be at least 2^-20",
+            lambda op, ins: op.y_quant.scale >= 2.0**-20,
+        ),
+        limit(
+            "LAM-OPS-ACTIVATION-18",
             "16-bit numbers in mode tflite must be softmaxed by TFLite's own 16-bit operator",
             lambda op, ins: op.mode != "tflite" or ins[0].dtype in EIGHT_BIT,
         ),
         limit(
-            "LAM-OPS-449",
+            "LAM-OPS-ACTIVATION-04",
             f"an output in TFLite's form must have at most {_MOST_CHANNELS} channels",
             lambda op, ins: not op.is_tflite or ins[0].shape[-1] <= _MOST_CHANNELS,
         ),

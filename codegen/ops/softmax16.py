@@ -42,10 +42,12 @@ class Softmax16:
     exponent: int
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-463", 0, "the input", (DType.S16,)),
-        limit("LAM-OPS-464", "the input's scale times beta must be below 2.5", lambda op, ins: op.exponent <= 14),
+        types_among("LAM-OPS-ACTIVATION-09", 0, "the input", (DType.S16,)),
         limit(
-            "LAM-OPS-465",
+            "LAM-OPS-ACTIVATION-10", "the input's scale times beta must be below 2.5", lambda op, ins: op.exponent <= 14
+        ),
+        limit(
+            "LAM-OPS-ACTIVATION-11",
             f"there must be at most {_MOST_CHANNELS} channels",
             lambda op, ins: ins[0].shape[-1] <= _MOST_CHANNELS,
         ),

@@ -40,14 +40,14 @@ class SquaredDifference:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-452", 0, "the first input", _SIGNED),
+        types_among("LAM-OPS-ELEMENTWISE-12", 0, "the first input", _SIGNED),
         limit(
-            "LAM-OPS-453",
+            "LAM-OPS-ELEMENTWISE-13",
             "the inputs and the output must have one type",
             lambda op, ins: ins[0].dtype is ins[1].dtype is op.y_dtype,
         ),
         limit(
-            "LAM-OPS-454",
+            "LAM-OPS-ELEMENTWISE-14",
             "the output's scale must not be so small that the square leaves 32 bits",
             lambda op, ins: _factors(op)[2] < 1.0,
         ),

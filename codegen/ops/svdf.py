@@ -46,10 +46,10 @@ class Svdf:
     y_quant: Quant
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-474", 0, "the input", (DType.S8,)),
-        types_among("LAM-OPS-475", 1, "the weights of the features", (DType.S8,)),
-        types_among("LAM-OPS-476", 2, "the weights over time", _STATES),
-        types_among("LAM-OPS-477", 4, "the state", _STATES),
+        types_among("LAM-OPS-RECURRENT-01", 0, "the input", (DType.S8,)),
+        types_among("LAM-OPS-RECURRENT-02", 1, "the weights of the features", (DType.S8,)),
+        types_among("LAM-OPS-RECURRENT-03", 2, "the weights over time", _STATES),
+        types_among("LAM-OPS-RECURRENT-04", 4, "the state", _STATES),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

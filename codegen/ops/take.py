@@ -27,7 +27,7 @@ class Take:
 
     depth: int
 
-    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-486", 1, "the positions", (DType.S32,)),)
+    limits: ClassVar[tuple[Limit, ...]] = (types_among("LAM-OPS-MOVEMENT-02", 1, "the positions", (DType.S32,)),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

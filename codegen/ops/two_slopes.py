@@ -39,9 +39,9 @@ class TwoSlopes:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-459", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
+        types_among("LAM-OPS-ACTIVATION-05", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
         limit(
-            "LAM-OPS-460",
+            "LAM-OPS-ACTIVATION-06",
             "the factor must not be so large that a number leaves 32 bits",
             lambda op, ins: _stays_in_32_bits(op, ins[0].dtype),
         ),

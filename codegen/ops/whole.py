@@ -54,7 +54,9 @@ class WholeArithmetic:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        limit("LAM-OPS-495", "both inputs must be s32", lambda op, ins: all(t.dtype is DType.S32 for t in ins)),
+        limit(
+            "LAM-OPS-ELEMENTWISE-19", "both inputs must be s32", lambda op, ins: all(t.dtype is DType.S32 for t in ins)
+        ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

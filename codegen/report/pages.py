@@ -12,11 +12,12 @@ from pathlib import Path
 
 from codegen import errors
 from codegen.errors import CompileError
+from codegen.errors.former import FORMER_IDS
 from codegen.frontends.onnx.forms import FORMS
 from codegen.frontends.onnx.importers import IMPORTERS
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.importers import IMPORTERS as TFLITE_IMPORTERS
-from codegen.ir.op import Op
+from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
 from codegen.ops import OPS
 
@@ -51,17 +52,23 @@ def errors_page() -> str:
     """Every refusal by id: what it means and the way out."""
     classes = sorted(_error_classes(), key=lambda c: c.code)
     rows = [(f"`{c.code}`", _sentence(c.__doc__), c.hint or "-") for c in classes]
-    limits = [(f"`{x.code}`", op.__name__, f"Not met: {x.sentence}.") for op in OPS for x in op.limits]
+    limits = [(f"`{x.code}`", op.__name__, f"Not met: {x.sentence}.", _former(x)) for op in OPS for x in op.limits]
     parts = [
         "# Errors",
         _GENERATED,
         _ERRORS_INTRO,
         _table(("id", "what it means", "way out"), rows),
         "## Limits of operators",
-        "An operator is used beyond what is supported; [operators.md](operators.md) lists them by operator.",
-        _table(("id", "operator", "what it means"), sorted(limits)),
+        "An operator is used beyond what is supported; [operators.md](operators.md) lists them by operator, whose\n"
+        "family is part of the id. Until they were numbered by family they had the ids of the last column.",
+        _table(("id", "operator", "what it means", "formerly"), sorted(limits)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _former(limit: Limit) -> str:
+    """The id that a limit had before."""
+    return f"`{FORMER_IDS[limit.code]}`" if limit.code in FORMER_IDS else ""
 
 
 def operators_page() -> str:

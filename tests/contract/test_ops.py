@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from codegen.errors.former import FORMER_IDS
 from codegen.golden.interpreter import run_graph
 from codegen.ir.op import Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, TensorType
@@ -17,7 +18,7 @@ from codegen.ir.shape import Span, row_count
 from codegen.ir.verify import verify_graph
 from codegen.ops import OPS, broken_limits
 from tests.contract.case import Case
-from tests.contract.cases import PRODUCTS, cases
+from tests.contract.cases import FAMILIES, PRODUCTS, cases
 from tests.contract.laws import on_every_case
 from tests.support.graphs import one_op, random_array
 
@@ -129,9 +130,17 @@ def test_case_is_a_graph(case: Case) -> None:
 
 
 def test_limits_have_ids_of_their_own() -> None:
-    codes = [limit.code for op in OPS for limit in op.limits]
-    assert len(codes) == len(set(codes))
-    assert all(len(code) == len("LAM-OPS-400") and code.startswith("LAM-OPS-4") for code in codes)
+    codes = Counter(limit.code for op in OPS for limit in op.limits)
+    assert [code for code, count in codes.items() if count > 1] == []
+    assert set(FORMER_IDS) <= set(codes)
+    assert not {*FORMER_IDS.values()} & {*codes, *FORMER_IDS}
+
+
+def test_ids_of_limits_name_the_family_in_whose_file_the_cases_are() -> None:
+    for family in FAMILIES:
+        word = family.__name__.rsplit(".", 1)[1].upper()
+        codes = [limit.code for op in {type(case.op) for case in family.cases()} for limit in op.limits]
+        assert [code for code in codes if not re.fullmatch(rf"LAM-OPS-{word}-\d\d", code)] == []
 
 
 def test_limits_are_sentences_for_users() -> None:

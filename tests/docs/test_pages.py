@@ -30,7 +30,7 @@ def test_every_id_is_used_once() -> None:
 
 def test_every_id_has_its_form() -> None:
     ids = [c.code for c in ERRORS] + [limit.code for op in OPS for limit in op.limits]
-    assert [code for code in ids if not re.fullmatch(r"LAM-[A-Z]+-\d{3}", code)] == []
+    assert [code for code in ids if not re.fullmatch(r"LAM-[A-Z]+-\d{3}|LAM-OPS-[A-Z]+-\d\d", code)] == []
 
 
 def test_every_refusal_says_what_it_means_and_the_way_out() -> None:

@@ -15,7 +15,7 @@ from tests.support.tools import require_tool
 from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina, python
 
 PACKAGE = resource_dir("examples").parent / "codegen"
-ID = re.compile(r"^LAM-[A-Z]+-\d{3} \S", re.MULTILINE)
+ID = re.compile(r"^LAM-(?:[A-Z]+-\d{3}|OPS-[A-Z]+-\d\d) \S", re.MULTILINE)
 
 MODELS = (
     ("BAD/none.onnx", "LAM-IMPORT-002"),

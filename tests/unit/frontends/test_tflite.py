@@ -144,7 +144,7 @@ def test_all_problems_are_reported_together(tmp_path: Path) -> None:
         (relu(scale=float("nan")), "LAM-IMPORT-010"),
         (relu(zero=300), "LAM-IMPORT-011"),
         (relu("int16", zero=1), "LAM-IMPORT-011"),
-        (relu("int32"), "LAM-OPS-460"),
+        (relu("int32"), "LAM-OPS-ACTIVATION-06"),
         (dense(zero=3), "LAM-IMPORT-011"),
         (dense("int16"), "LAM-IMPORT-019"),
         (dense("uint8"), "LAM-IMPORT-019"),
@@ -291,8 +291,8 @@ def sum_of_positions() -> Model:
 
 FORMS = {
     "sums of two scales": (pair("ADD_N", ("int8", "int8"), (0.1, 0.2)), "LAM-IMPORT-022"),
-    "sums of 16 bits": (pair("ADD_N", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-489"),
-    "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-418"),
+    "sums of 16 bits": (pair("ADD_N", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-REDUCTION-09"),
+    "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-ELEMENTWISE-07"),
     "a comparison of two types": (pair("LESS", ("int8", "uint8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
     "a comparison of 16 bits by 8": (pair("EQUAL", ("int16", "int8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
     "a product of 8 bits by 16": (pair("BATCH_MATMUL", ("int8", "int16"), (0.1, 0.1)), "LAM-IMPORT-022"),

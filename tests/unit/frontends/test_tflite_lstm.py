@@ -95,7 +95,7 @@ def plain_state(model: Model, places: list[int]) -> None:
         (lambda: lstm(CellClip=-1.0), "LAM-IMPORT-022"),
         (lambda: lstm(bias=2**31 - 1), "LAM-IMPORT-022"),
         (lambda: lstm(cell_scale=0.0006), "LAM-IMPORT-010"),
-        (lambda: lstm(cell_scale=2.0**4), "LAM-OPS-482"),
+        (lambda: lstm(cell_scale=2.0**4), "LAM-OPS-RECURRENT-09"),
         (lambda: lstm(per_channel), "LAM-IMPORT-012"),
         (lambda: lstm(other_shape), "LAM-IMPORT-014"),
         (lambda: lstm(plain_state), "LAM-IMPORT-031"),

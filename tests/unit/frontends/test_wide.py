@@ -170,7 +170,7 @@ def test_clip_with_bounds(tmp_path: Path) -> None:
 def test_function_of_too_many_pieces_is_refused(tmp_path: Path) -> None:
     net = Net()
     y = net.op("Sin", net.qdq(net.input((6, 50)), 0.05, 0, np.int16))
-    with pytest.raises(ModelRejected, match="LAM-OPS-493"):
+    with pytest.raises(ModelRejected, match="LAM-OPS-ACTIVATION-17"):
         imported(net.model(net.qdq(y, *UNIT), **WORDS), tmp_path)
 
 

@@ -128,5 +128,5 @@ def test_weights_that_do_not_match_are_refused() -> None:
 
 def test_a_batch_is_beyond_the_limits() -> None:
     op, ins = case(2, "random", DType.S8, "single")
-    with pytest.raises(OperatorLimit, match=r"LAM-OPS-401 conv_7: Conv2D: the batch size must be 1"):
+    with pytest.raises(OperatorLimit, match=r"LAM-OPS-CONV-01 conv_7: Conv2D: the batch size must be 1"):
         check_limits(op, [TensorType(a.shape, DType.of(a)) for a in ins], "conv_7")

@@ -70,5 +70,5 @@ def test_what_does_not_fit_is_refused() -> None:
         op.infer([replace(types[0], shape=(1, 5, 4, 2)), *types[1:]])
     with pytest.raises(InputsDoNotFit):
         replace(op, h=Window(3, 1, 1, 9, 9)).infer(types)
-    with pytest.raises(OperatorLimit, match="LAM-OPS-448"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-CONV-07"):
         check_limits(replace(op, output_padding=(1, 0)), types)

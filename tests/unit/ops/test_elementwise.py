@@ -109,7 +109,7 @@ def test_bytes_and_words_are_not_added_in_mode_tflite() -> None:
     byte, word = TensorType((4,), DType.S8), TensorType((4,), DType.S16)
     for ins, dtype in (((byte, word), DType.S16), ((word, word), DType.S8)):
         op = Add(Quant(1.0), Quant(1.0), Quant(1.0), dtype, dtype.low, dtype.high, "tflite")
-        with pytest.raises(OperatorLimit, match="LAM-OPS-457"):
+        with pytest.raises(OperatorLimit, match="LAM-OPS-ELEMENTWISE-17"):
             check_limits(op, ins)
         check_limits(replace(op, mode="single"), ins)
 
@@ -129,7 +129,7 @@ def test_shared_shift_stays_in_range_at_the_edges() -> None:
 def test_scales_far_beyond_the_output_are_refused() -> None:
     x = TensorType((4,), DType.S8)
     op = Add(Quant(2.0**20), Quant(1.0), Quant(1.0), DType.S8, -128, 127, "single")
-    with pytest.raises(OperatorLimit, match="LAM-OPS-412"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-ELEMENTWISE-03"):
         check_limits(op, [x, x])
 
 

@@ -43,13 +43,13 @@ def test_straight_functions_take_one_piece_each() -> None:
 def test_wild_function_is_refused_before_its_table_is_huge() -> None:
     op = piecewise_linear(lambda x: np.sin(1e5 * x), "Sin", X, Quant(2.0**-15), DType.S16)
     assert len(op.pieces) == 4097
-    with pytest.raises(OperatorLimit, match="LAM-OPS-493"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-ACTIVATION-17"):
         check_limits(op, [TensorType((4,), DType.S16)])
 
 
 def test_bytes_and_missing_first_knots_are_refused() -> None:
     op = PiecewiseLinear(((-32768, 0, 0),), DType.S8, Y, "nothing")
-    with pytest.raises(OperatorLimit, match="LAM-OPS-492"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-ACTIVATION-16"):
         check_limits(op, [TensorType((4,), DType.S8)])
     with pytest.raises(InputsDoNotFit):
         PiecewiseLinear(((0, 0, 0),), DType.S8, Y, "nothing").infer([TensorType((4,), DType.S16)])

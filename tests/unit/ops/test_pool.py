@@ -127,5 +127,5 @@ def test_means_of_minus_two_and_a_half_and_one_and_a_half_round_by_mode() -> Non
 
 def test_a_window_wholly_in_padding_has_no_average() -> None:
     op = AveragePool2D(Window(2, 2, 1, 2), Window(1), False, *(Quant(1.0),) * 2, DType.S8, -128, 127, "single")
-    with pytest.raises(OperatorLimit, match="LAM-OPS-424"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-POOL-05"):
         check_limits(op, [TensorType((1, 4, 4, 1), DType.S8)])

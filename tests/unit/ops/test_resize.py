@@ -65,5 +65,5 @@ def test_bilinear_reads_two_neighbouring_rows() -> None:
 
 def test_rows_that_are_not_neighbours_are_refused() -> None:
     op = ResizeBilinear(((0, 2, 5),), ((0, 0, 0),), *(Quant(1.0),) * 2, DType.S8, -128, 127, "single")
-    with pytest.raises(OperatorLimit, match="LAM-OPS-437"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-RESIZE-03"):
         check_limits(op, [TensorType((1, 3, 1, 1), DType.S8)])

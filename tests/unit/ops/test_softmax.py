@@ -67,7 +67,7 @@ def test_table_starts_at_one_and_falls() -> None:
 
 
 def test_too_fine_an_output_is_refused() -> None:
-    with pytest.raises(OperatorLimit, match="LAM-OPS-433"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-ACTIVATION-03"):
         check_limits(Softmax(Quant(1.0), Quant(2.0**-21), DType.S8, "single"), [TensorType((4,), DType.S8)])
 
 
@@ -83,5 +83,5 @@ def test_softmax_of_words_is_within_one_step_of_the_real_one(mode: Mode, scale: 
 
 
 def test_softmax_of_words_is_not_lamina_s_own_in_mode_tflite() -> None:
-    with pytest.raises(OperatorLimit, match="LAM-OPS-494"):
+    with pytest.raises(OperatorLimit, match="LAM-OPS-ACTIVATION-18"):
         check_limits(Softmax(Quant(1.0), Quant(2.0**-15), DType.S16, "tflite"), [TensorType((4,), DType.S16)])

@@ -90,11 +90,19 @@ def test_softmax_has_both_forms() -> None:
 @pytest.mark.parametrize(
     ("op", "kind", "code"),
     [
-        (Softmax(Quant(0.125), Quant(2.0**-8, -128), DType.S8, "tflite"), (DType.S8, (1, 4096)), "449"),
-        (Softmax16(1 << 30, 15), (DType.S16, (1, 4)), "464"),
-        (LogSoftmax(Quant(16.0), LOG_OUTPUT, DType.S8, "tflite"), (DType.S8, (1, 4)), "472"),
-        (SquaredDifference(Quant(4.0), Quant(4.0), Quant(2.0**-9), DType.S8, -128, 127), (DType.S8, (4,)), "454"),
-        (GlobalSum(0, make_requant("ort", 1.0, [1.0], Quant(1.0), DType.S8), DType.S8, Quant(1.0)), None, "470"),
+        (Softmax(Quant(0.125), Quant(2.0**-8, -128), DType.S8, "tflite"), (DType.S8, (1, 4096)), "ACTIVATION-04"),
+        (Softmax16(1 << 30, 15), (DType.S16, (1, 4)), "ACTIVATION-10"),
+        (LogSoftmax(Quant(16.0), LOG_OUTPUT, DType.S8, "tflite"), (DType.S8, (1, 4)), "ACTIVATION-13"),
+        (
+            SquaredDifference(Quant(4.0), Quant(4.0), Quant(2.0**-9), DType.S8, -128, 127),
+            (DType.S8, (4,)),
+            "ELEMENTWISE-14",
+        ),
+        (
+            GlobalSum(0, make_requant("ort", 1.0, [1.0], Quant(1.0), DType.S8), DType.S8, Quant(1.0)),
+            None,
+            "REDUCTION-06",
+        ),
     ],
 )
 def test_limits(op: object, kind: tuple[DType, tuple[int, ...]] | None, code: str) -> None:
@@ -136,16 +144,16 @@ def test_quotients_are_the_real_ones_wherever_tflite_leaves_them_open() -> None:
 
 S8, S16 = (TensorType((4,), kind, Quant(1.0)) for kind in (DType.S8, DType.S16))
 REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
-    "LAM-OPS-489": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
-    "LAM-OPS-490": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8,) * 16),
-    "LAM-OPS-491": (AddN(Quant(2.0**19), Quant(1.0), -128, 127), (S8, S8)),
-    "LAM-OPS-416": (Compare("<", Quant(1.0), Quant(1.0)), (S16, S8)),
-    "LAM-OPS-417": (Compare("<", Quant(1.0), Quant(2.0**14)), (S8, S8)),
-    "LAM-OPS-417 of 16 bits": (Compare("==", Quant(1.0), Quant(2.0**7)), (S16, S16)),
-    "LAM-OPS-418": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
-    "LAM-OPS-419": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
-    "LAM-OPS-495": (WholeArithmetic("+"), (S8, S8)),
-    "LAM-OPS-444": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
+    "LAM-OPS-REDUCTION-09": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
+    "LAM-OPS-REDUCTION-10": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8,) * 16),
+    "LAM-OPS-REDUCTION-11": (AddN(Quant(2.0**19), Quant(1.0), -128, 127), (S8, S8)),
+    "LAM-OPS-LOGIC-01": (Compare("<", Quant(1.0), Quant(1.0)), (S16, S8)),
+    "LAM-OPS-LOGIC-02": (Compare("<", Quant(1.0), Quant(2.0**14)), (S8, S8)),
+    "LAM-OPS-LOGIC-02 of 16 bits": (Compare("==", Quant(1.0), Quant(2.0**7)), (S16, S16)),
+    "LAM-OPS-ELEMENTWISE-07": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
+    "LAM-OPS-ELEMENTWISE-08": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
+    "LAM-OPS-ELEMENTWISE-19": (WholeArithmetic("+"), (S8, S8)),
+    "LAM-OPS-REDUCTION-01": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
 }
 
 

@@ -67,6 +67,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     svdf.SVDF,
     lstm.LSTM,
     unary.LUT,
+    unary.LUT16,
     unary.CLAMP,
     unary.QUANTIZE,
     unary.DEQUANTIZE,

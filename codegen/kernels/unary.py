@@ -1,4 +1,4 @@
-"""Element by element, one input: Lut, Clamp, Quantize, Dequantize, Rescale."""
+"""Element by element, one input: Lut, Lut16, Clamp, Quantize, Dequantize, Rescale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from codegen.kernels.common import (
     requant_takes,
 )
 from codegen.kernels.kernel import adapted
-from codegen.ops import Clamp, Dequantize, Lut, Quantize, Rescale
+from codegen.ops import Clamp, Dequantize, Lut, Lut16, Quantize, Rescale
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,12 @@ def _lut_params(node: NodeView) -> tuple[Field, ...]:
     return (Field("table", byte_table(op.table, node.ins[0].dtype, op.y_dtype)),)
 
 
+def _lut16_params(node: NodeView) -> tuple[Field, ...]:
+    op = node.op
+    assert isinstance(op, Lut16)
+    return (Field("table", np.array(op.table, np.int16)),)
+
+
 def _clamp_params(node: NodeView) -> tuple[Field, ...]:
     op = node.op
     assert isinstance(op, Clamp)
@@ -92,6 +98,10 @@ def _accepts_lut(node: NodeView, isa: str) -> bool:
     return isinstance(node.op, Lut) and only_dynamic(node)
 
 
+def _accepts_lut16(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, Lut16) and only_dynamic(node)
+
+
 def _accepts_clamp(node: NodeView, isa: str) -> bool:
     return isinstance(node.op, Clamp) and only_dynamic(node)
 
@@ -115,6 +125,7 @@ def _takes_all(op: Rescale) -> bool:
 
 
 LUT = adapted("lut", "lut.c.j2", "pixels", _accepts_lut, _element_context, _lut_params)
+LUT16 = adapted("lut16", "lut16.c.j2", "pixels", _accepts_lut16, _element_context, _lut16_params)
 CLAMP = adapted("clamp", "clamp.c.j2", "pixels", _accepts_clamp, _element_context, _clamp_params)
 QUANTIZE = adapted("quantize", "quantize.c.j2", "pixels", _accepts_quantize, _element_context, _quantize_params)
 DEQUANTIZE = adapted(

@@ -23,6 +23,7 @@ from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.log_softmax import LogSoftmax
 from codegen.ops.lstm import Lstm
 from codegen.ops.lut import Lut
+from codegen.ops.lut16 import Lut16
 from codegen.ops.max_pool import MaxPool2D
 from codegen.ops.mul import Mul
 from codegen.ops.pad import Pad
@@ -66,6 +67,7 @@ OPS: tuple[type[Op], ...] = (
     CumulativeSum,
     ArgExtremum,
     Lut,
+    Lut16,
     Clamp,
     Softmax,
     Concat,
@@ -120,6 +122,7 @@ __all__ = [
     "LogSoftmax",
     "Lstm",
     "Lut",
+    "Lut16",
     "MatMul",
     "MaxPool2D",
     "Mul",

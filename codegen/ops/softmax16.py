@@ -1,8 +1,8 @@
 """Softmax16: softmax of 16-bit numbers over the last axis, from two tables with linear interpolation.
 
-x: s16[..., C] -> y: s16[..., C] of scale 2^-15, zero point 0.  E and R are tables of 513 entries over all 16-bit
-numbers, E of exp over -10 .. 0 and R of 1 / (1 + v) over 0 .. 1, both with 15 fractional bits; look(T, v) takes
-the entry of v >> 7 and a share v & 127 of the step to the next one, (step * share + 64) >> 7.
+x: s16[..., C] -> y: s16[..., C] of scale 2^-15, zero point 0.  E and R are tables of 513 entries as Lut16 has
+them, E of exp over -10 .. 0 and R of 1 / (1 + v) over 0 .. 1, both with 15 fractional bits; look(T, v) takes the entry
+of v >> 7 and a share v & 127 of the step to the next one.
 
     p[c] = look(E, clamp16(MultiplyByQuantizedMultiplier(x[c] - max, M, e) + 32767)),  M, e of beta * sx * 65535 / 10
     S    = sum of p, h its leading zeros;  v = ((S << (h - 1)) + 2^13 >> 14) - 98304, clamped to 16 bits
@@ -14,24 +14,23 @@ One definition for every mode.  Source: tensorflow/lite/kernels/internal/referen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from codegen import fixedpoint
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
+from codegen.ops.lut16 import look_between, sampled
 
-_STEPS = 512
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 _MOST_CHANNELS = (1 << 15) - 1
 OUTPUT = Quant(2.0**-15, 0)
-F32 = npt.NDArray[np.float32]
+_Y_SCALE = np.float32(2.0) / np.float32(65535.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,11 @@ class Softmax16:
         below = x - x.max(axis=-1, keepdims=True)
         bounds = (fixedpoint.INT32_MIN, fixedpoint.INT32_MAX)
         steps = fixedpoint.requantize_tflite(below, self.multiplier, self.exponent, 0, *bounds) + _HIGH
-        powers = _look(exp_table(), np.clip(steps, _LOW, _HIGH))
+        powers = look_between(exp_table(), np.clip(steps, _LOW, _HIGH))
         total = powers.sum(axis=-1, keepdims=True)
         zeros = 32 - np.frexp(total.astype(np.float64))[1]
         place = (((total << (zeros - 1)) + (1 << 13)) >> 14) - ((1 << 15) + (1 << 16))
-        reciprocal = _look(reciprocal_table(), np.clip(place, _LOW, _HIGH))
+        reciprocal = look_between(reciprocal_table(), np.clip(place, _LOW, _HIGH))
         y = (powers * reciprocal + (np.int64(1) << (30 - zeros))) >> (31 - zeros)
         return (np.clip(y, 0, _HIGH).astype(np.int16),)
 
@@ -86,36 +85,10 @@ def softmax16(x: Quant, beta: float) -> Softmax16:
 
 def exp_table() -> tuple[int, ...]:
     """E."""
-    return _table(np.exp, np.float32(10.0) / np.float32(65535.0), _HIGH)
+    return sampled(np.exp, np.float32(10.0) / np.float32(65535.0), _HIGH, _Y_SCALE)
 
 
 def reciprocal_table() -> tuple[int, ...]:
     """R."""
     one = np.float32(1)
-    return _table(lambda v: np.asarray(one / (one + v)), one / np.float32(65535.0), _LOW)
-
-
-def _look(table: Sequence[int], v: Array) -> npt.NDArray[np.int64]:
-    entries = np.array(table, np.int64)
-    index, share = 256 + (v >> 7), v & 0x7F
-    return np.asarray(entries[index] + (((entries[index + 1] - entries[index]) * share + 64) >> 7))
-
-
-def _table(f: Callable[[F32], F32], scale: np.float32, zero_point: int) -> tuple[int, ...]:
-    """513 samples in float32, each moved by half the error that interpolation makes in the middle of its step."""
-    low, high = (scale * np.float32(v - zero_point) for v in (_LOW, _HIGH))
-    out = np.float32(2.0) / np.float32(65535.0)
-    inverse = np.float32(65536) / (out * np.float32(_HIGH) - out * np.float32(_LOW))
-    step = np.float32((high - low) / np.float32(_STEPS))
-    at = (low + np.arange(_STEPS + 1, dtype=np.float32) * step).astype(np.float32)
-    middle = (at[:-1] + np.float32(step / 2)).astype(np.float32)
-    here, next_ = f(at[:-1]).astype(np.float32) * inverse, f(at[1:]).astype(np.float32) * inverse
-    sample = _rounded(here)
-    between = _rounded(((next_ + sample) / np.float32(2)).astype(np.float32))
-    bias = _rounded(((between - _rounded(f(middle).astype(np.float32) * inverse)) / np.float32(2)).astype(np.float32))
-    last = _rounded(f(np.array([high], np.float32)) * inverse)
-    return tuple(np.clip(np.concatenate([sample - bias, last]), _LOW, _HIGH).astype(np.int64).tolist())
-
-
-def _rounded(x: F32) -> F32:
-    return fixedpoint.round_half_away(x).astype(np.float32)
+    return sampled(lambda v: np.asarray(one / (one + v)), one / np.float32(65535.0), _LOW, _Y_SCALE)

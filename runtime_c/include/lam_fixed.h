@@ -11,6 +11,7 @@
 
 #include "lam_base.h"
 #include "lam_requant.h"
+#include "lam_wrap.h"
 
 /* Leading zero bits of x; 32 for 0. */
 static inline int32_t lam_leading_zeros(uint32_t x)
@@ -55,12 +56,21 @@ static inline int32_t lam_fixed_halved_64(int64_t x, int32_t exponent)
     return (int32_t)((x + ((int64_t)1 << (exponent - 1))) >> exponent);
 }
 
-/* A table of 513 entries over all 16-bit numbers, linear in between.  Twin of codegen/ops/softmax16.py:_look. */
+/* A table of 513 entries over all 16-bit numbers, linear in between.  Twin of codegen/ops/lut16.py where steps fit 16 bits. */
 static inline int32_t lam_table_s16(int32_t v, const int16_t *table)
 {
     const int32_t index = 256 + (v >> 7);
     const int32_t base = table[index];
     return base + (((table[index + 1] - base) * (v & 0x7F) + 64) >> 7);
+}
+
+/* The same for any table: steps and results wrap around in 16 bits.  Twin of codegen/ops/lut16.py:look_between. */
+static inline int16_t lam_lut_s16(int32_t v, const int16_t *table)
+{
+    const int32_t index = 256 + (v >> 7);
+    const int32_t base = table[index];
+    const int32_t step = lam_wrap_i16((uint32_t)(table[index + 1] - base));
+    return lam_wrap_i16((uint32_t)(base + ((step * (v & 0x7F) + 64) >> 7)));
 }
 
 /* exp of a number below zero, from its table over -10 .. 0.  below * 2^exponent fits int32_t. */

@@ -20,7 +20,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.quant import Array, Mode
 from codegen.pipeline import Options, compile_file
-from tests.support.tflite_cases import LITERT_ONLY, MAKERS, Case, draw
+from tests.support.tflite_cases import LITERT_ONLY, MAKERS, Case, draw, slack
 from tests.support.tflite_models import run_litert, run_tflm
 from tests.support.tflite_state_cases import STATE_MAKERS, TOGETHER
 from tests.support.tools import require_module
@@ -48,7 +48,12 @@ def check_golden(case: Case, kind: str, seed: int, folder: Path, name: str = "")
     for number, (want, have) in enumerate(zip(expected, golden(case, folder), strict=True)):
         for x, y in zip(want, have, strict=True):
             assert (x.shape, x.dtype) == (y.shape, y.dtype)
-            assert np.array_equal(x, y), f"seed {seed}, inputs {number}"
+            assert differing(x, y, slack(name, kind)) == 0, f"seed {seed}, inputs {number}"
+
+
+def differing(x: Array, y: Array, slack: int) -> int:
+    """Numbers that are further apart than `slack`."""
+    return int((np.abs(x.astype(np.int64) - y.astype(np.int64)) > slack).sum()) if slack else int((x != y).sum())
 
 
 def check_c(case: Case, seed: int, folder: Path) -> None:

@@ -29,8 +29,8 @@ from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.reader import read_model
 from codegen.ir.quant import Mode
 from codegen.ops import Div
-from tests.e2e.test_tflite_operators import PAIRS, golden
-from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Case, Draw
+from tests.e2e.test_tflite_operators import PAIRS, differing, golden
+from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Case, Draw, slack
 from tests.support.tflite_models import run_litert, run_tflm
 
 CHUNK = 50
@@ -104,8 +104,8 @@ def verdict(seed: int, folder: Path) -> tuple[str, str]:
         return "refused by the interpreter", told
     for want, have in zip(wanted, found, strict=True):
         for x, y in zip(want, have, strict=True):
-            if not np.array_equal(x, y):
-                return "wrong", f"{told}: {int((x != y).sum())} of {x.size} numbers"
+            if wrong := differing(x, y, slack(name, kind)):
+                return "wrong", f"{told}: {wrong} of {x.size} numbers"
     return "equal", told
 
 

@@ -31,6 +31,7 @@ from codegen.ops import (
     piecewise_linear,
 )
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
+from codegen.ops.lut16 import lut16
 from codegen.ops.two_slopes import slope
 from tests.random_networks.draw import Drawing
 
@@ -89,6 +90,13 @@ def pieces_16(d: Drawing, x: str) -> str:
     """A curve of 16-bit numbers in straight pieces."""
     y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
     return d.apply(piecewise_linear(np.tanh, "Tanh", d.quant(y), Quant(1 / 128, 0), DType.S8), y)
+
+
+def curve_of_samples(d: Drawing, x: str) -> str:
+    """A function of 16-bit numbers from TFLite's 513 samples."""
+    y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
+    made = lut16(d.pick(("Gelu", "GeluTanh")), d.quant(y), Quant(float(np.float32(d.quant(y).scale / 2)), 0))
+    return d.conv(d.apply(made, y), Window(1), Window(1), dtype=DType.S8)
 
 
 def unit_length(d: Drawing, x: str) -> str:

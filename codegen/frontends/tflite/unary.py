@@ -17,6 +17,7 @@ from codegen.frontends.tflite.scales import activation_range, clamp_range
 from codegen.ir.quant import Array, DType, Quant
 from codegen.ops import FUNCTIONS, Clamp, Dequantize, Lut, Quantize, Sigmoid16, TwoSlopes, unary_table
 from codegen.ops import tflite_tables as tables
+from codegen.ops.lut16 import CURVES, lut16
 from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
 from codegen.ops.two_slopes import slope
 
@@ -151,12 +152,15 @@ def relu_between(ctx: Context, node: TfliteNode) -> None:
 
 
 def real_function(ctx: Context, node: TfliteNode) -> None:
-    """EXP, LOG, SQRT and GELU of 8-bit numbers, which LiteRT looks up; where there is none, the lowest number."""
+    """EXP, LOG, SQRT and GELU, which LiteRT looks up; where there is none, the lowest number."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
-    _is_small(node, x_dtype, dtype)
     name, inside = _REAL[node.op_type]
     if node.op_type == "GELU" and node.options_of("GeluOptions").Approximate():
         name = "GeluTanh"
+    if x_dtype is dtype is DType.S16 and name in CURVES:
+        ctx.write(node, lut16(name, x, y), (ctx.value(node, 0),))
+        return
+    _is_small(node, x_dtype, dtype)
 
     def curve(v: Array) -> Array:
         wide = v.astype(np.float64)

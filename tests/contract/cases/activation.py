@@ -9,6 +9,7 @@ import numpy as np
 from codegen.ir.quant import Mode, Quant
 from codegen.ops import LogSoftmax, Lut, Sigmoid16, Softmax, Softmax16, TwoSlopes, piecewise_linear, unary_table
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
+from codegen.ops.lut16 import lut16
 from tests.contract.case import (
     S8,
     S16,
@@ -104,5 +105,9 @@ def sixteen_bit_cases() -> Iterator[Case]:
     for multiplier, shift in ((3, 0), (16384, 14), (32767, 31), (24000, 1)):
         yield Case(f"logistic{shift}", Sigmoid16("logistic", multiplier, shift), (wide,))
         yield Case(f"tanh{shift}", Sigmoid16("tanh", multiplier, shift), (wide,))
+    for name in ("Exp", "Gelu", "Log"):
+        yield Case(f"samples_{name}", lut16(name, q(3e-4), q(1e-4)), (wide,))
+    yield Case("wraps", lut16("Exp", q(0.03), q(1e-3)), (t(S16, 70, 100),))
+    yield Case("samples_meant", lut16("GeluTanh", meant, meant), (t(S16, 1, 3, 2, 9, quant=meant),))
     yield Case("meant", Softmax16(1 << 30, 1), (t(S16, 1, 3, 2, 9, quant=meant),))
     yield Case("tanh_meant", Sigmoid16("tanh", 3, 0), (t(S16, 1, 3, 2, 9, quant=meant),))

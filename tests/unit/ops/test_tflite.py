@@ -12,12 +12,14 @@ from codegen.errors import OperatorLimit
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ops import (
+    FUNCTIONS,
     AddN,
     Compare,
     CumulativeSum,
     Div,
     GlobalSum,
     LogSoftmax,
+    Lut16,
     Softmax,
     Softmax16,
     SquaredDifference,
@@ -27,6 +29,7 @@ from codegen.ops import (
 )
 from codegen.ops.fixed_functions import exp_on_negative, inverse_sqrt, logarithm, logistic, reciprocal, tanh
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
+from codegen.ops.lut16 import lut16
 from codegen.ops.sigmoid16 import sigmoid16
 from codegen.ops.softmax16 import softmax16
 
@@ -111,6 +114,28 @@ def test_limits(op: object, kind: tuple[DType, tuple[int, ...]] | None, code: st
         check_limits(op, [TensorType(shape, dtype)] * 2)  # type: ignore[arg-type]
 
 
+def test_functions_of_16_bits_are_real_ones_at_their_samples() -> None:
+    """Moved by half the error between two samples, which is small where the function is smooth."""
+    x, y = Quant(2.0**-15), Quant(2.0**-13)
+    every = np.arange(-32768, 32768, dtype=np.int64)
+    for name, real in (("Exp", np.exp), ("Gelu", FUNCTIONS["Gelu"]), ("GeluTanh", FUNCTIONS["GeluTanh"])):
+        (found,) = lut16(name, x, y).golden((every.astype(np.int16),))
+        assert np.abs(found - real(every * x.scale) / y.scale).max() < 2, name
+
+
+def test_the_logarithm_of_nothing_is_the_lowest_number() -> None:
+    (found,) = lut16("Log", Quant(2.0**-10), Quant(2.0**-10)).golden((np.array([-32768, -200, 128, 32640], np.int16),))
+    assert found[0] == found[1] == -32768
+    assert np.abs(found[3] - np.log(32640 * 2.0**-10) * 2**10) < 1
+
+
+def test_steps_of_more_than_16_bits_wrap() -> None:
+    op = Lut16((-32768, 32767) + (0,) * 511, Quant(1.0), "Jump")
+    (found,) = op.golden((np.arange(-32768, -32640, dtype=np.int16),))
+    step = 65535 - 65536
+    assert found.tolist() == [((-32768 + ((step * i + 64) >> 7)) + 32768) % 65536 - 32768 for i in range(128)]
+
+
 def test_whole_numbers_wrap_around_and_every_division_has_a_result() -> None:
     ends = np.array([-(2**31), -7, -1, 0, 1, 7, 2**31 - 1], np.int32)
     for operation in ("+", "-", "*", "/", "//", "%"):
@@ -154,10 +179,11 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-ELEMENTWISE-08": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
     "LAM-OPS-ELEMENTWISE-19": (WholeArithmetic("+"), (S8, S8)),
     "LAM-OPS-REDUCTION-01": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
+    "LAM-OPS-ACTIVATION-19": (lut16("Exp", Quant(1.0), Quant(1.0)), (S8,)),
 }
 
 
 @pytest.mark.parametrize("code", REFUSED)
 def test_sums_quotients_and_comparisons_beyond_their_numbers_are_refused(code: str) -> None:
-    with pytest.raises(OperatorLimit, match=code[:11]):
+    with pytest.raises(OperatorLimit, match=code.split()[0]):
         check_limits(*REFUSED[code])

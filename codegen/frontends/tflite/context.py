@@ -15,7 +15,6 @@ import numpy as np
 from codegen.errors import (
     FormUnsupported,
     InputMissing,
-    ParameterDynamic,
     QuantAxisBad,
     ResultNotQuantized,
     ScaleBad,
@@ -26,7 +25,7 @@ from codegen.errors import (
 from codegen.frontends.builder import Builder
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
-from codegen.frontends.tflite.variables import Variables
+from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops import Reshape
@@ -41,53 +40,15 @@ _TYPES_HINT = "networks hold int8, uint8, int16, int32 and float32: have the con
 _QUANTIZED = (DType.S8, DType.U8, DType.S16)
 
 
-class Context:
+class Context(Tensors):
     """The values of all tensors so far, the graph so far, and what the user should know."""
 
     def __init__(self, mode: Mode, graphs: Sequence[Subgraph]) -> None:
+        super().__init__(graphs)
         self.mode: Mode = mode
-        self.graph = graphs[0]
-        self.variables = Variables(graphs)
         self.builder = Builder()
-        self.values: dict[int, str] = {}
-        self._known: dict[int, Tensor] = {}
-        self.notes: list[str] = []
 
     # Reading inputs
-
-    def has(self, node: TfliteNode, index: int) -> bool:
-        """Whether an optional input is given."""
-        return index < len(node.inputs) and node.inputs[index] >= 0
-
-    def tensor(self, node: TfliteNode, index: int) -> Tensor:
-        """The record of a required input."""
-        if not self.has(node, index):
-            raise InputMissing(f"input {index} is required", where=node.where)
-        return self.record(node.inputs[index])
-
-    def record(self, place: int) -> Tensor:
-        """A tensor, with its numbers where they are known by now."""
-        return self._known.get(place, self.graph.tensors[place])
-
-    def result(self, node: TfliteNode, index: int = 0) -> Tensor:
-        """The record of an output."""
-        if index >= len(node.outputs) or node.outputs[index] < 0:
-            raise InputMissing(f"output {index} is required", where=node.where)
-        return self.graph.tensors[node.outputs[index]]
-
-    def constant(self, node: TfliteNode, index: int) -> Array:
-        """Numbers of an input that must be known now."""
-        tensor = self.tensor(node, index)
-        if tensor.data is None:
-            raise ParameterDynamic(f"input '{tensor.name}' is not a constant", where=node.where)
-        return tensor.data
-
-    def int_list(self, node: TfliteNode, index: int) -> tuple[int, ...]:
-        """A constant list of integers."""
-        array = self.constant(node, index)
-        if array.dtype.kind not in "iu" or array.ndim > 1:
-            raise ShapeMismatch(f"input '{self.tensor(node, index).name}' is not a list of integers", where=node.where)
-        return tuple(int(i) for i in array.reshape(-1))
 
     def value(self, node: TfliteNode, index: int) -> str:
         """The graph's value for an input; a constant becomes one when it is first read."""
@@ -114,12 +75,6 @@ class Context:
     def quantized_result(self, node: TfliteNode, index: int = 0, *, shifted_16: bool = False) -> tuple[Quant, DType]:
         """Meaning and type of an output that must be quantized."""
         return read_quant(self.result(node, index), node.where, shifted_16=shifted_16)
-
-    def plain_constants(self, node: TfliteNode) -> list[Array] | None:
-        """The numbers of all inputs when they are constants without a scale; None when they are not."""
-        records = [self.record(place) for place in node.inputs if place >= 0]
-        found = [t.data for t in records if t.data is not None and not t.scale.size]
-        return found if found and len(found) == len(node.inputs) else None
 
     def _meaning(self, tensor: Tensor) -> Quant | None:
         return tensor_quant(tensor) if tensor.scale.size == 1 else None
@@ -173,15 +128,6 @@ class Context:
         self.bind(node, value)
         return tuple(others)
 
-    def is_written(self, place: int) -> bool:
-        """Whether a tensor has its numbers already."""
-        return place in self.values or place in self._known
-
-    def know(self, node: TfliteNode, array: Array, index: int = 0) -> None:
-        """Say what an output's numbers are; its shape follows them, as it does when TFLite runs."""
-        tensor = self.result(node, index)
-        self._known[tensor.index] = replace(tensor, shape=array.shape, data=array, problem=None)
-
     def fold_since(self, node: TfliteNode, count: int) -> None:
         """Compute now what the nodes behind the first `count` make of constants alone."""
         self.builder.fold_since(count)
@@ -203,11 +149,6 @@ class Context:
         if self.builder.type(value).shape == tuple(shape):
             return value
         return self.builder.apply(Reshape(tuple(shape)), (value,), f"{node.output_name}:{what}", note="for the shape")
-
-    def note(self, text: str) -> None:
-        """Tell the user, once."""
-        if text not in self.notes:
-            self.notes.append(text)
 
 
 def dtype_of(tensor: Tensor, where: str) -> DType:

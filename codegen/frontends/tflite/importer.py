@@ -1,7 +1,6 @@
-"""The walk over a TFLite model's operators, and all its problems at once.
+"""The walk over a TFLite model's operators that makes the integer Graph, and all its problems at once.
 
-Decides: that every problem of a model is reported together.  An operator that is refused poisons its results, and
-operators behind it are passed over silently.
+Decides: that every problem of a model is reported together.
 """
 
 from __future__ import annotations
@@ -11,22 +10,18 @@ from pathlib import Path
 from codegen.errors import (
     CompileError,
     FormUnsupported,
-    GraphCyclic,
     InputMissing,
     ModelNotQuantized,
     ModelRejected,
-    OperatorUnknown,
     OptionBad,
     TypeUnsupported,
-    VersionUnknown,
 )
 from codegen.frontends.finish import finish
-from codegen.frontends.folding import Budget
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
-from codegen.frontends.tflite.fold import FOLDS, fold
-from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
-from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
-from codegen.frontends.tflite.reader import OPERATORS, Model, Subgraph, Tensor, read_model
+from codegen.frontends.tflite.importers import IMPORTERS
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
+from codegen.frontends.tflite.walk import ModelWalk
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, Mode, Quant, TensorType
 from codegen.ops import Dequantize, Reshape
@@ -99,39 +94,13 @@ def _free_name(tensor: Tensor, names: set[str]) -> str:
     return tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
 
 
-def _unknown(node: TfliteNode) -> OperatorUnknown:
-    """Why the operator is not read, as an error to raise."""
-    if node.op_type.startswith(CUSTOM):
-        hint = "only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it"
-    elif node.op_type in OPERATORS:
-        hint = "docs/operators.md lists the operators that are read"
-    else:
-        hint = "the file is damaged, or newer than this version of Lamina"
-    spoken = f"operator {node.op_type}" if node.op_type in OPERATORS else node.op_type
-    return OperatorUnknown(f"{spoken} is not supported", where=node.where, hint=hint)
-
-
-def _check_known(node: TfliteNode) -> None:
-    """LAM-IMPORT-007 for an operator, and LAM-IMPORT-032 for a version, of which nothing is known."""
-    if node.op_type not in IMPORTERS and node.op_type not in FOLDS:
-        raise _unknown(node)
-    newest = NEWEST_VERSION.get(node.op_type, 1)
-    if not 1 <= node.version <= newest:
-        found = f"version {node.version} of {node.op_type}, known are 1 .. {newest}"
-        raise VersionUnknown(found, where=node.where)
-
-
-class Walk:
+class Walk(ModelWalk):
     """One pass over a model, gathering problems."""
 
     def __init__(self, model: Model, mode: Mode, drop: bool) -> None:
-        self._model = model
-        self._graph = model.subgraphs[0]
-        self._drop = drop
-        self._problems: list[CompileError] = []
-        self._poison: set[int] = set()
-        self._budget = Budget()
         self._ctx = Context(mode, model.subgraphs)
+        self._drop = drop
+        super().__init__(model, self._ctx, IMPORTERS)
 
     def graph(self, where: str) -> Graph:
         """The graph, or every problem."""
@@ -174,47 +143,14 @@ class Walk:
         self._ctx.values[tensor.index] = value
         return Interface(value, tensor.name, tensor.shape, tensor.kind)
 
-    def _import(self, node: TfliteNode) -> None:
-        try:
-            _check_known(node)
-            if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
-                self._poison.update(node.outputs)
-                return
-            written = [o for o in node.outputs if self._ctx.is_written(o)]
-            if written:
-                name = self._graph.tensors[written[0]].name
-                raise GraphCyclic(f"'{name}' is written twice", where=node.where)
-            self._read(node)
-        except CompileError as error:
-            self._refuse(error, node.where)
-            self._poison.update(node.outputs)
-
-    def _read(self, node: TfliteNode) -> None:
-        """Compute a constant expression, or write a node's operators and compute those of constants alone."""
-        plain = self._ctx.plain_constants(node) if node.op_type in FOLDS and len(node.outputs) == 1 else None
-        if plain is not None:
-            array = fold(node, plain, self._ctx.result(node))
-            self._budget.charge([array], node.where)
-            self._ctx.know(node, array)
-            return
+    def _translate(self, node: TfliteNode) -> None:
+        """Write a node's operators, and compute those of constants alone."""
         importer, count = IMPORTERS.get(node.op_type), len(self._ctx.builder.nodes)
         if importer is None:
             hint = "it is read when its inputs are constants without a scale"
             raise FormUnsupported(f"{node.op_type} of a computed or quantized tensor", where=node.where, hint=hint)
         importer(self._ctx, node)
         self._ctx.fold_since(node, count)
-
-    def _is_poisoned(self, node: TfliteNode, place: int) -> bool:
-        """Whether an input cannot be read; raises when that is this operator's own problem."""
-        tensor = self._ctx.record(place)
-        if place in self._poison:
-            return True
-        if tensor.problem is not None:
-            raise tensor.problem
-        known = tensor.data is not None or tensor.is_variable or place in self._ctx.variables.handles
-        if not known and place not in self._ctx.values:
-            raise InputMissing(f"nothing has written its input '{tensor.name}'", where=node.where)
-        return False
 
     def _outputs(self, inputs: list[Interface]) -> list[Interface]:
         outputs: list[Interface] = []
@@ -245,9 +181,3 @@ class Walk:
             note = "given out twice" if value in taken else "known now, copied in each run"
             value = builder.apply(Reshape(tensor.shape), (value,), f"{tensor.name}:copy", note=note)
         return Interface(value, _free_name(tensor, names), tensor.shape, tensor.kind)
-
-    def _refuse(self, error: CompileError, where: str) -> None:
-        """Gather a problem; errors of the operators themselves learn which node they are about."""
-        if not error.where.startswith(("node", "tensor", "operator")):
-            error.where = where
-        self._problems.append(error)

@@ -7,7 +7,6 @@ accumulators are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from codegen.frontends.tflite.context import Context, read_scales
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Tensor
 from codegen.frontends.tflite.scales import activation_range, channel_requant, product_requant
-from codegen.frontends.tflite.windows import feature_map, read_window
+from codegen.frontends.tflite.windows import feature_map, kernel_windows, read_window
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ir.shape import Window
@@ -46,7 +45,7 @@ def conv_2d(ctx: Context, node: TfliteNode) -> None:
     outputs, _, _, depth = weights.shape
     if shape[3] % depth or outputs % (shape[3] // depth):
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
-    h, w = _windows(node, options, shape, weights.shape[1:3])
+    h, w = kernel_windows(node, options, shape, weights.shape[1:3])
     _convolution(ctx, node, weights, (h, w), shape[3] // depth, node.activation(options))
 
 
@@ -58,7 +57,7 @@ def depthwise_conv_2d(ctx: Context, node: TfliteNode) -> None:
     outputs = weights.shape[3]
     if weights.shape[0] != 1 or outputs % shape[3]:
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(weights.shape)}", where=node.where)
-    h, w = _windows(node, options, shape, weights.shape[1:3])
+    h, w = kernel_windows(node, options, shape, weights.shape[1:3])
     _convolution(ctx, node, weights.transpose(3, 1, 2, 0), (h, w), shape[3], node.activation(options))
 
 
@@ -112,22 +111,6 @@ def _convolution(
 def _spoken(node: TfliteNode, op: str, requant: Requant) -> str:
     channels = "per-channel" if requant.per_channel else "per-tensor"
     return f"{node.op_type} -> {op}, {channels}, requant {requant.mode}"
-
-
-def _windows(node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[Window, Window]:
-    padding = int(options.Padding())
-    h, w = (
-        read_window(
-            node,
-            padding,
-            kernel[i],
-            node.take(options, f"Stride{axis}"),
-            node.take(options, f"Dilation{axis}Factor"),
-            shape[1 + i],
-        )
-        for i, axis in enumerate("HW")
-    )
-    return h, w
 
 
 def read_weights(ctx: Context, node: TfliteNode, rank: int, x_place: int = 0, place: int = 1) -> Array:

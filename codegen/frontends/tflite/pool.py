@@ -9,7 +9,7 @@ from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range
-from codegen.frontends.tflite.windows import feature_map, read_window
+from codegen.frontends.tflite.windows import pool_windows
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.ops import (
@@ -76,16 +76,11 @@ def _by_rows(ctx: Context, node: TfliteNode, axes: tuple[int, ...]) -> str:
 
 
 def _pool(ctx: Context, node: TfliteNode) -> tuple[Window, Window, int]:
-    options = node.options_of("Pool2DOptions")
-    shape = feature_map(node, ctx.tensor(node, 0).shape)
-    h, w = (
-        read_window(node, int(options.Padding()), node.take(options, size), node.take(options, stride), 1, shape[axis])
-        for axis, size, stride in ((1, "FilterHeight", "StrideH"), (2, "FilterWidth", "StrideW"))
-    )
+    h, w, activation = pool_windows(node, ctx.tensor(node, 0).shape)
     x, y = ctx.quantized(node, 0), ctx.quantized_result(node)
     if x[1] is not y[1]:
         raise FormUnsupported(f"a pool from {x[1].value} to {y[1].value}", where=node.where)
-    return h, w, node.activation(options)
+    return h, w, activation
 
 
 def total(ctx: Context, node: TfliteNode) -> None:

@@ -14,21 +14,22 @@ from codegen.errors import ShapeMismatch
 from codegen.frontends.builder import check_size
 from codegen.frontends.tflite.context import Context, element_type
 from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import Broadcast
 
 
-def shape_of(ctx: Context, node: TfliteNode) -> None:
+def shape_of(ctx: Tensors, node: TfliteNode) -> None:
     """SHAPE."""
     ctx.know(node, np.array(ctx.tensor(node, 0).shape, element_type(ctx.result(node), node.where)))
 
 
-def rank(ctx: Context, node: TfliteNode) -> None:
+def rank(ctx: Tensors, node: TfliteNode) -> None:
     """RANK."""
     ctx.know(node, np.array(len(ctx.tensor(node, 0).shape), element_type(ctx.result(node), node.where)))
 
 
-def zeros_like(ctx: Context, node: TfliteNode) -> None:
+def zeros_like(ctx: Tensors, node: TfliteNode) -> None:
     """ZEROS_LIKE: integers 0, whatever the zero point is."""
     ctx.know(node, np.zeros(ctx.tensor(node, 0).shape, element_type(ctx.result(node), node.where)))
 

@@ -5,6 +5,8 @@ Source: tensorflow/lite/kernels/padding.h.
 
 from __future__ import annotations
 
+from typing import Any
+
 import tflite
 
 from codegen.errors import AttributeBad, ShapeMismatch
@@ -31,3 +33,33 @@ def feature_map(node: TfliteNode, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(shape) != 4:
         raise ShapeMismatch(f"a tensor of shape {list(shape)} where [N, H, W, C] is expected", where=node.where)
     return shape
+
+
+def kernel_windows(
+    node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tuple[int, ...]
+) -> tuple[Window, Window]:
+    """The windows of a convolution over the rows and columns of a map."""
+    padding = int(options.Padding())
+    h, w = (
+        read_window(
+            node,
+            padding,
+            kernel[i],
+            node.take(options, f"Stride{axis}"),
+            node.take(options, f"Dilation{axis}Factor"),
+            shape[1 + i],
+        )
+        for i, axis in enumerate("HW")
+    )
+    return h, w
+
+
+def pool_windows(node: TfliteNode, shape: tuple[int, ...]) -> tuple[Window, Window, int]:
+    """The windows of a pool over a map [N, H, W, C], and its fused activation."""
+    options = node.options_of("Pool2DOptions")
+    feature_map(node, shape)
+    h, w = (
+        read_window(node, int(options.Padding()), node.take(options, size), node.take(options, stride), 1, shape[axis])
+        for axis, size, stride in ((1, "FilterHeight", "StrideH"), (2, "FilterWidth", "StrideW"))
+    )
+    return h, w, node.activation(options)

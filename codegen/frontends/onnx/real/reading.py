@@ -1,44 +1,32 @@
 """What a translator sees: the tensors read so far, with checks, and the RealGraph being built.
 
-Decides: that what depends on constants only is a constant, and that moving a stored constant moves the integers.
+Decides: how the names of a node's inputs are found, and what is refused of them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from codegen.errors import FoldFailed, InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch
-from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
-from codegen.frontends.folding import Budget, evaluated
+from codegen.errors import InputMissing, ParameterDynamic, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.tensors import bits_of, decode
+from codegen.frontends.real import RealBuilder
 from codegen.ir.quant import Array
-from codegen.ir.real import RealNode, RealOp, RealType, RealValue, Stored
+from codegen.ir.real import RealOp
 from codegen.real.engine import numbers_of
-from codegen.real.movement import Concat, Expand, Gather, Reshape, Slice, Tile, Transpose
 
 Translator = Callable[["Reading", OnnxNode], Sequence[str]]
 """Reads one node: returns the values of its outputs."""
 
-_MOVING = (Concat, Expand, Gather, Reshape, Slice, Tile, Transpose)
 
-
-class Reading:
+class Reading(RealBuilder):
     """The graph so far.  `tensors` are the values that the model's names stand for."""
 
     def __init__(self, opset: int) -> None:
+        super().__init__()
         self.opset = opset
-        self.values: dict[str, RealValue] = {}
-        self.nodes: list[RealNode] = []
         self.tensors: dict[str, str] = {}
-        self.notes: list[str] = []
-        self.bits: dict[str, int] = {}
-        """Of constants whose type numpy does not know."""
-        self._budget = Budget()
 
     # Reading inputs
 
@@ -59,14 +47,6 @@ class Reading:
     def given(self, node: OnnxNode, start: int = 0) -> list[str]:
         """All inputs from `start` on that are there."""
         return [self.tensors[name] for name in node.inputs[start:] if name in self.tensors]
-
-    def type(self, value: str) -> RealType:
-        """Type of a value."""
-        return self.values[value].type
-
-    def rank(self, value: str) -> int:
-        """Axes of a value."""
-        return len(self.values[value].type.shape)
 
     def optional_const(self, node: OnnxNode, index: int) -> Array | None:
         """The numbers of one input, which is constant if it is there; LAM-IMPORT-021 otherwise."""
@@ -107,11 +87,6 @@ class Reading:
 
     # Writing
 
-    def constant(self, name: str, array: Array, stored: Stored | None = None) -> str:
-        """A new constant; integers where it is stored."""
-        kind = RealType(array.shape) if stored else RealType(array.shape, array.dtype)
-        return self._add(RealValue(self._unique(name), kind, array, stored))
-
     def initializer(self, name: str, tensor: Any) -> None:
         """A new constant from the model's file, called as there."""
         value = self.constant(name, decode(tensor, f"constant '{name}'", halves=True))
@@ -124,71 +99,9 @@ class Reading:
         return self.apply_all(op, inputs, node, name)[0]
 
     def apply_all(self, op: RealOp, inputs: Sequence[str], node: OnnxNode, name: str = "") -> tuple[str, ...]:
-        """The outputs of an operator on values, computed now when all of these are constants.
+        """The outputs of an operator on values.
 
         `name` calls what stands inside a translation; without it the outputs are called as the node's.
         """
-        types = op.infer([self.type(i) for i in inputs])
-        for kind in types:
-            if math.prod(kind.shape) > MAX_ELEMENTS or len(kind.shape) > MAX_RANK:
-                raise ModelTooLarge(f"a tensor of shape {list(kind.shape[: MAX_RANK + 1])}", where=node.where)
         names = [f"{node.outputs[0]}:{name}"] if name else [o or f"{node.name}:{i}" for i, o in enumerate(node.outputs)]
-        if inputs and all(self.values[i].data is not None for i in inputs):
-            return self._folded(op, inputs, node, names)
-        names += [f"{names[0]}:{i}" for i in range(len(names), len(types))]
-        outputs = tuple(self._add(RealValue(self._unique(n), t)) for n, t in zip(names, types, strict=False))
-        label = outputs[0]
-        self.nodes.append(RealNode(label, op, tuple(inputs), outputs, node.name, node.op_type, node.outputs[0]))
-        return outputs
-
-    def _folded(self, op: RealOp, inputs: Sequence[str], node: OnnxNode, names: Sequence[str]) -> tuple[str, ...]:
-        sources = [self.values[i] for i in inputs]
-        first = sources[0]
-        if isinstance(op, _MOVING) and first.stored is not None and len(inputs) == 1:
-            return (self._moved(op, first, first.stored, names[0]),)
-        arrays = [numbers_of(v) for v in sources]
-        results = evaluated(lambda: op.evaluate(arrays), lambda: 0, node.where)
-        self._budget.charge(results, node.where)
-        made = tuple(self.constant(n, a) for n, a in zip(names, results, strict=False))
-        if isinstance(op, _MOVING) and inputs[0] in self.bits:
-            self.bits[made[0]] = self.bits[inputs[0]]
-        return made
-
-    def _moved(self, op: RealOp, value: RealValue, stored: Stored, name: str) -> str:
-        """A stored constant moved: its integers, and where each one's scale is."""
-        assert value.data is not None, value.name
-        shape = value.data.shape
-        data, *parts = (
-            op.evaluate([part])[0] for part in (value.data, *(np.broadcast_to(s, shape) for s in stored.spread(shape)))
-        )
-        self._budget.charge([data], value.name)
-        return self.constant(name, data, _regathered(stored, *parts))
-
-    def _add(self, value: RealValue) -> str:
-        self.values[value.name] = value
-        return value.name
-
-    def _unique(self, name: str) -> str:
-        if name not in self.values:
-            return name
-        count = next(i for i in range(1, len(self.values) + 2) if f"{name}.{i}" not in self.values)
-        return f"{name}.{count}"
-
-    def note(self, text: str) -> None:
-        """Tell the user, once."""
-        if text not in self.notes:
-            self.notes.append(text)
-
-
-def _regathered(stored: Stored, scale: Array, zero: Array) -> Stored:
-    """The scales of a tensor, each spread over it, as one, as one per entry of an axis, or as they are."""
-    flat = [axis for axis in range(scale.ndim) if _varies(scale, axis) or _varies(zero, axis)]
-    if len(flat) > 1:
-        raise FoldFailed("scales that vary along two axes")
-    kept = tuple(slice(None) if axis in flat else 0 for axis in range(scale.ndim))
-    axis = flat[0] if flat else None
-    return Stored(stored.dtype, scale[kept].reshape(-1), zero[kept].reshape(-1), axis, bits=stored.bits)
-
-
-def _varies(array: Array, axis: int) -> bool:
-    return bool(array.size) and bool((array != array.take([0], axis)).any())
+        return self.write(op, inputs, names, node, node.outputs[0])

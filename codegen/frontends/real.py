@@ -1,0 +1,149 @@
+"""Grows a RealGraph: values, nodes and unique names, with every type from the operator's own `infer`.
+
+Decides: that what depends on constants only is a constant, and that moving a stored constant moves the integers.
+Knows no format of models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from codegen.errors import FoldFailed, ModelTooLarge
+from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
+from codegen.frontends.folding import Budget, evaluated
+from codegen.ir.quant import Array
+from codegen.ir.real import RealNode, RealOp, RealType, RealValue, Stored
+from codegen.real.engine import numbers_of
+from codegen.real.movement import Concat, Expand, Gather, Reshape, Slice, Tile, Transpose
+
+_MOVING = (Concat, Expand, Gather, Reshape, Slice, Tile, Transpose)
+
+
+class Spoken(Protocol):
+    """A node of the model, as names and errors need it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def op_type(self) -> str:
+        """Its operator, as the format calls it."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """How errors name it."""
+        ...
+
+
+class RealBuilder:
+    """Values and nodes so far, and what the user should know."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, RealValue] = {}
+        self.nodes: list[RealNode] = []
+        self.notes: list[str] = []
+        self.bits: dict[str, int] = {}
+        """Of constants whose type numpy does not know."""
+        self._budget = Budget()
+
+    def type(self, value: str) -> RealType:
+        """Type of a value."""
+        return self.values[value].type
+
+    def rank(self, value: str) -> int:
+        """Axes of a value."""
+        return len(self.values[value].type.shape)
+
+    def input(self, name: str, kind: RealType, stored: Stored | None = None) -> str:
+        """A value that the network's user writes."""
+        return self._add(RealValue(name, kind, stored=stored))
+
+    def constant(self, name: str, array: Array, stored: Stored | None = None) -> str:
+        """A new constant; integers where it is stored."""
+        kind = RealType(array.shape) if stored else RealType(array.shape, array.dtype)
+        return self._add(RealValue(self._unique(name), kind, array, stored))
+
+    def write(
+        self,
+        op: RealOp,
+        inputs: Sequence[str],
+        names: Sequence[str],
+        node: Spoken,
+        tensor: str,
+        stored: Stored | None = None,
+    ) -> tuple[str, ...]:
+        """The outputs of an operator on values, computed now when all of these are constants.
+
+        Outputs without one of `names` are called after the first; `stored` says how the first one is held.
+        """
+        types = op.infer([self.type(i) for i in inputs])
+        for kind in types:
+            if math.prod(kind.shape) > MAX_ELEMENTS or len(kind.shape) > MAX_RANK:
+                raise ModelTooLarge(f"a tensor of shape {list(kind.shape[: MAX_RANK + 1])}", where=node.where)
+        if inputs and all(self.values[i].data is not None for i in inputs):
+            return self._folded(op, inputs, node, names)
+        names = [*names, *(f"{names[0]}:{i}" for i in range(len(names), len(types)))]
+        held = [stored, *(None for _ in types[1:])]
+        made = (RealValue(self._unique(n), t, stored=s) for n, t, s in zip(names, types, held, strict=False))
+        outputs = tuple(map(self._add, made))
+        self.nodes.append(RealNode(outputs[0], op, tuple(inputs), outputs, node.name, node.op_type, tensor))
+        return outputs
+
+    def _folded(self, op: RealOp, inputs: Sequence[str], node: Spoken, names: Sequence[str]) -> tuple[str, ...]:
+        sources = [self.values[i] for i in inputs]
+        first = sources[0]
+        if isinstance(op, _MOVING) and first.stored is not None and len(inputs) == 1:
+            return (self._moved(op, first, first.stored, names[0]),)
+        arrays = [numbers_of(v) for v in sources]
+        results = evaluated(lambda: op.evaluate(arrays), lambda: 0, node.where)
+        self._budget.charge(results, node.where)
+        made = tuple(self.constant(n, a) for n, a in zip(names, results, strict=False))
+        if isinstance(op, _MOVING) and inputs[0] in self.bits:
+            self.bits[made[0]] = self.bits[inputs[0]]
+        return made
+
+    def _moved(self, op: RealOp, value: RealValue, stored: Stored, name: str) -> str:
+        """A stored constant moved: its integers, and where each one's scale is."""
+        assert value.data is not None, value.name
+        shape = value.data.shape
+        data, *parts = (
+            op.evaluate([part])[0] for part in (value.data, *(np.broadcast_to(s, shape) for s in stored.spread(shape)))
+        )
+        self._budget.charge([data], value.name)
+        return self.constant(name, data, _regathered(stored, *parts))
+
+    def _add(self, value: RealValue) -> str:
+        self.values[value.name] = value
+        return value.name
+
+    def _unique(self, name: str) -> str:
+        if name not in self.values:
+            return name
+        count = next(i for i in range(1, len(self.values) + 2) if f"{name}.{i}" not in self.values)
+        return f"{name}.{count}"
+
+    def note(self, text: str) -> None:
+        """Tell the user, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def _regathered(stored: Stored, scale: Array, zero: Array) -> Stored:
+    """The scales of a tensor, each spread over it, as one, as one per entry of an axis, or as they are."""
+    flat = [axis for axis in range(scale.ndim) if _varies(scale, axis) or _varies(zero, axis)]
+    if len(flat) > 1:
+        raise FoldFailed("scales that vary along two axes")
+    kept = tuple(slice(None) if axis in flat else 0 for axis in range(scale.ndim))
+    axis = flat[0] if flat else None
+    return Stored(stored.dtype, scale[kept].reshape(-1), zero[kept].reshape(-1), axis, bits=stored.bits)
+
+
+def _varies(array: Array, axis: int) -> bool:
+    return bool(array.size) and bool((array != array.take([0], axis)).any())

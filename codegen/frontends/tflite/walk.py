@@ -1,0 +1,98 @@
+"""One pass over a TFLite model's operators, whatever graph they become: problems are gathered, not raised.
+
+Decides: that an operator which is refused poisons its results, that operators behind it are passed over silently, and
+that what depends on plain constants only is computed while the model is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from codegen.errors import CompileError, GraphCyclic, InputMissing, OperatorUnknown, VersionUnknown
+from codegen.frontends.folding import Budget
+from codegen.frontends.tflite.fold import FOLDS, fold
+from codegen.frontends.tflite.importers import NEWEST_VERSION
+from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
+from codegen.frontends.tflite.reader import OPERATORS, Model
+from codegen.frontends.tflite.tensors import Tensors
+
+
+def _unknown(node: TfliteNode) -> OperatorUnknown:
+    """Why the operator is not read, as an error to raise."""
+    if node.op_type.startswith(CUSTOM):
+        hint = "only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it"
+    elif node.op_type in OPERATORS:
+        hint = "docs/operators.md lists the operators that are read"
+    else:
+        hint = "the file is damaged, or newer than this version of Lamina"
+    spoken = f"operator {node.op_type}" if node.op_type in OPERATORS else node.op_type
+    return OperatorUnknown(f"{spoken} is not supported", where=node.where, hint=hint)
+
+
+def _check_known(node: TfliteNode, known: Container[str]) -> None:
+    """LAM-IMPORT-007 for an operator, and LAM-IMPORT-032 for a version, of which nothing is known."""
+    if node.op_type not in known and node.op_type not in FOLDS:
+        raise _unknown(node)
+    newest = NEWEST_VERSION.get(node.op_type, 1)
+    if not 1 <= node.version <= newest:
+        found = f"version {node.version} of {node.op_type}, known are 1 .. {newest}"
+        raise VersionUnknown(found, where=node.where)
+
+
+class ModelWalk:
+    """The problems of a model so far.  Its subclasses say what an operator becomes: `_translate`."""
+
+    def __init__(self, model: Model, tensors: Tensors, known: Container[str]) -> None:
+        self._model = model
+        self._graph = model.subgraphs[0]
+        self._tensors = tensors
+        self._operators = known
+        self._problems: list[CompileError] = []
+        self._poison: set[int] = set()
+        self._budget = Budget()
+
+    def _translate(self, node: TfliteNode) -> None:
+        raise NotImplementedError
+
+    def _import(self, node: TfliteNode) -> None:
+        try:
+            _check_known(node, self._operators)
+            if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
+                self._poison.update(node.outputs)
+                return
+            written = [o for o in node.outputs if self._tensors.is_written(o)]
+            if written:
+                name = self._graph.tensors[written[0]].name
+                raise GraphCyclic(f"'{name}' is written twice", where=node.where)
+            self._read(node)
+        except CompileError as error:
+            self._refuse(error, node.where)
+            self._poison.update(node.outputs)
+
+    def _read(self, node: TfliteNode) -> None:
+        """Compute a constant expression, or translate a node."""
+        plain = self._tensors.plain_constants(node) if node.op_type in FOLDS and len(node.outputs) == 1 else None
+        if plain is None:
+            self._translate(node)
+            return
+        array = fold(node, plain, self._tensors.result(node))
+        self._budget.charge([array], node.where)
+        self._tensors.know(node, array)
+
+    def _is_poisoned(self, node: TfliteNode, place: int) -> bool:
+        """Whether an input cannot be read; raises when that is this operator's own problem."""
+        tensor = self._tensors.record(place)
+        if place in self._poison:
+            return True
+        if tensor.problem is not None:
+            raise tensor.problem
+        known = tensor.data is not None or tensor.is_variable or place in self._tensors.variables.handles
+        if not known and place not in self._tensors.values:
+            raise InputMissing(f"nothing has written its input '{tensor.name}'", where=node.where)
+        return False
+
+    def _refuse(self, error: CompileError, where: str) -> None:
+        """Gather a problem; errors of the operators themselves learn which node they are about."""
+        if not error.where.startswith(("node", "tensor", "operator")):
+            error.where = where
+        self._problems.append(error)

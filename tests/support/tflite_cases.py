@@ -705,6 +705,65 @@ def space_to_batch(d: Draw) -> Case:
     return d.case()
 
 
+def dilated_by_blocks(name: str) -> Callable[[Draw], Case]:
+    """SPACE_TO_BATCH_ND, a convolution, BATCH_TO_SPACE_ND; in one or in two dimensions."""
+
+    def make(d: Draw) -> Case:
+        flat, padding = d.flag(), int(d.rng.integers(2))
+        block = [d.size(1, 3) for _ in range(1 if flat else 2)]
+        sizes = [d.size(2, 9) for _ in block]
+        kernel = [d.size(1, 3) for _ in block]
+        pads = d.rng.integers(0, 4, (len(block), 2)).astype(np.int32)
+        least = [1 if padding == 0 else k for k in kernel]
+        for i, (n, b) in enumerate(zip(sizes, block, strict=True)):
+            pads[i, 1] += max(0, least[i] * b - n - pads[i].sum())
+            pads[i, 1] += -(n + pads[i].sum()) % b
+        inner = [int(n + p.sum()) // b for n, p, b in zip(sizes, pads, block, strict=True)]
+        made = [n if padding == 0 else n - k + 1 for n, k in zip(inner, kernel, strict=True)]
+        crops = np.array([[min(int(p[0]), m * b - 1), 0] for p, m, b in zip(pads, made, block, strict=True)], np.int32)
+        crops[:, 0] = [int(d.rng.integers(0, c + 1)) for c in crops[:, 0]]
+        room = [min(int(p[1]), m * b - int(c[0]) - 1) for p, m, b, c in zip(pads, made, block, crops, strict=True)]
+        crops[:, 1] = [int(d.rng.integers(0, r + 1)) for r in room]
+        c, images = d.size(1, 3), int(np.prod(block))
+        o = c * d.size(1, 2) if name == "DEPTHWISE_CONV_2D" else d.size(1, 3)
+        x = d.x((1, *sizes, c))
+        one = (1,) if flat else ()
+        rows = d.flag()  # the single axis lies along the rows, or along the columns
+
+        def image(lengths: list[int], depth: int) -> tuple[int, ...]:
+            return (images, *lengths, *one, depth) if rows else (images, *one, *lengths, depth)
+
+        blocks, many = d.const(np.array(block, np.int32)), d.tensor((images, *inner, c), d.kind, *d.meaning(x))
+        d.op("SPACE_TO_BATCH_ND", [x, blocks, d.const(pads)], [many], "SpaceToBatchNDOptions")
+        if flat:
+            view = d.tensor(image(inner, c), d.kind, *d.meaning(x))
+            d.op("EXPAND_DIMS", [many, d.const(np.array([2 if rows else 1], np.int32))], [view], "ExpandDimsOptions")
+            many = view
+        window = image(kernel, 1)[1:3]
+        shape, axis = ((1, *window, o), 3) if name == "DEPTHWISE_CONV_2D" else ((o, *window, c), 0)
+        place, scales = weights(d, shape, axis, d.flag())
+        scale, zero = d.scale(0.02, 1.0), d.zero()
+        result = d.tensor(image(made, o), d.kind, scale, zero)
+        fields = {"Padding": padding, "StrideH": 1, "StrideW": 1, "DilationHFactor": 1, "DilationWFactor": 1}
+        fields |= {"DepthMultiplier": o // c} if name == "DEPTHWISE_CONV_2D" else {}
+        options = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions"}[name]
+        d.op(name, [many, place, bias(d, o, d.meaning(x)[0], scales)], [result], options, **fields)
+        if flat:
+            view = d.tensor((images, *made, o), d.kind, scale, zero)
+            d.op("RESHAPE", [result, d.const(np.array([images, *made, o], np.int32))], [view], "ReshapeOptions")
+            result = view
+        cut = [int(m * b - k.sum()) for m, b, k in zip(made, block, crops, strict=True)]
+        d.op(
+            "BATCH_TO_SPACE_ND",
+            [result, blocks, d.const(crops)],
+            [d.y((1, *cut, o), scale, zero)],
+            "BatchToSpaceNDOptions",
+        )
+        return d.case()
+
+    return make
+
+
 def batch_to_space(d: Draw) -> Case:
     rank = d.size(3, 4)
     block = [d.size(1, 3) for _ in range(rank - 2)]
@@ -915,6 +974,8 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "RELU_N1_TO_1": (unary("RELU_N1_TO_1"), S8),
     "REDUCE_MIN": (reduction("REDUCE_MIN", same=True), S8),
     "SPACE_TO_BATCH_ND": (space_to_batch, U8),
+    "CONV_2D_IN_BLOCKS": (dilated_by_blocks("CONV_2D"), EVERY),
+    "DEPTHWISE_CONV_2D_IN_BLOCKS": (dilated_by_blocks("DEPTHWISE_CONV_2D"), EVERY),
     "SQRT": (from_zero("SQRT"), S8),
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     **{name: (comparison(name), S8) for name in COMPARISONS},
@@ -957,6 +1018,8 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
 _TABLES = {"EXP", "GELU", "GELU_TANH", "LOG", "RELU_0_TO_1", "RELU_N1_TO_1", "SQRT"}
 _WHOLE = {"ABS_WHOLE", "ADD_WHOLE", "FLOOR_DIV", "FLOOR_MOD", "NEG_WHOLE"}
 LITERT_ONLY = {
+    "CONV_2D_IN_BLOCKS",
+    "DEPTHWISE_CONV_2D_IN_BLOCKS",
     "ARG_MAX_64",
     "BATCH_MATMUL_8",
     "STRIDED_SLICE_MASKS",

@@ -18,6 +18,7 @@ from codegen.errors import (
 )
 from codegen.frontends.finish import finish
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
+from codegen.frontends.tflite.dilated import joined_nodes
 from codegen.frontends.tflite.importers import IMPORTERS
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
@@ -106,7 +107,7 @@ class Walk(ModelWalk):
         """The graph, or every problem."""
         self._refuse_float(where)
         inputs = self._inputs()
-        for node in self._graph.nodes:
+        for node in joined_nodes(self._graph):
             self._import(node)
         outputs = self._outputs(inputs)
         if self._problems:

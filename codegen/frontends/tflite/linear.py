@@ -27,7 +27,7 @@ from codegen.frontends.tflite.windows import feature_map, kernel_windows, read_w
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ir.shape import Window
-from codegen.ops import Conv2D, ConvTranspose2D, Dense
+from codegen.ops import Conv2D, ConvTranspose2D, Dense, Reshape
 from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 
 _WIDE_BOUND = 1 << 47
@@ -40,7 +40,7 @@ MakeOp = Callable[[Requant, DType, Quant], Op]
 def conv_2d(ctx: Context, node: TfliteNode) -> None:
     """CONV_2D, with groups where the weights have fewer channels than the input."""
     options = node.options_of("Conv2DOptions")
-    shape = feature_map(node, ctx.tensor(node, 0).shape)
+    shape = _image(ctx, node)
     weights = read_weights(ctx, node, 4)
     outputs, _, _, depth = weights.shape
     if shape[3] % depth or outputs % (shape[3] // depth):
@@ -52,7 +52,7 @@ def conv_2d(ctx: Context, node: TfliteNode) -> None:
 def depthwise_conv_2d(ctx: Context, node: TfliteNode) -> None:
     """DEPTHWISE_CONV_2D: output channel c * multiplier + m reads input channel c."""
     options = node.options_of("DepthwiseConv2DOptions")
-    shape = feature_map(node, ctx.tensor(node, 0).shape)
+    shape = _image(ctx, node)
     weights = read_weights(ctx, node, 4)
     outputs = weights.shape[3]
     if weights.shape[0] != 1 or outputs % shape[3]:
@@ -105,7 +105,15 @@ def _convolution(
         requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
     op = Conv2D(*windows, groups, x.zero_point, requant, dtype, y)
     extras = _constants(ctx, node, weights, bias)
-    ctx.write(node, op, (ctx.value(node, 0), *extras), note=_spoken(node, "Conv2D", requant))
+    whole = node.spread.whole if node.spread else ctx.type(node, 0).shape
+    x_value, note = ctx.reshaped(node, ctx.value(node, 0), whole), _spoken(node, "Conv2D", requant)
+    post = (Reshape(ctx.result(node).shape),) if len(ctx.result(node).shape) != 4 else ()
+    ctx.write(node, op, (x_value, *extras), post=post, note=note)
+
+
+def _image(ctx: Context, node: TfliteNode) -> tuple[int, ...]:
+    """The shape of what the convolution is said to read."""
+    return node.spread.shape if node.spread else feature_map(node, ctx.tensor(node, 0).shape)
 
 
 def _spoken(node: TfliteNode, op: str, requant: Requant) -> str:

@@ -23,9 +23,26 @@ _EMPTY = struct.pack("<HHi8x", 4, 4, 4)
 """A table without fields, at byte 4."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What makes a convolution of many images of `shape` a dilated one of one image of shape `whole`.
+
+    Along rows and along columns: the size of a block, and the padding before and after, less what is cut off.
+    """
+
+    shape: tuple[int, ...]
+    whole: tuple[int, ...]
+    block: tuple[int, int]
+    before: tuple[int, int]
+    after: tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TfliteNode:
-    """One operator.  `inputs` holds -1 for an optional input left out; `intermediates` are those of an LSTM."""
+    """One operator.  `inputs` holds -1 for an optional input left out; `intermediates` are those of an LSTM.
+
+    `spread`: of a convolution that stands for a chain of operators (dilated.py).
+    """
 
     name: str
     op_type: str
@@ -36,6 +53,7 @@ class TfliteNode:
     intermediates: tuple[int, ...]
     options_type: int
     options: Table | None
+    spread: Spread | None = None
 
     @property
     def where(self) -> str:

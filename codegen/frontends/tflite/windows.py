@@ -10,7 +10,7 @@ from typing import Any
 import tflite
 
 from codegen.errors import AttributeBad, ShapeMismatch
-from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.nodes import Spread, TfliteNode
 from codegen.ir.shape import Window
 
 
@@ -26,6 +26,13 @@ def read_window(node: TfliteNode, padding: int, size: int, stride: int, dilation
     if window.extent > length:
         raise ShapeMismatch(f"a window of {window.extent} does not fit {length} elements", where=node.where)
     return window
+
+
+def spread_window(spread: Spread, axis: int, window: Window) -> Window:
+    """The window over the whole image, from the one over images of every b-th row or column."""
+    block = spread.block[axis]
+    before, after = spread.before[axis] + window.pad_before * block, spread.after[axis] + window.pad_after * block
+    return Window(window.size, 1, window.dilation * block, before, after)
 
 
 def feature_map(node: TfliteNode, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -51,7 +58,7 @@ def kernel_windows(
         )
         for i, axis in enumerate("HW")
     )
-    return h, w
+    return (h, w) if node.spread is None else (spread_window(node.spread, 0, h), spread_window(node.spread, 1, w))
 
 
 def pool_windows(node: TfliteNode, shape: tuple[int, ...]) -> tuple[Window, Window, int]:

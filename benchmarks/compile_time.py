@@ -54,18 +54,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--models", nargs="*", default=list(AIMS_S), help="names, or files (default: those with an aim)"
     )
     parser.add_argument("--no-growth", action="store_true", help="leave out the networks of growing size")
-    parser.add_argument("--optimize", default="balanced", help="memory, balanced or speed (default: %(default)s)")
+    parser.add_argument("--goal", default="balanced", help="memory, balanced or speed (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="processes per time, of which the fastest (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--profile", metavar="MODEL", help="print where the time of one model goes, and nothing else")
     given = parser.parse_args(arguments)
     if given.profile:
-        profile(find_model(given.profile), given.optimize)
+        profile(find_model(given.profile), given.goal)
         return
-    rows = [measure(find_model(m), given.optimize, given.repeats) for m in given.models]
+    rows = [measure(find_model(m), given.goal, given.repeats) for m in given.models]
     if not given.no_growth:
         names = [f"{shape}_{size}" for shape in SHAPES for size in SIZES]
-        rows += [measure(find_model(n), given.optimize, given.repeats) for n in names if n not in given.models]
+        rows += [measure(find_model(n), given.goal, given.repeats) for n in names if n not in given.models]
     if given.json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
@@ -84,12 +84,12 @@ def find_model(name: str) -> Path:
     return network_path(name)
 
 
-def measure(model: Path, optimize: str, repeats: int) -> Row:
+def measure(model: Path, goal: str, repeats: int) -> Row:
     """All columns of one model."""
     with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
         out = Path(folder) / "out"
         whole = [sys.executable, "-m", "codegen", "compile", str(model), "-t", "host", "-o", str(out)]
-        whole += ["--optimize", optimize]
+        whole += ["--goal", goal]
         imports = [sys.executable, "-c", IMPORTS]
         times = [(process_seconds(whole), process_seconds(imports)) for _ in range(repeats)]
         manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
@@ -106,10 +106,10 @@ def process_seconds(argv: Sequence[str]) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def profile(model: Path, optimize: str) -> None:
+def profile(model: Path, goal: str) -> None:
     """The functions that take most time, by their own time."""
     with cProfile.Profile() as found:
-        compile_file(model, Options(optimize=optimize))  # type: ignore[arg-type]
+        compile_file(model, Options(goal=goal))  # type: ignore[arg-type]
     pstats.Stats(found).strip_dirs().sort_stats("tottime").print_stats(30)
 
 

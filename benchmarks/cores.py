@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 from codegen.errors import LocalMemoryTooSmall  # noqa: E402
 from codegen.ir.plan import Plan  # noqa: E402
 from codegen.kernels import select_kernels  # noqa: E402
-from codegen.passes import optimize  # noqa: E402
+from codegen.passes import simplify  # noqa: E402
 from codegen.pipeline import Options, read_model  # noqa: E402
 from codegen.target import Target, load_target  # noqa: E402
 from tests.support.networks import network_path  # noqa: E402
@@ -37,7 +37,7 @@ def plans(path: Path, each: int | None) -> Iterator[tuple[int, Plan | None]]:
     """By number of cores; `each` is the local memory of a core, or 64 KiB are shared."""
     for cores in CORES:
         chip = target(65536 if each is None else each * cores, cores)
-        graph = optimize(read_model(path, Options(target=chip.name), chip))
+        graph = simplify(read_model(path, Options(target=chip.name), chip))
         try:
             yield cores, plan_on_cores(graph, select_kernels(graph, chip.isa), chip)
         except LocalMemoryTooSmall:

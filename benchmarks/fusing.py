@@ -21,12 +21,12 @@ MODELS = ("kws", "resnet8", "vww")
 
 def plans(model: Path, target: str, level: str | None) -> dict[str, Profile]:
     """Every layer alone, the smallest arena, twice that, and the smallest one with its input streamed."""
-    least = profile(model, target, optimize="memory", level=level)
+    least = profile(model, target, goal="memory", opt_level=level)
     return {
-        "no groups": profile(model, target, optimize="speed", level=level),
+        "no groups": profile(model, target, goal="speed", opt_level=level),
         "smallest": least,
-        "twice": profile(model, target, arena_limit=2 * least.arena_bytes, level=level),
-        "streamed": profile(model, target, optimize="memory", stream_input=True, level=level),
+        "twice": profile(model, target, arena_limit=2 * least.arena_bytes, opt_level=level),
+        "streamed": profile(model, target, goal="memory", stream_input=True, opt_level=level),
     }
 
 

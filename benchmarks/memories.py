@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure(model: Path) -> Iterator[tuple[str, ...]]:
     """The columns behind the name, for the smallest arena and for shares of it."""
-    whole = _plan(model, Options(target=CHIP, vectors=0, optimize="memory"))
+    whole = _plan(model, Options(target=CHIP, vectors=0, goal="memory"))
     yield _row(whole.arena_bytes, whole)
     for share in SHARES:
         limit = whole.arena_bytes * share // 100

@@ -20,7 +20,7 @@ from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import Plan  # noqa: E402
 from codegen.kernels import choose_kernels, select_kernels  # noqa: E402
 from codegen.lower import lower  # noqa: E402
-from codegen.passes import optimize  # noqa: E402
+from codegen.passes import simplify  # noqa: E402
 from codegen.pipeline import Options, read_model  # noqa: E402
 from codegen.planning import plan_in_best_order  # noqa: E402
 from codegen.prove import shadow_run  # noqa: E402
@@ -74,11 +74,11 @@ def measure(model: Path) -> Row:
     """All columns of one network, whatever the chip has; every plan is proved by a shadow run."""
     chip = load_target(CHIP)
     target = replace(chip, memories=tuple(replace(m, bytes=None) for m in chip.memories))
-    graph = optimize(read_model(model, Options(target=CHIP), target))
+    graph = simplify(read_model(model, Options(target=CHIP), target))
     views = frozenset(range(len(graph.nodes))) - set(select_kernels(graph, target.isa))
 
     def plan(streamed: bool) -> Plan:
-        options = Options(target=CHIP, optimize="memory", stream_input=streamed)
+        options = Options(target=CHIP, goal="memory", stream_input=streamed)
         found, kernels = plan_in_best_order(graph, choose_kernels(graph, target), target, options)
         shadow_run(lower(found, kernels))
         return found

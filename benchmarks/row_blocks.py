@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import NodeNeeds, Plan  # noqa: E402
 from codegen.kernels import choose_kernels, kernel_needs  # noqa: E402
-from codegen.passes import optimize  # noqa: E402
+from codegen.passes import simplify  # noqa: E402
 from codegen.pipeline import Options, read_model, settled  # noqa: E402
 from codegen.planning import plan_in_best_order  # noqa: E402
 from codegen.schedule.cost import CALL, WALK_STEP, WEIGHT_BYTE, alone  # noqa: E402
@@ -83,8 +83,8 @@ def main() -> None:
 def cells(model: Path, target: str) -> list[str]:
     """One line of the table."""
     chip = load_target(target)
-    options = settled(Options(target, optimize="memory"), model)
-    graph = optimize(read_model(model, options, chip))
+    options = settled(Options(target=target, goal="memory"), model)
+    graph = simplify(read_model(model, options, chip))
     plan, kernels = plan_in_best_order(graph, choose_kernels(graph, chip), chip, options)
     needs = kernel_needs(plan.graph, kernels)
     views = frozenset(i for i in range(len(plan.graph.nodes)) if i not in needs)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from codegen.api import (
         CompileError,
         Network,
+        Options,
         Project,
         Target,
         compare,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CompileError",
     "Network",
+    "Options",
     "Project",
     "Target",
     "__version__",

@@ -12,6 +12,11 @@ from typing import TypeVar
 
 OLD_MODES = {"double": "tflite", "float": "ort"}
 """Requantization modes."""
+OLD_WORDS = {"optimize": "goal", "level": "opt_level"}
+"""What functions take."""
+OLD_FLAGS = {"--optimize": "--goal", "--level": "--opt-level"}
+OLD_KEYS = {"optimize_default": "goal_default", "optimize": "opt_level"}
+"""Of a target's file."""
 _T = TypeVar("_T")
 
 

@@ -1,25 +1,51 @@
-"""What a compilation may be told."""
+"""What a compilation may be told: one frozen record, which every verb takes and which is sound when it exists.
+
+Decides: which options there are, their defaults, and which values they may have.  Leaves to `pipeline` whether a target
+offers the requantization, and to the importers whether the shapes fit a model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
+from typing import Literal, get_args
 
-from codegen.errors import ShapeBad
+from codegen.errors import OptionBad, ShapeBad
 from codegen.old_names import OLD_MODES, current
 
+Goal = Literal["memory", "balanced", "speed", "size"]
+"""Which memory plan to take; `Options` says what each means."""
+GOALS: tuple[Goal, ...] = get_args(Goal)
 ShapePairs = tuple[tuple[str, tuple[int, ...]], ...]
 ShapesGiven = Mapping[str, Sequence[int]] | None
 """Shapes for inputs of which the model leaves dimensions open, by the inputs' names."""
+CHOICES = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model"), "goal": GOALS}
+"""The values of options that have no others."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a compilation may be told.
+    """What a compilation may be told; LAM-IMPORT-030 and -050 for a value that does not exist.
 
-    `requant` None means the arithmetic of the model's own format, or else the target's default; `optimize` None what
-    the target says; `name` None the file's name.
+    Attributes:
+        target: a name that `targets()` lists, or the path of a .toml file.
+        requant: `single`, `tflite` or `ort`; when None the arithmetic of the model's own format, or else the target's
+            default.
+        weights: `c` for C arrays, `blob` for a file weights.bin.
+        io_layout: `nhwc`, or `model` for the model's own order of axes.
+        io_type: `quantized`, or `model` for the model's own element types.
+        name: the network's name, prefix of every C identifier; the file's name when None.
+        vectors: samples of the self-test.
+        goal: which memory plan to take: `memory` the smallest, `speed` the fastest, `balanced` the fastest that is
+            little larger than the smallest, `size` the same with the smallest code.  None is what the target's file
+            says, else `balanced`.
+        arena_limit: bytes of working memory; the fastest plan within them is taken, and LAM-SCHEDULE-303 raised when
+            there is none.  Without it the target's RAM is the limit.
+        stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
+            that cannot be.
+        shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
+            is a batch of 1 without (LAM-IMPORT-050 .. 052).
     """
 
     target: str = "host"
@@ -29,14 +55,28 @@ class Options:
     io_type: str = "quantized"
     name: str | None = None
     vectors: int = 2
-    optimize: str | None = None
+    goal: Goal | None = None
     arena_limit: int | None = None
     stream_input: bool = False
     shapes: ShapePairs = ()
 
     def __post_init__(self) -> None:
-        """Take names of the past for those of today."""
+        """Refuse what no option may be; take names of the past for those of today."""
         object.__setattr__(self, "requant", current(self.requant, OLD_MODES, "requant"))
+        if not isinstance(self.shapes, tuple):
+            object.__setattr__(self, "shapes", shape_pairs(self.shapes))
+        for option, values in CHOICES.items():
+            _check_choice(option, getattr(self, option), values)
+        if self.name is not None and not isinstance(self.name, str):
+            raise OptionBad(f"{self.name!r}", where="name", hint="give text")
+        limit = self.arena_limit
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+            raise OptionBad(f"{limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more")
+
+
+def _check_choice(option: str, given: object, values: Sequence[str]) -> None:
+    if given not in values and not (given is None and option == "goal"):
+        raise OptionBad(f"{given!r}", where=option, hint=f"choose one of {', '.join(values)}")
 
 
 def shape_pairs(shapes: ShapesGiven) -> ShapePairs:

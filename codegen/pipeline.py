@@ -20,7 +20,7 @@ from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.kernels import check_target, choose_kernels
 from codegen.lower import lower, lower_local
 from codegen.options import Options as Options
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.planning import choose_goal, plan_in_best_order, planning_notes
 from codegen.prove import ShadowReport, shadow_local, shadow_run
 from codegen.report.manifest import build_manifest
@@ -95,7 +95,7 @@ class Reached:
 
 def reach(imported: Graph, target: Target, options: Options) -> Reached:
     """Imported graph to Program, as far as it goes."""
-    graph = optimize(imported)
+    graph = simplify(imported)
     verify_graph(graph)
     problems = _refusals(lambda: check_target(graph, target))
     kernels: Mapping[int, Form] = {}
@@ -165,7 +165,7 @@ def _emitted(reached: Reached, target: Target, options: Options, model_hash: byt
         isa=target.isa,
         byte_order=target.byte_order,
         blob=options.weights == "blob",
-        small=options.optimize == "size",
+        small=options.goal == "size",
     )
     manifest = build_manifest(
         plan,
@@ -175,7 +175,7 @@ def _emitted(reached: Reached, target: Target, options: Options, model_hash: byt
         model_hash=model_hash.hex(),
         requant=choose_mode(options, target),
         weights=options.weights,
-        planning={"optimize": choose_goal(options, target), "arena_limit": options.arena_limit},
+        planning={"goal": choose_goal(options, target), "arena_limit": options.arena_limit},
         shadow=shadow,
         notes=(*plan.graph.notes, *planning_notes(options, target), *_blob_notes(program, options, target)),
     )
@@ -192,7 +192,7 @@ def _said(options: Options, target: Target) -> str:
     """The options, for the header of each generated file."""
     said = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
-    return f"{said}, optimize {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"
+    return f"{said}, goal {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"
 
 
 def compile_file(model: Path, options: Options) -> Compiled:

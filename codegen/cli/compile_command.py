@@ -7,18 +7,8 @@ from typing import Any
 
 import click
 
-from codegen.cli.console import (
-    Command,
-    common,
-    json_option,
-    model_argument,
-    plan_options,
-    requant_option,
-    shape_option,
-    show,
-    stack_option,
-    target_option,
-)
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import model_options, stack_option
 from codegen.cli.progress import Progress
 from codegen.report.columns import Size, size_text
 from codegen.report.table import bound_text, shape_text, text_pairs, text_table
@@ -27,8 +17,6 @@ from codegen.report.table import bound_text, shape_text, text_pairs, text_table
 @click.command(
     "compile", cls=Command, example="lamina compile examples/digits/digits_qdq.onnx -t cortex-m4 -o build/digits"
 )
-@model_argument
-@target_option
 @click.option(
     "-o",
     "--out",
@@ -38,20 +26,7 @@ from codegen.report.table import bound_text, shape_text, text_pairs, text_table
 )
 @click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
-@requant_option
-@shape_option
-@click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
-@click.option(
-    "--io-layout",
-    type=click.Choice(["nhwc", "model"]),
-    default="nhwc",
-    show_default=True,
-    help="Axes at the C interface.",
-)
-@click.option(
-    "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
-)
-@plan_options
+@model_options
 @stack_option
 @json_option
 @common

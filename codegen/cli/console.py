@@ -7,14 +7,13 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TextIO, TypeVar
 
 import click
 
-from codegen.cli.renamed import Renamed
+from codegen.cli.renamed import flag_as_now
 from codegen.errors import CompileError, OutputLost, one_line
-from codegen.old_names import OLD_MODES
 from codegen.report.columns import within
 from codegen.report.table import as_json as to_json
 from codegen.report.table import readable
@@ -25,7 +24,6 @@ _T = TypeVar("_T")
 _ID = re.compile(r"^LAM-[A-Z0-9-]+", re.MULTILINE)
 _WIDE = "codegen.wide"
 _COLUMNS = 80
-_UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
 
 
 class Command(click.Command):
@@ -35,6 +33,10 @@ class Command(click.Command):
         """Show the example below the help, on a line of its own."""
         super().__init__(name, **kwargs)
         self.epilog = f"\b\nExample:\n  {example}"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the options by the names that they have now, or had before."""
+        return super().parse_args(ctx, [flag_as_now(word) for word in args])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; its result is the exit code, None for 0."""
@@ -128,72 +130,6 @@ def common(function: Decorated) -> Decorated:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-model_argument = click.argument("model")
-target_option = click.option(
-    "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
-)
-requant_option = click.option(
-    "--requant",
-    type=Renamed(["single", "tflite", "ort"], OLD_MODES),
-    help="Rounding of results; TFLite's own (tflite) for its models, else the target's default.",
-)
-
-
-def _shapes(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> Mapping[str, tuple[int, ...]] | None:
-    """Shapes by name; a usage error for what is not NAME=1,3,224,224, or for a name that comes twice."""
-    found: dict[str, tuple[int, ...]] = {}
-    for value in values:
-        name, _, sizes = value.rpartition("=")
-        if not name or not re.fullmatch(r" *-?[0-9]{1,15} *(, *-?[0-9]{1,15} *)*", sizes):
-            raise click.BadParameter(f"{value!r} is no shape; write NAME=1,3,224,224", ctx, param)
-        if name in found:
-            raise click.BadParameter(f"two shapes for {name!r}", ctx, param)
-        found[name] = tuple(int(size) for size in sizes.split(","))
-    return found or None
-
-
-shape_option = click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    callback=_shapes,
-    metavar="NAME=N,N,..",
-    help="Shape of an input whose dimensions the model leaves open; an open batch is 1 without.",
-)
-
-
-def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """A number of bytes above zero: 65536, 64K or 1M (1024 and 1024 * 1024 bytes); else a usage error."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([0-9]{1,15})([kKmM]?)", value.strip())
-    size = int(found[1]) * _UNITS[found[2].upper()] if found else 0
-    if size < 1:
-        raise click.BadParameter(f"{value!r} is no number of bytes; write 65536, 64K or 1M", ctx, param)
-    return size
-
-
-def plan_options(function: Decorated) -> Decorated:
-    """The options --optimize, --arena-limit and --stream-input."""
-    for option in (
-        click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
-        click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
-        click.option(
-            "--optimize",
-            type=click.Choice(["memory", "balanced", "speed", "size"]),
-            help="Which memory plan to take; by default what the target says. size: balanced, with the smallest code.",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-stack_option = click.option(
-    "--measure-stack", is_flag=True, help="Measure the stack on the emulated chip; needs its compiler and emulator."
-)
-config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")
 
 
 def show(text: Callable[[_T], str], result: _T, *, as_json: bool, quiet: bool, record: object = None) -> None:

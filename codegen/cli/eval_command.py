@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codegen.cli.console import (
-    Command,
-    common,
-    config_option,
-    json_option,
-    model_argument,
-    plan_options,
-    requant_option,
-    shape_option,
-    show,
-    target_option,
-)
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import config_option, model_options
 from codegen.cli.progress import Progress
 from codegen.report.table import text_table
 
@@ -30,17 +20,13 @@ if TYPE_CHECKING:
     cls=Command,
     example="lamina eval examples/digits/digits_qdq.onnx --data examples/digits/digits_test.npz --engine c,float",
 )
-@model_argument
 @click.option("--data", required=True, metavar="D.npz", help="Samples x and labels y.")
 @click.option("--metric", default="top1", show_default=True, help="top1 or top5.")
 @click.option(
     "--engine", default="c", show_default=True, help="golden, c, float, litert, tflm, or several joined by commas."
 )
 @click.option("--limit", type=int, metavar="N", help="The first N samples only.")
-@target_option
-@requant_option
-@shape_option
-@plan_options
+@model_options
 @config_option
 @json_option
 @common

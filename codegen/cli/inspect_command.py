@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codegen.cli.console import (
-    Command,
-    common,
-    json_option,
-    model_argument,
-    plan_options,
-    requant_option,
-    say,
-    shape_option,
-    show,
-    stack_option,
-    target_option,
-)
+from codegen.cli.console import Command, common, json_option, say, show
+from codegen.cli.options import model_options, stack_option
 from codegen.cli.progress import Progress
 from codegen.report.columns import Size, all_columns, size_text
 from codegen.report.plan_text import plan_text
@@ -30,25 +19,11 @@ if TYPE_CHECKING:
 
 
 @click.command("inspect", cls=Command, example="lamina inspect examples/digits/digits_qdq.onnx -t cortex-m4 --explain")
-@model_argument
-@target_option
-@requant_option
-@shape_option
-@click.option(
-    "--io-layout",
-    type=click.Choice(["nhwc", "model"]),
-    default="nhwc",
-    show_default=True,
-    help="Axes at the C interface.",
-)
-@click.option(
-    "--io-type", type=click.Choice(["quantized", "model"]), default="quantized", show_default=True, help="Types there."
-)
 @click.option("--explain", is_flag=True, help="Say how each node of the model was read.")
 @click.option("--kernels", "with_kernels", is_flag=True, help="Show the kernel of each layer, its form and why.")
 @click.option("--plan", "with_plan", is_flag=True, help="Show the memory plan instead of the layers.")
 @click.option("--plan-svg", metavar="FILE", help="Draw memory over time to a file, .svg or .png (needs matplotlib).")
-@plan_options
+@model_options
 @stack_option
 @json_option
 @common

@@ -6,30 +6,17 @@ from typing import Any
 
 import click
 
-from codegen.cli.console import (
-    Command,
-    common,
-    json_option,
-    model_argument,
-    plan_options,
-    requant_option,
-    shape_option,
-    show,
-    target_option,
-)
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import model_options
 from codegen.cli.progress import Progress
 from codegen.report.profile import profile_text
 
 
 @click.command("profile", cls=Command, example="lamina profile examples/digits/digits_qdq.onnx -t cortex-m4")
-@model_argument
-@target_option
-@requant_option
-@shape_option
-@plan_options
-@click.option("--level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
+@click.option("--opt-level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
 @click.option("--cycles", is_flag=True, help="Estimate cycles too, by the target's table and what was executed.")
 @click.option("--repeats", type=int, help="Inferences on the host, 15 when left out; the median counts.")
+@model_options
 @json_option
 @common
 def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from codegen.old_names import OldName, current
+from codegen.old_names import OLD_FLAGS, OldName, current
 
 
 class Renamed(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic in newer releases of click
@@ -24,6 +24,12 @@ class Renamed(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic 
         """The value, as it is called now."""
         where = param.opts[0] if param else ""
         return super().convert(current(value, self._old, where), param, ctx)
+
+
+def flag_as_now(word: str) -> str:
+    """A word of the command line; an option of the past, with its value or without, by its name of today."""
+    flag, equals, value = word.partition("=")
+    return f"{current(flag, OLD_FLAGS, 'options')}{equals}{value}"
 
 
 @contextlib.contextmanager

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codegen.cli.console import (
-    Command,
-    common,
-    config_option,
-    json_option,
-    model_argument,
-    plan_options,
-    requant_option,
-    shape_option,
-    show,
-    target_option,
-)
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import config_option, model_options
 from codegen.cli.progress import Progress
 from codegen.report.table import shape_text, text_table
 
@@ -31,16 +21,12 @@ if TYPE_CHECKING:
     cls=Command,
     example="lamina run examples/digits/digits_qdq.onnx --engine c --input examples/digits/digits_test.npz -o y.npz",
 )
-@model_argument
 @click.option("--engine", default="golden", show_default=True, help="golden, c, float, litert or tflm.")
 @click.option("--input", "data", required=True, metavar="X.npz", help="x, or arrays by the names of the inputs.")
 @click.option("-o", "--out", required=True, metavar="Y.npz", help="Where the outputs go, by the model's names.")
 @click.option("--dump-all", is_flag=True, help="Write every tensor inside the network too.")
 @click.option("--limit", type=int, metavar="N", help="The first N samples only.")
-@target_option
-@requant_option
-@shape_option
-@plan_options
+@model_options
 @config_option
 @json_option
 @common

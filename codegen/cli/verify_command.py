@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codegen.cli.console import (
-    Command,
-    common,
-    config_option,
-    json_option,
-    model_argument,
-    plan_options,
-    requant_option,
-    shape_option,
-    show,
-    target_option,
-)
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import config_option, model_options
 from codegen.cli.progress import Progress
 from codegen.report.table import shape_text
 
@@ -30,18 +20,13 @@ if TYPE_CHECKING:
     cls=Command,
     example="lamina verify examples/digits/digits_qdq.onnx --input examples/digits/digits_test.npz --samples 10",
 )
-@model_argument
-@target_option
 @click.option("--input", "data", metavar="X.npz", help="Samples to run; random ones when left out.")
 @click.option("--samples", type=int, default=3, show_default=True, help="How many at most.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random samples.")
-@requant_option
-@shape_option
-@click.option("--weights", type=click.Choice(["c", "blob"]), default="c", show_default=True, help="C arrays or a file.")
 @click.option(
     "--reference", type=click.Choice(["tflm", "litert"]), help="Compare a TFLite model's outputs with it too."
 )
-@plan_options
+@model_options
 @config_option
 @json_option
 @common

@@ -31,7 +31,7 @@ def build_program(
     includes: Sequence[Path],
     defines: Mapping[str, str | None],
     *,
-    optimize: str = "-O2",
+    opt_level: str = "-O2",
     timeout_s: float,
     workdir: Path,
 ) -> Path:
@@ -49,7 +49,7 @@ def build_program(
         need_program(toolchain.cc, toolchain.debian_packages),
         *toolchain.cflags,
         *_FLAGS,
-        optimize,
+        opt_level,
         *(f"-D{name}" if value is None else f"-D{name}={value}" for name, value in defines.items()),
         *(f"-I{path.resolve()}" for path in (*includes, boards)),
         *(path.resolve() for path in sources),

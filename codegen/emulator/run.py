@@ -35,7 +35,7 @@ def build_and_run(
     includes: Sequence[Path],
     defines: Mapping[str, str | None],
     *,
-    optimize: str = "-O2",
+    opt_level: str = "-O2",
     timeout_s: float,
     workdir: Path,
     count: bool = False,
@@ -47,12 +47,12 @@ def build_and_run(
         sources: C files, one of them with `int main(void)`; `lam_board.h` gives it a console.
         includes: folders for `#include`.
         defines: macros; None defines without a value.
-        optimize: the compiler's level.
+        opt_level: the compiler's level.
         timeout_s: limit of the build and, again, of the run (LAM-PROCESS-003).
         workdir: where `program.elf` is written; made when missing.
         count: make `lam_board_instructions()` count instructions; runs slower.
     """
-    elf = build_program(target, sources, includes, defines, optimize=optimize, timeout_s=timeout_s, workdir=workdir)
+    elf = build_program(target, sources, includes, defines, opt_level=opt_level, timeout_s=timeout_s, workdir=workdir)
     sections = section_sizes(target, elf, timeout_s=timeout_s)
     done = run_elf(target, elf, timeout_s=timeout_s, count=count)
     return RunResult(done.returncode, done.stdout, sections, done.stderr)

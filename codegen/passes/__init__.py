@@ -1,6 +1,6 @@
 """Passes: rewrites Graph -> Graph, one per file, each to the bit.
 
-`PASSES` is the order; `optimize` runs them until nothing changes.  Each leaves a graph that computes the same
+`PASSES` is the order; `simplify` runs them until nothing changes.  Each leaves a graph that computes the same
 integers at its outputs, and at every tensor that is still there.
 """
 
@@ -47,7 +47,7 @@ _ROUNDS = 1000
 """A bound that only a bug reaches: every pass removes nodes or bytes, or moves Reshapes towards the outputs."""
 
 
-def optimize(graph: Graph) -> Graph:
+def simplify(graph: Graph) -> Graph:
     """Run the passes, in order and over again, until none finds anything to do."""
     for _ in range(_ROUNDS):
         before = graph
@@ -58,4 +58,4 @@ def optimize(graph: Graph) -> Graph:
     raise AssertionError("the passes undo each other")
 
 
-__all__ = ["PASSES", "is_wide", "optimize", "turn_sideways"]
+__all__ = ["PASSES", "is_wide", "simplify", "turn_sideways"]

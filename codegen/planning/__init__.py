@@ -1,4 +1,4 @@
-"""From the optimized Graph to the Plan: orders of operators, upright and turned, and the memories of the chip."""
+"""From the simplified Graph to the Plan: orders of operators, upright and turned, and the memories of the chip."""
 
 from __future__ import annotations
 

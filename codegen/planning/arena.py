@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.plan import Plan
 from codegen.kernels import kernel_needs
-from codegen.options import Options
+from codegen.options import GOALS, Goal, Options
 from codegen.planning.orders import Candidates, Ordered
-from codegen.schedule import OPTIMIZE, Optimize, Scheduler
+from codegen.schedule import Scheduler
 from codegen.target import Target
 
 
-def choose_goal(options: Options, target: Target) -> Optimize:
+def choose_goal(options: Options, target: Target) -> Goal:
     """Which memory plan to take."""
-    wanted = options.optimize or target.optimize_default
-    return next(goal for goal in OPTIMIZE if goal == wanted)
+    wanted = options.goal or target.goal_default
+    return next(goal for goal in GOALS if goal == wanted)
 
 
 def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:

@@ -20,9 +20,9 @@ from codegen.target import Target
 
 def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
     """What was asked of the plan, and changes nothing."""
-    if target.dma is None or options.optimize in (None, "size"):
+    if target.dma is None or options.goal in (None, "size"):
         return ()
-    return (f"optimize {options.optimize} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
+    return (f"goal {options.goal} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
 
 
 def plan_local(found: Candidates, target: Target, options: Options) -> Plan:

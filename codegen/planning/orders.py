@@ -13,7 +13,7 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.kernels import check_target, choose_kernels
 from codegen.options import Options
-from codegen.passes import is_wide, optimize, turn_sideways
+from codegen.passes import is_wide, simplify, turn_sideways
 from codegen.schedule import order_nodes
 from codegen.target import Target
 
@@ -46,7 +46,7 @@ def _turned_orders(graph: Graph, target: Target, options: Options) -> list[Order
     """The network on columns; none where its images are not wide, come by rows, or the target lacks an operator."""
     if options.stream_input or not is_wide(graph):
         return []
-    turned = optimize(turn_sideways(graph))
+    turned = simplify(turn_sideways(graph))
     try:
         check_target(turned, target)
         return _orders(turned, choose_kernels(turned, target))

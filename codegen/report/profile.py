@@ -37,7 +37,7 @@ class Profile:
     model: str
     target: str
     requant: str
-    optimize: str
+    goal: str
     flags: str
     macs: int
     hook: float
@@ -122,7 +122,7 @@ class _Fixed(float):
 
 
 def _totals(p: Profile) -> list[tuple[str, object]]:
-    pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.optimize), ("compiler", p.flags)]
+    pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.goal), ("compiler", p.flags)]
     if p.instructions is not None:
         pairs.append(("instructions", f"{p.instructions} (reading the timer, {p.hook:.4g} each time, is taken off)"))
     if p.cycles is not None and p.instructions:

@@ -7,11 +7,9 @@ Program by the shadow run.
 from codegen.schedule.fits import check_fits, limit_unreachable, misfits, weights_notes
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
-from codegen.schedule.schedule import OPTIMIZE, Optimize, Scheduler, schedule
+from codegen.schedule.schedule import Scheduler, schedule
 
 __all__ = [
-    "OPTIMIZE",
-    "Optimize",
     "Scheduler",
     "check_fits",
     "find_peak",

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from codegen.errors import StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
+from codegen.options import Goal
 from codegen.schedule.arena import TRIES
 from codegen.schedule.cost import MOVED_BYTE
 from codegen.schedule.fits import limit_unreachable
 from codegen.schedule.groups import Grouping, Label
 from codegen.schedule.planner import BALANCED, Placed, Placer, to_plan, view_roots
 from codegen.target import Memory
-
-Optimize = Literal["memory", "balanced", "speed", "size"]
-OPTIMIZE: tuple[Optimize, ...] = get_args(Optimize)
 
 GLANCE = 500
 """Tries of the packer by which plans are compared at first."""
@@ -65,18 +62,18 @@ class Scheduler:
             raise StreamImpossible("the input is read as a whole, or again after the first group", where=streamed)
         self.offers = sorted(offers, key=lambda o: (o.label.peak, o.label.time))
 
-    def plan(self, optimize: Optimize, arena_limit: int | None = None) -> Plan:
+    def plan(self, goal: Goal, arena_limit: int | None = None) -> Plan:
         """The plan that the options ask for.
 
         Args:
-            optimize: which plan to take where no limit decides: the smallest, the fastest, or the fastest near it
+            goal: which plan to take where no limit decides: the smallest, the fastest, or the fastest near it
                 (for `size` too, which concerns the code).
             arena_limit: bytes the arena may have; then the fastest plan within it.
 
         Raises:
             ArenaLimitUnreachable: LAM-SCHEDULE-303, no plan is that small.
         """
-        chosen = self._choose(optimize, arena_limit)
+        chosen = self._choose(goal, arena_limit)
         return to_plan(chosen, tuple(self._front(chosen)), self.arena_align)
 
     def spread(self, memories: Sequence[Memory], limit: int | None = None) -> Plan | None:
@@ -109,13 +106,13 @@ class Scheduler:
                 best = (time, placed) if best is None or time < best[0] else best
         return to_plan(best[1], tuple(self._front(best[1])), self.arena_align) if best else None
 
-    def _choose(self, optimize: Optimize, limit: int | None) -> Placed:
+    def _choose(self, goal: Goal, limit: int | None) -> Placed:
         if limit is not None:
             return self._within(limit)
-        if optimize == "speed":
+        if goal == "speed":
             return next(self._fastest_first()).place()
         smallest = self._smallest()
-        if optimize == "memory":
+        if goal == "memory":
             return smallest
         return self._fitting(int(smallest.packing.bytes * BALANCED)) or smallest
 
@@ -177,13 +174,13 @@ def schedule(
     needs: Mapping[int, NodeNeeds],
     *,
     arena_align: int,
-    optimize: Optimize = "balanced",
+    goal: Goal = "balanced",
     arena_limit: int | None = None,
     stream_input: bool = False,
 ) -> Plan:
     """Groups and addresses for a graph in the order of its nodes; see Scheduler for what is given and raised."""
     scheduler = Scheduler([(graph, needs)], arena_align=arena_align, stream_input=stream_input)
-    return scheduler.plan(optimize, arena_limit)
+    return scheduler.plan(goal, arena_limit)
 
 
 def _grouping(graph: Graph, needs: Mapping[int, NodeNeeds], streamed: str) -> Grouping:

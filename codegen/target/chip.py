@@ -61,12 +61,12 @@ class Memory:
 class Toolchain:
     """The programs that build C for the chip, and the Debian packages that bring them.
 
-    `optimize` is the compiler's level for code that is measured.
+    `opt_level` is the compiler's level for code that is measured.
     """
 
     cc: str
     cflags: tuple[str, ...]
-    optimize: str
+    opt_level: str
     ldflags: tuple[str, ...]
     size: str
     objdump: str | None
@@ -184,7 +184,7 @@ class Target:
     arena_align: int
     requant_modes: tuple[str, ...]
     requant_default: str
-    optimize_default: str
+    goal_default: str
     dtypes: tuple[str, ...]
     memories: tuple[Memory, ...]
     toolchain: Toolchain | None

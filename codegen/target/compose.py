@@ -15,6 +15,7 @@ from codegen.datafiles import read_toml
 from codegen.errors import TargetFileBroken, TargetUnknown, TargetValueBad
 from codegen.resources import resource_dir
 from codegen.target.chip import Board, Target
+from codegen.target.renamed import named_as_now
 from codegen.target.table import refuse_unknown
 
 Items = dict[str, object]
@@ -37,8 +38,8 @@ def find_chip(name: str) -> Path:
 
 
 def parse(path: Path, where: str) -> Items:
-    """The keys of one file; LAM-TARGET-002 when it is no TOML, and the ids of `read_toml`."""
-    return read_toml(path, lambda found: TargetFileBroken(found, where=where))
+    """The keys of one file, as they are called now; LAM-TARGET-002 when it is no TOML, and the ids of `read_toml`."""
+    return named_as_now(read_toml(path, lambda found: TargetFileBroken(found, where=where)), where)
 
 
 def composed(items: Items, where: str) -> Items:

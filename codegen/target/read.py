@@ -30,7 +30,6 @@ from codegen.target.chip import (
     Weights,
 )
 from codegen.target.compose import composed, find_chip, parse, shipped
-from codegen.target.renamed import named_as_now
 from codegen.target.table import Table
 
 MOST_CORES = 64
@@ -52,7 +51,7 @@ def load_target(name_or_path: str | Path) -> Target:
     """
     given = str(name_or_path)
     path, where = (Path(given), given) if given.endswith(".toml") else (find_chip(given), f"target {given}")
-    return _target(Table(named_as_now(composed(parse(path, where), where), where), where, Target))
+    return _target(Table(composed(parse(path, where), where), where, Target))
 
 
 def _target(table: Table) -> Target:
@@ -73,7 +72,7 @@ def _target(table: Table) -> Target:
         arena_align=table.number("arena_align", _ALIGNMENTS, default=16),
         requant_modes=modes,
         requant_default=table.text("requant_default", modes, default="single"),
-        optimize_default=table.text("optimize_default", GOALS, default="balanced"),
+        goal_default=table.text("goal_default", GOALS, default="balanced"),
         dtypes=table.texts("dtypes", DTYPES),
         memories=_memories(table),
         toolchain=_toolchain(table.table("toolchain", Toolchain)),
@@ -123,7 +122,7 @@ def _toolchain(table: Table | None) -> Toolchain | None:
     return Toolchain(
         cc=table.text("cc"),
         cflags=table.texts("cflags", default=()),
-        optimize=table.text("optimize", default="-O2"),
+        opt_level=table.text("opt_level", default="-O2"),
         ldflags=table.texts("ldflags", default=()),
         size=table.text("size"),
         objdump=table.text("objdump") if table.has("objdump") else None,

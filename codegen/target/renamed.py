@@ -1,26 +1,28 @@
-"""A chip's keys and values by the names of today, whatever names its file was written with.
+"""The keys and values of a target's file by the names of today, whatever names it was written with.
 
-Decides: which keys of a file had another name.  Leaves to `codegen.old_names` how it is told, and the
-checks to `read`.
+Decides: which values had another name.  Leaves to `codegen.old_names` how it is told, and the checks to `read`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.old_names import OLD_MODES, current
+from codegen.old_names import OLD_KEYS, OLD_MODES, current
+
+_OF_MODES = ("requant_modes", "requant_default")
 
 
 def named_as_now(items: Mapping[str, object], where: str) -> dict[str, object]:
-    """The keys of a chip, with what was renamed called by its new name."""
-    said = dict(items)
-    for key in ("requant_modes", "requant_default"):
-        if key in said:
-            said[key] = _modes(said[key], f"{where}, {key}")
-    return said
+    """The table with what was renamed called by its new name; where it says both, the new one counts."""
+    old_first = sorted(items, key=lambda key: key not in OLD_KEYS)
+    return {current(key, OLD_KEYS, where): _renamed(items[key], f"{where}, {key}") for key in old_first}
 
 
-def _modes(given: object, where: str) -> object:
-    if isinstance(given, list):
-        return [current(mode, OLD_MODES, where) for mode in given]
-    return current(given, OLD_MODES, where)
+def _renamed(value: object, where: str) -> object:
+    if isinstance(value, dict):
+        return named_as_now(value, where)
+    if not where.endswith(_OF_MODES):
+        return value
+    return (
+        [current(v, OLD_MODES, where) for v in value] if isinstance(value, list) else current(value, OLD_MODES, where)
+    )

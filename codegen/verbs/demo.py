@@ -11,11 +11,12 @@ from typing import Any
 
 from codegen.errors import ToolFailed
 from codegen.host import compiler_words, project_sources, run_built
+from codegen.options import Options
 from codegen.process import check_program, find_program
 from codegen.resources import resource_dir
-from codegen.verbs.compile import compile_model
-from codegen.verbs.evaluate import evaluate
-from codegen.verbs.verify import verify
+from codegen.verbs.compile import Writing, compile_model
+from codegen.verbs.evaluate import Judging, evaluate
+from codegen.verbs.verify import Checking, verify
 
 _FLAGS = ("-std=c99", "-Os", "-ffunction-sections")
 _TIMEOUT_S = 120.0
@@ -49,15 +50,15 @@ def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambd
     folder = resource_dir("examples") / "digits"
     model, data = folder / "digits_qdq.onnx", folder / "digits_test.npz"
     told("compiling the model to C")
-    project = compile_model(model, "host", out, name="digits")
+    project = compile_model(model, Options(name="digits"), Writing(out=out))
     told("building the C and running its self-test")
     with tempfile.TemporaryDirectory(prefix="lamina-") as work:
         said = _selftest(project.path, Path(work))
         code_bytes = _code_bytes(project.path, "digits", Path(work))
     told("comparing every tensor with the numpy model")
-    checked = verify(model, inputs=data, samples=10)
+    checked = verify(model, Options(), Checking(inputs=data, samples=10))
     told("running the held-out images")
-    score = evaluate(model, data, "top1", "c").engines[0]
+    score = evaluate(model, data, Options(), Judging()).engines[0]
     sizes: Mapping[str, Any] = project.manifest
     return DemoResult(
         model=model.name,

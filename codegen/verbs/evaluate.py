@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from codegen.errors import DataDoesNotFit, MetricUnknown
 from codegen.ir.quant import Array
-from codegen.options import ShapesGiven, shape_pairs
-from codegen.pipeline import Options
+from codegen.options import Options
 from codegen.preprocess import need, read_npz
-from codegen.schedule import Optimize
-from codegen.verbs.compile import check_options
 from codegen.verbs.engines import Engine, check_engine, open_engine
 from codegen.verbs.samples import Progress, Samples, check_count, open_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
@@ -47,69 +44,50 @@ class Evaluation:
     engines: tuple[EngineScore, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """By which metric which engines are judged, and how the data file becomes samples."""
+
+    metric: str = "top1"
+    engine: str | Sequence[str] = "c"
+    config: str | Path | None = None
+    limit: int | None = None
+    progress: Progress | None = None
+
+
 @takes_model
-def evaluate(
-    model: ModelSource,
-    data: str | Path,
-    metric: str = "top1",
-    engine: str | Sequence[str] = "c",
-    config: str | Path | None = None,
-    limit: int | None = None,
-    *,
-    target: str = "host",
-    requant: str | None = None,
-    optimize: Optimize | None = None,
-    arena_limit: int | None = None,
-    stream_input: bool = False,
-    shapes: ShapesGiven = None,
-    progress: Progress | None = None,
-) -> Evaluation:
+def evaluate(model: ModelSource, data: str | Path, options: Options, judging: Judging) -> Evaluation:
     """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
 
-    Args:
-        model: a model file, as in `compile_model`, whose first output has one number per class.
-        data: .npz with samples and `y`, the class numbers (see `samples.open_samples`).
-        metric: `top1`, or `top5`: the right class is among the five largest.
-        engine: names of engines, as a sequence or joined by commas.
-        config: TOML file with the model's `[preprocess]` table.
-        limit: use the first samples only.
-        target: whose requantization and code are run.
-        requant: as in `compile_model`.
-        optimize: memory plan of the engine `c`, as in `compile_model`; so are the next two.
-        arena_limit: bytes its working memory may have.
-        stream_input: push its input row by row.
-        shapes: of inputs with open dimensions, as in `compile_model`.
-        progress: called after each sample with done and all.
+    `data` has samples and `y`, the class numbers; the model's first output has one number per class.
     """
-    names = engine.split(",") if isinstance(engine, str) else list(engine)
-    for name in names:
-        check_engine(name)
-    check_count(limit)
-    judge = _metric(metric)
-    options = Options(
-        target=target,
-        requant=requant,
-        vectors=0,
-        optimize=optimize,
-        arena_limit=arena_limit,
-        stream_input=stream_input,
-        shapes=shape_pairs(shapes),
-    )
-    check_options(options)
+    names = _engines(judging)
+    check_count(judging.limit)
+    judge = _metric(judging.metric)
+    options = replace(options, vectors=0)
+    config = None if judging.config is None else Path(judging.config)
     labels = _labels(Path(data))
     scores: list[EngineScore] = []
     for place, name in enumerate(names):
         with open_engine(name, file_of(model), options) as opened:
-            samples = open_samples(Path(data), opened.inputs, None if config is None else Path(config), limit)
-            told = _told(progress, place, len(names))
-            scores.append(_score(name, opened, samples, _fitting(labels, samples, limit), judge, told))
+            samples = open_samples(Path(data), opened.inputs, config, judging.limit)
+            told = _told(judging.progress, place, len(names))
+            scores.append(_score(opened, samples, _fitting(labels, samples, judging.limit), (name, judge, told)))
     first = scores[0]
-    return Evaluation(metric, first.value, first.count, first.images_per_s, first.engine, tuple(scores))
+    return Evaluation(judging.metric, first.value, first.count, first.images_per_s, first.engine, tuple(scores))
 
 
-def _score(
-    name: str, engine: Engine, samples: Samples, labels: Array, judge: Metric, progress: Progress | None
-) -> EngineScore:
+def _engines(judging: Judging) -> list[str]:
+    """The engines by name; LAM-API-001 for a name nobody knows."""
+    names = judging.engine.split(",") if isinstance(judging.engine, str) else list(judging.engine)
+    for name in names:
+        check_engine(name)
+    return names
+
+
+def _score(engine: Engine, samples: Samples, labels: Array, how: tuple[str, Metric, Progress | None]) -> EngineScore:
+    """What an engine of a name gets by a metric."""
+    name, judge, progress = how
     right, seconds = 0, 0.0
     for index in range(samples.count):
         sample = samples[index]

@@ -30,10 +30,9 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.quant import Mode
 from codegen.kernels import check_target, choose_kernels, find_form, packing_growth
-from codegen.options import ShapesGiven, shape_pairs
-from codegen.passes import optimize as optimize_graph
+from codegen.options import Options
+from codegen.passes import simplify
 from codegen.pipeline import (
-    Options,
     Reached,
     choose_mode,
     finish,
@@ -46,9 +45,7 @@ from codegen.planning import planning_notes
 from codegen.report.layers import describe_rows
 from codegen.report.plan import plan_record
 from codegen.report.stack import plan_with_stack
-from codegen.schedule import Optimize
 from codegen.target import Target, load_target
-from codegen.verbs.compile import check_options
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
@@ -61,41 +58,15 @@ _OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
 
 
 @takes_model
-def inspect(
-    model: ModelSource,
-    target: str = "host",
-    *,
-    requant: str | None = None,
-    io_layout: str = "nhwc",
-    io_type: str = "quantized",
-    name: str | None = None,
-    optimize: Optimize | None = None,
-    arena_limit: int | None = None,
-    stream_input: bool = False,
-    shapes: ShapesGiven = None,
-    measure_stack: bool = False,
-) -> Inspection:
-    """Look at a model through the eyes of a target; arguments as in `compile_model`.
+def inspect(model: ModelSource, options: Options, *, measure_stack: bool = False) -> Inspection:
+    """Look at a model through the eyes of a target.
 
     A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
 
     Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
     that cannot be measured.
     """
-    options = Options(
-        target,
-        requant,
-        "c",
-        io_layout,
-        io_type,
-        name,
-        optimize=optimize,
-        arena_limit=arena_limit,
-        stream_input=stream_input,
-        shapes=shape_pairs(shapes),
-    )
-    check_options(options)
-    chip = load_target(target)
+    chip = load_target(options.target)
     if measure_stack:
         check_stack_target(chip)
     options = settled(options, file_of(model))
@@ -110,7 +81,7 @@ def inspect(
     found = _inspection(file_of(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    compiled = finish(imported, planned.plan, planned.kernels, chip, replace(options, vectors=0))
+    compiled = finish(imported, planned.plan, planned.kernels, chip, replace(options, weights="c", vectors=0))
     stack = measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
@@ -148,7 +119,7 @@ def _survey(model: Path, options: Options, mode: Mode, error: CompileError) -> S
 
 def _without_plan(imported: Graph, chip: Target) -> Reached:
     """The stages up to the choice of kernels, of a graph that is not whole."""
-    graph = optimize_graph(imported)
+    graph = simplify(imported)
     problems: list[CompileError] = []
     kernels: Mapping[int, Form] = {}
     try:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.emit import write_project
 from codegen.emulator import Mix, board_of
 from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, PluginFailed
 from codegen.host import HOST_FLAGS
-from codegen.options import ShapesGiven, shape_pairs
-from codegen.pipeline import Compiled, Options, compile_file
+from codegen.options import Options
+from codegen.pipeline import Compiled, compile_file
 from codegen.report.layers import layer_records
 from codegen.report.profile import Profile, ProfiledLayer
-from codegen.schedule import Optimize
-from codegen.verbs.compile import check_options
 from codegen.verbs.profiling import (
     Reading,
     board_level,
@@ -35,87 +33,67 @@ LEVELS = ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
 REPEATS = 15
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """The C compiler's level, whether cycles are estimated, and how often the host runs."""
+
+    opt_level: str | None = None
+    cycles: bool = False
+    repeats: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse levels and counts that do not exist."""
+        n, level = self.repeats, self.opt_level
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+            raise CountBad(f"{n!r}", where="repeats")
+        if level is not None and level not in LEVELS:
+            raise OptionBad(f"{level!r}", where="opt_level", hint=f"choose one of {', '.join(LEVELS)}")
+
+
 @takes_model
-def profile(
-    model: ModelSource,
-    target: str = "host",
-    *,
-    requant: str | None = None,
-    optimize: Optimize | None = None,
-    arena_limit: int | None = None,
-    stream_input: bool = False,
-    shapes: ShapesGiven = None,
-    level: str | None = None,
-    cycles: bool = False,
-    repeats: int | None = None,
-) -> Profile:
+def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profile:
     """Measure one inference of `model`, after one that warms up, on a made-up input.
 
     On a target with a board: instructions, exact and the same each time.  On the host: microseconds on one core, the
-    median of `repeats`, which depend on the machine and on what else it does.
-
-    Args:
-        model: the model file, as in `compile_model`.
-        target: `host`, or a target with a board (LAM-EMULATOR-001 for one without; LAM-PROCESS-001 names the packages
-            of a compiler or an emulator that is not installed).
-        requant: requantization mode; the target's default when None.
-        optimize: which plan, as in `compile_model`.
-        arena_limit: bytes the arena may have, as in `compile_model`.
-        stream_input: take the input row by row, as in `compile_model`.
-        shapes: of inputs with open dimensions, as in `compile_model`.
-        level: the C compiler's level, such as `-Os`; what the target's file says when None.
-        cycles: also estimate cycles, by the target's table and what was executed (LAM-EMULATOR-002 without a table).
-        repeats: inferences on the host, 15 when None; a board counts exactly, and is not asked to repeat
-            (LAM-IMPORT-030).
+    median of the repeats, which depend on the machine and on what else it does.  Weights are C arrays in any case.
     """
-    options = Options(
-        target=target,
-        requant=requant,
-        optimize=optimize,
-        arena_limit=arena_limit,
-        stream_input=stream_input,
-        shapes=shape_pairs(shapes),
-        vectors=0,
-    )
-    check_options(options)
-    if repeats is not None and (isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1):
-        raise CountBad(f"{repeats!r}", where="repeats")
-    if level is not None and level not in LEVELS:
-        raise OptionBad(f"{level!r}", where="level", hint=f"choose one of {', '.join(LEVELS)}")
-    compiled = compile_file(file_of(model), options)
+    compiled = compile_file(file_of(model), replace(options, weights="c", vectors=0))
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
-    _check(compiled, on_host, cycles)
-    if repeats is not None and not on_host:
-        hint = "leave it out: a board counts instructions exactly"
-        raise OptionBad(f"{repeats} on {target}", where="repeats", hint=hint)
+    _check(compiled, on_host, measuring)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
-        if on_host:
-            flags = HOST_FLAGS if level is None else (level, *HOST_FLAGS[1:])
-            reading = measure_on_host(compiled, project, Path(folder), flags, repeats or REPEATS)
-            return _timed(_frame(compiled, reading, flags), reading)
-        return _on_board(compiled, project, level, cycles)
+        return (_on_host if on_host else _on_board)(compiled, project, measuring)
 
 
-def _check(compiled: Compiled, on_host: bool, cycles: bool) -> None:
+def _check(compiled: Compiled, on_host: bool, measuring: Measuring) -> None:
     """Refuse, before anything is built, what cannot be measured."""
     chip = compiled.target
     if not on_host and not board_of(chip)[1].counting:
         raise BoardMissing("has a board that cannot count instructions", where=f"target {chip.name}")
     check_memory(chip)
-    if cycles and chip.cycles is None:
+    if measuring.cycles and chip.cycles is None:
         raise CyclesUnknown("has no table of cycles", where=f"target {chip.name}")
+    if measuring.repeats is not None and not on_host:
+        hint = "leave it out: a board counts instructions exactly"
+        raise OptionBad(f"{measuring.repeats} on {chip.name}", where="repeats", hint=hint)
 
 
-def _on_board(compiled: Compiled, project: Path, level: str | None, cycles: bool) -> Profile:
+def _on_host(compiled: Compiled, project: Path, measuring: Measuring) -> Profile:
+    """Microseconds."""
+    flags = HOST_FLAGS if measuring.opt_level is None else (measuring.opt_level, *HOST_FLAGS[1:])
+    reading = measure_on_host(compiled, project, flags, measuring.repeats or REPEATS)
+    return _timed(_frame(compiled, reading, flags), reading)
+
+
+def _on_board(compiled: Compiled, project: Path, measuring: Measuring) -> Profile:
     """Instructions, sizes, and on demand cycles."""
     toolchain, _ = board_of(compiled.target)
-    chosen = board_level(compiled, level)
+    chosen = board_level(compiled, measuring.opt_level)
     reading, sections = measure_on_board(compiled, project, project.parent, chosen)
     frame = _frame(compiled, reading, (toolchain.cc, *toolchain.cflags, chosen))
     found = _sized(_counted(frame, reading), sections, reading.stack_bytes)
-    if cycles:
+    if measuring.cycles:
         found = _with_cycles(found, mix_on_board(compiled, project, project.parent / "marked", chosen), compiled)
     return found
 
@@ -133,7 +111,7 @@ def _frame(compiled: Compiled, reading: Reading, flags: Sequence[str]) -> Profil
         model=compiled.program.name,
         target=compiled.target.name,
         requant=str(compiled.manifest["requant"]),
-        optimize=str(planning["optimize"]),
+        goal=str(planning["goal"]),
         flags=" ".join(flags),
         macs=sum(layer.macs for layer in layers),
         hook=reading.hook,

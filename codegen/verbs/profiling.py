@@ -43,24 +43,26 @@ def check_memory(chip: Target) -> None:
         raise BoardMissing("has local memory, which no board here emulates", where=f"target {chip.name}")
 
 
-def board_level(compiled: Compiled, level: str | None) -> str:
+def board_level(compiled: Compiled, opt_level: str | None) -> str:
     """The compiler's level: what was asked for, or what suits the plan's goal and the target."""
     planning = compiled.manifest["planning"]
     assert isinstance(planning, dict)
-    return level or ("-Os" if planning["optimize"] == "size" else board_of(compiled.target)[0].optimize)
+    return opt_level or ("-Os" if planning["goal"] == "size" else board_of(compiled.target)[0].opt_level)
 
 
-def measure_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> tuple[Reading, dict[str, int]]:
+def measure_on_board(
+    compiled: Compiled, project: Path, workdir: Path, opt_level: str
+) -> tuple[Reading, dict[str, int]]:
     """Instructions on the target's emulated board, and the bytes that the network adds to each kind of section."""
-    plain = _ran(compiled, project, workdir, optimize, "plain")
-    hooked = _ran(compiled, project, workdir, optimize, "hooked")
-    return read_console(plain.console, hooked.console), _added(compiled, plain.sections, workdir / "empty", optimize)
+    plain = _ran(compiled, project, workdir, opt_level, "plain")
+    hooked = _ran(compiled, project, workdir, opt_level, "hooked")
+    return read_console(plain.console, hooked.console), _added(compiled, plain.sections, workdir / "empty", opt_level)
 
 
-def stack_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> tuple[int, tuple[int, ...]]:
+def stack_on_board(compiled: Compiled, project: Path, workdir: Path, opt_level: str) -> tuple[int, tuple[int, ...]]:
     """Bytes of stack of one inference, and what was used while each layer ran (a little more: the hook is counted)."""
-    plain = _lines(_ran(compiled, project, workdir, optimize, "plain").console)
-    hooked = _lines(_ran(compiled, project, workdir, optimize, "stacks").console)
+    plain = _lines(_ran(compiled, project, workdir, opt_level, "plain").console)
+    hooked = _lines(_ran(compiled, project, workdir, opt_level, "stacks").console)
     whole = [numbers[0] for word, numbers in plain if word == "stack"]
     layers = [numbers[1] for word, numbers in hooked if word == "deep"]
     if len(whole) != 1 or len(layers) != len(layer_calls(compiled)):
@@ -68,14 +70,14 @@ def stack_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: s
     return whole[0], tuple(layers)
 
 
-def _ran(compiled: Compiled, project: Path, workdir: Path, optimize: str, kind: str) -> RunResult:
+def _ran(compiled: Compiled, project: Path, workdir: Path, opt_level: str, kind: str) -> RunResult:
     """One of the programs, run on the board to its end."""
     result = build_and_run(
         compiled.target,
         _sources(project),
         _includes(project),
         _defines(compiled, kind, repeats=1),
-        optimize=optimize,
+        opt_level=opt_level,
         timeout_s=TIMEOUT_S,
         workdir=workdir / kind,
         count=True,
@@ -86,14 +88,14 @@ def _ran(compiled: Compiled, project: Path, workdir: Path, optimize: str, kind: 
     return result
 
 
-def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, optimize: str) -> dict[str, int]:
+def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, opt_level: str) -> dict[str, int]:
     """What the sections have more than those of the same program without a network."""
     elf = build_program(
         compiled.target,
         [_main()],
         [],
         _defines(compiled, "empty", repeats=1),
-        optimize=optimize,
+        opt_level=opt_level,
         timeout_s=TIMEOUT_S,
         workdir=workdir,
     )
@@ -101,14 +103,14 @@ def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, optimize
     return {kind: size - empty[kind] for kind, size in whole.items()}
 
 
-def mix_on_board(compiled: Compiled, project: Path, workdir: Path, optimize: str) -> list[Mix]:
+def mix_on_board(compiled: Compiled, project: Path, workdir: Path, opt_level: str) -> list[Mix]:
     """Which kinds of instructions ran, for no layer and for each."""
     elf = build_program(
         compiled.target,
         _sources(project),
         _includes(project),
         _defines(compiled, "marked", repeats=1),
-        optimize=optimize,
+        opt_level=opt_level,
         timeout_s=TIMEOUT_S,
         workdir=workdir,
     )
@@ -121,12 +123,12 @@ def layer_calls(compiled: Compiled) -> list[Call]:
     return [call for group in compiled.program.groups for call in group.calls]
 
 
-def measure_on_host(compiled: Compiled, project: Path, workdir: Path, flags: Sequence[str], repeats: int) -> Reading:
-    """Nanoseconds on this machine, in a process of its own."""
+def measure_on_host(compiled: Compiled, project: Path, flags: Sequence[str], repeats: int) -> Reading:
+    """Nanoseconds on this machine, in a process of its own, which is built beside the project."""
     boards = resource_dir("runtime_c") / "boards"
     found: list[bytes] = []
     for kind in ("plain", "hooked"):
-        program = workdir / kind
+        program = project.parent / kind
         defines = _defines(compiled, kind, repeats=repeats)
         argv: list[str | Path] = [
             *compiler_words(),

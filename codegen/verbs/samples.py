@@ -13,8 +13,8 @@ from codegen.errors import CountBad, DataDoesNotFit
 from codegen.golden import interface
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.quant import Array, DType, Quant
-from codegen.options import ShapesGiven, shape_pairs
-from codegen.pipeline import Options, read_model
+from codegen.options import Options
+from codegen.pipeline import read_model
 from codegen.preprocess import (
     Given,
     Preprocess,
@@ -133,21 +133,20 @@ def _found(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, wh
     return _several({p.name: need(arrays, p.name, where) for p in inputs}, inputs, where)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a data file becomes samples: the file with the `[preprocess]` table, and how many samples at most."""
+
+    config: str | Path | None = None
+    limit: int | None = None
+
+
 @takes_model
-def read_samples(
-    model: ModelSource,
-    data: str | Path,
-    config: str | Path | None = None,
-    limit: int | None = None,
-    *,
-    target: str = "host",
-    requant: str | None = None,
-    shapes: ShapesGiven = None,
-) -> list[Sample]:
+def read_samples(model: ModelSource, data: str | Path, options: Options, reading: Reading) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    options = Options(target=target, requant=requant, shapes=shape_pairs(shapes))
-    graph = read_model(file_of(model), options, load_target(target))
-    samples = open_samples(Path(data), graph_ports(graph)[0], None if config is None else Path(config), limit)
+    inputs, _ = graph_ports(read_model(file_of(model), options, load_target(options.target)))
+    config = None if reading.config is None else Path(reading.config)
+    samples = open_samples(Path(data), inputs, config, reading.limit)
     return [samples[i] for i in range(samples.count)]
 
 

@@ -35,14 +35,14 @@ def measured(compiled: Compiled) -> StackRecord:
     """
     check_stack_target(compiled.target)
     toolchain, _ = board_of(compiled.target)
-    level = board_level(compiled, None)
+    opt_level = board_level(compiled, None)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
-        whole, layers = stack_on_board(compiled, project, Path(folder), level)
+        whole, layers = stack_on_board(compiled, project, Path(folder), opt_level)
     depths = iter(min(whole, depth) for depth in layers)
     groups = tuple(max(next(depths) for _ in group.calls) for group in compiled.program.groups)
-    return StackRecord(whole, " ".join((toolchain.cc, *toolchain.cflags, level)), groups)
+    return StackRecord(whole, " ".join((toolchain.cc, *toolchain.cflags, opt_level)), groups)
 
 
 def with_stack(compiled: Compiled, stack: StackRecord) -> Compiled:

@@ -16,10 +16,8 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
-from codegen.options import ShapesGiven, shape_pairs
-from codegen.pipeline import Compiled, Options, compile_file
-from codegen.schedule import Optimize
-from codegen.verbs.compile import check_options
+from codegen.options import Options
+from codegen.pipeline import Compiled, compile_file
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
@@ -55,76 +53,32 @@ class VerifyResult:
         return len(self.checks)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Checking:
+    """On what C and golden are compared, and how the C is built."""
+
+    inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None
+    samples: int = 3
+    seed: int = 0
+    compiler: str | None = None
+    flags: Sequence[str] | None = None
+    reference: str | None = None
+    progress: Callable[[int], None] = lambda done: None
+
+
 @takes_model
-def verify(
-    model: ModelSource,
-    *,
-    target: str = "host",
-    requant: str | None = None,
-    weights: str = "c",
-    optimize: Optimize | None = None,
-    arena_limit: int | None = None,
-    stream_input: bool = False,
-    shapes: ShapesGiven = None,
-    inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None,
-    samples: int = 3,
-    seed: int = 0,
-    compiler: str | None = None,
-    flags: Sequence[str] | None = None,
-    reference: str | None = None,
-    progress: Callable[[int], None] = lambda done: None,
-) -> VerifyResult:
-    """Compare golden and C on `samples` inputs.
-
-    The golden model runs the graph as imported, before any pass; tensors that a pass stored transposed are compared
-    transposed.  Of a network with state the inputs are steps, one after the other from a reset on; all of them are run,
-    and after another reset all once more.  The C runs on the host, or on the target's emulated board when there is one.
-
-    Args:
-        model: the model file, as in `compile_model`.
-        target: where the C runs: a target without a board means the host.
-        requant: requantization mode; the target's default when None.
-        weights: `c` or `blob`.
-        optimize: which plan, as in `compile_model`.
-        arena_limit: bytes the arena may have, as in `compile_model`.
-        stream_input: push the input row by row: odd rows are written where NAME_next_row says, even rows are copied by
-            NAME_push_row.
-        shapes: of inputs with open dimensions, as in `compile_model`.
-        inputs: an .npz file, arrays by input name, or samples; random over the input's range when None.
-        samples: how many at most.
-        seed: of the random inputs.
-        compiler: host compiler.
-        flags: its optimisation flags; see `Network`.
-        reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
-        progress: called with the number of samples done.
-    """
-    options = Options(
-        target=target,
-        requant=requant,
-        weights=weights,
-        optimize=optimize,
-        arena_limit=arena_limit,
-        stream_input=stream_input,
-        shapes=shape_pairs(shapes),
-    )
-    check_options(options)
+def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyResult:
+    """Compare golden and C on the samples; the C runs on the host, or on the target's board when it has one."""
     compiled = compile_file(file_of(model), options)
-    chosen = _samples(compiled.imported, inputs, samples, seed)
-    expected = _expectations(compiled, chosen)
+    chosen = _samples(compiled.imported, checking)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
-        if compiled.target.board is not None:
-            items = list(expected)
-            difference = run_on_board(compiled, project, [(e.feeds, e.tensors, e.outputs) for e in items], len(chosen))
-            done = len(chosen)
-        else:
-            with Network(project, trace=True, compiler=compiler, flags=flags) as net:
-                difference, done = _on_host(net, expected, len(chosen), progress)
+        difference, done = _compared(compiled, project, chosen, checking)
     result = _result(compiled, difference, done)
-    if reference is None:
+    if checking.reference is None:
         return result
-    check = compare_with(reference, file_of(model), compiled.imported, chosen[:done])
+    check = compare_with(checking.reference, file_of(model), compiled.imported, chosen[:done])
     return replace(result, equal=result.equal and check.equal, reference=check)
 
 
@@ -137,14 +91,26 @@ class Expected:
     outputs: Mapping[str, Array]
 
 
-def _samples(graph: Graph, inputs: object, count: int, seed: int) -> list[Sample]:
+def _compared(
+    compiled: Compiled, project: Path, chosen: Sequence[Sample], checking: Checking
+) -> tuple[Difference | None, int]:
+    """The first difference, and how many of the samples were compared."""
+    expected = _expectations(compiled, chosen)
+    if compiled.target.board is not None:
+        cases = [(e.feeds, e.tensors, e.outputs) for e in expected]
+        return run_on_board(compiled, project, cases, len(chosen)), len(chosen)
+    with Network(project, trace=True, compiler=checking.compiler, flags=checking.flags) as net:
+        return _on_host(net, expected, len(chosen), checking.progress)
+
+
+def _samples(graph: Graph, checking: Checking) -> list[Sample]:
     ports, _ = graph_ports(graph)
+    inputs = checking.inputs
     if inputs is None:
-        return random_samples(ports, count, seed)
+        return random_samples(ports, checking.samples, checking.seed)
     if isinstance(inputs, Sequence) and not isinstance(inputs, str):
-        return list(inputs)[:count]
-    assert isinstance(inputs, str | Path | Mapping)
-    return given_samples(ports, inputs, count)
+        return list(inputs)[: checking.samples]
+    return given_samples(ports, inputs, checking.samples)
 
 
 def _expectations(compiled: Compiled, samples: Sequence[Sample]) -> Iterator[Expected]:

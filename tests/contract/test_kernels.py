@@ -182,7 +182,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def make_project(graph: Graph, folder: Path, isa: str) -> Path:
     """A project whose self-test has two vectors of golden."""
     kernels = select_kernels(graph, isa)
-    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, optimize="speed")
+    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, goal="speed")
     program = lower(plan, kernels)
     types = [graph.type(i.value) for i in graph.inputs]
     vectors = []

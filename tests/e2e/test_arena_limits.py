@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from codegen.api import verify
 from codegen.errors import StreamImpossible
 from codegen.golden.interface import graph_ports
+from codegen.options import Goal
 from codegen.pipeline import Compiled, Options, compile_file, read_model
-from codegen.schedule import Optimize
 from codegen.target import find_chip, load_target
 from codegen.verbs.samples import Sample, random_samples
-from codegen.verbs.verify import verify
 from tests.e2e.test_emulated import ready
 from tests.e2e.test_real_models import samples_of
 from tests.support import real_tflite
@@ -71,8 +71,8 @@ def chip(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @cache
-def compiled(name: str, target: str, optimize: Optimize, streamed: bool) -> Compiled:
-    options = Options(target=target, weights="blob", vectors=0, optimize=optimize, stream_input=streamed)
+def compiled(name: str, target: str, goal: Goal, streamed: bool) -> Compiled:
+    options = Options(target=target, weights="blob", vectors=0, goal=goal, stream_input=streamed)
     return compile_file(path_of(name), options)
 
 
@@ -92,13 +92,13 @@ def test_the_arena_stays_as_small_as_it_was(name: str, streamed: bool) -> None:
 
 @pytest.mark.parametrize("name", TINY)
 def test_the_chip_itself_needs_no_more(name: str) -> None:
-    made = compile_file(path_of(name), Options(target="cortex-m4", vectors=0, optimize="memory"))
+    made = compile_file(path_of(name), Options(target="cortex-m4", vectors=0, goal="memory"))
     assert made.manifest["arena_bytes"] <= LIMITS[name][0]
 
 
 def plan_options(name: str, plan: str, streamed: bool, target: str = "host") -> Options:
     """One of PLANS."""
-    options = Options(target=target, optimize="speed" if plan == "fastest" else "memory", stream_input=streamed)
+    options = Options(target=target, goal="speed" if plan == "fastest" else "memory", stream_input=streamed)
     if plan == "smallest":
         return options
     fastest = compiled(name, target, "speed", streamed).plan
@@ -114,7 +114,7 @@ def check(name: str, options: Options, samples: int, inputs: list[Sample] | None
         path_of(name),
         target=options.target,
         weights="blob" if options.target == "host" else "c",
-        optimize=options.optimize,
+        goal=options.goal,
         arena_limit=options.arena_limit,
         stream_input=options.stream_input,
         inputs=inputs,

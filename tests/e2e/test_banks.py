@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from codegen.api import verify
 from codegen.emit import write_project
 from codegen.host import Network
 from codegen.ir.program import LocalProgram
 from codegen.pipeline import Compiled, Options, compile_graph
 from codegen.prove import bank_conflicts
 from codegen.target import load_target
-from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS
 from tests.e2e.test_scratchpad import CASES, GRAPHS, check
 from tests.support.graphs import residual

@@ -62,8 +62,8 @@ def check_gives(library: Library, weights: Compiled) -> None:
 
 FORMS: dict[str, Callable[[int], Compiled]] = {
     **{mode: lambda seed, mode=mode: compiled(conv_chain(mode, seed), requant=mode) for mode in MODES},
-    "smallest code": lambda seed: compiled(conv_chain("single", seed), optimize="size"),
-    "least memory": lambda seed: compiled(conv_chain("single", seed), optimize="memory"),
+    "smallest code": lambda seed: compiled(conv_chain("single", seed), goal="size"),
+    "least memory": lambda seed: compiled(conv_chain("single", seed), goal="memory"),
     "plain C99": lambda seed: compiled(conv_chain("single", seed), target="generic"),
     "another name": lambda seed: compiled(replace(conv_chain("single", seed), name="kws_7")),
     "another network": lambda seed: compiled(residual("single", seed)),
@@ -97,12 +97,21 @@ def all_forms(quick: bool) -> Iterator[Options]:
         ("host", "cortex-m4"), host.requant_modes, ("nhwc", "model"), ("quantized", "model"), goals
     ):
         if requant in load_target(target).requant_modes:
-            yield Options(target, requant, "blob", layout, kind, "digits", vectors=0, optimize=goal)
+            yield Options(
+                target=target,
+                requant=requant,
+                weights="blob",
+                io_layout=layout,
+                io_type=kind,
+                name="digits",
+                vectors=0,
+                goal=goal,
+            )
     for target, requant, goal in product(others, ("single", "tflite"), goals):
         if target in ("gap8-like", "ppc32") or not quick:
-            yield Options(target, requant, "blob", name="digits", vectors=0, optimize=goal)
+            yield Options(target=target, requant=requant, weights="blob", name="digits", vectors=0, goal=goal)
     for target in ("host", "cortex-m4"):
-        yield Options(target, None, "blob", name="digits", vectors=0, stream_input=True)
+        yield Options(target=target, weights="blob", name="digits", vectors=0, stream_input=True)
 
 
 @pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -122,7 +131,10 @@ def test_expanded_weights_have_another_structure(tmp_path: Path) -> None:
     chip = (resource_dir("targets") / "chips" / "reference" / "host.toml").read_text(encoding="utf-8")
     assert "expand = true" in chip
     (tmp_path / "chip.toml").write_text(chip.replace("expand = true", "expand = false"))
-    made = [compile_file(DIGITS, Options(t, weights="blob", vectors=0)) for t in ("host", str(tmp_path / "chip.toml"))]
+    made = [
+        compile_file(DIGITS, Options(target=t, weights="blob", vectors=0))
+        for t in ("host", str(tmp_path / "chip.toml"))
+    ]
     assert len(blob(made[0])) > len(blob(made[1]))
     assert blob(made[0])[24:36] != blob(made[1])[24:36]
 
@@ -154,7 +166,7 @@ def test_a_retrained_network_fits_the_old_image_on_every_target(which: str, tmp_
     source = DIGITS if which == "digits" else shared_dir() / "models" / "mlperf_tiny_onnx" / "kws_qdq.onnx"
     again = retrained_onnx(source, tmp_path / "again.onnx", 1)
     for target in ("host", "generic", "cortex-m0plus", "cortex-m4", "cortex-m55", "gap8-like"):
-        old, new = (compile_file(m, Options(target, weights="blob", vectors=0)) for m in (source, again))
+        old, new = (compile_file(m, Options(target=target, weights="blob", vectors=0)) for m in (source, again))
         assert keyed(old) == keyed(new), target
         assert blob(old)[48:56] != blob(new)[48:56]
         assert json.loads(old.files["manifest.json"])["weights_id"] == blob(old)[48:56].hex()
@@ -169,7 +181,7 @@ def test_a_retrained_tflite_network_fits_the_old_image(tmp_path: Path) -> None:
     source = shared_dir() / "models" / "tflite" / "hello_world_int8.tflite"
     again = retrained_tflite(source.read_bytes(), tmp_path / "again.tflite", 3)
     for target in ("host", "cortex-m4"):
-        old, new = (compile_file(m, Options(target, weights="blob", vectors=0)) for m in (source, again))
+        old, new = (compile_file(m, Options(target=target, weights="blob", vectors=0)) for m in (source, again))
         assert keyed(old) == keyed(new)
         assert blob(old) != blob(new)
         if target == "host":

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from codegen.api import verify
 from codegen.emit import write_project
 from codegen.emulator import build_and_run
 from codegen.errors import ArenaTooSmall
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program
 from codegen.target import Target, find_chip, load_target
-from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS, check_sources, expected_lines, project, random_feeds
 from tests.e2e.test_real_models import samples_of
 from tests.support.real import MODELS, model_path

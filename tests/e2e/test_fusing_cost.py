@@ -26,11 +26,11 @@ def sizes_of_groups(path: Path, options: Options) -> list[int]:
 def test_groups_take_few_instructions_more(name: str) -> None:
     ready(CHIP)
     path = model_path(name)
-    alone = codegen.profile(path, CHIP, optimize="speed")
-    least = codegen.profile(path, CHIP, optimize="memory")
+    alone = codegen.profile(path, CHIP, goal="speed")
+    least = codegen.profile(path, CHIP, goal="memory")
     twice = codegen.profile(path, CHIP, arena_limit=2 * least.arena_bytes)
-    assert max(sizes_of_groups(path, Options(target=CHIP, optimize="speed", vectors=0))) == 1
-    assert max(sizes_of_groups(path, Options(target=CHIP, optimize="memory", vectors=0))) > 1
+    assert max(sizes_of_groups(path, Options(target=CHIP, goal="speed", vectors=0))) == 1
+    assert max(sizes_of_groups(path, Options(target=CHIP, goal="memory", vectors=0))) > 1
     assert least.arena_bytes < alone.arena_bytes
     assert least.arena_bytes <= twice.arena_bytes <= 2 * least.arena_bytes
     assert alone.instructions

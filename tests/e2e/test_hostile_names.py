@@ -24,9 +24,9 @@ TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))
 TOKEN = re.compile(r"""(/\*.*?\*/|//[^\n]*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\w+|\n|[^\w\s]""", re.DOTALL)
 FORMS = (
     (onnx_named, ".onnx", Options()),
-    (onnx_named, ".onnx", Options("cortex-m4", weights="blob", stream_input=True)),
-    (onnx_named, ".onnx", Options("gap8-like")),
-    (tflite_named, ".tflite", Options("cortex-m55")),
+    (onnx_named, ".onnx", Options(target="cortex-m4", weights="blob", stream_input=True)),
+    (onnx_named, ".onnx", Options(target="gap8-like")),
+    (tflite_named, ".tflite", Options(target="cortex-m55")),
 )
 
 

@@ -55,7 +55,7 @@ def test_each_network_stays_within_its_limit_on_each_chip(network: str, chip: st
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_smallest_arena_costs_little(network: str) -> None:
-    found = profile(network, "cortex-m4", optimize="memory")
+    found = profile(network, "cortex-m4", goal="memory")
     assert found.instructions is not None
     assert found.instructions <= SMALLEST[NETWORKS.index(network)]
 
@@ -63,7 +63,7 @@ def test_the_smallest_arena_costs_little(network: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 def test_code_stays_within_its_limit(network: str) -> None:
-    for limit, options in ((CODE, {"level": "-O2"}), (SMALL_CODE, {"optimize": "size"})):
+    for limit, options in ((CODE, {"opt_level": "-O2"}), (SMALL_CODE, {"goal": "size"})):
         found = profile(network, "cortex-m4", **options)
         assert found.text_bytes is not None
         assert found.rodata_bytes is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from codegen.api import inspect, verify
 from codegen.errors import ArenaLimitUnreachable, ArenaTooSmall
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
@@ -23,8 +24,6 @@ from codegen.schedule.cost import MOVED_BYTE
 from codegen.schedule.planner import view_roots
 from codegen.schedule.schedule import Scheduler
 from codegen.target import Memory, Target, find_chip, load_target
-from codegen.verbs.inspect import inspect
-from codegen.verbs.verify import verify
 from tests.e2e.projects import DIGITS, SANITIZE, build, check_sources, expected_lines, random_feeds, run, written
 from tests.support.graphs import Sketch, conv_chain, residual
 from tests.support.scratchpad import branches
@@ -56,7 +55,7 @@ def compile_for(graph: Graph, target: Target, **options: object) -> Compiled:
 
 
 def smallest(graph: Graph, **options: object) -> int:
-    return compile_for(graph, chip(None), optimize="memory", **options).plan.arena_bytes
+    return compile_for(graph, chip(None), goal="memory", **options).plan.arena_bytes
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -117,7 +116,7 @@ def _sanitized(made: Compiled, folder: Path) -> None:
 
 def test_memories_that_are_large_enough_change_nothing() -> None:
     for graph in (residual(), two_ends()):
-        for options in ({}, {"optimize": "memory"}, {"optimize": "speed"}, {"stream_input": graph.name != "two_ends"}):
+        for options in ({}, {"goal": "memory"}, {"goal": "speed"}, {"stream_input": graph.name != "two_ends"}):
             one = compile_for(graph, chip(None), **options)
             for sizes in ((one.plan.arena_bytes, None), (1 << 20, 1 << 20, 1 << 20)):
                 several = compile_for(graph, chip(*sizes), **options)

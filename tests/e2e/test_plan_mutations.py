@@ -22,7 +22,7 @@ from codegen.ir.program import Program
 from codegen.ir.verify import IrError, verify_plan, verify_program
 from codegen.kernels import select_kernels
 from codegen.lower import lower
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.pipeline import Options, read_model
 from codegen.planning import make_plan
 from codegen.prove import shadow_run
@@ -76,7 +76,7 @@ def plans_of(graph: Graph, most: int = 1 << 30) -> Iterator[Subject]:
     kernels = select_kernels(graph, target.isa)
     for streamed in (False, True):
         try:
-            plan = make_plan(graph, kernels, target, Options(optimize="memory", stream_input=streamed))
+            plan = make_plan(graph, kernels, target, Options(goal="memory", stream_input=streamed))
         except StreamImpossible:
             continue
         yield subject(plan, kernels, most)
@@ -184,7 +184,7 @@ def check(given: Subject) -> tuple[int, int, int]:
 @pytest.mark.parametrize("make", [conv_chain, residual])
 def test_changed_plans_of_small_networks_are_refused(make: object) -> None:
     assert callable(make)
-    for given in plans_of(optimize(make())):
+    for given in plans_of(simplify(make())):
         assert sum(check(given)) > 3
 
 
@@ -204,6 +204,6 @@ def test_changed_plans_of_random_networks_are_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_changed_plans_of_real_models_are_refused(name: str) -> None:
-    graph = optimize(read_model(model_path(name), Options(), load_target("host")))
+    graph = simplify(read_model(model_path(name), Options(), load_target("host")))
     totals = [check(given) for given in plans_of(graph, SOME if name in LARGE else 1 << 30)]
     assert all(sum(t) > 0 for t in totals), totals

@@ -95,7 +95,7 @@ def test_a_streamed_network_and_another_level_are_measured() -> None:
     ready("cortex-m4")
     whole = codegen.profile(DIGITS, "cortex-m4")
     streamed = codegen.profile(DIGITS, "cortex-m4", stream_input=True)
-    small = codegen.profile(DIGITS, "cortex-m4", level="-Os")
+    small = codegen.profile(DIGITS, "cortex-m4", opt_level="-Os")
     check(streamed)
     assert streamed.macs == whole.macs == small.macs
     assert small.text_bytes

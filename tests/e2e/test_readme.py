@@ -22,16 +22,16 @@ BORDERS = {"io_layout": "model", "io_type": "model"}
 
 
 def digits(target: str = "host", **options: object) -> Compiled:
-    return compile_file(DIGITS, Options(target, name="digits", **options))  # type: ignore[arg-type]
+    return compile_file(DIGITS, Options(target=target, name="digits", **options))  # type: ignore[arg-type]
 
 
 def several_memories() -> Compiled:
     """A network that its fast memory cannot hold."""
     target = load_target("generic")
-    size = compile_graph(conv_chain(), target, Options("generic", optimize="memory")).plan.arena_bytes
+    size = compile_graph(conv_chain(), target, Options(target="generic", goal="memory")).plan.arena_bytes
     fast = Memory("sram", "ram", size * 2 // 3, "test")
     slow = Memory("axi-sram", "ram", None, "test", cost=2)
-    made = compile_graph(conv_chain(), replace(target, memories=(slow, fast)), Options("generic"))
+    made = compile_graph(conv_chain(), replace(target, memories=(slow, fast)), Options(target="generic"))
     assert made.program.regions
     return made
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from codegen.api import verify
 from codegen.emit import write_project
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
@@ -14,7 +15,7 @@ from codegen.host import Network
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.samples import Sample, open_samples, random_samples
-from codegen.verbs.verify import VerifyResult, verify
+from codegen.verbs.verify import VerifyResult
 from tests.support.real import LARGE, MODELS, model_path, real_inputs
 from tests.support.shared import ROOT, shared_dir
 

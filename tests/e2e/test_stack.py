@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import codegen
+from codegen.options import Goal
 from codegen.pipeline import Options, compile_file
-from codegen.schedule import Optimize
 from codegen.target import load_target
 from codegen.verbs.stack import measured
 from tests.e2e.projects import DIGITS, NETWORKS, build, project
@@ -86,7 +86,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_measured_stack_is_in_the_manifest_the_readme_and_the_tables(lamina: Lamina, tmp_path: Path) -> None:
     ready()
-    words = ("-t", "cortex-m4", "--optimize", "memory")
+    words = ("-t", "cortex-m4", "--goal", "memory")
     ran = lamina("compile", TINY, *words, "-o", tmp_path / "a", "--measure-stack")
     assert lamina("compile", TINY, *words, "-o", tmp_path / "b", "-q").code == 0
     made, without = contents(tmp_path / "a"), contents(tmp_path / "b")
@@ -136,21 +136,21 @@ def test_packages_that_are_missing_are_named(lamina: Lamina, tmp_path: Path, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimize", ["memory", "size"])
-def test_python_and_profile_say_the_same(optimize: Optimize) -> None:
+@pytest.mark.parametrize("goal", ["memory", "size"])
+def test_python_and_profile_say_the_same(goal: Goal) -> None:
     ready()
-    found = codegen.inspect(DIGITS, "cortex-m4", optimize=optimize, measure_stack=True)
+    found = codegen.inspect(DIGITS, "cortex-m4", goal=goal, measure_stack=True)
     assert found.stack
     assert found.plan
-    assert found.stack.bytes == codegen.profile(DIGITS, "cortex-m4", optimize=optimize).stack_bytes
+    assert found.stack.bytes == codegen.profile(DIGITS, "cortex-m4", goal=goal).stack_bytes
     assert found.stack.groups == tuple(group.stack_bytes for group in found.plan.groups)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("goal", "streamed"), [("memory", False), ("memory", True), ("speed", False), ("size", False)])
 @pytest.mark.parametrize("name", ["kws_qdq", "resnet8_qdq", "vww_qdq", "ad_qdq", "mnist_cnn_qdq"])
-def test_the_worst_group_of_real_models_stays_small(name: str, goal: Optimize, streamed: bool) -> None:
+def test_the_worst_group_of_real_models_stays_small(name: str, goal: Goal, streamed: bool) -> None:
     ready()
-    options = Options(target="cortex-m4", optimize=goal, stream_input=streamed, vectors=0)
+    options = Options(target="cortex-m4", goal=goal, stream_input=streamed, vectors=0)
     found = measured(compile_file(model_path(name), options))
     assert max(found.groups) <= found.bytes <= DEEPEST

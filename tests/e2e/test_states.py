@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 import codegen.verbs.verify
+from codegen.api import inspect, run, run_file, verify
 from codegen.errors import CompileError, StateNotOnTarget, StreamImpossible
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.target import load_target
-from codegen.verbs.inspect import inspect
-from codegen.verbs.run import run, run_file
-from codegen.verbs.verify import verify
 from tests.e2e.projects import SANITIZE, build, require_build, written
 from tests.e2e.projects import run as run_program
 from tests.support.tflite_models import Model, run_tflm

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from codegen.api import verify
 from codegen.emit import write_project
 from codegen.errors import EngineFailed
 from codegen.golden.interface import graph_ports, network_feeds
@@ -21,7 +22,6 @@ from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.engines import open_engine
 from codegen.verbs.samples import open_samples
-from codegen.verbs.verify import verify
 from tests.support.real_tflite import LARGE, MODELS, model_path, recorded
 from tests.support.shared import ROOT, shared_dir
 from tests.support.tools import require_module

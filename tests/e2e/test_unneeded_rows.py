@@ -20,7 +20,7 @@ from tests.support.scratchpad import compile_local
 
 
 def compiled(graph: Graph) -> Compiled:
-    return compile_graph(graph, load_target("host"), Options(optimize="memory"))
+    return compile_graph(graph, load_target("host"), Options(goal="memory"))
 
 
 def check(made: Compiled, folder: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import codegen.verbs.verify
+from codegen.api import verify
 from codegen.golden.compare import Difference
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.target import load_target
-from codegen.verbs.verify import VerifyResult, verify
+from codegen.verbs.verify import VerifyResult
 from tests.e2e.projects import DIGITS
 from tests.support.tools import require_tool
 

@@ -11,7 +11,7 @@ import pytest
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.kernels import choose_kernels, select_kernels
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import Weights, list_targets, load_target
 from tests.support.real import MODELS
@@ -29,7 +29,7 @@ LARGE = ("mobilenet_v2", "fastestdet")
 
 
 def graph_of(model: str, target: str) -> Graph:
-    return optimize(read_model(shared_dir() / "models" / model, Options(target=target), load_target(target)))
+    return simplify(read_model(shared_dir() / "models" / model, Options(target=target), load_target(target)))
 
 
 def packed_bytes(forms: Mapping[int, Form]) -> int:

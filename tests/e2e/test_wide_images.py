@@ -59,7 +59,7 @@ def check(made: Compiled, graph: Graph, folder: Path) -> None:
 def test_the_smallest_plan_works_on_columns(network: object, share: float, weights: str, tmp_path: Path) -> None:
     require_tool("cc")
     graph = signal(200) if network is signal else spectrogram()
-    fast, small = compile_for(graph), compile_for(graph, optimize="memory", weights=weights)
+    fast, small = compile_for(graph), compile_for(graph, goal="memory", weights=weights)
     assert not is_turned(fast)
     assert is_turned(small)
     assert small.plan.arena_bytes < share * fast.plan.arena_bytes
@@ -70,7 +70,7 @@ def test_the_smallest_plan_works_on_columns(network: object, share: float, weigh
 def test_a_limit_and_the_chips_ram_bring_it_too(tmp_path: Path) -> None:
     require_tool("cc")
     graph = signal(120)
-    fast, small = compile_for(graph), compile_for(graph, optimize="memory")
+    fast, small = compile_for(graph), compile_for(graph, goal="memory")
     between = (fast.plan.arena_bytes + small.plan.arena_bytes) // 2
     limited, chip = compile_for(graph, arena_limit=between), compile_for(graph, ram=between)
     assert limited.plan.arena_bytes <= between
@@ -82,7 +82,7 @@ def test_a_limit_and_the_chips_ram_bring_it_too(tmp_path: Path) -> None:
 
 
 def test_a_streamed_input_keeps_its_rows() -> None:
-    made = compile_for(spectrogram(), optimize="memory", stream_input=True)
+    made = compile_for(spectrogram(), goal="memory", stream_input=True)
     assert made.program.streamed
     assert not is_turned(made)
 

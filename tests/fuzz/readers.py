@@ -13,7 +13,7 @@ from pathlib import Path
 from codegen.errors import CompileError, InternalFault
 from codegen.frontends import import_model, own_mode
 from codegen.ir.verify import verify_graph
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.preprocess import load_preprocess, read_npz
 from codegen.target import load_target
 
@@ -25,7 +25,7 @@ def _model(path: Path) -> None:
     """A model is imported, and the passes are run over what has been imported."""
     graph = import_model(path, mode=own_mode(path) or "single", io_type="quantized", io_layout="nhwc")
     verify_graph(graph)
-    verify_graph(optimize(graph))
+    verify_graph(simplify(graph))
 
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {

@@ -8,7 +8,7 @@ import pytest
 
 from codegen.frontends.onnx import import_onnx
 from codegen.ops import Slice
-from codegen.passes import optimize
+from codegen.passes import simplify
 from tests.passes.build import assert_same, kinds, only
 from tests.support.shared import ROOT, shared_dir
 
@@ -19,7 +19,7 @@ OTHERS = ["mnist_cnn", "espcn_x3", "yunet_n_320", "fastestdet_352"]
 
 def check(path: Path) -> None:
     graph = import_onnx(path, mode="single")
-    best = optimize(graph)
+    best = simplify(graph)
     assert not kinds(best).keys() & {"Transpose", "Gather", "Clamp"}
     assert_same(graph, best)
 
@@ -35,7 +35,7 @@ def test_models_have_no_transpose_left(name: str) -> None:
 
 
 def test_the_channel_shuffles_of_fastestdet_are_slices_of_channels() -> None:
-    best = optimize(import_onnx(shared_dir() / "models/onnx/fastestdet_352_qdq.onnx", mode="single"))
+    best = simplify(import_onnx(shared_dir() / "models/onnx/fastestdet_352_qdq.onnx", mode="single"))
     slices = [node.op for node in only(best, Slice)]
     assert len(slices) == 26
     assert all(isinstance(op, Slice) and op.steps == (1, 1, 1, 2) for op in slices)

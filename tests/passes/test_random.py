@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType
 from codegen.ops import Clamp, Concat, Gather, Pad, Reshape, Slice, Softmax, Transpose
-from codegen.passes import PASSES, optimize
+from codegen.passes import PASSES, simplify
 from codegen.passes.movement import MOVEMENT, moved_bytes
 from tests.passes.build import Net, Q, assert_same
 
@@ -124,11 +124,11 @@ def total_moved(graph: Graph) -> int:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_optimize_keeps_every_number_and_moves_no_more(data: Draw) -> None:
+def test_simplify_keeps_every_number_and_moves_no_more(data: Draw) -> None:
     graph = random_net(data)
-    best = optimize(graph)
+    best = simplify(graph)
     assert_same(graph, best)
-    assert optimize(best) is best
+    assert simplify(best) is best
     assert total_moved(best) <= total_moved(graph)
     assert len(best.output_values) == len(graph.output_values)
 

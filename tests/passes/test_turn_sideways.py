@@ -23,7 +23,7 @@ from codegen.ops import (
     Transpose,
     make_requant,
 )
-from codegen.passes import is_wide, optimize, turn_sideways
+from codegen.passes import is_wide, simplify, turn_sideways
 from tests.random_networks.cases import draw_graph
 from tests.support.graphs import Sketch, conv_chain, random_array, residual, spread_requant
 
@@ -84,7 +84,7 @@ def test_an_operator_gives_the_same_on_columns(op: str) -> None:
     assert len(turned.nodes) == 3 * len(graph.nodes)
     assert all(len(set(data)) > 1 for data in outputs(graph, 1))
     assert same(graph, turned, 1)
-    done = optimize(turned)
+    done = simplify(turned)
     assert same(graph, done, 2)
     assert sum(isinstance(node.op, Transpose) for node in done.nodes) <= 2
 
@@ -93,7 +93,7 @@ def test_an_operator_gives_the_same_on_columns(op: str) -> None:
 def test_random_networks_give_the_same_on_columns(seed: int) -> None:
     """With every other operator between those that turn."""
     graph = draw_graph(seed).finished()
-    assert same(graph, optimize(turn_sideways(graph)), seed)
+    assert same(graph, simplify(turn_sideways(graph)), seed)
 
 
 def signal(steps: int, channels: int = 8) -> Graph:
@@ -109,7 +109,7 @@ def signal(steps: int, channels: int = 8) -> Graph:
 
 
 def test_a_signal_is_turned_without_moving_a_byte() -> None:
-    turned = optimize(turn_sideways(signal(60)))
+    turned = simplify(turn_sideways(signal(60)))
     assert not any(isinstance(node.op, Transpose) for node in turned.nodes)
     assert [turned.type(n.outputs[0]).shape[1] for n in turned.nodes if isinstance(n.op, Conv2D)] == [60] * 3
     assert same(signal(60), turned, 3)
@@ -118,7 +118,7 @@ def test_a_signal_is_turned_without_moving_a_byte() -> None:
 def test_tensors_keep_the_models_names() -> None:
     """Each convolution's result is found under its name, in the layout that `perm` tells."""
     graph = signal(20)
-    turned = optimize(turn_sideways(graph))
+    turned = simplify(turn_sideways(graph))
     rng = np.random.default_rng(0)
     feeds = {"x": random_array(rng, (1, 1, 20, 8), DType.S8)}
     before, after = run_graph(graph, feeds), run_graph(turned, feeds)
@@ -132,7 +132,7 @@ def test_tensors_keep_the_models_names() -> None:
 def test_only_wide_images_are_worth_a_try() -> None:
     assert is_wide(signal(60))
     assert is_wide(uneven("conv"))
-    assert not is_wide(optimize(turn_sideways(signal(60))))
+    assert not is_wide(simplify(turn_sideways(signal(60))))
     assert not is_wide(conv_chain())
     assert not is_wide(residual())
     s = Sketch("flat")

@@ -13,7 +13,7 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Program
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.kernels import select_kernels
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.pipeline import Options, lower_plan, prove
 from codegen.planning import make_plan
 from codegen.prove import ShadowReport
@@ -60,7 +60,7 @@ class Case:
     def text(self) -> str:
         """What reproduces it."""
         o = self.options
-        how = f"limit {o.arena_limit}" if o.arena_limit is not None else o.optimize
+        how = f"limit {o.arena_limit}" if o.arena_limit is not None else o.goal
         more = f"{', streamed' if o.stream_input else ''}{', eager' if self.eager else ''}"
         how = f"{self.local_bytes} B of local memory" if self.local_bytes else how
         how = f"{self.cores} cores with {how}" if self.cores > 1 else how
@@ -120,8 +120,8 @@ def draw_case(seed: int) -> Case:
     d = draw_graph(seed)
     drawn = replace(d.finished(), name=f"r{seed}")
     verify_graph(drawn)
-    graph = optimize(drawn) if d.chance(0.5) else drawn
-    options = Options(optimize=d.pick(("memory",) * 5 + ("balanced", "speed")))
+    graph = simplify(drawn) if d.chance(0.5) else drawn
+    options = Options(goal=d.pick(("memory",) * 5 + ("balanced", "speed")))
     if d.chance(SCRATCHPAD) and not graph.states:
         cores = d.pick((2, 3, 4, 8)) if d.chance(CORES) else 1
         return _in_local_memory(Case(seed, drawn, graph, options, cores=cores), d)
@@ -129,7 +129,7 @@ def draw_case(seed: int) -> Case:
         options = replace(options, stream_input=True)
     case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
     if d.chance(0.35):
-        ends = [replace(case, options=replace(case.options, optimize=o)) for o in ("memory", "speed")]
+        ends = [replace(case, options=replace(case.options, goal=o)) for o in ("memory", "speed")]
         sizes = [plan_of(end).arena_bytes for end in ends]
         case = replace(case, options=replace(case.options, arena_limit=d.int(min(sizes), max(sizes))))
     return _in_memories(case, d) if d.chance(MEMORIES) else case
@@ -163,7 +163,7 @@ def _in_local_memory(case: Case, d: Drawing) -> Case:
 
 def _in_memories(case: Case, d: Drawing) -> Case:
     """The case for a chip with three working memories, the fast one smaller than the smallest arena."""
-    smallest = plan_of(replace(case, options=replace(case.options, optimize="memory", arena_limit=None))).arena_bytes
+    smallest = plan_of(replace(case, options=replace(case.options, goal="memory", arena_limit=None))).arena_bytes
     size = max(1, smallest * d.int(10, 95) // 100)
     while not _is_planned(replace(case, fast_bytes=size)):
         size += 1 + size // 4

@@ -19,5 +19,5 @@ def test_both_readers_hold_its_rows(size: int) -> None:
     z = sketch.apply(ArgExtremum(True), sketch.apply(Reshape((1, 10, 1, 30)), x))
     graph = sketch.graph(sketch.conv(x, 7, size), z)
     kernels = select_kernels(graph, "c99")
-    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, optimize="memory")
+    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, goal="memory")
     assert shadow_run(lower(plan, kernels)).rows[z] == 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen.verbs.verify import verify
+from codegen.api import verify
 from tests.support.tflite_models import Model
 
 

@@ -36,5 +36,5 @@ def test_the_output_stays_clear_of_what_is_read_again(make: Callable[[], Graph])
     graph = make()
     kernels = select_kernels(graph, "c99")
     assert any(k.run == "whole" for k in kernels.values())
-    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, optimize="memory")
+    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, goal="memory")
     assert shadow_run(lower(plan, kernels)).rows

@@ -11,7 +11,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.local import Engine
 from codegen.ir.plan import Plan
 from codegen.kernels import kernel_needs, params_needs, select_kernels
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.pipeline import Compiled, Options, compile_graph, finish, read_model
 from codegen.schedule.local import schedule_local
 from codegen.target import Target, find_chip, load_target
@@ -49,7 +49,7 @@ def compile_local(
     imported = model if isinstance(model, Graph) else read_model(model, options, target)
     if cores == 1:
         return compile_graph(imported, target, options)
-    graph = optimize(imported)
+    graph = simplify(imported)
     kernels = select_kernels(graph, target.isa)
     return finish(imported, plan_on_cores(graph, kernels, target), kernels, target, options)
 

@@ -67,3 +67,12 @@ def test_shipped_targets_have_the_names_of_today(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_target(name).name == name
+
+
+def test_flags_of_the_past_do_what_those_of_today_do(lamina: Lamina) -> None:
+    before = lamina("inspect", TINY, "--optimize=memory", "--json")
+    assert before.err == "note: options: '--optimize' is called '--goal' now\n"
+    assert before.out == lamina("inspect", TINY, "--goal", "memory", "--json").out
+    ran = lamina("profile", TINY, "--level", "-O1", "--repeats", "1")
+    assert ran.code == 0
+    assert ran.err == "note: options: '--level' is called '--opt-level' now\n"

@@ -1,4 +1,4 @@
-"""--optimize, --arena-limit, --stream-input, --plan and --plan-svg, and the same from Python."""
+"""--goal, --arena-limit, --stream-input, --plan and --plan-svg, and the same from Python."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 import codegen
 from codegen.cli.compile_command import command as compile_command
 from codegen.errors import OptionBad
+from codegen.options import GOALS, Goal
 from codegen.report.plan import PlanRecord
-from codegen.schedule import OPTIMIZE, Optimize
 from codegen.target import find_chip
 from tests.support.real import model_path
 from tests.support.tools import require_tool
@@ -21,21 +21,21 @@ from tests.unit.cli.conftest import DIGITS, HELD_OUT, TINY, Lamina
 
 
 def test_the_command_offers_what_the_scheduler_knows() -> None:
-    (option,) = (p for p in compile_command.params if p.name == "optimize")
-    assert tuple(option.type.to_info_dict()["choices"]) == OPTIMIZE == get_args(Optimize)
+    (option,) = (p for p in compile_command.params if p.name == "goal")
+    assert tuple(option.type.to_info_dict()["choices"]) == GOALS == get_args(Goal)
 
 
 @pytest.mark.parametrize(("text", "size"), [("65536", 65536), ("64K", 65536), ("64k", 65536), ("1M", 1 << 20)])
 def test_a_limit_may_have_a_unit(text: str, size: int, lamina: Lamina, tmp_path: Path) -> None:
     ran = lamina("compile", DIGITS, "-o", tmp_path / "d", "--arena-limit", text, "--json")
     assert ran.code == 0
-    assert ran.json["planning"] == {"optimize": "speed", "arena_limit": size}
+    assert ran.json["planning"] == {"goal": "speed", "arena_limit": size}
     assert ran.json["arena_bytes"] <= size
     assert f"arena limit {size}" in (tmp_path / "d" / "src" / "digits_qdq.c").read_text()
 
 
 def test_the_fastest_plan_within_the_limit_is_taken(lamina: Lamina) -> None:
-    plans = {how: lamina("inspect", DIGITS, "--optimize", how, "--json").json["plan"] for how in OPTIMIZE}
+    plans = {how: lamina("inspect", DIGITS, "--goal", how, "--json").json["plan"] for how in GOALS}
     small, fast = plans["memory"]["arena_bytes"], plans["speed"]["arena_bytes"]
     assert small < fast
     for limit, arena in ((small, small), (fast, fast)):
@@ -45,7 +45,7 @@ def test_the_fastest_plan_within_the_limit_is_taken(lamina: Lamina) -> None:
 
 
 def test_an_unreachable_limit_names_the_smallest_arena(lamina: Lamina, tmp_path: Path) -> None:
-    smallest = lamina("inspect", DIGITS, "--optimize", "memory", "--json").json["arena_bytes"]
+    smallest = lamina("inspect", DIGITS, "--goal", "memory", "--json").json["arena_bytes"]
     ran = lamina("compile", DIGITS, "-o", tmp_path / "d", "--arena-limit", smallest - 1)
     assert ran.code == 1
     assert f"smallest arena found is {smallest} B" in ran.err
@@ -58,7 +58,7 @@ def test_an_unreachable_limit_names_the_smallest_arena(lamina: Lamina, tmp_path:
 
 
 def test_compile_says_what_the_plan_is(lamina: Lamina, tmp_path: Path) -> None:
-    ran = lamina("compile", DIGITS, "-o", tmp_path / "d", "--stream-input", "--optimize", "memory")
+    ran = lamina("compile", DIGITS, "-o", tmp_path / "d", "--stream-input", "--goal", "memory")
     manifest = json.loads((tmp_path / "d" / "manifest.json").read_text())
     largest = max(manifest["plan"]["groups"], key=lambda g: len(g["nodes"]))
     assert f"{manifest['groups']} groups; {len(largest['nodes'])} stream by rows in the largest" in ran.out
@@ -69,14 +69,14 @@ def test_compile_says_what_the_plan_is(lamina: Lamina, tmp_path: Path) -> None:
 
 
 def test_a_chip_with_local_memory_says_that_it_has_one_plan(lamina: Lamina, tmp_path: Path) -> None:
-    note = "optimize memory changes nothing: gap8-like has local memory"
-    ran = lamina("compile", DIGITS, "-t", "gap8-like", "-o", tmp_path / "d", "--optimize", "memory")
+    note = "goal memory changes nothing: gap8-like has local memory"
+    ran = lamina("compile", DIGITS, "-t", "gap8-like", "-o", tmp_path / "d", "--goal", "memory")
     assert f"  note: {note}" in ran.out
     assert any(n.startswith(note) for n in json.loads((tmp_path / "d" / "manifest.json").read_text())["notes"])
-    assert f"  note: {note}" in lamina("inspect", DIGITS, "-t", "gap8-like", "--plan", "--optimize", "memory").out
-    for other in ([], ["--optimize", "size"]):
+    assert f"  note: {note}" in lamina("inspect", DIGITS, "-t", "gap8-like", "--plan", "--goal", "memory").out
+    for other in ([], ["--goal", "size"]):
         assert "changes nothing" not in lamina("inspect", DIGITS, "-t", "gap8-like", *other).out
-    assert "changes nothing" not in lamina("inspect", DIGITS, "-t", "cortex-m4", "--optimize", "memory").out
+    assert "changes nothing" not in lamina("inspect", DIGITS, "-t", "cortex-m4", "--goal", "memory").out
 
 
 def test_inspect_and_the_manifest_have_the_same_plan(lamina: Lamina, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_inspect_and_the_manifest_have_the_same_plan(lamina: Lamina, tmp_path: P
 
 
 def test_inspect_prints_the_plan_instead_of_the_layers(lamina: Lamina) -> None:
-    ran = lamina("inspect", DIGITS, "--plan", "--optimize", "memory")
+    ran = lamina("inspect", DIGITS, "--plan", "--goal", "memory")
     assert ran.code == 0
     for part in ("memory plan", "lower bound", "groups", "rings", "memory over time", "most is in use", "<- this plan"):
         assert part in ran.out, part
@@ -105,7 +105,7 @@ def test_the_picture_is_written_twice_the_same(lamina: Lamina, tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 2
 
 
-@pytest.mark.parametrize("words", [("--optimize", "speed"), ("--optimize", "memory", "--stream-input")])
+@pytest.mark.parametrize("words", [("--goal", "speed"), ("--goal", "memory", "--stream-input")])
 def test_verify_run_and_eval_take_the_options(words: tuple[str, ...], lamina: Lamina, tmp_path: Path) -> None:
     assert lamina("verify", DIGITS, "--samples", "2", *words).code == 0
     data = ("--engine", "c", "--limit", "2")
@@ -133,20 +133,20 @@ def test_python_refuses_a_limit_that_is_no_number_of_bytes(limit: object, tmp_pa
 
 
 def test_python_refuses_a_plan_that_nobody_knows(tmp_path: Path) -> None:
-    for call in (codegen.inspect, codegen.verify, lambda m, optimize: codegen.run(m, np.zeros(1), optimize=optimize)):
-        with pytest.raises(OptionBad, match="optimize"):
-            call(TINY, optimize="small")  # type: ignore[operator]
+    for call in (codegen.inspect, codegen.verify, lambda m, goal: codegen.run(m, np.zeros(1), goal=goal)):
+        with pytest.raises(OptionBad, match="goal"):
+            call(TINY, goal="small")  # type: ignore[operator]
 
 
 def test_the_chip_s_memory_is_the_limit_where_none_is_given(lamina: Lamina, tmp_path: Path) -> None:
-    goals = [("-t", "generic", "--optimize", how) for how in ("memory", "speed")]
+    goals = [("-t", "generic", "--goal", how) for how in ("memory", "speed")]
     sizes = [lamina("inspect", DIGITS, *goal, "--json").json["arena_bytes"] for goal in goals]
     assert sizes[0] < sizes[1]
     text = find_chip("generic").read_text(encoding="utf-8")
     chip = tmp_path / "chip.toml"
     for ram, code in ((sizes[1] - 1, 0), (sizes[0], 0), (sizes[0] - 1, 1)):
         chip.write_text(text.replace('kind = "ram"', f'kind = "ram"\nbytes = {ram}\nsource = "none"'))
-        ran = lamina("compile", DIGITS, "-t", chip, "--optimize", "speed", "-o", tmp_path / "d", "--json")
+        ran = lamina("compile", DIGITS, "-t", chip, "--goal", "speed", "-o", tmp_path / "d", "--json")
         assert ran.code == code
         if code:
             assert ran.json["error"]["id"] == "LAM-SCHEDULE-301"

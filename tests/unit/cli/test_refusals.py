@@ -76,7 +76,7 @@ COMPILE = [
     ("compile TINY -o OUT/d --arena-limit 10", "LAM-SCHEDULE-303"),
     ("compile TINY -o OUT/d -t gap8-like --arena-limit 10", "LAM-SCHEDULE-303"),
     ("compile TINY -o OUT/d -t gap8-like --stream-input", "LAM-SCHEDULE-304"),
-    ("compile TINY -o OUT/d --optimize small", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --goal small", "LAM-CLI-001"),
 ]
 VERIFY = [
     *((f"verify {model}", code) for model, code in MODELS),
@@ -150,8 +150,8 @@ PROFILE = [
     ("profile TINY --cycles", "LAM-EMULATOR-002"),
     ("profile TINY -t ppc32", "LAM-EMULATOR-001"),
     ("profile TINY -t cortex-m0plus --requant ort", "LAM-TARGET-006"),
-    ("profile TINY --level -O9", "LAM-IMPORT-030"),
-    ("profile TINY --level -O2;reboot", "LAM-IMPORT-030"),
+    ("profile TINY --opt-level -O9", "LAM-IMPORT-030"),
+    ("profile TINY --opt-level -O2;reboot", "LAM-IMPORT-030"),
     ("profile TINY --repeats 0", "LAM-API-012"),
     ("profile TINY --repeats many", "LAM-CLI-001"),
     ("profile TINY -t cortex-m4 --repeats 3", "LAM-IMPORT-030"),

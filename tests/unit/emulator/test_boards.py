@@ -34,14 +34,14 @@ def source(folder: Path, body: str, before: str = "") -> Path:
 
 
 def run(
-    name: str, folder: Path, body: str, before: str = "", *, count: bool = False, optimize: str = "-O2"
+    name: str, folder: Path, body: str, before: str = "", *, count: bool = False, opt_level: str = "-O2"
 ) -> RunResult:
     return build_and_run(
         ready(name),
         [source(folder, body, before)],
         [],
         {},
-        optimize=optimize,
+        opt_level=opt_level,
         timeout_s=60,
         workdir=folder / "build",
         count=count,
@@ -61,9 +61,9 @@ def test_words_lie_in_memory_in_the_targets_byte_order(name: str, tmp_path: Path
     assert (result.exit_code, result.console) == (0, order[load_target(name).byte_order])
 
 
-@pytest.mark.parametrize("optimize", ["-O0", "-Os", "-O3"])
+@pytest.mark.parametrize("opt_level", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("name", BOARDS)
-def test_variables_are_as_c_says_at_every_level(name: str, optimize: str, tmp_path: Path) -> None:
+def test_variables_are_as_c_says_at_every_level(name: str, opt_level: str, tmp_path: Path) -> None:
     before = """
 static const uint8_t given[5] = {1, 2, 3, 4, 5};
 static volatile uint32_t zeroed[1000];
@@ -77,7 +77,7 @@ static volatile float third = 3.0f;"""
     lam_board_number(sum + (uint32_t)(initialised + 7) + copy[4]);
     third = 1.0f / third;
     return third > 0.333f && third < 0.334f ? 0 : 1;"""
-    result = run(name, tmp_path, body, before, optimize=optimize)
+    result = run(name, tmp_path, body, before, opt_level=opt_level)
     assert (result.exit_code, result.console) == (0, b"5")
 
 
@@ -127,7 +127,7 @@ void unused(void) { (void)hidden(table[0]); (void)deep(0); }"""
 
 @pytest.mark.parametrize(("name", "fault"), [(n, f) for f, (_, names) in FAULTS.items() for n in names])
 def test_a_fault_ends_with_a_message_and_its_own_code(name: str, fault: str, tmp_path: Path) -> None:
-    result = run(name, tmp_path, 'lam_board_puts("before"); ' + FAULTS[fault][0], FAULT_HELPERS, optimize="-O1")
+    result = run(name, tmp_path, 'lam_board_puts("before"); ' + FAULTS[fault][0], FAULT_HELPERS, opt_level="-O1")
     assert result.exit_code == FAULT
     assert result.console.startswith(b"before\nlam_board: fault")
     if fault == "stack overflow" and name in BARE:
@@ -202,9 +202,9 @@ __attribute__((noinline)) static int leaf(void) { volatile char b[1000]; b[0] = 
     assert 1000 <= deep <= 1100
 
 
-@pytest.mark.parametrize("optimize", ["-O0", "-O2"])
+@pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", BARE)
-def test_stack_depth_is_measured_from_within_a_call(name: str, optimize: str, tmp_path: Path) -> None:
+def test_stack_depth_is_measured_from_within_a_call(name: str, opt_level: str, tmp_path: Path) -> None:
     """Painted inside a function: what it takes itself lies above; a window that is too small tells no more."""
     before = """
 __attribute__((noinline)) static int uses(volatile char *p) { return p[0]; }
@@ -234,7 +234,7 @@ __attribute__((noinline)) static int inner(uint32_t window)
     used += inner(0xffffffffu);
     lam_board_number(deep);
     return used - 6;"""
-    result = run(name, tmp_path, body, before, optimize=optimize)
+    result = run(name, tmp_path, body, before, opt_level=opt_level)
     above, deep, cut, whole = map(int, result.console.split())
     assert result.exit_code == 0
     assert 500 <= above <= 600

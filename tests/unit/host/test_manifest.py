@@ -17,7 +17,7 @@ from tests.support.shared import ROOT
 
 DELETED = object()
 SOUND: dict[str, Any] = json.loads(
-    compile_file(ROOT / "examples" / "tiny" / "tiny_qdq.onnx", Options("cortex-m4")).files["manifest.json"]
+    compile_file(ROOT / "examples" / "tiny" / "tiny_qdq.onnx", Options(target="cortex-m4")).files["manifest.json"]
 )
 DAMAGE: tuple[tuple[tuple[str | int, ...], object], ...] = (
     *(((key,), DELETED) for key in ("name", "target", "inputs", "outputs", "tensors", "plan", "arena_align", "cores")),

@@ -11,7 +11,7 @@ from codegen.ir.quant import Array, DType
 from codegen.ir.text import graph_text
 from codegen.ir.verify import IrError, verify_graph
 from codegen.ops import Broadcast, Concat, Reshape, Slice
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.passes.drop_dead import drop_dead
 from tests.support.graphs import HALF, Sketch
 
@@ -34,7 +34,7 @@ def frames(count: int) -> Array:
 
 @pytest.mark.parametrize("passes", [False, True])
 def test_steps_see_what_came_before(passes: bool) -> None:
-    graph = optimize(window()) if passes else window()
+    graph = simplify(window()) if passes else window()
     (out,) = graph.outputs
     stepper, x = Stepper(graph), frames(6)
     for _ in range(2):
@@ -68,7 +68,7 @@ def test_a_state_that_only_another_one_reads_stays() -> None:
     first, second, x = s.state(START, name="first"), s.state(START, name="second"), s.input((1, 3, 1, 3))
     s.becomes(first, s.apply(Broadcast((1, 3, 1, 3)), x))
     s.becomes(second, s.apply(Broadcast((1, 3, 1, 3)), first))
-    graph = optimize(s.graph(s.apply(Broadcast((1, 3, 1, 3)), second)))
+    graph = simplify(s.graph(s.apply(Broadcast((1, 3, 1, 3)), second)))
     assert [state.name for state in graph.states] == ["first", "second"]
 
 
@@ -77,9 +77,9 @@ def test_what_a_reshape_would_hand_out_of_a_state_is_copied() -> None:
     first, second, x = s.state(START, name="first"), s.state(START, name="second"), s.input((1, 3, 1, 3))
     s.becomes(first, s.apply(Broadcast((1, 3, 1, 3)), x))
     s.becomes(second, s.apply(Reshape((1, 3, 1, 3)), s.apply(Reshape((9,)), first)))
-    graph = optimize(s.graph(s.apply(Reshape((3, 3)), second), s.apply(Reshape((9,)), x)))
+    graph = simplify(s.graph(s.apply(Reshape((3, 3)), second), s.apply(Reshape((9,)), x)))
     assert sum(isinstance(node.op, Broadcast) for node in graph.nodes) == 3
-    assert optimize(graph) is graph
+    assert simplify(graph) is graph
 
 
 def test_the_text_says_what_is_kept() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codegen
 from codegen.kernels import choose_kernels, packing_growth, select_kernels
-from codegen.passes import optimize
+from codegen.passes import simplify
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from tests.support.shared import shared_dir
@@ -27,7 +27,7 @@ def test_packing_as_trained_adds_nothing() -> None:
 
 def test_layers_of_much_work_per_added_byte_keep_their_fast_kernels() -> None:
     target = load_target("cortex-m4")
-    graph = optimize(read_model(SMALL, Options(target=target.name), target))
+    graph = simplify(read_model(SMALL, Options(target=target.name), target))
     fastest, chosen = select_kernels(graph, target.isa), choose_kernels(graph, target)
     worth: dict[bool, list[float]] = {True: [], False: []}
     for i, form in fastest.items():

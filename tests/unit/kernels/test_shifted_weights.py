@@ -14,7 +14,7 @@ from codegen.kernels import refit, select_kernels
 from codegen.kernels.common import weight_shift
 from codegen.kernels.tiles import channel_tile
 from codegen.ops import Conv2D
-from codegen.passes import optimize
+from codegen.passes import simplify
 from tests.support.shared import shared_dir
 from tests.support.tflite_models import Model
 
@@ -85,7 +85,7 @@ def test_every_part_of_the_channels_is_of_one_form(tmp_path: Path) -> None:
 
 def test_a_mobilenet_of_uint8_has_fast_kernels_and_little_more_than_its_parameters() -> None:
     graph = import_tflite(shared_dir() / "models/tflite/mobilenet_v1_025_128_uint8.tflite", mode="tflite")
-    graph = optimize(graph)
+    graph = simplify(graph)
     parameters = sum(v.data.size for v in graph.values.values() if v.data is not None and v.type.dtype is not DType.S32)
     names = {form.kernel for form in select_kernels(graph, "armv7em").values()}
     assert not names & {"conv2d", "dense", "dense_shifted", "depthwise"}

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from codegen.api import inspect
 from codegen.errors import ExtraMissing
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
@@ -17,13 +18,13 @@ from codegen.ir.plan import Plan
 from codegen.kernels import kernel_needs, select_kernels
 from codegen.kernels.conv2d import CONV2D
 from codegen.lower import lower
+from codegen.options import GOALS
 from codegen.prove import shadow_run
 from codegen.report.plan import PlanRecord, plan_record
 from codegen.report.plan_text import plan_text
 from codegen.report.plot import plan_picture
 from codegen.report.table import as_json
-from codegen.schedule import OPTIMIZE, schedule
-from codegen.verbs.inspect import inspect
+from codegen.schedule import schedule
 from tests.e2e.projects import pair, pulled_plan
 from tests.support.forms import fitted
 from tests.support.graphs import apart, conv_chain, residual
@@ -86,10 +87,10 @@ def test_a_layer_alone_reads_its_weights_once_per_call() -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("optimize", OPTIMIZE)
+@pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_bytes_in_use_and_the_bound_lie_within_the_arena(name: str, optimize: str, streamed: bool) -> None:
-    plan = scheduled(GRAPHS[name](), optimize=optimize, stream_input=streamed)
+def test_bytes_in_use_and_the_bound_lie_within_the_arena(name: str, goal: str, streamed: bool) -> None:
+    plan = scheduled(GRAPHS[name](), goal=goal, stream_input=streamed)
     found = record(plan)
     assert max(found.lower_bound_bytes, found.peak.live_bytes) <= found.arena_bytes
     assert found.gap_bytes == found.arena_bytes - found.lower_bound_bytes
@@ -123,7 +124,7 @@ def test_the_record_is_json(pulled: PlanRecord) -> None:
 
 
 def test_the_text_has_every_part(pulled: PlanRecord) -> None:
-    chosen = record(scheduled(residual(), optimize="memory"))
+    chosen = record(scheduled(residual(), goal="memory"))
     for text in (plan_text(pulled), plan_text(chosen)):
         for part in ("memory plan", "lower bound", "groups", "rings", "memory over time", "most is in use"):
             assert part in text, part
@@ -135,7 +136,7 @@ def test_the_text_has_every_part(pulled: PlanRecord) -> None:
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_the_picture_is_the_same_every_time(graph: str) -> None:
     pytest.importorskip("matplotlib")
-    found = record(scheduled(GRAPHS[graph](), optimize="memory"))
+    found = record(scheduled(GRAPHS[graph](), goal="memory"))
     first, second = (plan_picture(found, "a network") for _ in range(2))
     assert first == second
     assert first.startswith(b"<?xml")

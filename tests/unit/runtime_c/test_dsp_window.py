@@ -59,9 +59,9 @@ def expected(word: int, bias: int) -> tuple[int, int]:
     return left, right
 
 
-@pytest.mark.parametrize("optimize", ["-O0", "-O2"])
+@pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
 @pytest.mark.parametrize(("word", "bias"), [(0x00010001, 0x00010001), (0, 0)])
-def test_equal_weights_and_bias_give_right_sums(word: int, bias: int, optimize: str, tmp_path: Path) -> None:
+def test_equal_weights_and_bias_give_right_sums(word: int, bias: int, opt_level: str, tmp_path: Path) -> None:
     target = load_target("cortex-m4")
     assert target.toolchain
     assert target.board
@@ -73,7 +73,7 @@ def test_equal_weights_and_bias_give_right_sums(word: int, bias: int, optimize: 
         [tmp_path / "main.c"],
         [runtime / "include", runtime / "isa" / "armv7em"],
         {"WORD": f"{word}u", "BIAS": str(bias)},
-        optimize=optimize,
+        opt_level=opt_level,
         timeout_s=60,
         workdir=tmp_path / "build",
     )

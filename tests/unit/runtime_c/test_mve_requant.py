@@ -153,8 +153,8 @@ def test_the_twin_equals_the_definition(mode: Mode, each: bool, flags: str, tmp_
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("each", [True, False])
-@pytest.mark.parametrize("optimize", ["-O0", "-O3"])
-def test_the_assembly_equals_the_definition(mode: Mode, each: bool, optimize: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("opt_level", ["-O0", "-O3"])
+def test_the_assembly_equals_the_definition(mode: Mode, each: bool, opt_level: str, tmp_path: Path) -> None:
     target = load_target("cortex-m55")
     assert target.toolchain
     assert target.board
@@ -162,7 +162,7 @@ def test_the_assembly_equals_the_definition(mode: Mode, each: bool, optimize: st
     (tmp_path / "main.c").write_text(source(mode, BOARD, each))
     folders = [RUNTIME / "include", RUNTIME / "isa" / "mve"]
     done = build_and_run(
-        target, [tmp_path / "main.c"], folders, {}, optimize=optimize, timeout_s=60, workdir=tmp_path / "build"
+        target, [tmp_path / "main.c"], folders, {}, opt_level=opt_level, timeout_s=60, workdir=tmp_path / "build"
     )
     assert done.exit_code == 0
     check(mode, each, done.console)

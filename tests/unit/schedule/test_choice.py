@@ -67,8 +67,8 @@ def fits(scheduler: Scheduler, limit: int) -> bool:
 def test_the_first_of_equal_orders_wins() -> None:
     graph = residual()
     orders = [order(graph), order(graph.with_nodes(graph.nodes))]
-    for optimize in ("memory", "balanced", "speed"):
-        plan = Scheduler(orders, arena_align=8).plan(optimize)  # type: ignore[arg-type]
+    for goal in ("memory", "balanced", "speed"):
+        plan = Scheduler(orders, arena_align=8).plan(goal)  # type: ignore[arg-type]
         assert plan.graph is orders[0][0]
 
 

@@ -16,10 +16,10 @@ from codegen.ir.verify import IrError, verify_plan, verify_program
 from codegen.kernels import select_kernels
 from codegen.lower import lower
 from codegen.ops import Add, Broadcast, Clamp, Concat, MaxPool2D, Slice
+from codegen.options import GOALS
 from codegen.pipeline import Options
 from codegen.planning import make_plan
 from codegen.prove import shadow_run
-from codegen.schedule import OPTIMIZE
 from codegen.target import load_target
 from tests.support.graphs import HALF, Sketch, keeping
 
@@ -99,9 +99,9 @@ def test_a_state_is_renewed_in_place_where_that_is_safe(make: Callable[[], Graph
 
 
 @pytest.mark.parametrize("make", [running_sum, read_before, read_afterwards, turned_over, seen_at_the_end, keeping])
-@pytest.mark.parametrize("optimize", OPTIMIZE)
-def test_every_plan_is_sound_and_no_state_shares_its_bytes(make: Callable[[], Graph], optimize: str) -> None:
-    plan = plan_of(make(), optimize=optimize)
+@pytest.mark.parametrize("goal", GOALS)
+def test_every_plan_is_sound_and_no_state_shares_its_bytes(make: Callable[[], Graph], goal: str) -> None:
+    plan = plan_of(make(), goal=goal)
     assert refusal(plan) is None
     for state in plan.graph.states:
         home = plan.storage[state.value]
@@ -138,7 +138,7 @@ def moved(plan: Plan, name: str, offset: int) -> Plan:
 @pytest.mark.parametrize("make", [running_sum, read_afterwards, turned_over, seen_at_the_end])
 def test_nothing_may_lie_in_a_state(make: Callable[[], Graph]) -> None:
     """Wherever a tensor is put over a state, both the verifier and the shadow run say so."""
-    plan = plan_of(make(), optimize="speed")
+    plan = plan_of(make(), goal="speed")
     for state in plan.graph.states:
         home = plan.storage[state.value].offset
         for name, place in plan.storage.items():
@@ -150,7 +150,7 @@ def test_nothing_may_lie_in_a_state(make: Callable[[], Graph]) -> None:
 
 @pytest.mark.parametrize("make", [read_afterwards, turned_over, seen_at_the_end])
 def test_new_content_may_not_be_written_over_what_is_still_read(make: Callable[[], Graph]) -> None:
-    plan = plan_of(make(), optimize="speed")
+    plan = plan_of(make(), goal="speed")
     for state in plan.graph.states:
         changed = moved(plan, state.next, plan.storage[state.value].offset)
         found = refusal(changed)
@@ -167,8 +167,8 @@ def test_a_reader_and_what_overwrites_it_run_in_different_groups() -> None:
     small = s.apply(Clamp(-100, 100), rows)
     s.becomes(kept, s.apply(Slice((0, 2, 0, 0), (1, 30, 16, 8), (1, 1, 1, 1)), small))
     graph = s.graph(s.apply(MaxPool2D(Window(8, 8), Window(4, 4)), small))
-    for optimize in OPTIMIZE:
-        plan = plan_of(graph, optimize=optimize)
+    for goal in GOALS:
+        plan = plan_of(graph, goal=goal)
         assert refusal(plan) is None
         for group in plan.groups:
             reads = {name for i in group.nodes for name in graph.nodes[i].inputs}

@@ -5,26 +5,35 @@ A refusal is a CompileError with a permanent id, which docs/errors.md explains; 
 
 from __future__ import annotations
 
+from codegen.api.functions import (
+    compile_model,
+    evaluate,
+    inspect,
+    profile,
+    read_samples,
+    run,
+    run_file,
+    verify,
+)
 from codegen.errors import CompileError
 from codegen.host import Network
+from codegen.old_names import OldName
+from codegen.options import Options
 from codegen.report.plan import PlanRecord
 from codegen.report.profile import Profile, ProfiledLayer
 from codegen.target import Target
 from codegen.verbs.compare import Comparison, TensorComparison, compare
-from codegen.verbs.compile import Project, compile_model
+from codegen.verbs.compile import Project
 from codegen.verbs.demo import DemoResult, demo
 from codegen.verbs.doctor import Diagnosis, Finding, doctor
 from codegen.verbs.draw import draw_plan
-from codegen.verbs.evaluate import EngineScore, Evaluation, evaluate
-from codegen.verbs.inspect import inspect
+from codegen.verbs.evaluate import EngineScore, Evaluation
 from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.load import load
-from codegen.verbs.profile import profile
 from codegen.verbs.reference import ReferenceCheck
-from codegen.verbs.run import run, run_file, save_arrays
-from codegen.verbs.samples import read_samples
+from codegen.verbs.run import save_arrays
 from codegen.verbs.targets import describe_target, targets
-from codegen.verbs.verify import TensorCheck, VerifyResult, verify
+from codegen.verbs.verify import TensorCheck, VerifyResult
 
 __all__ = [
     "Comparison",
@@ -37,6 +46,8 @@ __all__ = [
     "Inspection",
     "LayerRow",
     "Network",
+    "OldName",
+    "Options",
     "PlanRecord",
     "Profile",
     "ProfiledLayer",

@@ -1,0 +1,233 @@
+"""The public functions of the verbs that look at a model: what they take, and what may be said by keyword.
+
+Each takes `options`, an `Options`, and every field of it as a keyword besides, which goes before.  A model is a file's
+path, its bytes, an open file, or an onnx.ModelProto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Unpack, overload
+
+from codegen.api.words import (
+    CheckingWords,
+    FeedingWords,
+    JudgingWords,
+    MeasuringWords,
+    OptionWords,
+    WritingWords,
+    options_of,
+    parted,
+)
+from codegen.ir.quant import Array
+from codegen.report.profile import Profile
+from codegen.verbs import compile as compiling
+from codegen.verbs import evaluate as evaluating
+from codegen.verbs import inspect as inspecting
+from codegen.verbs import profile as profiling
+from codegen.verbs import run as running
+from codegen.verbs import samples as sampling
+from codegen.verbs import verify as verifying
+from codegen.verbs.inspection import Inspection
+from codegen.verbs.samples import Sample
+from codegen.verbs.sources import ModelSource
+
+
+def compile_model(
+    model: ModelSource, target: str | None = None, out: str | Path = "lamina-out", **words: Unpack[WritingWords]
+) -> compiling.Project:
+    """The C project of `model` stands at `out`, whole, or CompileError is raised and `out` is as it was.
+
+    Args:
+        model: a quantized ONNX or TFLite file: its path, its bytes, the open file, or an onnx.ModelProto.
+        target: a name that `targets()` lists, or the path of a .toml file; `host` when None.
+        out: folder to write.  Of an earlier project there the files that were written are replaced, or removed where
+            the new one has none of that name; everything else stays.  Files that were edited are not replaced
+            (LAM-EMIT-003), nor is a folder taken that holds no project (LAM-EMIT-002).  docs/project.md.
+        **words: what may be said by keyword: `options` and the fields of `Options`, and
+
+            measure_stack: run it on the target's emulated board, and put the stack that it takes into the manifest and
+                the README; needs the target's compiler and its emulator (LAM-PROCESS-001 names their packages,
+                LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
+                arrays is what runs.  Without it the files depend on no compiler.
+            force: replace edited files too.
+    """
+    options, writing = parted(target, {**words, "out": out}, compiling.Writing)
+    return compiling.compile_model(model, options, writing)
+
+
+def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[CheckingWords]) -> verifying.VerifyResult:
+    """Compare golden and C on some inputs, every tensor, byte for byte.
+
+    The golden model runs the graph as imported, before any pass; tensors that a pass stored transposed are compared
+    transposed.  Of a network with state the inputs are steps, one after the other from a reset on; all of them are run,
+    and after another reset all once more.  The C runs on the host, or on the target's emulated board when there is one.
+    With `stream_input` odd rows are written where NAME_next_row says, even rows are copied by NAME_push_row.
+
+    Args:
+        model: the model file, as in `compile_model`.
+        target: where the C runs: a target without a board means the host.
+        **words: `options` and the fields of `Options`, and
+
+            inputs: an .npz file, arrays by input name, or samples; random over the input's range when None.
+            samples: how many at most, 3 when not said.
+            seed: of the random inputs.
+            compiler: host compiler.
+            flags: its optimisation flags; see `Network`.
+            reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
+            progress: called with the number of samples done.
+    """
+    return verifying.verify(model, *parted(target, words, verifying.Checking))
+
+
+def inspect(
+    model: ModelSource, target: str | None = None, *, measure_stack: bool = False, **words: Unpack[OptionWords]
+) -> Inspection:
+    """Look at a model through the eyes of a target; `measure_stack` as in `compile_model`.
+
+    A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
+
+    Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
+    that cannot be measured.
+    """
+    return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack)
+
+
+def profile(model: ModelSource, target: str | None = None, **words: Unpack[MeasuringWords]) -> Profile:
+    """Measure one inference of `model`, after one that warms up, on a made-up input.
+
+    On a target with a board: instructions, exact and the same each time.  On the host: microseconds on one core, the
+    median of `repeats`, which depend on the machine and on what else it does.  Weights are C arrays in any case.
+
+    Args:
+        model: the model file, as in `compile_model`.
+        target: `host`, or a target with a board (LAM-EMULATOR-001 for one without; LAM-PROCESS-001 names the packages
+            of a compiler or an emulator that is not installed).
+        **words: `options` and the fields of `Options`, and
+
+            opt_level: the C compiler's level, such as `-Os`; what the target's file says when None.
+            cycles: also estimate cycles, by the target's table and what was executed (LAM-EMULATOR-002 without one).
+            repeats: inferences on the host, 15 when None; a board counts exactly, and is not asked to repeat
+                (LAM-IMPORT-030).
+    """
+    return profiling.profile(model, *parted(target, words, profiling.Measuring))
+
+
+@overload
+def run(
+    model: ModelSource,
+    x: Mapping[str, Array],
+    engine: str = "golden",
+    target: str | None = None,
+    *,
+    dump_all: bool = False,
+    **words: Unpack[OptionWords],
+) -> dict[str, Array]: ...
+
+
+@overload
+def run(
+    model: ModelSource,
+    x: Array,
+    engine: str = "golden",
+    target: str | None = None,
+    *,
+    dump_all: Literal[False] = False,
+    **words: Unpack[OptionWords],
+) -> Array: ...
+
+
+@overload
+def run(
+    model: ModelSource,
+    x: Array,
+    engine: str = "golden",
+    target: str | None = None,
+    *,
+    dump_all: Literal[True],
+    **words: Unpack[OptionWords],
+) -> dict[str, Array]: ...
+
+
+def run(
+    model: ModelSource, x: Any, engine: str = "golden", target: str | None = None, **words: Any
+) -> dict[str, Array] | Array:
+    """One inference, or one per sample of a batch; a network with state begins as after a reset, and samples are steps.
+
+    Args:
+        model: an ONNX or TFLite file, as in `compile_model`.
+        x: a mapping of the model's input names to arrays, or one array for the only input; in the model's own layout
+            and type.  Real numbers of another type than float32 are rounded to the nearest one.  A model of shape
+            [1, ...] takes [n, ...], and every model [n, *shape], sample by sample.
+        engine: `golden` (the numpy model), `c` (the generated C on this machine), `float` (ONNX Runtime), `litert`
+            or `tflm` (TFLite models on LiteRT and TFLite Micro).
+        target: whose requantization and code are run; `host` when None.
+        **words: `options` and the fields of `Options`, and
+
+            dump_all: also every tensor inside the network, by the model's name where it has one.
+
+    Returns:
+        A mapping of output names to arrays, of all samples along the first axis; for one array the only output itself
+        (LAM-API-011 when there are several), unless `dump_all` asks for more.
+    """
+    options, how = parted(target, {**words, "engine": engine}, running.Running)
+    return running.run(model, x, options, how)
+
+
+def run_file(
+    model: ModelSource,
+    data: str | Path,
+    engine: str = "golden",
+    target: str | None = None,
+    **words: Unpack[FeedingWords],
+) -> dict[str, Array]:
+    """Every sample of a data file through the model: results joined along the first axis.
+
+    Of a network with state the samples are steps, in order, the first one after a reset.  Keywords as of `run`, and
+    `config`, the TOML file with the model's `[preprocess]` table, `limit`, the first samples only, and `progress`,
+    called after each sample with done and all.
+    """
+    options, how = parted(target, {**words, "engine": engine}, running.Feeding)
+    return running.run_file(model, data, options, how)
+
+
+def evaluate(
+    model: ModelSource,
+    data: str | Path,
+    metric: str = "top1",
+    engine: str | Sequence[str] = "c",
+    *,
+    target: str | None = None,
+    **words: Unpack[JudgingWords],
+) -> evaluating.Evaluation:
+    """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
+
+    Args:
+        model: a model file, as in `compile_model`, whose first output has one number per class.
+        data: .npz with samples and `y`, the class numbers.
+        metric: `top1`, or `top5`: the right class is among the five largest.
+        engine: names of engines, as a sequence or joined by commas.
+        target: whose requantization and code are run; `host` when None.
+        **words: `options` and the fields of `Options`, and
+
+            config: TOML file with the model's `[preprocess]` table.
+            limit: use the first samples only.
+            progress: called after each sample with done and all.
+    """
+    options, judging = parted(target, {**words, "metric": metric, "engine": engine}, evaluating.Judging)
+    return evaluating.evaluate(model, data, options, judging)
+
+
+def read_samples(
+    model: ModelSource,
+    data: str | Path,
+    config: str | Path | None = None,
+    limit: int | None = None,
+    *,
+    target: str | None = None,
+    **words: Unpack[OptionWords],
+) -> list[Sample]:
+    """The samples of a data file for a model file, preprocessed, by the model's input names."""
+    reading = sampling.Reading(config=config, limit=limit)
+    return sampling.read_samples(model, data, options_of(target, words), reading)

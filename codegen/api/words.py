@@ -1,0 +1,104 @@
+"""The keywords that public functions take, and how they become the records of the verbs.
+
+Decides: that a keyword goes before the same field of `options`, and that words of the past are still understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+from codegen.ir.quant import Array
+from codegen.old_names import OLD_WORDS, current
+from codegen.options import Goal, Options, ShapesGiven, shape_pairs
+from codegen.verbs.samples import Progress, Sample
+
+_Record = TypeVar("_Record")
+
+
+class OptionWords(TypedDict, total=False):
+    """`options` and the fields of Options, but for `target`, which each function says by itself."""
+
+    options: Options
+    requant: str | None
+    weights: str
+    io_layout: str
+    io_type: str
+    name: str | None
+    vectors: int
+    goal: Goal | None
+    arena_limit: int | None
+    stream_input: bool
+    shapes: ShapesGiven
+
+
+class WritingWords(OptionWords, total=False):
+    """Of `compile_model`."""
+
+    measure_stack: bool
+    force: bool
+
+
+class CheckingWords(OptionWords, total=False):
+    """Of `verify`."""
+
+    inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None
+    samples: int
+    seed: int
+    compiler: str | None
+    flags: Sequence[str] | None
+    reference: str | None
+    progress: Callable[[int], None]
+
+
+class MeasuringWords(OptionWords, total=False):
+    """Of `profile`."""
+
+    opt_level: str | None
+    cycles: bool
+    repeats: int | None
+
+
+class FeedingWords(OptionWords, total=False):
+    """Of `run_file`."""
+
+    dump_all: bool
+    config: str | Path | None
+    limit: int | None
+    progress: Progress | None
+
+
+class JudgingWords(OptionWords, total=False):
+    """Of `evaluate`."""
+
+    config: str | Path | None
+    limit: int | None
+    progress: Progress | None
+
+
+def options_of(target: str | None, words: Mapping[str, Any]) -> Options:
+    """The options of a call: those given whole, changed by what is said besides; TypeError for a word that is none."""
+    said = {current(word, OLD_WORDS, "keyword"): value for word, value in words.items()}
+    whole: Options = said.pop("options", Options())
+    unknown = [word for word in said if word not in _OPTIONS]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if "shapes" in said:
+        said["shapes"] = shape_pairs(said["shapes"])
+    return replace(whole, **said) if target is None else replace(whole, target=target, **said)
+
+
+def parted(target: str | None, words: Mapping[str, Any], record: type[_Record]) -> tuple[Options, _Record]:
+    """The options of a call, and the verb's own record."""
+    said = {current(word, OLD_WORDS, "keyword"): value for word, value in words.items()}
+    own = {word: said.pop(word) for word in _names(record) if word in said}
+    return options_of(target, said), record(**own)
+
+
+def _names(record: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(record))
+
+
+_OPTIONS = frozenset(_names(Options))

@@ -1,0 +1,92 @@
+"""The options of Options on the command line: every command on a model takes them, by one decorator.
+
+Decides: how they are spelled there, and which spellings of sizes and shapes are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import click
+
+from codegen.cli.console import Decorated
+from codegen.cli.renamed import Renamed
+from codegen.old_names import OLD_MODES
+from codegen.options import CHOICES
+
+_UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
+_MODES = ("single", "tflite", "ort")
+
+
+def _shapes(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, tuple[int, ...]] | None:
+    """Shapes by name; a usage error for what is not NAME=1,3,224,224, or for a name that comes twice."""
+    found: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        name, _, sizes = value.rpartition("=")
+        if not name or not re.fullmatch(r" *-?[0-9]{1,15} *(, *-?[0-9]{1,15} *)*", sizes):
+            raise click.BadParameter(f"{value!r} is no shape; write NAME=1,3,224,224", ctx, param)
+        if name in found:
+            raise click.BadParameter(f"two shapes for {name!r}", ctx, param)
+        found[name] = tuple(int(size) for size in sizes.split(","))
+    return found or None
+
+
+def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A number of bytes above zero: 65536, 64K or 1M (1024 and 1024 * 1024 bytes); else a usage error."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,15})([kKmM]?)", value.strip())
+    size = int(found[1]) * _UNITS[found[2].upper()] if found else 0
+    if size < 1:
+        raise click.BadParameter(f"{value!r} is no number of bytes; write 65536, 64K or 1M", ctx, param)
+    return size
+
+
+def _choice(flag: str, text: str, default: str | None = None) -> Decorated:
+    values = CHOICES[flag[2:].replace("-", "_")]
+    return click.option(flag, type=click.Choice(values), default=default, show_default=default is not None, help=text)
+
+
+_MODEL_OPTIONS = (
+    click.argument("model"),
+    click.option(
+        "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
+    ),
+    click.option(
+        "--requant",
+        type=Renamed(_MODES, OLD_MODES),
+        help="Rounding of results; TFLite's own (tflite) for its models, else the target's default.",
+    ),
+    click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        callback=_shapes,
+        metavar="NAME=N,N,..",
+        help="Shape of an input whose dimensions the model leaves open; an open batch is 1 without.",
+    ),
+    _choice("--weights", "C arrays or a file.", "c"),
+    _choice("--io-layout", "Axes at the C interface.", "nhwc"),
+    _choice("--io-type", "Types there.", "quantized"),
+    _choice(
+        "--goal", "Which memory plan to take; by default what the target says. size: balanced, with the smallest code."
+    ),
+    click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
+    click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
+)
+
+
+def model_options(function: Decorated) -> Decorated:
+    """MODEL, and what a compilation may be told; in the help they come in the order above."""
+    for option in reversed(_MODEL_OPTIONS):
+        function = option(function)
+    return function
+
+
+stack_option = click.option(
+    "--measure-stack", is_flag=True, help="Measure the stack on the emulated chip; needs its compiler and emulator."
+)
+config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")

@@ -48,6 +48,7 @@ class RealBuilder:
     def __init__(self) -> None:
         self.values: dict[str, RealValue] = {}
         self.nodes: list[RealNode] = []
+        self.inputs: list[str] = []
         self.notes: list[str] = []
         self.bits: dict[str, int] = {}
         """Of constants whose type numpy does not know."""
@@ -63,12 +64,13 @@ class RealBuilder:
 
     def input(self, name: str, kind: RealType, stored: Stored | None = None) -> str:
         """A value that the network's user writes."""
-        return self._add(RealValue(name, kind, stored=stored))
+        self.inputs.append(self._add(RealValue(self.free_name(name), kind, stored=stored)))
+        return self.inputs[-1]
 
     def constant(self, name: str, array: Array, stored: Stored | None = None) -> str:
         """A new constant; integers where it is stored."""
         kind = RealType(array.shape) if stored else RealType(array.shape, array.dtype)
-        return self._add(RealValue(self._unique(name), kind, array, stored))
+        return self._add(RealValue(self.free_name(name), kind, array, stored))
 
     def write(
         self,
@@ -91,7 +93,7 @@ class RealBuilder:
             return self._folded(op, inputs, node, names)
         names = [*names, *(f"{names[0]}:{i}" for i in range(len(names), len(types)))]
         held = [stored, *(None for _ in types[1:])]
-        made = (RealValue(self._unique(n), t, stored=s) for n, t, s in zip(names, types, held, strict=False))
+        made = (RealValue(self.free_name(n), t, stored=s) for n, t, s in zip(names, types, held, strict=False))
         outputs = tuple(map(self._add, made))
         self.nodes.append(RealNode(outputs[0], op, tuple(inputs), outputs, node.name, node.op_type, tensor))
         return outputs
@@ -123,7 +125,8 @@ class RealBuilder:
         self.values[value.name] = value
         return value.name
 
-    def _unique(self, name: str) -> str:
+    def free_name(self, name: str) -> str:
+        """The name, or the first free variation of it."""
         if name not in self.values:
             return name
         count = next(i for i in range(1, len(self.values) + 2) if f"{name}.{i}" not in self.values)

@@ -71,6 +71,7 @@ ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
     "BitwiseXor": np.bitwise_xor,
     "Div": _whole_or_real(_towards_zero, np.divide),
     "Equal": np.equal,
+    "FloorDiv": _whole_or_real(np.floor_divide, lambda a, b: np.floor(a / b)),
     "Fmod": np.fmod,
     "Greater": np.greater,
     "GreaterOrEqual": np.greater_equal,

@@ -43,3 +43,16 @@ class Dequantize:
         """As DequantizeLinear."""
         scale, zero = self.stored.spread(ins[0].shape)
         return (np.asarray(fixedpoint.dequantize_linear(ins[0], scale, zero)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """The same real numbers, held as the output's own value says."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As the input."""
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The input; whoever runs the graph rounds it to what holds it."""
+        return (ins[0],)

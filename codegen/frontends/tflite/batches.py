@@ -12,13 +12,24 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.quant import Array
 from codegen.ops import Pad, Reshape, Slice, Transpose
+
+Sizes = tuple[int, ...]
 
 
 def space_to_batch(ctx: Context, node: TfliteNode) -> None:
     """SPACE_TO_BATCH_ND; pads hold the zero point, where TFLite Micro never sets what they hold."""
-    shape = ctx.type(node, 0).shape
+    before, after, parts, order = space_steps(ctx, node)
+    fill = ctx.quantized_result(node)[0].zero_point
+    ops = (Reshape(parts), Transpose(order), Reshape(ctx.result(node).shape))
+    ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),), post=ops)
+
+
+def space_steps(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    """Of SPACE_TO_BATCH_ND: pads before and after, the shape with blocks apart, and the order of its axes."""
+    shape = ctx.tensor(node, 0).shape
     block, pads = _blocks(ctx, node, len(shape))
     rest = len(shape) - 1 - len(block)
     before, after = ((0, *(int(p) for p in pads[:, side]), *(0,) * rest) for side in (0, 1))
@@ -28,14 +39,19 @@ def space_to_batch(ctx: Context, node: TfliteNode) -> None:
     parts = [k for s, b in zip(sizes, block, strict=False) for k in (s // b, b)]
     count, axes = len(block), range(1, 2 * len(block) + 1)
     order = (*axes[1::2], 0, *axes[::2], *range(2 * count + 1, 2 * count + 1 + rest))
-    fill = ctx.quantized_result(node)[0].zero_point
-    ops = (Reshape((n, *parts, *sizes[count:])), Transpose(order), Reshape(ctx.result(node).shape))
-    ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),), post=ops)
+    return before, after, (n, *parts, *sizes[count:]), order
 
 
 def batch_to_space(ctx: Context, node: TfliteNode) -> None:
     """BATCH_TO_SPACE_ND."""
-    shape = ctx.type(node, 0).shape
+    parts, order, whole, starts, sizes = batch_steps(ctx, node)
+    ops = (Transpose(order), Reshape(whole), Slice(starts, sizes, (1,) * len(whole)))
+    ctx.write(node, Reshape(parts), (ctx.value(node, 0),), post=ops)
+
+
+def batch_steps(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
+    """Of BATCH_TO_SPACE_ND: the shape with blocks apart, the order of its axes, the map, and what is kept of it."""
+    shape = ctx.tensor(node, 0).shape
     block, crops = _blocks(ctx, node, len(shape))
     count, rest, images = len(block), shape[1 + len(block) :], math.prod(block)
     if shape[0] % images:
@@ -46,11 +62,10 @@ def batch_to_space(ctx: Context, node: TfliteNode) -> None:
     starts = (0, *(int(c) for c in crops[:, 0]), *(0,) * len(rest))
     ends = (0, *(int(c) for c in crops[:, 1]), *(0,) * len(rest))
     sizes = tuple(w - s - e for w, s, e in zip(whole, starts, ends, strict=True))
-    ops = (Transpose(order), Reshape(whole), Slice(starts, sizes, (1,) * len(whole)))
-    ctx.write(node, Reshape((*block, n, *shape[1:])), (ctx.value(node, 0),), post=ops)
+    return (*block, n, *shape[1:]), order, whole, starts, sizes
 
 
-def _blocks(ctx: Context, node: TfliteNode, rank: int) -> tuple[tuple[int, ...], Array]:
+def _blocks(ctx: Tensors, node: TfliteNode, rank: int) -> tuple[Sizes, Array]:
     """The sizes of a block, and what is added or cut before and after each of its axes."""
     block, edges = ctx.int_list(node, 1), ctx.constant(node, 2)
     fits = 1 <= len(block) < rank and edges.shape == (len(block), 2) and edges.dtype.kind == "i"

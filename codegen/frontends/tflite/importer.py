@@ -77,7 +77,7 @@ def float_model(where: str) -> ModelNotQuantized:
 
 
 def _port(tensor: Tensor, names: set[str]) -> Port:
-    name = _free_name(tensor, names)
+    name = free_name(tensor, names)
     names.add(name)
     return name, tensor.shape, tensor.kind, _meaning(tensor)
 
@@ -90,7 +90,7 @@ def _meaning(tensor: Tensor) -> Quant | None:
         return None
 
 
-def _free_name(tensor: Tensor, names: set[str]) -> str:
+def free_name(tensor: Tensor, names: set[str]) -> str:
     """A tensor that is given out twice has another name the second time."""
     return tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"
 
@@ -181,4 +181,4 @@ class Walk(ModelWalk):
         if value in taken or builder.values[value].is_const:
             note = "given out twice" if value in taken else "known now, copied in each run"
             value = builder.apply(Reshape(tensor.shape), (value,), f"{tensor.name}:copy", note=note)
-        return Interface(value, _free_name(tensor, names), tensor.shape, tensor.kind)
+        return Interface(value, free_name(tensor, names), tensor.shape, tensor.kind)

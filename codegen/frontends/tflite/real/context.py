@@ -1,0 +1,137 @@
+"""What a translator sees: the tensors of its operator as values, and the RealGraph being built.
+
+Decides: that every result has the shape and type that the file gives it, and is held as the file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, InputMissing, ShapeMismatch
+from codegen.frontends.real import RealBuilder
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.reader import Subgraph
+from codegen.frontends.tflite.real.records import real_type, stored_of
+from codegen.frontends.tflite.tensors import Tensors
+from codegen.ir.quant import Array
+from codegen.ir.real import RealOp, RealType, Stored
+from codegen.ir.shape import Shape
+from codegen.real.engine import numbers_of
+from codegen.real.movement import Reshape
+from codegen.real.storage import Quantize
+
+Translator = Callable[["RealContext", TfliteNode], None]
+"""Reads one operator: writes its outputs with `RealContext.write`."""
+
+
+class RealContext(Tensors):
+    """The values of all tensors so far, and the graph so far."""
+
+    def __init__(self, graphs: Sequence[Subgraph]) -> None:
+        super().__init__(graphs)
+        self.builder = RealBuilder()
+
+    # Reading inputs
+
+    def value(self, node: TfliteNode, index: int) -> str:
+        """The graph's value for an input; a constant becomes one when it is first read."""
+        self.tensor(node, index)
+        return self.value_of(node.inputs[index], node.where)
+
+    def values_of(self, node: TfliteNode) -> list[str]:
+        """Those of all inputs."""
+        return [self.value(node, i) for i in range(len(node.inputs))]
+
+    def value_of(self, place: int, where: str) -> str:
+        """The graph's value for a tensor."""
+        if place not in self.values:
+            tensor = self.record(place)
+            if tensor.data is None:  # a variable tensor, which only operators that keep one read
+                raise InputMissing(f"nothing has written its input '{tensor.name}'", where=where)
+            real_type(tensor, where)
+            self.values[place] = self.builder.constant(tensor.name, tensor.data, stored_of(tensor, where))
+        return self.values[place]
+
+    def type(self, node: TfliteNode, index: int) -> RealType:
+        """Shape and element type of an input."""
+        return self.builder.type(self.value(node, index))
+
+    def shape(self, node: TfliteNode, index: int) -> Shape:
+        """Shape of an input."""
+        return self.type(node, index).shape
+
+    def stored(self, value: str) -> Stored | None:
+        """How a value is held."""
+        return self.builder.values[value].stored
+
+    def number(self, node: TfliteNode, index: int) -> float:
+        """A constant of one element, as the real number that it is."""
+        self.constant(node, index)
+        array = numbers_of(self.builder.values[self.value(node, index)])
+        if array.size != 1:
+            raise ShapeMismatch(f"a tensor of shape {list(array.shape)} where one number is expected", where=node.where)
+        return float(array.reshape(-1)[0])
+
+    # Writing nodes
+
+    def constant_value(self, node: TfliteNode, what: str, array: Array, stored: Stored | None = None) -> str:
+        """Numbers that the translation made, as a value."""
+        return self.builder.constant(f"{node.output_name}:{what}", array, stored)
+
+    def apply(self, node: TfliteNode, op: RealOp, inputs: Sequence[str], what: str = "") -> str:
+        """An operator whose result is no tensor of the model."""
+        name = f"{node.output_name}:{what or type(op).__name__.lower()}"
+        return self.builder.write(op, inputs, [name], node, node.output_name)[0]
+
+    def reshaped(self, node: TfliteNode, value: str, shape: Shape, what: str = "reshape") -> str:
+        """The value in another shape, itself when it has it already."""
+        if self.builder.type(value).shape == shape:
+            return value
+        return self.apply(node, Reshape(shape), [value], what)
+
+    def write(
+        self, node: TfliteNode, op: RealOp, inputs: Sequence[str], index: int = 0, *, post: Sequence[RealOp] = ()
+    ) -> None:
+        """An operator, and others behind it, that make an output."""
+        tensor, operands = self.result(node, index), list(inputs)
+        *inner, last = (op, *post)
+        for one in inner:
+            name = f"{tensor.name}:{type(one).__name__.lower()}"
+            operands = [self.builder.write(one, operands, [name], node, tensor.name)[0]]
+        stored = stored_of(tensor, node.where)
+        self.bind(node, self.builder.write(last, operands, [tensor.name], node, tensor.name, stored)[0], index)
+
+    def bind(self, node: TfliteNode, value: str, index: int = 0) -> None:
+        """Say that a value is an output, when it fits the output's record; LAM-IMPORT-014 when it does not."""
+        tensor, found = self.result(node, index), self.builder.type(value)
+        wanted = real_type(tensor, node.where)
+        if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+            told = f"{tensor.kind}{list(tensor.shape)} in the file, computed is {found.dtype}{list(found.shape)}"
+            raise ShapeMismatch(told, where=node.where, hint="convert the model again")
+        self.values[tensor.index] = self._as_held(value, stored_of(tensor, node.where))
+        made = self.builder.values[self.values[tensor.index]]
+        if made.data is not None and made.stored is None:
+            self.know(node, made.data, index)
+
+    def _as_held(self, value: str, stored: Stored | None) -> str:
+        """A constant that was computed in real numbers, as the integers that its record asks for."""
+        known = self.builder.values[value]
+        if known.data is None or known.stored is not None or stored is None:
+            return value
+        return self.builder.constant(value, Quantize(stored).evaluate([known.data])[0], stored)
+
+    # What translators ask for
+
+    def of_one_type(self, node: TfliteNode, kinds: str = "fiub") -> None:
+        """LAM-IMPORT-022 unless the inputs have one element type, of one of numpy's `kinds`."""
+        found = {self.type(node, i).dtype for i in range(len(node.inputs)) if self.has(node, i)}
+        if len(found) != 1 or any(d.kind not in kinds for d in found):
+            spoken = " and ".join(sorted(map(str, found)))
+            raise FormUnsupported(f"{node.op_type} of {spoken}", where=node.where)
+
+
+def flat_constant(array: object, dtype: np.dtype[np.generic]) -> Array:
+    """One number as an array of no axes."""
+    return np.asarray(array, dtype)

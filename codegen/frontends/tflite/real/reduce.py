@@ -1,0 +1,89 @@
+"""Reductions over axes, places of extrema, running sums, SOFTMAX and L2_NORMALIZATION."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.frontends.tflite.axes import read_axes, read_axis
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.elementwise import activation, scaled
+from codegen.real.cumulative import CumulativeSum
+from codegen.real.elementwise import Binary, Clip
+from codegen.real.reduce import ArgExtremum, Reduce, Softmax
+
+REDUCTIONS: Mapping[str, tuple[str, str]] = {
+    "MEAN": ("Mean", "f"),
+    "REDUCE_ALL": ("Min", "b"),
+    "REDUCE_ANY": ("Max", "b"),
+    "REDUCE_MAX": ("Max", "fiu"),
+    "REDUCE_MIN": ("Min", "fiu"),
+    "REDUCE_PROD": ("Prod", "fiu"),
+    "SUM": ("Sum", "fiu"),
+}
+"""The reduction, and the kinds of numbers that it takes."""
+_LEAST_NORM = 1e-6
+
+
+def reduce(ctx: RealContext, node: TfliteNode) -> None:
+    """MEAN, SUM and the others; the axis stays with size 1 where the options say so."""
+    kind, kinds = REDUCTIONS[node.op_type]
+    x = ctx.type(node, 0)
+    if x.dtype.kind not in kinds:
+        raise FormUnsupported(f"{node.op_type} of {x.dtype}", where=node.where)
+    keep = bool(node.options_of("ReducerOptions").KeepDims())
+    axes = read_axes(node, ctx.int_list(node, 1), len(x.shape))
+    ctx.write(node, Reduce(kind, axes, keep), [ctx.value(node, 0)])
+
+
+def arg_extremum(ctx: RealContext, node: TfliteNode) -> None:
+    """ARG_MAX and ARG_MIN: the first of equal ones."""
+    kind = ctx.result(node).kind
+    if kind not in ("int32", "int64"):
+        raise FormUnsupported(f"places as {kind}", where=node.where)
+    axis = _single_axis(ctx, node)
+    ctx.write(node, ArgExtremum(axis, node.op_type == "ARG_MAX", False, dtype=kind), [ctx.value(node, 0)])
+
+
+def cumulative_sum(ctx: RealContext, node: TfliteNode) -> None:
+    """CUMSUM along an axis."""
+    options = node.options_of("CumsumOptions")
+    op = CumulativeSum(_single_axis(ctx, node), bool(options.Exclusive()), bool(options.Reverse()))
+    ctx.write(node, op, [ctx.value(node, 0)])
+
+
+def _single_axis(ctx: RealContext, node: TfliteNode) -> int:
+    axes, rank = ctx.int_list(node, 1), len(ctx.shape(node, 0))
+    if len(axes) != 1:
+        raise ShapeMismatch(f"axes {list(axes)} of a tensor of {rank} axes", where=node.where)
+    return read_axis(node, axes[0], rank)
+
+
+def softmax(ctx: RealContext, node: TfliteNode) -> None:
+    """SOFTMAX over the last axis, of the numbers times beta."""
+    beta = node.real(node.options_of("SoftmaxOptions"), "Beta")
+    if beta <= 0:
+        raise FormUnsupported(f"a factor beta of {beta}", where=node.where)
+    last = _last(ctx, node)
+    ctx.write(node, Softmax((last,)), [scaled(ctx, node, ctx.value(node, 0), beta)])
+
+
+def log_softmax(ctx: RealContext, node: TfliteNode) -> None:
+    """LOG_SOFTMAX over the last axis."""
+    ctx.write(node, Softmax((_last(ctx, node),), log=True), [ctx.value(node, 0)])
+
+
+def l2_normalization(ctx: RealContext, node: TfliteNode) -> None:
+    """L2_NORMALIZATION over the last axis; a norm is 10^-6 at least."""
+    x, last = ctx.value(node, 0), _last(ctx, node)
+    norm = ctx.apply(node, Clip(low=_LEAST_NORM), [ctx.apply(node, Reduce("L2", (last,)), [x])])
+    ctx.write(node, Binary("Div"), [x, norm], post=activation(node, node.options_of("L2NormOptions")))
+
+
+def _last(ctx: RealContext, node: TfliteNode) -> int:
+    ctx.of_one_type(node, "f")
+    rank = len(ctx.shape(node, 0))
+    if not rank:
+        raise ShapeMismatch("a single number has no last axis", where=node.where)
+    return rank - 1

@@ -1,0 +1,68 @@
+"""The table of translators: which function reads which operator of TFLite into a RealGraph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codegen.frontends.tflite import shapes
+from codegen.frontends.tflite.real import elementwise, movement, product, reduce, storage, window
+from codegen.frontends.tflite.real.context import Translator
+
+TRANSLATORS: Mapping[str, Translator] = {
+    **dict.fromkeys(elementwise.FUNCTIONS, elementwise.function),
+    **dict.fromkeys(elementwise.BINARY, elementwise.binary),
+    **dict.fromkeys(reduce.REDUCTIONS, reduce.reduce),
+    "ADD_N": elementwise.add_n,
+    "ARG_MAX": reduce.arg_extremum,
+    "ARG_MIN": reduce.arg_extremum,
+    "AVERAGE_POOL_2D": window.pool,
+    "BATCH_MATMUL": product.batch_matmul,
+    "BATCH_TO_SPACE_ND": movement.batch_to_space,
+    "BROADCAST_TO": movement.broadcast_to,
+    "CAST": storage.cast,
+    "CONCATENATION": movement.concatenation,
+    "CONV_2D": window.conv_2d,
+    "CUMSUM": reduce.cumulative_sum,
+    "DEPTHWISE_CONV_2D": window.depthwise_conv_2d,
+    "DEPTH_TO_SPACE": movement.depth_to_space,
+    "DEQUANTIZE": storage.dequantize,
+    "EMBEDDING_LOOKUP": movement.embedding_lookup,
+    "EXPAND_DIMS": movement.reshape,
+    "FILL": movement.fill,
+    "FULLY_CONNECTED": product.fully_connected,
+    "GATHER": movement.gather,
+    "GATHER_ND": movement.gather_nd,
+    "GELU": elementwise.gelu,
+    "L2_NORMALIZATION": reduce.l2_normalization,
+    "L2_POOL_2D": window.pool,
+    "LEAKY_RELU": elementwise.leaky_relu,
+    "LOGICAL_NOT": elementwise.invert,
+    "LOG_SOFTMAX": reduce.log_softmax,
+    "MAX_POOL_2D": window.pool,
+    "MIRROR_PAD": movement.mirror_pad,
+    "PACK": movement.pack,
+    "PAD": movement.pad,
+    "PADV2": movement.pad,
+    "PRELU": elementwise.prelu,
+    "QUANTIZE": storage.quantize,
+    "RANK": shapes.rank,
+    "RESHAPE": movement.reshape,
+    "REVERSE_V2": movement.reverse,
+    "SELECT": elementwise.select,
+    "SELECT_V2": elementwise.select,
+    "SHAPE": shapes.shape_of,
+    "SLICE": movement.slice_op,
+    "SOFTMAX": reduce.softmax,
+    "SPACE_TO_BATCH_ND": movement.space_to_batch,
+    "SPACE_TO_DEPTH": movement.space_to_depth,
+    "SPLIT": movement.split,
+    "SPLIT_V": movement.split,
+    "SQUARE": elementwise.square,
+    "SQUEEZE": movement.reshape,
+    "STRIDED_SLICE": movement.strided_slice,
+    "TILE": movement.tile,
+    "TRANSPOSE": movement.transpose,
+    "TRANSPOSE_CONV": window.transpose_conv,
+    "UNPACK": movement.unpack,
+    "ZEROS_LIKE": shapes.zeros_like,
+}

@@ -1,0 +1,104 @@
+"""Convolutions and pools.
+
+Decides: that channels are last, and that weights are brought to the order [outputs, inputs of a group, rows, columns].
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from codegen.errors import ShapeMismatch
+from codegen.frontends.tflite.nodes import TfliteNode
+from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.elementwise import activation
+from codegen.frontends.tflite.windows import feature_map, kernel_windows, pool_windows, read_window
+from codegen.ir.real import RealOp, Stored
+from codegen.ir.shape import Window
+from codegen.real.elementwise import Binary, Function
+from codegen.real.movement import Transpose
+from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
+
+_LAST = -1
+
+
+def conv_2d(ctx: RealContext, node: TfliteNode) -> None:
+    """CONV_2D, with groups where the weights have fewer channels than the input."""
+    options = node.options_of("Conv2DOptions")
+    shape, w = feature_map(node, ctx.shape(node, 0)), feature_map(node, ctx.shape(node, 1))
+    if shape[3] % w[3]:
+        raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(w)}", where=node.where)
+    op = Conv(kernel_windows(node, options, shape, w[1:3]), shape[3] // w[3], _LAST)
+    _product(ctx, node, op, (0, 3, 1, 2), activation(node, options))
+
+
+def depthwise_conv_2d(ctx: RealContext, node: TfliteNode) -> None:
+    """DEPTHWISE_CONV_2D: output channel c * multiplier + m reads input channel c."""
+    options = node.options_of("DepthwiseConv2DOptions")
+    shape, w = feature_map(node, ctx.shape(node, 0)), feature_map(node, ctx.shape(node, 1))
+    if w[0] != 1 or w[3] % shape[3]:
+        raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(w)}", where=node.where)
+    op = Conv(kernel_windows(node, options, shape, w[1:3]), shape[3], _LAST)
+    _product(ctx, node, op, (3, 0, 1, 2), activation(node, options))
+
+
+def transpose_conv(ctx: RealContext, node: TfliteNode) -> None:
+    """TRANSPOSE_CONV: the output's shape stands in the file, and gives the pads."""
+    options = node.options_of("TransposeConvOptions")
+    shape, w = feature_map(node, ctx.shape(node, 2)), feature_map(node, ctx.shape(node, 1))
+    result, padding = feature_map(node, ctx.result(node).shape), int(options.Padding())
+    windows = []
+    for i, axis in enumerate("HW"):
+        stride, size = node.take(options, f"Stride{axis}"), w[1 + i]
+        # the pads are those of the forward convolution, from the result to the input
+        before = read_window(node, padding, size, stride, 1, result[1 + i]).pad_before
+        left = (shape[1 + i] - 1) * stride + size - before - result[1 + i]
+        windows.append(Window(size, stride, 1, before, max(left, 0)))
+    op = ConvTranspose(tuple(windows), result[1:3], 1, _LAST)
+    _product(ctx, node, op, (3, 0, 1, 2), activation(node, options), x=2, b=3)
+
+
+def bias(ctx: RealContext, node: TfliteNode, x: int, b: int) -> list[str]:
+    """The bias as a list, where there is one; integers without a scale have that of the products."""
+    if not ctx.has(node, b):
+        return []
+    tensor, value = ctx.tensor(node, b), ctx.value(node, b)
+    scales = [ctx.stored(ctx.value(node, i)) for i in (x, 1)]
+    if ctx.builder.type(value).is_real or tensor.data is None or scales[0] is None or scales[1] is None:
+        return [ctx.reshaped(node, value, (int(np.prod(tensor.shape)),), "bias")]
+    scale = (scales[0].scale * scales[1].scale).astype(np.float32)
+    data = tensor.data.reshape(-1)
+    if scale.size not in (1, data.size):
+        raise ShapeMismatch(f"a bias of shape {list(tensor.shape)} for {scale.size} scales", where=node.where)
+    axis = 0 if scale.size > 1 else None
+    stored = Stored(data.dtype, scale, np.zeros(scale.size, np.int64), axis)
+    return [ctx.constant_value(node, "bias", data, stored)]
+
+
+def _product(
+    ctx: RealContext,
+    node: TfliteNode,
+    op: RealOp,
+    order: tuple[int, ...],
+    post: tuple[RealOp, ...],
+    x: int = 0,
+    b: int = 2,
+) -> None:
+    weights = ctx.apply(node, Transpose(order), [ctx.value(node, 1)], "weights")
+    ctx.write(node, op, [ctx.value(node, x), weights, *bias(ctx, node, x, b)], post=post)
+
+
+def pool(ctx: RealContext, node: TfliteNode) -> None:
+    """AVERAGE_POOL_2D, which counts no padding, MAX_POOL_2D, and L2_POOL_2D: the root of the mean of squares."""
+    ctx.of_one_type(node, "f")
+    h, w, _ = pool_windows(node, ctx.shape(node, 0))
+    post = activation(node, node.options_of("Pool2DOptions"))
+    mean = partial(AveragePool, (h, w), channel_axis=_LAST)
+    x = ctx.value(node, 0)
+    if node.op_type == "MAX_POOL_2D":
+        ctx.write(node, MaxPool((h, w), _LAST), [x], post=post)
+    elif node.op_type == "AVERAGE_POOL_2D":
+        ctx.write(node, mean(), [x], post=post)
+    else:
+        ctx.write(node, mean(), [ctx.apply(node, Binary("Mul"), [x, x])], post=[Function("Sqrt"), *post])

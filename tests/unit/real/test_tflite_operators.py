@@ -1,0 +1,37 @@
+"""TFLite's operators on real numbers as RealGraphs, against LiteRT's reference kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.frontends.tflite.real import read_real
+from codegen.frontends.tflite.real.translators import TRANSLATORS
+from codegen.real.engine import RealEngine
+from tests.support.tflite_models import run_litert
+from tests.support.tflite_real_cases import CASES
+
+NO_REFERENCE = ("CEIL", "ELU", "ROUND")
+"""Operators of which LiteRT has no reference kernel."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_operator_gives_what_litert_gives(name: str, tmp_path: Path) -> None:
+    case = CASES[name]()
+    path = tmp_path / "m.tflite"
+    path.write_bytes(case.data)
+    graph = read_real(path)
+    feeds = dict(zip(graph.inputs, case.inputs, strict=True))
+    (wanted,) = run_litert(case.data, case.inputs, reference=name not in NO_REFERENCE)
+    for exact in (True, False):
+        found = RealEngine(graph, exact=exact).run(feeds)
+        for have, want in zip(found.values(), wanted, strict=True):
+            assert (have.shape, have.dtype) == (want.shape, want.dtype)
+            largest = float(np.abs(want.astype(np.float64)).max())
+            np.testing.assert_allclose(have, want, rtol=0, atol=1e-5 * largest if want.dtype.kind == "f" else 0)
+
+
+def test_every_operator_has_a_case() -> None:
+    assert set(TRANSLATORS) == {name.split()[0] for name in CASES}

@@ -46,9 +46,7 @@ class EngineUnknown(CompileError):
 
     code = "LAM-API-001"
     is_usage = True
-    hint = (
-        "the engines are golden (the numpy model), c (the generated C), float (ONNX Runtime), litert and tflm (TFLite)"
-    )
+    hint = "the engines are golden (the numpy model), c (the generated C), float (ONNX Runtime, or numpy), litert and tflm (TFLite)"
 
 
 class ExtraMissing(CompileError):

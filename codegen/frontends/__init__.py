@@ -1,6 +1,6 @@
 """Reads models: ONNX and TFLite, told apart by the file itself."""
 
-from codegen.frontends.models import import_model, own_mode, survey_model
+from codegen.frontends.models import import_model, own_mode, read_real, survey_model
 from codegen.frontends.survey import Survey
 
-__all__ = ["Survey", "import_model", "own_mode", "survey_model"]
+__all__ = ["Survey", "import_model", "own_mode", "read_real", "survey_model"]

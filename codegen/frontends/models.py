@@ -8,13 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from codegen.frontends.onnx import import_onnx
+from codegen.frontends.onnx import real as onnx_real
 from codegen.frontends.onnx.survey import survey_onnx
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
 from codegen.frontends.tflite import import_tflite, is_tflite
+from codegen.frontends.tflite import real as tflite_real
 from codegen.frontends.tflite.survey import survey_tflite
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Mode
+from codegen.ir.real import RealGraph
 
 
 def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes: Given | None = None) -> Graph:
@@ -33,6 +36,12 @@ def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes
         io_layout="model" if io_layout == "model" else "nhwc",
         shapes=shapes,
     )
+
+
+def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
+    """The RealGraph of a model's file, quantized or not; errors as of the formats' own readers."""
+    read = tflite_real.read_real if is_tflite(path) else onnx_real.read_real
+    return read(path, shapes=shapes)
 
 
 def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:

@@ -1,7 +1,7 @@
 """Engines: the ways to run a model on numpy arrays.
 
-`golden` is the specification, `c` the generated code, `float` the original ONNX model, `litert` and `tflm` the
-original TFLite model.
+`golden` is the specification, `c` the generated code, `float` the original model on real numbers (ONNX Runtime, our
+own RealGraph for TFLite), `litert` and `tflm` the original TFLite model.
 Each takes and gives arrays in the model's own layout and type.  A network with state keeps it from one run to the next:
 an engine's first run begins as after a reset.
 """
@@ -16,6 +16,7 @@ from typing import Protocol, Self
 
 from codegen.emit import write_project
 from codegen.errors import EngineUnknown
+from codegen.frontends.tflite import is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
 from codegen.host import HOST_FLAGS, Network
@@ -23,6 +24,7 @@ from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.float_engine import FloatEngine
+from codegen.verbs.real_engine import RealModel
 from codegen.verbs.samples import Port
 from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
@@ -145,7 +147,7 @@ def open_engine(name: str, model: Path, options: Options, *, dump: bool = False)
     """An engine by name; LAM-API-001 for a name nobody knows."""
     check_engine(name)
     if name == "float":
-        return FloatEngine(model, options.shapes)
+        return (RealModel if is_tflite(model) else FloatEngine)(model, options.shapes)
     if name in RUNTIMES:
         return TfliteEngine(name, model, options.shapes)
     return CEngine(model, options, dump=dump) if name == "c" else GoldenEngine(model, options)

@@ -1,4 +1,4 @@
-"""The original model on ONNX Runtime, when that is installed; graph optimization off, one thread.
+"""The original ONNX model on ONNX Runtime, when that is installed; graph optimization off, one thread.
 
 Its optimised integer kernels give different bytes on different processors, so they are used only for a model that does
 not run without them, and then `note` says so.
@@ -24,7 +24,6 @@ from codegen.errors import (
 from codegen.frontends.onnx import stored_inputs
 from codegen.frontends.onnx.borders import output_name
 from codegen.frontends.shapes import Shapes
-from codegen.frontends.tflite import is_tflite
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
@@ -60,9 +59,6 @@ class FloatEngine:
         runtime = _runtime()
         if not model.is_file():
             raise ModelMissing("no such file" if not model.exists() else "not a file", where=str(model))
-        if is_tflite(model):
-            hint = "the engines litert and tflm run TFLite models"
-            raise EngineFailed("no ONNX model", where=f"engine float, {model}", hint=hint)
         self._model = model
         self._session, self._errors = _session(runtime, model, optimize=False)
         self.note = ""

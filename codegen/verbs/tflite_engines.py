@@ -51,7 +51,7 @@ class TfliteEngine:
         """Load the model; LAM-API-002 without the package, LAM-API-010 when it refuses the model."""
         self._name = runtime
         if not is_tflite(model):
-            hint = "the engine float runs ONNX models"
+            hint = "the engine float runs it"
             raise EngineFailed("no TFLite model", where=f"engine {runtime}, {model}", hint=hint)
         if runtime == "tflm" and has_uint8_weights(model):
             hint = "take litert, whose reference kernels run it"

@@ -1,0 +1,76 @@
+"""The original model as its RealGraph, in numpy: what the engine float is for TFLite models.
+
+Decides: that arrays have the model's own types at the border, so that a quantized model takes and gives integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, first_line
+from codegen.frontends import read_real
+from codegen.frontends.tflite import read_ports
+from codegen.golden.interface import in_model_type
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph
+from codegen.options import ShapePairs
+from codegen.real.engine import RealEngine
+from codegen.real.storage import Dequantize, Quantize
+from codegen.verbs.tflite_engines import TflitePort
+
+
+class RealModel:
+    """One RealGraph."""
+
+    note = ""
+
+    def __init__(self, model: Path, shapes: ShapePairs = ()) -> None:
+        """Read the model."""
+        self._graph = read_real(model, shapes=dict(shapes))
+        self._engine = RealEngine(self._graph)
+        self.inputs = tuple(TflitePort(*port) for port in read_ports(model)[0])
+
+    def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by the model's names."""
+        missing = [p.name for p in self.inputs if p.name not in sample]
+        if missing:
+            raise DataDoesNotFit(f"no array for input {missing[0]!r}", where=", ".join(sample))
+        feeds = {p.name: _real(self._graph, p.name, in_model_type(sample[p.name], p)) for p in self.inputs}
+        try:
+            results = self._engine.run(feeds)
+        except IndexError as error:  # a position that the network computed
+            raise EngineFailed(first_line(error), where="engine float") from error
+        names = zip(self._graph.outputs, self._graph.faces, strict=True)
+        return {face: _held(self._graph, name, results[name]) for name, face in names}
+
+    def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """Refused: LAM-API-007."""
+        raise DumpUnsupported("gives outputs only", where="engine float")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __enter__(self) -> Self:
+        """For use in a `with` statement."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def _real(graph: RealGraph, name: str, array: Array) -> Array:
+    """Numbers of the model's own type as the real numbers that they hold."""
+    stored = graph.values[name].stored
+    return array if stored is None else Dequantize(stored).evaluate([array])[0]
+
+
+def _held(graph: RealGraph, name: str, array: Array) -> Array:
+    """Real numbers as what the model holds them in."""
+    stored = graph.values[name].stored
+    return array if stored is None else Quantize(stored).evaluate([array])[0]

@@ -1,0 +1,50 @@
+"""The engine float on TFLite models: the model's own types at the border, real numbers inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import codegen
+from codegen.errors import CompileError
+from tests.support.shared import shared_dir
+from tests.support.tflite_models import Model
+
+HELLO = shared_dir() / "models" / "tflite"
+
+
+def test_a_float_model_gives_what_litert_gives() -> None:
+    x = np.linspace(0, 6, 9, dtype=np.float32).reshape(9, 1)
+    found, wanted = (codegen.run(HELLO / "hello_world_f32.tflite", x, engine=e) for e in ("float", "litert"))
+    assert found.shape == (9, 1)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+
+
+def test_a_quantized_model_takes_and_gives_its_integers() -> None:
+    x = np.arange(-128, 128, 8).astype(np.int8).reshape(-1, 1)
+    found, wanted = (codegen.run(HELLO / "hello_world_int8.tflite", x, engine=e) for e in ("float", "litert"))
+    assert found.dtype == np.int8
+    assert np.abs(found.astype(int) - wanted).max() <= 1
+
+
+def test_shapes_that_contradict_the_model_are_refused() -> None:
+    x = np.zeros((1, 2), np.float32)
+    with pytest.raises(CompileError) as error:
+        codegen.run(HELLO / "hello_world_f32.tflite", x, engine="float", shapes={"dense_2_input": (1, 2)})
+    assert error.value.code in ("LAM-IMPORT-051", "LAM-IMPORT-052")
+
+
+def test_a_computed_position_outside_is_refused_when_it_is_met(tmp_path: Path) -> None:
+    model = Model()
+    table, places = model.input((4, 2), "float32"), model.input((1,), "int32")
+    model.op("GATHER", [table, places], [model.output((1, 2), "float32")], "GatherOptions")
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.bytes())
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    given = {"main_t0": x, "main_t1": np.array([3], np.int32)}
+    assert np.array_equal(codegen.run(path, given, engine="float")["main_t2"], x[3:])
+    with pytest.raises(CompileError) as error:
+        codegen.run(path, given | {"main_t1": np.array([4], np.int32)}, engine="float")
+    assert error.value.code == "LAM-API-010"

@@ -78,7 +78,8 @@ def sampled(f: Callable[[F32], F32], scale: np.float32, zero_point: int, y_scale
     between = _rounded(((next_ + sample) / np.float32(2)).astype(np.float32))
     bias = _rounded(((between - _rounded(f(middle).astype(np.float32) * inverse)) / np.float32(2)).astype(np.float32))
     last = _rounded(f(np.array([high], np.float32)) * inverse)
-    return tuple(np.clip(np.concatenate([sample - bias, last]), _LOW, _HIGH).astype(np.int64).tolist())
+    entries = np.clip(np.concatenate([sample - bias, last]), _LOW, _HIGH)
+    return tuple(np.where(np.isnan(entries), 0, entries).astype(np.int64).tolist())  # of infinities less infinities
 
 
 def _exp(v: F32, lowest: np.float32) -> F32:

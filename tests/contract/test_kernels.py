@@ -47,6 +47,8 @@ X86 = platform.machine() in ("x86_64", "AMD64")
 FMA = X86 and "fma" in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "")
 
 LIBRARIES = {
+    "gcc-O0-ubsan": ("gcc", "-O0 -fsanitize=undefined,alignment -fno-sanitize-recover=all"),
+    "gcc-O2": ("gcc", "-O2"),
     "gcc-O2-ubsan": ("gcc", "-O2 -fsanitize=undefined,alignment -fno-sanitize-recover=all"),
     "clang-O1": ("clang", "-O1"),
     **({"gcc-O3-fma": ("gcc", "-std=gnu11 -O3 -mfma -ffp-contract=fast")} if FMA else {}),
@@ -62,15 +64,21 @@ LEVELS = ("c99", "host", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", 
 LIKE_C99 = ("rv32",)
 """Levels that today get the very functions of c99."""
 QUICK = {
-    "1/3": {("c99", "gcc-O2-ubsan"), ("c99", "clang-O1")},
-    "2/3": {("c99", "gcc-O2-ubsan"), ("c99", "gcc-m32")},
-    "3/3": {("c99", "gcc-O2-ubsan"), ("c99", "gcc-asan")},
+    "1/3": {("c99", "gcc-O0-ubsan"), ("c99", "clang-O1")},
+    "2/3": {("c99", "gcc-O0-ubsan"), ("c99", "gcc-m32")},
+    "3/3": {("c99", "gcc-O0-ubsan"), ("c99", "gcc-O2"), ("c99", "gcc-asan")},
     "a mode": {
-        *((level, "gcc-O2-ubsan") for level in LEVELS if level not in ("c99", "host", *LIKE_C99)),
+        (level, build)
+        for level in LEVELS
+        if level not in ("c99", "host", *LIKE_C99)
+        for build in ("gcc-O0-ubsan", "gcc-O2")
     },
     "ort": {("c99", "gcc-O3-fma"), ("c99", "gcc-m32-x87")},
 }
-"""Which cases the quick tests build, and for which level and how; the kernels of `host` have test_x86_kernels.py."""
+"""Which cases the quick tests build, and for which level and how; the kernels of `host` have test_x86_kernels.py.
+
+Undefined behaviour is looked for without optimisation, and what it leads to with: half of what both at once cost.
+"""
 
 
 def build_graph(chosen: Sequence[Case]) -> Graph:

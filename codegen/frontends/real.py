@@ -7,6 +7,7 @@ Knows no format of models.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -53,6 +54,7 @@ class RealBuilder:
         self.bits: dict[str, int] = {}
         """Of constants whose type numpy does not know."""
         self._budget = Budget()
+        self._named: Counter[str] = Counter()
 
     def type(self, value: str) -> RealType:
         """Type of a value."""
@@ -129,8 +131,9 @@ class RealBuilder:
         """The name, or the first free variation of it."""
         if name not in self.values:
             return name
-        count = next(i for i in range(1, len(self.values) + 2) if f"{name}.{i}" not in self.values)
-        return f"{name}.{count}"
+        while not self._named[name] or f"{name}.{self._named[name]}" in self.values:
+            self._named[name] += 1
+        return f"{name}.{self._named[name]}"
 
     def note(self, text: str) -> None:
         """Tell the user, once."""

@@ -1,4 +1,7 @@
-"""Running sums along an axis, each from the first element to its own.  Source: onnx/docs/Operators.md, CumSum."""
+"""Running sums and products along an axis, each from the first element to its own.
+
+Source: onnx/docs/Operators.md, CumSum and CumProd.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,40 @@ class CumulativeSum:
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As the input."""
-        if not 0 <= self.axis < len(ins[0].shape):
-            raise ShapeMismatch(f"axis {self.axis} of a tensor {list(ins[0].shape)}")
-        return (ins[0],)
+        return (_checked(ins[0], self.axis),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """One addition after the other."""
-        x = np.flip(ins[0], self.axis) if self.reverse else ins[0]
-        total = np.cumsum(x, self.axis, dtype=x.dtype)
-        if self.exclusive:
-            total = np.roll(total, 1, self.axis)
-            total[(slice(None),) * self.axis + (slice(0, 1),)] = 0
-        return (np.flip(total, self.axis) if self.reverse else total,)
+        return (_run(self, ins[0], np.add),)
+
+
+@dataclass(frozen=True, slots=True)
+class CumulativeProduct:
+    """Element i is the product of elements up to i; without its own where `exclusive`; from the end where `reverse`."""
+
+    axis: int
+    exclusive: bool = False
+    reverse: bool = False
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As the input."""
+        return (_checked(ins[0], self.axis),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """One multiplication after the other."""
+        return (_run(self, ins[0], np.multiply),)
+
+
+def _checked(x: RealType, axis: int) -> RealType:
+    if not 0 <= axis < len(x.shape):
+        raise ShapeMismatch(f"axis {axis} of a tensor {list(x.shape)}")
+    return x
+
+
+def _run(op: CumulativeSum | CumulativeProduct, x: Array, step: np.ufunc) -> Array:
+    x = np.flip(x, op.axis) if op.reverse else x
+    total = step.accumulate(x, axis=op.axis, dtype=x.dtype)
+    if op.exclusive:
+        total = np.roll(total, 1, op.axis)
+        total[(slice(None),) * op.axis + (slice(0, 1),)] = step.identity
+    return np.flip(total, op.axis) if op.reverse else total

@@ -22,7 +22,8 @@ Axes = tuple[int, ...]
 Sum = Callable[[Array, Axes], Array]
 
 
-def _quick_sum(x: Array, axes: Axes) -> Array:
+def quick_sum(x: Array, axes: Axes) -> Array:
+    """The sum over some axes, which stay with size 1, in any order."""
     return np.asarray(x.sum(axis=axes, keepdims=True, dtype=x.dtype))
 
 
@@ -82,7 +83,7 @@ class Reduce:
 
     def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Sums in any order."""
-        return self._reduced(ins[0], _quick_sum)
+        return self._reduced(ins[0], quick_sum)
 
     def _reduced(self, x: Array, total: Sum) -> tuple[Array, ...]:
         y = np.asarray(REDUCTIONS[self.kind](x, self.axes, total)).astype(x.dtype)
@@ -128,7 +129,7 @@ class Softmax:
 
     def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Sums in any order."""
-        return self._shares(ins[0], _quick_sum)
+        return self._shares(ins[0], quick_sum)
 
     def _shares(self, x: Array, total: Sum) -> tuple[Array, ...]:
         below = x - x.max(axis=self.axes, keepdims=True)

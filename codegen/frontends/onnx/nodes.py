@@ -7,7 +7,7 @@ Leaves to the importers what the attributes mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +87,10 @@ class OnnxNode:
         """A required tensor attribute."""
         return self._find(name, AttributeProto.TENSOR, "a tensor", True).t
 
+    def graph(self, name: str) -> Any:
+        """A required graph attribute."""
+        return self._find(name, AttributeProto.GRAPH, "a graph", True).g
+
     def string(self, name: str, default: str, allowed: Sequence[str]) -> str:
         """A string attribute, one of `allowed`."""
         attribute = self._find(name, AttributeProto.STRING, "a string", False)
@@ -125,3 +129,13 @@ def read_node(proto: Any, index: int) -> OnnxNode:
         attributes={text_of(a.name): a for a in proto.attribute},
         proto=proto,
     )
+
+
+def names_read(node: OnnxNode) -> Iterator[str]:
+    """The tensors that a node reads, those of the bodies inside it as well."""
+    yield from node.inputs
+    for attribute in node.attributes.values():
+        if attribute.HasField("g"):
+            yield from (text_of(o.name) for o in attribute.g.output)
+            for i, proto in enumerate(attribute.g.node):
+                yield from names_read(read_node(proto, i))

@@ -39,9 +39,11 @@ _TYPED_FIELD = {
         TensorProto.INT16,
         TensorProto.INT8,
         TensorProto.INT4,
+        TensorProto.INT2,
         TensorProto.UINT16,
         TensorProto.UINT8,
         TensorProto.UINT4,
+        TensorProto.UINT2,
         TensorProto.BOOL,
         TensorProto.FLOAT16,
         TensorProto.BFLOAT16,
@@ -64,12 +66,16 @@ _BITS = {
     TensorProto.BOOL: 8,
     TensorProto.INT4: 4,
     TensorProto.UINT4: 4,
+    TensorProto.INT2: 2,
+    TensorProto.UINT2: 2,
 }
 _WIDENED = {
     TensorProto.FLOAT16: np.float32,
     TensorProto.BFLOAT16: np.float32,
     TensorProto.INT4: np.int8,
     TensorProto.UINT4: np.uint8,
+    TensorProto.INT2: np.int8,
+    TensorProto.UINT2: np.uint8,
 }
 
 
@@ -86,11 +92,11 @@ def is_unread(tensor: Any) -> bool:
 
 def bits_of(data_type: int) -> int:
     """Bits of an integer type that numpy does not know; 0 of others."""
-    return 4 if data_type in (TensorProto.INT4, TensorProto.UINT4) else 0
+    return _BITS[data_type] if _BITS.get(data_type, 8) < 8 else 0
 
 
 def decode(tensor: Any, where: str, *, halves: bool = False) -> Array:
-    """The tensor's numbers; half floats become float32 unless `halves` are kept, 4-bit integers int8 or uint8.
+    """The tensor's numbers; half floats become float32 unless `halves` are kept, integers of fewer bits those of 8.
 
     Raises:
         TensorBad: LAM-IMPORT-018, data and shape disagree.
@@ -104,7 +110,8 @@ def decode(tensor: Any, where: str, *, halves: bool = False) -> Array:
         found, unit = len(tensor.raw_data), "bytes"
     else:
         found, unit = len(getattr(tensor, _TYPED_FIELD[tensor.data_type])), "entries"
-        needed = (count + 1) // 2 if _BITS[tensor.data_type] == 4 else count
+        bits = bits_of(tensor.data_type)
+        needed = (count * bits + 7) // 8 if bits else count
     if found != needed:
         raise TensorBad(f"shape {list(tensor.dims)} calls for {needed} {unit} of data, found {found}", where=where)
     array = np.asarray(numpy_helper.to_array(tensor))

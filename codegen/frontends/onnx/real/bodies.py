@@ -16,6 +16,9 @@ from onnx import defs, helper
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading
 
+_DOMAINS = ("", "ai.onnx.preview")
+_NEWEST = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
@@ -28,9 +31,10 @@ class Body:
 
 def body_of(node: OnnxNode, reading: Reading) -> Body | None:
     """The function that ONNX gives for a node in the model's operator set; None when it gives none."""
-    if node.domain or not defs.has(node.op_type, max_inclusive_version=reading.opset):
+    newest = reading.opset if not node.domain else _NEWEST
+    if node.domain not in _DOMAINS or not defs.has(node.op_type, newest, node.domain):
         return None
-    schema = defs.get_schema(node.op_type, max_inclusive_version=reading.opset)
+    schema = defs.get_schema(node.op_type, newest, node.domain)
     function = _function(schema, node, reading)
     if function is None:
         return None

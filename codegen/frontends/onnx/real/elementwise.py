@@ -12,7 +12,8 @@ from codegen.errors import ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.activation import DEFAULTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
-from codegen.frontends.onnx.tensors import type_name
+from codegen.frontends.onnx.tensors import bits_of, type_name
+from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf, IsNaN
 from codegen.real.elementwise import Binary, Cast, Clip, Function, Not, PRelu, Where
 
 _CASTS = frozenset(
@@ -22,6 +23,7 @@ _CASTS = frozenset(
         *(TensorProto.UINT64, TensorProto.BOOL),
     )
 )
+_SIGNED = (TensorProto.INT4, TensorProto.INT2)
 
 
 def function(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -101,14 +103,54 @@ def where(r: Reading, node: OnnxNode) -> Sequence[str]:
 def cast(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Cast."""
     to = node.integer("to")
-    if to not in _CASTS:
-        raise TypeUnsupported(f"a cast to {type_name(to)}", where=node.where)
-    return [r.apply(Cast(np.dtype(helper.tensor_dtype_to_np_dtype(to)).name), [r.value(node, 0)], node)]
+    if bits_of(to):
+        return [_narrow(r, node, "int8" if to in _SIGNED else "uint8", bits_of(to))]
+    return [r.apply(Cast(read_dtype(node, "to").name), [r.value(node, 0)], node)]
 
 
 def cast_like(r: Reading, node: OnnxNode) -> Sequence[str]:
     """CastLike."""
-    return [r.apply(Cast(r.type(r.value(node, 1)).dtype.name), [r.value(node, 0)], node)]
+    like = r.value(node, 1)
+    name = r.type(like).dtype.name
+    if like in r.bits:
+        return [_narrow(r, node, name, r.bits[like])]
+    return [r.apply(Cast(name), [r.value(node, 0)], node)]
+
+
+def _narrow(r: Reading, node: OnnxNode, name: str, bits: int) -> str:
+    value = r.apply(CastNarrow(name, bits), [r.value(node, 0)], node)
+    r.bits[value] = bits
+    return value
+
+
+def bit_cast(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """BitCast."""
+    return [r.apply(BitCast(read_dtype(node, "to").name), [r.value(node, 0)], node)]
+
+
+def read_dtype(node: OnnxNode, name: str) -> np.dtype[np.generic]:
+    """The element type that an attribute names; LAM-IMPORT-019 when there are no such tensors."""
+    number = node.integer(name)
+    if number not in _CASTS:
+        raise TypeUnsupported(f"elements of type {type_name(number)}", where=node.where)
+    dtype: np.dtype[np.generic] = np.dtype(helper.tensor_dtype_to_np_dtype(number))
+    return dtype
+
+
+def is_nan(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """IsNaN."""
+    return [r.apply(IsNaN(), [r.value(node, 0)], node)]
+
+
+def is_inf(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """IsInf."""
+    op = IsInf(node.flag("detect_negative", True), node.flag("detect_positive", True))
+    return [r.apply(op, [r.value(node, 0)], node)]
+
+
+def bitwise_not(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """BitwiseNot."""
+    return [r.apply(BitwiseNot(), [r.value(node, 0)], node)]
 
 
 def identity(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -16,7 +16,7 @@ from onnx import TensorProto
 from codegen.errors import CompileError, FormUnsupported, ModelRejected, ModelTooLarge, OperatorUnknown, TypeUnsupported
 from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.onnx.borders import declared_shape
-from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.frontends.onnx.nodes import OnnxNode, names_read, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
@@ -40,8 +40,6 @@ _TYPES = {
     TensorProto.UINT64: "uint64",
     TensorProto.BOOL: "bool",
 }
-_DEEPEST = 8
-"""Functions within functions."""
 
 
 def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
@@ -55,7 +53,7 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    model = read_model(Path(path))
+    model = read_model(Path(path), bodies=True)
     return _Walk(model, shapes).graph(str(path))
 
 
@@ -63,7 +61,7 @@ class _Walk:
     def __init__(self, model: Model, shapes: Given | None) -> None:
         self._model = model
         self._problems = list(model.problems)
-        self._reading = Reading(model.opset)
+        self._reading = Reading(model.opset, translate)
         self._reading.notes.extend(model.notes)
         declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
         self._shapes = Shapes(declared, shapes or {})
@@ -99,7 +97,7 @@ class _Walk:
         return name
 
     def _initializers(self) -> None:
-        used = {name for node in self._model.structure.nodes for name in node.inputs}
+        used = {name for node in self._model.structure.nodes for name in names_read(node)}
         used.update(self._model.structure.outputs)
         for name, tensor in self._model.structure.initializers.items():
             if name in used and not is_unread(tensor):
@@ -123,24 +121,24 @@ class _Walk:
         if extra:
             found = f"{node.op_type} with {len(node.outputs)} outputs"
             self._problems.append(FormUnsupported(found, where=node.where))
-        self._reading.tensors.update((name, v) for name, v in zip(node.outputs, values, strict=False) if name)
+        self._reading.tensors.update((name, v) for name, v in zip(node.outputs, values, strict=False) if name and v)
 
 
-def translate(reading: Reading, node: OnnxNode, depth: int = 0) -> Sequence[str]:
+def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
     """The values of a node's outputs; those of its function's body where it has no translator."""
     check_node(node, reading.opset)
     translator = TRANSLATORS.get((node.domain, node.op_type))
     if translator is not None:
         return translator(reading, node)
-    body = body_of(node, reading) if depth < _DEEPEST else None
+    body = body_of(node, reading)
     if body is None:
         domain = f"{node.domain}." if node.domain else ""
         raise OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)
     outer, reading.tensors = reading.tensors, dict(body.inputs)
     try:
         for inner in body.nodes:
-            values = translate(reading, inner, depth + 1)
-            reading.tensors.update((name, v) for name, v in zip(inner.outputs, values, strict=False) if name)
+            values = reading.read(inner)
+            reading.tensors.update((name, v) for name, v in zip(inner.outputs, values, strict=False) if name and v)
         return [reading.tensors.get(name, "") for name in body.outputs]
     finally:
         reading.tensors = outer

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.tensors import constant_of, decode
@@ -224,14 +225,17 @@ def _blocks(r: Reading, node: OnnxNode, kind: type[DepthToSpace] | type[SpaceToD
 def range_of(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Range of known bounds."""
     start, limit, step = (r.const(node, i).reshape(-1)[0] for i in range(3))
-    if step == 0 or abs((limit - start) / step) > 1 << 25:
+    if step == 0 or not abs((float(limit) - float(start)) / float(step)) <= MAX_ELEMENTS:
         raise AttributeBad(f"a range from {start} to {limit} in steps of {step}", where=node.where)
     return [r.constant(node.outputs[0], np.arange(start, limit, step, dtype=start.dtype))]
 
 
 def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """Dropout outside training: the tensor itself."""
+    """Dropout outside training: the tensor itself, and a mask that keeps everything."""
     training = r.optional_const(node, 2)
     if training is not None and training.any():
         raise FormUnsupported("Dropout in training", where=node.where)
-    return [r.value(node, 0)]
+    x = r.value(node, 0)
+    if not any(node.outputs[1:]):
+        return [x]
+    return [x, r.constant(node.outputs[1], np.ones(r.type(x).shape, bool))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from codegen.errors import InputMissing, ParameterDynamic, ShapeMismatch
+from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.tensors import bits_of, decode
 from codegen.frontends.real import RealBuilder
@@ -19,13 +19,20 @@ from codegen.real.engine import numbers_of
 Translator = Callable[["Reading", OnnxNode], Sequence[str]]
 """Reads one node: returns the values of its outputs."""
 
+_DEEPEST = 8
+"""Bodies and functions within each other."""
+
 
 class Reading(RealBuilder):
     """The graph so far.  `tensors` are the values that the model's names stand for."""
 
-    def __init__(self, opset: int) -> None:
+    def __init__(self, opset: int, translate: Translator) -> None:
         super().__init__()
         self.opset = opset
+        self.inlined = 0
+        """Nodes of bodies read so far."""
+        self._translate = translate
+        self._depth = 0
         self.tensors: dict[str, str] = {}
 
     # Reading inputs
@@ -84,6 +91,16 @@ class Reading(RealBuilder):
         if any(not 0 <= a < rank for a in settled) or len(set(settled)) != len(settled):
             raise ShapeMismatch(f"axes {list(axes)} of a tensor of {rank} axes", where=node.where)
         return settled
+
+    def read(self, node: OnnxNode) -> Sequence[str]:
+        """The values of the outputs of a node inside another one."""
+        self._depth += 1
+        try:
+            if self._depth > _DEEPEST:
+                raise ModelTooLarge(f"bodies within bodies, more than {_DEEPEST} deep", where=node.where)
+            return self._translate(self, node)
+        finally:
+            self._depth -= 1
 
     # Writing
 

@@ -12,7 +12,7 @@ from codegen.errors import QuantAxisBad, ShapeMismatch, TypeUnsupported, ZeroPoi
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import fitting_axis, read_scale
 from codegen.frontends.onnx.real.reading import Reading
-from codegen.frontends.onnx.tensors import type_name
+from codegen.frontends.onnx.tensors import bits_of, type_name
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
 from codegen.real.storage import Dequantize, Quantize
@@ -24,6 +24,10 @@ _TYPES = {
     TensorProto.UINT8: "uint8",
     TensorProto.INT16: "int16",
     TensorProto.UINT16: "uint16",
+    TensorProto.INT4: "int8",
+    TensorProto.UINT4: "uint8",
+    TensorProto.INT2: "int8",
+    TensorProto.UINT2: "uint8",
 }
 _HELD = frozenset((*_TYPES.values(), "int32"))
 
@@ -35,7 +39,8 @@ def quantize(r: Reading, node: OnnxNode) -> Sequence[str]:
     if not kind.is_real:
         raise TypeUnsupported(f"{kind.dtype} quantized", where=node.where)
     dtype = quantized_to(r, node, 2)
-    return [r.apply(Quantize(_blocks_or_not(r, node, kind, dtype)), [x], node)]
+    stored = replace(_blocks_or_not(r, node, kind, dtype), bits=_bits(r, node))
+    return [r.apply(Quantize(stored), [x], node)]
 
 
 def dequantize(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -46,10 +51,18 @@ def dequantize(r: Reading, node: OnnxNode) -> Sequence[str]:
     if kind.dtype.name not in _HELD:
         raise TypeUnsupported(f"numbers of type {kind.dtype} dequantized", where=node.where)
     constant = value.data is not None and value.stored is None
-    stored = replace(_blocks_or_not(r, node, kind, kind.dtype, constant=constant), bits=r.bits.get(x, 0))
+    stored = replace(
+        _blocks_or_not(r, node, kind, kind.dtype, constant=constant), bits=r.bits.get(x, 0) or _bits(r, node)
+    )
     if constant and value.data is not None:
         return [r.constant(node.outputs[0], value.data, stored)]
     return [r.apply(Dequantize(stored), [x], node)]
+
+
+def _bits(r: Reading, node: OnnxNode) -> int:
+    """Bits of the integers where numpy does not know their type: the zero point's, or what the node says."""
+    zero = r.optional(node, 2)
+    return bits_of(node.integer("output_dtype", 0)) if zero is None else r.bits.get(zero, 0)
 
 
 def quantized_to(r: Reading, node: OnnxNode, index: int) -> Kind:

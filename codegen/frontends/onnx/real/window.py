@@ -11,7 +11,7 @@ from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.windows import AUTO_PADS, auto_padded, with_ceiling
 from codegen.ir.shape import Shape, Window
 from codegen.real.reduce import Reduce
-from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
+from codegen.real.window import AveragePool, Conv, ConvTranspose
 
 _LARGEST = 2**20
 
@@ -24,15 +24,15 @@ def conv(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def conv_windows(r: Reading, node: OnnxNode) -> tuple[Window, ...]:
     """The windows of a convolution of inputs 0 and 1."""
-    spatial = _spatial(r, node, r.value(node, 0))
+    spatial = spatial_of(r, node, r.value(node, 0))
     kernel = node.integers("kernel_shape", r.type(r.value(node, 1)).shape[2:], count=len(spatial), low=1)
-    return _windows(node, spatial, kernel)
+    return read_windows(node, spatial, kernel)
 
 
 def conv_transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
     """ConvTranspose: the output's size follows from the padding, or the padding from the output's size."""
     x, w = r.value(node, 0), r.value(node, 1)
-    spatial = _spatial(r, node, x)
+    spatial = spatial_of(r, node, x)
     axes = len(spatial)
     kernel = node.integers("kernel_shape", r.type(w).shape[2:], count=axes, low=1)
     strides, dilations = _steps(node, axes)
@@ -63,20 +63,16 @@ def _transposed_pads(
     return (*first, *(t - f for t, f in zip(total, first, strict=True))), out
 
 
-def max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """MaxPool, its first output."""
-    x = r.value(node, 0)
-    return [r.apply(MaxPool(_pool_windows(r, node, x)), [x], node)]
-
-
 def average_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
     """AveragePool; what rounding the size up adds is never counted."""
     x = r.value(node, 0)
-    windows = _pool_windows(r, node, x)
+    windows = pool_windows(r, node, x)
     counted: tuple[tuple[int, int], ...] = ()
     if node.flag("count_include_pad"):
-        spatial = _spatial(r, node, x)
-        counted = tuple((w.pad_before, w.pad_after) for w in _windows(node, spatial, tuple(w.size for w in windows)))
+        spatial = spatial_of(r, node, x)
+        counted = tuple(
+            (w.pad_before, w.pad_after) for w in read_windows(node, spatial, tuple(w.size for w in windows))
+        )
     return [r.apply(AveragePool(windows, counted), [x], node)]
 
 
@@ -92,19 +88,21 @@ def global_max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def _over_space(r: Reading, node: OnnxNode, kind: str) -> Sequence[str]:
     x = r.value(node, 0)
-    return [r.apply(Reduce(kind, tuple(range(2, 2 + len(_spatial(r, node, x))))), [x], node)]
+    return [r.apply(Reduce(kind, tuple(range(2, 2 + len(spatial_of(r, node, x))))), [x], node)]
 
 
-def _spatial(r: Reading, node: OnnxNode, x: str) -> Shape:
+def spatial_of(r: Reading, node: OnnxNode, x: str) -> Shape:
+    """Sizes behind batch and channels; LAM-IMPORT-014 when there are none."""
     shape = r.type(x).shape
     if len(shape) < 3:
         raise ShapeMismatch(f"a tensor of shape {list(shape)} has no spatial axes", where=node.where)
     return shape[2:]
 
 
-def _pool_windows(r: Reading, node: OnnxNode, x: str) -> tuple[Window, ...]:
-    spatial = _spatial(r, node, x)
-    windows = _windows(node, spatial, node.integers("kernel_shape", count=len(spatial), low=1))
+def pool_windows(r: Reading, node: OnnxNode, x: str) -> tuple[Window, ...]:
+    """The windows of a pool, rounded up where the node asks for it."""
+    spatial = spatial_of(r, node, x)
+    windows = read_windows(node, spatial, node.integers("kernel_shape", count=len(spatial), low=1))
     if node.string("auto_pad", "NOTSET", AUTO_PADS) != "NOTSET":
         return windows
     return tuple(with_ceiling(node, w, n) for w, n in zip(windows, spatial, strict=True))
@@ -116,7 +114,8 @@ def _steps(node: OnnxNode, axes: int) -> tuple[tuple[int, ...], tuple[int, ...]]
     return strides, dilations
 
 
-def _windows(node: OnnxNode, spatial: Shape, kernel: Sequence[int]) -> tuple[Window, ...]:
+def read_windows(node: OnnxNode, spatial: Shape, kernel: Sequence[int]) -> tuple[Window, ...]:
+    """Windows of these sizes with the node's strides, dilations and padding."""
     axes = len(spatial)
     strides, dilations = _steps(node, axes)
     auto_pad = node.string("auto_pad", "NOTSET", AUTO_PADS)

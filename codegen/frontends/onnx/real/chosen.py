@@ -1,0 +1,77 @@
+"""What has a size that depends on numbers: read where these are constants.  Source: onnx/docs/Operators.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
+from codegen.frontends.builder import MAX_ELEMENTS
+from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.real.elementwise import read_dtype
+from codegen.frontends.onnx.real.reading import Reading
+from codegen.real.chosen import mel_weights, non_max_suppression, unique
+from codegen.real.ngrams import CountNgrams
+
+
+def unique_op(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Unique, of a constant."""
+    x = r.const(node, 0)
+    axis = r.axis(node, r.value(node, 0), name="axis") if node.has("axis") else None
+    made = unique(x, axis, ordered=not node.flag("sorted", True))
+    return [
+        r.constant(name or f"{node.name}:{i}", a) for i, (name, a) in enumerate(zip(node.outputs, made, strict=False))
+    ]
+
+
+def non_zero(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """NonZero, of a constant."""
+    return [r.constant(node.outputs[0], np.array(np.nonzero(np.atleast_1d(r.const(node, 0))), np.int64))]
+
+
+def non_max(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """NonMaxSuppression, of constants."""
+    boxes, scores = r.const(node, 0), r.const(node, 1)
+    if boxes.ndim != 3 or boxes.shape[2] != 4 or scores.ndim != 3 or scores.shape[::2] != boxes.shape[:2]:
+        raise ShapeMismatch(f"scores {list(scores.shape)} of boxes {list(boxes.shape)}", where=node.where)
+    if boxes.shape[1] > 1 << 12:
+        raise AttributeBad(f"{boxes.shape[1]} boxes, at most {1 << 12} are read", where=node.where)
+    most, overlap, least = (r.optional_const(node, i) for i in (2, 3, 4))
+    numbers = [None if a is None or not a.size else float(a.reshape(-1)[0]) for a in (most, overlap, least)]
+    centred = node.flag("center_point_box")
+    found = non_max_suppression(boxes, scores, int(numbers[0] or 0), numbers[1] or 0.0, numbers[2], centred=centred)
+    return [r.constant(node.outputs[0], found)]
+
+
+def mel_weight_matrix(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """MelWeightMatrix: a constant."""
+    bands, length, rate, low, high = (float(r.const(node, i).reshape(-1)[0]) for i in range(5))
+    if not (1 <= bands <= 1 << 14 and 1 <= length <= 1 << 20 and rate >= 1 and 0 <= low <= high):
+        raise AttributeBad(f"{bands} bands of {length} bins from {low} to {high} Hz at {rate} Hz", where=node.where)
+    if bands * length > MAX_ELEMENTS:
+        raise AttributeBad(f"{bands} bands of {length} bins", where=node.where)
+    dtype = read_dtype(node, "output_datatype") if node.has("output_datatype") else np.dtype(np.float32)
+    return [r.constant(node.outputs[0], mel_weights(int(bands), int(length), int(rate), low, high).astype(dtype))]
+
+
+def tf_idf(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """TfIdfVectorizer of whole numbers."""
+    if not node.has("pool_int64s"):
+        raise TypeUnsupported("sequences of strings", where=node.where)
+    pool, starts = node.integers("pool_int64s"), node.integers("ngram_counts", low=0)
+    places = node.integers("ngram_indexes", low=0)
+    known = tuple(
+        tuple(pool[i : i + length])
+        for length, (start, stop) in enumerate(zip(starts, (*starts[1:], len(pool)), strict=True), 1)
+        for i in range(start, stop - length + 1, length)
+    )
+    longest = node.integer("max_gram_length", low=1, high=64)
+    shortest = node.integer("min_gram_length", low=1, high=longest)
+    skips = node.integer("max_skip_count", low=0, high=1 << 10)
+    if len(places) != len(known) or not places or max(places) > MAX_ELEMENTS:
+        raise AttributeBad(f"{len(places)} places for {len(known)} sequences", where=node.where)
+    mode = node.string("mode", "", ("TF", "IDF", "TFIDF"))
+    weights = node.reals("weights") if node.has("weights") and mode != "TF" else ()
+    op = CountNgrams(known, places, shortest, longest, skips, mode != "IDF", weights)
+    return [r.apply(op, [r.value(node, 0)], node)]

@@ -1,0 +1,151 @@
+"""If, Loop and Scan, resolved while the model is read: the branch taken, the steps unrolled.
+
+Decides: that a condition and a number of steps are constants, and how many nodes may come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch
+from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
+from codegen.frontends.onnx.real.reading import Reading
+from codegen.ir.quant import Array
+from codegen.real.movement import Concat, Gather, Reshape
+
+_MOST_NODES = 1 << 14
+_MOST_STEPS = 1 << 12
+
+
+def if_op(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """If: the branch that a constant condition takes."""
+    taken = bool(r.const(node, 0).reshape(-1)[:1].all())
+    return _inlined(r, node, node.graph("then_branch" if taken else "else_branch"), {}, "")
+
+
+def loop(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Loop: its steps, as long as the constant condition holds."""
+    body = node.graph("body")
+    most, condition = r.optional_const(node, 0), r.optional_const(node, 1)
+    steps = _MOST_STEPS + 1 if most is None else int(most.reshape(-1)[0])
+    goes = condition is None or bool(condition.reshape(-1)[0])
+    states = [r.value(node, i) for i in range(2, len(node.inputs))]
+    names = [text_of(i.name) for i in body.input]
+    _check(node, len(names) == 2 + len(states) <= 1 + len(body.output))
+    gathered: list[list[str]] = [[] for _ in body.output[1 + len(states) :]]
+    step = 0
+    while goes and step < steps:
+        _check_steps(node, step + 1)
+        counter = r.constant(f"{node.name}:step", np.array(step, np.int64))
+        flag = r.constant(f"{node.name}:condition", np.array(True))
+        given = dict(zip(names, [counter, flag, *states], strict=True))
+        goes_on, *rest = _inlined(r, node, body, given, f"/{step}")
+        states = rest[: len(states)]
+        for parts, value in zip(gathered, rest[len(states) :], strict=True):
+            parts.append(value)
+        goes = bool(_known(r, node, goes_on).reshape(-1)[0])
+        step += 1
+    return [*states, *(_stacked(r, node, parts, 0, i) for i, parts in enumerate(gathered))]
+
+
+def scan(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """Scan: a step for each entry of the sequences."""
+    body = node.graph("body")
+    if r.opset < 9:
+        raise FormUnsupported("Scan over batches, of operator set 8", where=node.where)
+    inputs = [r.value(node, i) for i in range(len(node.inputs))]
+    count = node.integer("num_scan_inputs", low=1)
+    names = [text_of(i.name) for i in body.input]
+    _check(node, count <= len(inputs) == len(names) and len(body.output) >= len(inputs) - count)
+    states, sequences = inputs[: len(inputs) - count], inputs[len(inputs) - count :]
+    axes = [
+        r.axes(node, (a,), r.rank(s))[0] for a, s in zip(_list(node, "scan_input_axes", count), sequences, strict=True)
+    ]
+    turned = _list(node, "scan_input_directions", count)
+    steps = r.type(sequences[0]).shape[axes[0]]
+    _check(node, all(r.type(s).shape[a] == steps for s, a in zip(sequences, axes, strict=True)))
+    _check_steps(node, steps)
+    outputs = len(body.output) - len(states)
+    gathered: list[list[str]] = [[] for _ in range(outputs)]
+    for step in range(steps):
+        entries = [
+            _entry(r, node, s, a, steps - 1 - step if back else step)
+            for s, a, back in zip(sequences, axes, turned, strict=True)
+        ]
+        made = _inlined(r, node, body, dict(zip(names, [*states, *entries], strict=True)), f"/{step}")
+        states = made[: len(states)]
+        for parts, value in zip(gathered, made[len(states) :], strict=True):
+            parts.append(value)
+    backwards, at = _list(node, "scan_output_directions", outputs), _list(node, "scan_output_axes", outputs)
+    results = [
+        _stacked(r, node, parts[::-1] if back else parts, axis, i)
+        for i, (parts, back, axis) in enumerate(zip(gathered, backwards, at, strict=True))
+    ]
+    return [*states, *results]
+
+
+def _list(node: OnnxNode, name: str, count: int) -> tuple[int, ...]:
+    return node.integers(name, (0,) * count, count=count)
+
+
+def _check(node: OnnxNode, fits: bool) -> None:
+    if not fits:
+        raise ShapeMismatch("the inputs and outputs do not fit the body", where=node.where)
+
+
+def _check_steps(node: OnnxNode, steps: int) -> None:
+    if steps > _MOST_STEPS:
+        raise ModelTooLarge(f"more than {_MOST_STEPS} steps", where=node.where)
+
+
+def _known(r: Reading, node: OnnxNode, value: str) -> Array:
+    array = r.values[value].data
+    if array is None or not array.size:
+        raise ParameterDynamic("whether the loop goes on is not a constant", where=node.where)
+    return array
+
+
+def _entry(r: Reading, node: OnnxNode, sequence: str, axis: int, step: int) -> str:
+    at = r.constant(f"{node.name}:at", np.array(step, np.int64))
+    return r.apply(Gather(axis), [sequence, at], node, f"{sequence}/{step}")
+
+
+def _stacked(r: Reading, node: OnnxNode, parts: Sequence[str], axis: int, index: int) -> str:
+    """What the steps gave, along a new axis."""
+    if not parts:
+        raise FormUnsupported("a loop without steps that gathers something", where=node.where)
+    kind = r.type(parts[0])
+    (axis,) = r.axes(node, (axis,), len(kind.shape) + 1)
+    shape = (*kind.shape[:axis], 1, *kind.shape[axis:])
+    rows = [r.apply(Reshape(shape), [p], node, f"part{index}") for p in parts]
+    return r.apply(Concat(axis), rows, node, f"all{index}")
+
+
+def _inlined(r: Reading, node: OnnxNode, graph: Any, given: Mapping[str, str], tag: str) -> list[str]:
+    """The values of a body's outputs, its nodes read behind those of the network."""
+    outer = r.tensors
+    r.tensors = {**outer, **given}
+    try:
+        for tensor in graph.initializer:
+            r.initializer(text_of(tensor.name), tensor)
+        for i, proto in enumerate(graph.node):
+            r.inlined += 1
+            if r.inlined > _MOST_NODES:
+                raise ModelTooLarge(f"with its loops the model has more than {_MOST_NODES} nodes", where=node.where)
+            inner = read_node(proto, i)
+            inner = replace(inner, name=f"{node.name}{tag}/{inner.name}")
+            values = r.read(inner)
+            r.tensors.update((n, v) for n, v in zip(inner.outputs, values, strict=False) if n and v)
+        return [_output(r, node, text_of(o.name)) for o in graph.output]
+    finally:
+        r.tensors = outer
+
+
+def _output(r: Reading, node: OnnxNode, name: str) -> str:
+    if name not in r.tensors:
+        raise InputMissing(f"the body has no tensor '{name}'", where=node.where)
+    return r.tensors[name]

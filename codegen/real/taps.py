@@ -1,0 +1,108 @@
+"""Interpolation along one axis: which elements each position reads, and by which weights.
+
+Decides: the coordinates of ONNX's Resize and the kernels of its modes.  A position between two elements reads those on
+both sides, one that is exactly on an element reads that one as the right one; outside, the edge is repeated.
+Source: onnx/docs/Operators.md, Resize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from codegen.ir.quant import Array
+
+Coordinates = Literal[
+    "align_corners",
+    "asymmetric",
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "tf_crop_and_resize",
+    "tf_half_pixel_for_nn",
+]
+Rounding = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One axis of a Resize: how many elements it gets, by which factor, of which part of the tensor."""
+
+    size: int
+    scale: float
+    start: float = 0.0
+    end: float = 1.0
+
+
+def places(stretch: Stretch, length: int, coordinates: str) -> Array:
+    """Where each output element lies among the inputs, in float64."""
+    i = np.arange(stretch.size, dtype=np.float64)
+    exact = stretch.scale * length
+    if coordinates == "align_corners":
+        return i * 0 if exact == 1 else i * (length - 1) / (exact - 1)
+    if coordinates == "asymmetric":
+        return i / stretch.scale
+    if coordinates == "tf_crop_and_resize":
+        span = (stretch.end - stretch.start) * (length - 1)
+        inside = i * 0 + span / 2 if exact == 1 else i * span / (exact - 1)
+        return inside + stretch.start * (length - 1)
+    if coordinates == "tf_half_pixel_for_nn":
+        return (i + 0.5) / stretch.scale
+    if coordinates == "pytorch_half_pixel" and exact == 1:
+        return i * 0 - 0.5
+    middle = length / 2 * (1 - stretch.size / exact) if coordinates == "half_pixel_symmetric" else 0.0
+    return middle + (i + 0.5) / stretch.scale - 0.5
+
+
+def nearest(x: Array, length: int, rounding: str) -> Array:
+    """The element that each place takes."""
+    at = {
+        "round_prefer_floor": lambda: np.ceil(x - 0.5),
+        "round_prefer_ceil": lambda: np.floor(x + 0.5),
+        "floor": lambda: np.floor(x),
+        "ceil": lambda: np.ceil(x),
+    }[rounding]()
+    return np.asarray(np.clip(at, 0, length - 1).astype(np.int64))
+
+
+def linear(x: Array, length: int, squeeze: float, *, inside: bool) -> tuple[Array, Array]:
+    """Elements and weights [places, taps] of the triangle, which is `squeeze` <= 1 times as steep."""
+    start = int(np.floor(-1 / squeeze)) + 1
+    return _weighted(
+        x, length, start, lambda t: np.clip(1 - np.abs(t * squeeze), 0, 1), inside=inside, even=squeeze == 1
+    )
+
+
+def cubic(x: Array, length: int, squeeze: float, a: float, *, inside: bool) -> tuple[Array, Array]:
+    """Elements and weights [places, taps] of Keys' cubic kernel with the factor `a`."""
+    start = int(np.floor(-2 / squeeze)) + 1
+    return _weighted(x, length, start, lambda t: keys(t * squeeze, a), inside=inside, even=squeeze == 1)
+
+
+def keys(t: Array, a: float) -> Array:
+    """Keys' kernel at distances t."""
+    t = np.abs(t)
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.asarray(np.where(t <= 1, near, np.where(t < 2, far, 0.0)))
+
+
+def _weighted(
+    x: Array, length: int, start: int, kernel: Callable[[Array], Array], *, inside: bool, even: bool
+) -> tuple[Array, Array]:
+    """Elements from `start` to 1 - start around each place, weights 0 beyond the edges where `inside`.
+
+    Weights are divided by their sum, but for those of the plain kernel, which is `even`.
+    """
+    left = np.ceil(x) - 1
+    offsets = np.arange(start, 2 - start)
+    at = (left[:, None] + offsets).astype(np.int64)
+    weights = kernel(offsets - (x - left)[:, None])
+    if inside:
+        weights = np.where((at >= 0) & (at < length), weights, 0.0)
+    if inside or not even:
+        weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.clip(at, 0, length - 1), np.asarray(weights)

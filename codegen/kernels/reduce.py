@@ -1,4 +1,4 @@
-"""Sums over the whole map, and positions of extremes over the channels of each pixel."""
+"""Sums over the whole map; over the channels of each pixel positions of extremes, and the largest ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codegen.ir.op import NodeView
 from codegen.kernels.common import channels, only_dynamic, range_field, requant_takes
 from codegen.kernels.kernel import adapted
 from codegen.kernels.pool import GlobalContext
-from codegen.ops import ArgExtremum, GlobalSum
+from codegen.ops import ArgExtremum, GlobalSum, TopK
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,24 @@ class ArgContext:
 
     channels: int
     beats: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopContext:
+    """Elements per pixel, and how many of them are found, or their positions."""
+
+    channels: int
+    count: int
+    positions: bool
+
+
+def _accepts_top(node: NodeView, isa: str) -> bool:
+    return isinstance(node.op, TopK) and only_dynamic(node)
+
+
+def _top_context(node: NodeView) -> TopContext:
+    assert isinstance(node.op, TopK)
+    return TopContext(channels(node.ins[0].shape), node.op.count, node.op.positions)
 
 
 def _accepts_arg(node: NodeView, isa: str) -> bool:
@@ -65,6 +83,7 @@ def _sums_bytes(node: NodeView) -> int:
 
 
 ARG_EXTREMUM = adapted("arg_extremum", "arg_extremum.c.j2", "pixels", _accepts_arg, _arg_context)
+TOP_K = adapted("top_k", "top_k.c.j2", "pixels", _accepts_top, _top_context)
 GLOBAL_SUM = adapted(
     "global_sum", "global_average.c.j2", "accumulate", _accepts_sum, _sum_context, _sum_params, _sums_bytes
 )

@@ -55,6 +55,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     sums.ADD_N,
     sums.CUMULATIVE,
     reduce.ARG_EXTREMUM,
+    reduce.TOP_K,
     resize.BILINEAR,
     softmax.SOFTMAX,
     softmax.SOFTMAX_FIXED,

@@ -41,6 +41,7 @@ from codegen.ops.softmax16 import Softmax16
 from codegen.ops.squared_difference import SquaredDifference
 from codegen.ops.svdf import Svdf
 from codegen.ops.take import Take
+from codegen.ops.top_k import TopK
 from codegen.ops.transpose import Transpose
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
@@ -66,6 +67,7 @@ OPS: tuple[type[Op], ...] = (
     GlobalSum,
     CumulativeSum,
     ArgExtremum,
+    TopK,
     Lut,
     Lut16,
     Clamp,
@@ -143,6 +145,7 @@ __all__ = [
     "SquaredDifference",
     "Svdf",
     "Take",
+    "TopK",
     "Transpose",
     "TwoSlopes",
     "WholeArithmetic",

@@ -5,7 +5,8 @@ x: s16 -> y: s16.  Entry i belongs to x = 128 i - 32768, and x & 127 is the shar
     d = T[i + 1] - T[i];  y = T[i] + ((d * (x & 127) + 64) >> 7)    i = 256 + (x >> 7); d and y wrap in 16 bits
 
 TFLite's samples are taken in float32, each moved by half the error that interpolation makes in the middle of its step.
-Where a function has no number, at and below 0 for the logarithm, it is the lowest one of the output.
+Where a function has no number, at and below 0 for the logarithm, it is the lowest one of the output; a sample between
+two that leave float32 is 0.
 Source: tensorflow/lite/kernels/internal/common.h (LUTLookup, LUTPopulate), kernels/elementwise.cc, exp.cc,
 reference/gelu.h.  Twin: lam_lut_s16.
 """

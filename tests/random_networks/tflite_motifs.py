@@ -25,6 +25,7 @@ from codegen.ops import (
     Softmax16,
     SquaredDifference,
     Take,
+    TopK,
     TwoSlopes,
     WholeArithmetic,
     make_requant,
@@ -97,6 +98,13 @@ def curve_of_samples(d: Drawing, x: str) -> str:
     y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
     made = lut16(d.pick(("Gelu", "GeluTanh")), d.quant(y), Quant(float(np.float32(d.quant(y).scale / 2)), 0))
     return d.conv(d.apply(made, y), Window(1), Window(1), dtype=DType.S8)
+
+
+def largest(d: Drawing, x: str) -> str:
+    """The largest channels of each pixel, and where they are as an output beside them."""
+    _, h, w, c = d.shape(x)
+    d.apply(TopK(max(1, min(31 // h, w * c)), True), d.apply(Reshape((1, h, 1, w * c)), x))
+    return d.apply(TopK(d.pick((c, d.int(1, c))), False), x)
 
 
 def unit_length(d: Drawing, x: str) -> str:

@@ -592,6 +592,58 @@ def whole_function(name: str, options: str) -> Callable[[Draw], Case]:
     return make
 
 
+def top_k(d: Draw) -> Case:
+    shape = d.shape(d.size(1, 3), 20)
+    shape = (*shape[:-1], d.size(1, 20))
+    count = d.size(1, shape[-1])
+    x = d.x(shape)
+    outputs = [d.like(x, (*shape[:-1], count)), d.output((*shape[:-1], count), "int32")]
+    d.op("TOPK_V2", [x, d.const(np.array(count, np.int32))], outputs, "TopKV2Options", version=2)
+    case = d.case()
+    few = tuple((x // 40 * 40).astype(x.dtype) for x in case.inputs[0])  # many equal ones
+    return Case(case.data, (*case.inputs, few))
+
+
+def one_hot(d: Draw) -> Case:
+    shape, depth = d.shape(d.size(1, 3)), d.size(1, 9)
+    axis, meaning = d.size(0, len(shape)), (d.scale(), d.zero())
+    kind = str(d.pick(d.kind, d.kind, "int32", "bool"))
+    known = () if kind in ("int32", "bool") else meaning
+
+    def number(low: int, high: int) -> int:
+        value = np.array(d.rng.integers(low, high + 1)).astype(kind)
+        return d.tensor((), kind, *known, data=value)
+
+    ends = (0, 1) if kind == "bool" else LIMITS.get(kind, (-(2**31), 2**31 - 1))
+    inputs = [d.input(shape, "int32"), d.const(np.array(depth, np.int32)), number(*ends), number(*ends)]
+    y = d.output((*shape[:axis], depth, *shape[axis:]), kind, *known)
+    d.op("ONE_HOT", inputs, [y], "OneHotOptions", Axis=-1 if axis == len(shape) else axis)
+    return Case(d.bytes(), tuple((d.rng.integers(-1, depth + 1, shape).astype(np.int32),) for _ in range(5)))
+
+
+def update_slice(d: Draw) -> Case:
+    """At places before the first and behind the last one, too."""
+    shape = d.shape(d.size(1, 4))
+    box = tuple(d.size(1, n) for n in shape)
+    starts = np.array([int(d.rng.integers(-1, n + 1)) for n in shape], np.int32)
+    x = d.x(shape)
+    inputs = [x, d.x(box, *d.meaning(x)), d.const(starts)]
+    d.op("DYNAMIC_UPDATE_SLICE", inputs, [d.like(x, shape)], "DynamicUpdateSliceOptions", version=2)
+    return d.case()
+
+
+def strided_slice_offset(d: Draw) -> Case:
+    """Ends that count from the starts."""
+    shape = d.shape(d.size(1, 4))
+    starts = [int(d.rng.integers(n)) for n in shape]
+    sizes = [int(d.rng.integers(1, n - s + 1)) for n, s in zip(shape, starts, strict=True)]
+    given = [s - n if d.flag() else s for n, s in zip(shape, starts, strict=True)]
+    x = d.x(shape)
+    inputs = [x, *(d.const(np.array(v, np.int32)) for v in (given, sizes, [1] * len(shape)))]
+    d.op("STRIDED_SLICE", inputs, [d.like(x, tuple(sizes))], "StridedSliceOptions", version=4, Offset=True)
+    return d.case()
+
+
 def add_n(d: Draw) -> Case:
     shape, scale, zero = d.shape(d.size(1, 4)), d.scale(), d.zero()
     terms = [d.x(shape, scale, zero) for _ in range(d.size(2, 5))]
@@ -990,6 +1042,10 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SQUARED_DIFFERENCE_WHOLE": (whole_arithmetic("SQUARED_DIFFERENCE", "SquaredDifferenceOptions"), S8),
     "ABS_WHOLE": (whole_function("ABS", "AbsOptions"), S8),
     "NEG_WHOLE": (whole_function("NEG", "NegOptions"), S8),
+    "TOPK_V2": (top_k, EVERY),
+    "ONE_HOT": (one_hot, EIGHT),
+    "DYNAMIC_UPDATE_SLICE": (update_slice, BOTH),
+    "STRIDED_SLICE_OFFSET": (strided_slice_offset, BOTH),
     "ADD_N": (add_n, S8),
     "CUMSUM": (cumsum, S8),
     "DIV": (div, S8),
@@ -1018,6 +1074,9 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
 _TABLES = {"EXP", "GELU", "GELU_TANH", "LOG", "RELU_0_TO_1", "RELU_N1_TO_1", "SQRT"}
 _WHOLE = {"ABS_WHOLE", "ADD_WHOLE", "FLOOR_DIV", "FLOOR_MOD", "NEG_WHOLE"}
 LITERT_ONLY = {
+    "TOPK_V2",
+    "ONE_HOT",
+    "STRIDED_SLICE_OFFSET",
     "CONV_2D_IN_BLOCKS",
     "DEPTHWISE_CONV_2D_IN_BLOCKS",
     "ARG_MAX_64",

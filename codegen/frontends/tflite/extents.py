@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.tensors import Tensors
@@ -138,8 +138,6 @@ def read_stretches(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes]
     options = node.options_of("StridedSliceOptions")
     shape = ctx.tensor(node, 0).shape
     begin, end, step = (ctx.int_list(node, i) for i in (1, 2, 3))
-    if options.Offset():
-        raise FormUnsupported("ends that count from the starts", where=node.where)
     places = _places(len(begin), len(shape), int(options.EllipsisMask()), int(options.NewAxisMask()))
     if not len(begin) == len(end) == len(step) or len(places) != len(shape) or 0 in step:
         raise ShapeMismatch(f"{len(begin)} starts, {len(end)} ends, steps {list(step)}", where=node.where)
@@ -147,7 +145,7 @@ def read_stretches(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes]
     stretches, steps = [], []
     for n, i in zip(shape, places, strict=True):
         told = (begin[i], end[i], step[i], tuple(bool(m >> i & 1) for m in masks)) if i is not None else _ALL
-        stretches.append(_stretch(n, *told))
+        stretches.append(_stretch(n, *told, bool(options.Offset())))
         steps.append(told[2])
     return tuple(s for s, _ in stretches), tuple(size for _, size in stretches), tuple(steps)
 
@@ -168,12 +166,16 @@ def _places(count: int, rank: int, ellipsis: int, new: int) -> list[int | None]:
     return found + [None] * (rank - len(found))
 
 
-def _stretch(n: int, begin: int, end: int, step: int, masks: Sequence[bool]) -> tuple[int, int]:
-    """First position and number of elements along one axis.  Source: internal/strided_slice_logic.h."""
+def _stretch(n: int, begin: int, end: int, step: int, masks: Sequence[bool], offset: bool) -> tuple[int, int]:
+    """First position and number of elements along one axis; with `offset` the end counts from the first position.
+
+    Source: internal/strided_slice_logic.h.
+    """
     no_begin, no_end, shrink = masks
     low, high = (0, n) if step > 0 else (-1, n - 1)
     start = (low if step > 0 else high) if no_begin else min(max(begin + n if begin < 0 else begin, low), high)
     if shrink:
         return start, 1
+    end += start if offset else 0
     stop = (high if step > 0 else low) if no_end else min(max(end + n if end < 0 else end, low), high)
     return start, max(0, -(-(stop - start) // step))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, make_requant
+from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, TopK, make_requant
 from tests.contract.case import (
     BOUNDS,
     S8,
     S16,
+    S32,
     U8,
     A,
     Case,
@@ -48,6 +49,10 @@ def extremum_cases() -> Iterator[Case]:
         yield Case(f"arg{largest:d}", ArgExtremum(largest), (t(S8, 2, 3, 4, 11),))
         yield Case(f"last{largest:d}", ArgExtremum(largest, last=True), (t(S8, 2, 3, 4, 200),))
         yield Case(f"arg16{largest:d}", ArgExtremum(largest), (t(S16, 5),))
+    for positions in (True, False):
+        yield Case(f"top{positions:d}", TopK(3, positions), (t(S8, 2, 3, 4, 11),), few=5)
+        yield Case(f"all{positions:d}", TopK(7, positions), (t(S32, 5, 7),))
+        yield Case(f"meant{positions:d}", TopK(4, positions), (t(U8, 1, 3, 4, 5, quant=A),))
     yield Case("image", ArgExtremum(True), (t(S8, 1, 3, 4, 5, quant=A),))
     yield Case("image_last", ArgExtremum(True, last=True), (t(S8, 1, 3, 4, 5, quant=A),))
     yield Case("vector", ArgExtremum(False), (t(U8, 7, quant=A),))

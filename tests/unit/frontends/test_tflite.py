@@ -289,7 +289,38 @@ def sum_of_positions() -> Model:
     return model
 
 
+def computed(name: str) -> Model:
+    """Counts, or a place, that come in as an input."""
+    model = Model()
+    x, told = model.input((2, 4), "int8", 0.1), model.input((2,), "int32")
+    inputs = [x, told] if name == "TILE" else [x, model.input((1, 4), "int8", 0.1), told]
+    model.op(name, inputs, [model.output((2, 4), "int8", 0.1)])
+    return model
+
+
+def one_hot(kind: str, depth: int) -> Model:
+    model = Model()
+    scale = () if kind in ("int64", "float32") else 0.1
+    ends = [model.tensor((), kind, scale, data=np.array(v, kind)) for v in (1, 0)]
+    inputs = [model.input((2,), "int32"), model.const(np.array(depth, np.int32)), *ends]
+    model.op("ONE_HOT", inputs, [model.output((2, 4), kind, scale)], "OneHotOptions", Axis=-1)
+    return model
+
+
+def top_k(count: int) -> Model:
+    model = Model()
+    outputs = [model.output((1, 4), kind, scale) for kind, scale in (("int8", 0.1), ("int32", ()))]
+    model.op("TOPK_V2", [model.input((1, 4), "int8", 0.1), model.const(np.array(count, np.int32))], outputs)
+    return model
+
+
 FORMS = {
+    "computed counts": (computed("TILE"), "LAM-IMPORT-023"),
+    "a computed place": (computed("DYNAMIC_UPDATE_SLICE"), "LAM-IMPORT-023"),
+    "more numbers than there are": (top_k(5), "LAM-OPS-001"),
+    "flags of 16 bits": (one_hot("int16", 4), "LAM-IMPORT-022"),
+    "flags of 64 bits": (one_hot("int64", 4), "LAM-IMPORT-022"),
+    "another depth": (one_hot("int8", 3), "LAM-IMPORT-014"),
     "sums of two scales": (pair("ADD_N", ("int8", "int8"), (0.1, 0.2)), "LAM-IMPORT-022"),
     "sums of 16 bits": (pair("ADD_N", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-REDUCTION-09"),
     "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-ELEMENTWISE-07"),

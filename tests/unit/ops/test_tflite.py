@@ -23,6 +23,7 @@ from codegen.ops import (
     Softmax,
     Softmax16,
     SquaredDifference,
+    TopK,
     WholeArithmetic,
     check_limits,
     make_requant,
@@ -136,6 +137,12 @@ def test_steps_of_more_than_16_bits_wrap() -> None:
     assert found.tolist() == [((-32768 + ((step * i + 64) >> 7)) + 32768) % 65536 - 32768 for i in range(128)]
 
 
+def test_of_equal_numbers_the_first_goes_before() -> None:
+    x = np.array([[3, 7, -128, 7, 127, 3]], np.int8)
+    assert TopK(4, True).golden([x])[0].tolist() == [[4, 1, 3, 0]]
+    assert TopK(6, False).golden([x])[0].tolist() == [[127, 7, 7, 3, 3, -128]]
+
+
 def test_whole_numbers_wrap_around_and_every_division_has_a_result() -> None:
     ends = np.array([-(2**31), -7, -1, 0, 1, 7, 2**31 - 1], np.int32)
     for operation in ("+", "-", "*", "/", "//", "%"):
@@ -178,6 +185,7 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-ELEMENTWISE-07": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
     "LAM-OPS-ELEMENTWISE-08": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
     "LAM-OPS-ELEMENTWISE-19": (WholeArithmetic("+"), (S8, S8)),
+    "LAM-OPS-REDUCTION-12": (TopK(1, False), (TensorType((4,), DType.F32),)),
     "LAM-OPS-REDUCTION-01": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
     "LAM-OPS-ACTIVATION-19": (lut16("Exp", Quant(1.0), Quant(1.0)), (S8,)),
 }

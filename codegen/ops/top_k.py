@@ -1,0 +1,55 @@
+"""TopK: the k largest numbers of each row of the last axis, or where they are.
+
+x: s8, u8, s16 or s32[..., C] -> y: x's type[..., k], the largest first; or their positions, s32[..., k].
+
+Of equal numbers the first one goes before; integers are compared as they are.
+Source: tensorflow/lite/kernels/topk_v2.cc; ONNX TopK-11, largest and sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs, same_row
+from codegen.ops.limits import only_input, require, types_among
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The `count` largest numbers, or their `positions`."""
+
+    count: int
+    positions: bool
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-REDUCTION-12", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        x = only_input(self, ins)
+        fits = len(x.shape) >= 1 and 1 <= self.count <= x.shape[-1]
+        require(fits, self, f"{self.count} numbers of a tensor {list(x.shape)}")
+        shape = (*x.shape[:-1], self.count)
+        return (TensorType(shape, DType.S32) if self.positions else TensorType(shape, x.dtype, x.quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        (x,) = ins
+        order = np.argsort(-x.astype(np.int64), axis=-1, kind="stable")[..., : self.count]
+        return (order.astype(np.int32) if self.positions else np.take_along_axis(x, order, axis=-1),)
+
+    def work(self, ins: Types, outs: Types) -> int:
+        """Each number is looked at once for each that is found."""
+        return outs[0].elements * ins[0].shape[-1]
+
+    rows = same_row
+    macs = no_macs
+    in_place = never_in_place
+    in_layout = last_axis_stays

@@ -8,11 +8,12 @@ matters, one row is made per call.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.common import (
@@ -23,7 +24,7 @@ from codegen.kernels.common import (
     requant_fields,
     requant_takes,
 )
-from codegen.kernels.kernel import adapted
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
@@ -78,25 +79,24 @@ class BinaryContext:
         return all((o.pixel, o.channel) in (whole, (0, 0)) for o in (self.a, self.b))
 
 
-def _accepts(node: NodeView) -> bool:
+def _fit_pixels(node: NodeOf[Binary]) -> Fit | None:
+    return _fit(node, by_pixels=True) if _same_for_all_pixels(node) else None
+
+
+def _fit_rows(node: NodeOf[Binary]) -> Fit | None:
+    return _fit(node, by_pixels=False)
+
+
+def _fit(node: NodeOf[Binary], *, by_pixels: bool) -> Fit | None:
     op = node.op
     if not node.dynamic:
-        return False
-    if isinstance(op, Mul):
-        reach = op.reach(node.ins)
-        return requant_takes(op.requant, -reach, reach, wide=True)
-    return isinstance(op, Binary)
+        return None
+    if isinstance(op, Mul) and not requant_takes(op.requant, -op.reach(node.ins), op.reach(node.ins), wide=True):
+        return None
+    return Fit(_context(node, by_pixels=by_pixels), _params(node))
 
 
-def _accepts_pixels(node: NodeView, isa: str) -> bool:
-    return _accepts(node) and _same_for_all_pixels(node)
-
-
-def _accepts_rows(node: NodeView, isa: str) -> bool:
-    return _accepts(node)
-
-
-def _same_for_all_pixels(node: NodeView) -> bool:
+def _same_for_all_pixels(node: NodeOf[Binary]) -> bool:
     """Whether a run of pixels may cross rows: no operand is repeated along its rows or differs between them."""
     out = node.outs[0].shape
     for index, kind in enumerate(node.ins):
@@ -110,10 +110,8 @@ def _same_for_all_pixels(node: NodeView) -> bool:
     return True
 
 
-def _context(node: NodeView, *, by_pixels: bool) -> BinaryContext:
-    op = node.op
-    assert isinstance(op, Binary)
-    out = node.outs[0].shape
+def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
+    op, out = node.op, node.outs[0].shape
     wide, deep = row_pixels(out), channels(out)
     return BinaryContext(
         op=_name(op),
@@ -129,7 +127,7 @@ def _context(node: NodeView, *, by_pixels: bool) -> BinaryContext:
     )
 
 
-def _is_wide(node: NodeView) -> bool:
+def _is_wide(node: NodeOf[Binary]) -> bool:
     """Whether the sum of mode `single`, or a product, has 64 bits."""
     if isinstance(node.op, Mul):
         return node.op.reach(node.ins) >= 1 << 31
@@ -167,7 +165,7 @@ def _left(op: Binary) -> int:
     return 1 << square_shift(op.y_dtype) if isinstance(op, SquaredDifference) else 0
 
 
-def _operand(node: NodeView, index: int) -> OperandContext:
+def _operand(node: NodeOf[Binary], index: int) -> OperandContext:
     kind, out = node.ins[index], node.outs[0].shape
     constant = index not in node.dynamic
     wide, deep = row_pixels(kind.shape), channels(kind.shape)
@@ -182,9 +180,8 @@ def _operand(node: NodeView, index: int) -> OperandContext:
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
+def _params(node: NodeOf[Binary]) -> tuple[Field, ...]:
     op = node.op
-    assert isinstance(op, Binary)
     numbers = _wide_fields(op) if isinstance(op, Add) and _is_wide(node) else _fields(op)
     out = node.outs[0].shape
     constants = tuple(
@@ -264,9 +261,6 @@ def _wide_fields(op: Add) -> tuple[Field, ...]:
     return (factors, _zero_field(op.a.zero_point, op.b.zero_point), bounds)
 
 
-PIXELS = adapted(
-    "binary", "binary.c.j2", "pixels", _accepts_pixels, lambda node: _context(node, by_pixels=True), _params
-)
-ROWS = adapted(
-    "binary_rows", "binary.c.j2", "row", _accepts_rows, lambda node: _context(node, by_pixels=False), _params
-)
+_OPS: tuple[type[Binary], ...] = get_args(Binary)
+PIXELS: Kernel[Binary] = Kernel("binary", "binary.c.j2", "pixels", _OPS, _fit_pixels)
+ROWS: Kernel[Binary] = Kernel("binary_rows", "binary.c.j2", "row", _OPS, _fit_rows)

@@ -6,6 +6,7 @@ that training made goes into the parameters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,6 +126,12 @@ def end_values(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -
     low = np.minimum(np.minimum(least, most), 0).sum(axis=1) + bias
     high = np.maximum(np.maximum(least, most), 0).sum(axis=1) + bias
     return int(low.min()), int(high.max())
+
+
+def constant_fields(node: NodeView, names: Sequence[str]) -> tuple[Field, ...]:
+    """The constant inputs as they are, each under the name of its place."""
+    known = zip(names, node.consts, strict=True)
+    return tuple(Field(name, np.ascontiguousarray(c).reshape(-1)) for name, c in known if c is not None)
 
 
 def channels(shape: Shape) -> int:

@@ -12,8 +12,8 @@ from math import gcd
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.ir.quant import Array
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window
 from codegen.kernels.common import (
     RequantContext,
@@ -23,7 +23,7 @@ from codegen.kernels.common import (
     requant_fields,
     requant_takes,
 )
-from codegen.kernels.kernel import adapted
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ConvTranspose2D
 
 
@@ -88,30 +88,26 @@ def _first_taps(v: Window) -> Array:
     return np.array([next(taps, v.size) for taps in meets], np.int32)
 
 
-def _constants(node: NodeView) -> tuple[Array, Array]:
-    weights, bias = node.consts[1], node.consts[2]
-    assert weights is not None
-    assert bias is not None
-    return weights, bias
-
-
-def _is_wide(node: NodeView) -> bool:
+def _is_wide(op: ConvTranspose2D, x: DType, weights: Array, bias: Array) -> bool:
     """Whether a sum could leave int32, with the zero point folded into the bias or, as here, taken from each input."""
-    op, x = node.op, node.ins[0].dtype
-    assert isinstance(op, ConvTranspose2D)
-    weights, bias = _constants(node)
     zero = op.x_zero_point
     sums = np.abs(weights.reshape(len(weights), -1).astype(np.int64)).sum(axis=1)
     bound = np.abs(bias.astype(np.int64)) + sums * max(x.high - zero, zero - x.low)
     return is_wide(weights, bias, zero, x) or bool((bound >= 2**31).any())
 
 
-def _context(node: NodeView) -> TransposeContext:
-    op = node.op
-    assert isinstance(op, ConvTranspose2D)
-    x, w, _ = node.ins
-    y = node.outs[0]
-    wide = _is_wide(node)
+def _fit(node: NodeOf[ConvTranspose2D]) -> Fit | None:
+    op, x = node.op, node.ins[0].dtype
+    weights, bias = node.consts[1:3]
+    if node.dynamic != (0,) or weights is None or bias is None:
+        return None
+    if not requant_takes(op.requant, *end_values(weights, bias, op.x_zero_point, x), wide=True):
+        return None
+    return Fit(_context(node, wide=_is_wide(op, x, weights, bias)), _params(op, weights, bias))
+
+
+def _context(node: NodeOf[ConvTranspose2D], *, wide: bool) -> TransposeContext:
+    op, (x, w, _), y = node.op, node.ins, node.outs[0]
     return TransposeContext(
         x_t=x.dtype.ctype,
         w_t=w.dtype.ctype,
@@ -128,10 +124,7 @@ def _context(node: NodeView) -> TransposeContext:
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, ConvTranspose2D)
-    weights, bias = _constants(node)
+def _params(op: ConvTranspose2D, weights: Array, bias: Array) -> tuple[Field, ...]:
     return (
         Field("bias", bias.astype(np.int32)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
@@ -142,11 +135,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if not isinstance(op, ConvTranspose2D) or node.dynamic != (0,):
-        return False
-    return requant_takes(op.requant, *end_values(*_constants(node), op.x_zero_point, node.ins[0].dtype), wide=True)
-
-
-CONV_TRANSPOSE = adapted("conv_transpose", "conv_transpose.c.j2", "row", _accepts, _context, _params)
+CONV_TRANSPOSE = Kernel("conv_transpose", "conv_transpose.c.j2", "row", (ConvTranspose2D,), _fit)

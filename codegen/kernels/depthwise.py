@@ -5,30 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
 from codegen.kernels.common import requant_fields
-from codegen.kernels.conv2d import bias_fields, conv_constants, conv_context, fits
-from codegen.kernels.kernel import adapted
+from codegen.kernels.conv2d import conv_context, is_depthwise
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import weighted
 from codegen.ops import Conv2D
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if not isinstance(op, Conv2D) or not fits(node):
-        return False
-    return op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
+def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    sums = weighted(node)
+    if sums is None or not is_depthwise(node):
+        return None
+    weights = sums.weights
+    by_tap = Field.later("weights", weights.dtype, weights.size, lambda: _by_tap(weights))
+    return Fit(conv_context(node, sums), (*sums.bias_fields(), *requant_fields(node.op.requant), by_tap))
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    weights, bias = conv_constants(node)
-    by_tap = np.ascontiguousarray(weights[:, :, :, 0].transpose(1, 2, 0))
-    return (
-        *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
-        *requant_fields(op.requant),
-        Field("weights", by_tap.reshape(-1)),
-    )
+def _by_tap(weights: Array) -> Array:
+    return np.ascontiguousarray(weights[:, :, :, 0].transpose(1, 2, 0)).reshape(-1)
 
 
-DEPTHWISE = adapted("depthwise", "depthwise.c.j2", "row", _accepts, conv_context, _params)
+DEPTHWISE = Kernel("depthwise", "depthwise.c.j2", "row", (Conv2D,), _fit)

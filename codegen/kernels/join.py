@@ -7,58 +7,69 @@ import math
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf, NodeView, Op
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count, row_elements
-from codegen.kernels.common import channels, only_dynamic, row_shape
-from codegen.kernels.kernel import adapted
+from codegen.kernels.common import channels, constant_fields, row_shape
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import Fill, Loop, Move, MoveContext, box_loops, fill, move
 from codegen.kernels.movement import TEMPLATE
 from codegen.kernels.unary import byte_table
-from codegen.ops import Concat, Pad
+from codegen.ops import OPS, Concat, Pad
 
 # Concat
 
 
-def _source(node: NodeView, index: int, per_row: int) -> str:
+def _source(node: NodeOf[Concat], index: int, per_row: int) -> str:
     """The pointer of one part: a row pointer, or a constant, `per_row` elements further for each row."""
     if index in node.dynamic:
         return f"LAM_VIEW({node.ins[index].dtype.ctype}, rows[{node.dynamic.index(index)}])"
     return f"part{index}" + (f" + n * {per_row}" if per_row else "")
 
 
-def _joined(node: NodeView, outer: int | str, lengths: list[int], *, by_rows: bool) -> MoveContext:
+def _joined(node: NodeOf[Concat], outer: int | str, lengths: list[int], *, by_rows: bool) -> MoveContext:
     """Parts side by side: `outer` times, a run of `lengths[i]` elements of each."""
-    op = node.op
-    assert isinstance(op, Concat)
     total, start = sum(lengths), 0
     moves: list[Move] = []
     for index, length in enumerate(lengths):
         kind = node.ins[index]
         x = _source(node, index, row_elements(kind.shape) if by_rows and row_count(kind.shape) > 1 else 0)
-        lut = f"table{index}" if op.tables[index] is not None else ""
         loops = (Loop(outer, total, length), Loop(length, 1, 1))
-        moves.append(move(x, kind.dtype.ctype, loops, dst=start, lut=lut))
+        moves.append(move(x, kind.dtype.ctype, loops, dst=start, lut=_table(node.op, index)))
         start += length
-    return MoveContext(op.y_dtype.bytes, tuple(moves))
+    return MoveContext(node.op.y_dtype.bytes, tuple(moves))
 
 
-def _concat_pixels(node: NodeView) -> MoveContext:
-    return _joined(node, "n", [channels(t.shape) for t in node.ins], by_rows=False)
+def _table(op: Concat, index: int) -> str:
+    """The params field through which a part goes."""
+    return f"table{index}" if op.tables[index] is not None else ""
 
 
-def _concat_rows(node: NodeView) -> MoveContext:
+def _fit_pixels(node: NodeOf[Concat]) -> Fit | None:
+    if len(node.dynamic) < len(node.ins) or node.op.axis != len(node.outs[0].shape) - 1:
+        return None
+    return Fit(_joined(node, "n", [channels(t.shape) for t in node.ins], by_rows=False), _parts(node))
+
+
+def _fit_rows(node: NodeOf[Concat]) -> Fit | None:
     op, y = node.op, node.outs[0]
-    assert isinstance(op, Concat)
+    if not node.dynamic or op.axis < len(y.shape) - 2:
+        return None
     if op.axis == len(y.shape) - 1:
-        return _joined(node, row_shape(y)[0], [channels(t.shape) for t in node.ins], by_rows=True)
-    return _joined(node, 1, [row_elements(t.shape) for t in node.ins], by_rows=True)
+        context = _joined(node, row_shape(y)[0], [channels(t.shape) for t in node.ins], by_rows=True)
+    else:
+        context = _joined(node, 1, [row_elements(t.shape) for t in node.ins], by_rows=True)
+    return Fit(context, _parts(node))
 
 
-def _stacked(node: NodeView) -> MoveContext:
-    """Rows above each other: each call copies the one row that is there, of the input whose turn it is."""
-    op = node.op
-    assert isinstance(op, Concat)
+def _fit_stacked(node: NodeOf[Concat]) -> Fit | None:
+    """Rows above each other; constant ones are found by their number when each input's rows lie together."""
+    together = len(node.dynamic) == len(node.ins) or math.prod(node.outs[0].shape[: node.op.axis]) == 1
+    return Fit(_stacked(node), _parts(node)) if node.dynamic and together else None
+
+
+def _stacked(node: NodeOf[Concat]) -> MoveContext:
+    """Each call copies the one row that is there, of the input whose turn it is."""
     moves: list[Move] = []
     start = 0
     for index, kind in enumerate(node.ins):
@@ -68,70 +79,48 @@ def _stacked(node: NodeView) -> MoveContext:
         else:
             row = f"(n - {start})" if start else "n"
             x, when = f"part{index} + {row} * {deep}", f"n >= {start} && n < {start + rows}"
-        lut = f"table{index}" if op.tables[index] is not None else ""
-        moves.append(move(x, kind.dtype.ctype, (Loop(deep, 1, 1),), lut=lut, when=when if len(node.ins) > 1 else ""))
+        turn = when if len(node.ins) > 1 else ""
+        moves.append(move(x, kind.dtype.ctype, (Loop(deep, 1, 1),), lut=_table(node.op, index), when=turn))
         start += rows
-    return MoveContext(op.y_dtype.bytes, tuple(moves))
+    return MoveContext(node.op.y_dtype.bytes, tuple(moves))
 
 
-def _concat_whole(node: NodeView) -> MoveContext:
-    op = node.op
-    assert isinstance(op, Concat)
-    outer = math.prod(node.outs[0].shape[: op.axis])
-    return _joined(node, outer, [math.prod(t.shape[op.axis :]) for t in node.ins], by_rows=False)
+def _fit_whole(node: NodeOf[Concat]) -> Fit | None:
+    if not node.dynamic:
+        return None
+    axis = node.op.axis
+    lengths = [math.prod(t.shape[axis:]) for t in node.ins]
+    return Fit(_joined(node, math.prod(node.outs[0].shape[:axis]), lengths, by_rows=False), _parts(node))
 
 
-def _concat_params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Concat)
+def _parts(node: NodeOf[Concat]) -> tuple[Field, ...]:
+    """Params of the tables, and of the constant parts."""
     tables = tuple(
-        Field(f"table{i}", byte_table(table, node.ins[i].dtype, op.y_dtype))
-        for i, table in enumerate(op.tables)
+        Field(f"table{i}", byte_table(table, node.ins[i].dtype, node.op.y_dtype))
+        for i, table in enumerate(node.op.tables)
         if table is not None
     )
-    parts = tuple(Field(f"part{i}", data.reshape(-1)) for i, data in enumerate(node.consts) if data is not None)
-    return (*tables, *parts)
-
-
-def _concat_of_pixels(node: NodeView, isa: str) -> bool:
-    op = node.op
-    return isinstance(op, Concat) and len(node.dynamic) == len(node.ins) and op.axis == len(node.outs[0].shape) - 1
-
-
-def _concat_of_rows(node: NodeView, isa: str) -> bool:
-    op = node.op
-    return isinstance(op, Concat) and bool(node.dynamic) and op.axis >= len(node.outs[0].shape) - 2
-
-
-def _concat_by_rows(node: NodeView, isa: str) -> bool:
-    """Constant rows are found by their number when each input's rows lie together."""
-    op = node.op
-    if not isinstance(op, Concat) or not node.dynamic:
-        return False
-    return len(node.dynamic) == len(node.ins) or math.prod(node.outs[0].shape[: op.axis]) == 1
-
-
-def _concat_of_all(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Concat) and bool(node.dynamic)
+    return (*tables, *constant_fields(node, [f"part{i}" for i in range(len(node.ins))]))
 
 
 # Pad
 
 
-def _row_pads(node: NodeView) -> tuple[tuple[int, int], tuple[int, int]]:
+def _fit_pad(node: NodeOf[Pad]) -> Fit:
+    return Fit(_pad_context(node), _pad_params(node))
+
+
+def _row_pads(op: Pad) -> tuple[tuple[int, int], tuple[int, int]]:
     """Pads before and after of pixels and channels."""
-    op = node.op
-    assert isinstance(op, Pad)
     pads = ((0, 0), (0, 0), *zip(op.before, op.after, strict=True))[-2:]
     return pads[0], pads[1]
 
 
-def _pad_context(node: NodeView) -> MoveContext:
-    op, kind = node.op, node.ins[0].dtype
-    assert isinstance(op, Pad)
+def _pad_context(node: NodeOf[Pad]) -> MoveContext:
+    kind = node.ins[0].dtype
     (wide_in, deep_in), (wide, deep) = row_shape(node.ins[0]), row_shape(node.outs[0])
-    (left, right), (front, back) = _row_pads(node)
-    if op.mode != "constant":
+    (left, right), (front, back) = _row_pads(node.op)
+    if node.op.mode != "constant":
         picks = (_axis(wide, deep, deep_in, "pixel", wide_in), _axis(deep, 1, 1, "position", deep_in))
         return MoveContext(kind.bytes, (move("rows[0]", kind.ctype, picks),))
     inside = box_loops((wide_in, deep_in), (deep, 1), (deep_in, 1))
@@ -164,10 +153,9 @@ def _picked(op: Pad, before: int, after: int, size: int) -> Array:
     return np.pad(np.arange(size, dtype=np.int32), (before, after), mode=op.mode)
 
 
-def _pad_params(node: NodeView) -> tuple[Field, ...]:
+def _pad_params(node: NodeOf[Pad]) -> tuple[Field, ...]:
     op = node.op
-    assert isinstance(op, Pad)
-    pixels, deep = _row_pads(node)
+    pixels, deep = _row_pads(op)
     if op.mode == "constant":
         padded = any((*pixels, *deep))
         return (Field("value", np.array([op.value], node.ins[0].dtype.numpy)),) if padded else ()
@@ -176,15 +164,15 @@ def _pad_params(node: NodeView) -> tuple[Field, ...]:
     return tuple(Field(name, _picked(op, *pads, size)) for name, pads, size in found if any(pads))
 
 
-def _accepts_pad(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Pad) and only_dynamic(node)
-
-
 # Results known at compile time
 
 
-def _accepts_known(node: NodeView, isa: str) -> bool:
-    return not node.dynamic and len(node.outs) == 1
+def _fit_known(node: NodeView) -> Fit | None:
+    if node.dynamic or len(node.outs) != 1:
+        return None
+    y = node.outs[0]
+    context = MoveContext(y.dtype.bytes, (move("known", y.dtype.ctype, (Loop(y.elements, 1, 1),)),))
+    return Fit(context, (Field.later("known", y.dtype.numpy, y.elements, lambda: _known(node)),))
 
 
 def _known(node: NodeView) -> Array:
@@ -192,16 +180,9 @@ def _known(node: NodeView) -> Array:
     return np.ascontiguousarray(result).reshape(-1)
 
 
-def _known_context(node: NodeView) -> MoveContext:
-    y = node.outs[0]
-    return MoveContext(y.dtype.bytes, (move("known", y.dtype.ctype, (Loop(y.elements, 1, 1),)),))
-
-
-KNOWN = adapted(
-    "known", TEMPLATE, "whole", _accepts_known, _known_context, lambda node: (Field("known", _known(node)),)
-)
-CONCAT_PIXELS = adapted("concat", TEMPLATE, "pixels", _concat_of_pixels, _concat_pixels, _concat_params)
-CONCAT_ROWS = adapted("concat_rows", TEMPLATE, "row", _concat_of_rows, _concat_rows, _concat_params)
-CONCAT_STACKED = adapted("concat_stacked", TEMPLATE, "row", _concat_by_rows, _stacked, _concat_params)
-CONCAT_WHOLE = adapted("concat_whole", TEMPLATE, "whole", _concat_of_all, _concat_whole, _concat_params)
-PAD = adapted("pad", TEMPLATE, "row", _accepts_pad, _pad_context, _pad_params)
+KNOWN: Kernel[Op] = Kernel("known", TEMPLATE, "whole", OPS, _fit_known)
+CONCAT_PIXELS = Kernel("concat", TEMPLATE, "pixels", (Concat,), _fit_pixels)
+CONCAT_ROWS = Kernel("concat_rows", TEMPLATE, "row", (Concat,), _fit_rows)
+CONCAT_STACKED = Kernel("concat_stacked", TEMPLATE, "row", (Concat,), _fit_stacked)
+CONCAT_WHOLE = Kernel("concat_whole", TEMPLATE, "whole", (Concat,), _fit_whole)
+PAD = Kernel("pad", TEMPLATE, "row", (Pad,), _fit_pad, one_input=True)

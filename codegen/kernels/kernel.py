@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from codegen.ir.form import Field, Form, Run, Scratch
 from codegen.ir.op import NodeOf, NodeView, Op
-from codegen.target import FEATURES
+from codegen.kernels.common import only_dynamic
 
 Features = frozenset[str]
 """What a chip's instruction set has, as `codegen.target.FEATURES` names it."""
@@ -41,6 +41,7 @@ class Kernel(Generic[O]):
         make: fits it to a node of one of them; None where it does not serve the node.
         needs: features without which a chip cannot run it, or would not be served well.
         without: features of chips that it is not for.
+        one_input: it serves only nodes that have one input, which is computed.
     """
 
     name: str
@@ -50,10 +51,13 @@ class Kernel(Generic[O]):
     make: Callable[[NodeOf[O]], Fit | None]
     needs: Features = frozenset()
     without: Features = frozenset()
+    one_input: bool = False
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
         if not self.serves(features) or not isinstance(node.op, self.ops):
+            return None
+        if self.one_input and not only_dynamic(node):
             return None
         fit = self.make(cast("NodeOf[O]", node))
         if fit is None:
@@ -64,38 +68,3 @@ class Kernel(Generic[O]):
     def serves(self, features: Features) -> bool:
         """Whether it is for chips with these features."""
         return self.needs <= features and not self.without & features
-
-
-def adapted(
-    name: str,
-    template: str,
-    run: Run,
-    accepts: Callable[[NodeView, str], bool],
-    context: Callable[[NodeView], Any],
-    params: Callable[[NodeView], tuple[Field, ...]] = lambda node: (),
-    scratch: Callable[[NodeView], int] = lambda node: 0,
-    explain: Callable[[NodeView], str] = lambda node: "plain C99",
-    most_rows: Callable[[NodeView], int] = lambda node: 1,
-    row_scratch: Callable[[NodeView], int] | None = None,
-) -> Kernel[Any]:
-    """A kernel of several functions of the node; `accepts` gets the level."""
-
-    def fit(node: NodeView, features: Features) -> Form | None:
-        isa = next(level for level, has in FEATURES.items() if has == features)
-        if not accepts(node, isa):
-            return None
-        part = Scratch("scratch", scratch(node), row_scratch(node) if row_scratch else None)
-        rows = most_rows(node) if run == "rows" else 1
-        parts = (context(node), params(node), (part,) if part.bytes else (), rows, explain(node))
-        return Form(name, template, run, features, *parts)
-
-    return _Adapted(name, template, run, (), lambda node: None, of=fit)
-
-
-@dataclass(frozen=True, eq=False)
-class _Adapted(Kernel[Any]):
-    of: Callable[[NodeView, Features], Form | None] = lambda node, features: None
-
-    def fit(self, node: NodeView, features: Features) -> Form | None:
-        """As its functions say."""
-        return self.of(node, features)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.common import channels, only_dynamic
-from codegen.kernels.kernel import adapted
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import channels
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import L2Norm
 from codegen.ops.l2_norm import OUTPUT_BITS
 
@@ -22,17 +22,9 @@ class NormContext:
     bits: int
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, L2Norm) and only_dynamic(node)
+def _fit(node: NodeOf[L2Norm]) -> Fit:
+    zero = Field("zero", np.array([node.op.x_zero_point], np.int32))
+    return Fit(NormContext(channels(node.ins[0].shape), OUTPUT_BITS), (zero,))
 
 
-def _context(node: NodeView) -> NormContext:
-    return NormContext(channels(node.ins[0].shape), OUTPUT_BITS)
-
-
-def _params(node: NodeView) -> tuple[Field, ...]:
-    assert isinstance(node.op, L2Norm)
-    return (Field("zero", np.array([node.op.x_zero_point], np.int32)),)
-
-
-L2_NORM = adapted("l2_norm", "l2_norm.c.j2", "pixels", _accepts, _context, _params)
+L2_NORM = Kernel("l2_norm", "l2_norm.c.j2", "pixels", (L2Norm,), _fit, one_input=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.shape import row_count, row_elements
-from codegen.kernels.common import RequantContext, requant_context, requant_fields, requant_takes
-from codegen.kernels.kernel import adapted
+from codegen.kernels.common import RequantContext, constant_fields, requant_context, requant_fields, requant_takes
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import MatMul
 
 _BLOCK = 16
@@ -53,47 +53,23 @@ class MatMulContext:
         return self.columns % self.block
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if not isinstance(op, MatMul) or not node.dynamic:
-        return False
-    reach = op.reach(node.ins)
-    if op.requant is None and _is_wide(node):
-        return False
-    return requant_takes(op.requant, -reach, reach, wide=True)
+def _fit(node: NodeOf[MatMul]) -> Fit | None:
+    op, reach = node.op, node.op.reach(node.ins)
+    wide = reach >= 1 << 31
+    if not node.dynamic or (wide and op.requant is None) or not requant_takes(op.requant, -reach, reach, wide=True):
+        return None
+    lines, depth = node.ins[0].shape[-2:]
+    rq, acc_t = requant_context(op.requant, wide=wide), "int64_t" if wide else "int32_t"
+    context = MatMulContext(rq, acc_t, _side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
+    zeros = Field("zero", np.array([op.a_zero_point, op.b_zero_point], np.int32))
+    return Fit(context, (*requant_fields(op.requant), zeros, *constant_fields(node, ("a_const", "b_const"))))
 
 
-def _is_wide(node: NodeView) -> bool:
-    assert isinstance(node.op, MatMul)
-    return node.op.reach(node.ins) >= 1 << 31
-
-
-def _side(node: NodeView, index: int) -> SideContext:
+def _side(node: NodeOf[MatMul], index: int) -> SideContext:
     kind = node.ins[index]
     if index in node.dynamic:
         return SideContext(kind.dtype.ctype, node.dynamic.index(index), 0)
     return SideContext(kind.dtype.ctype, -1, row_elements(kind.shape) if row_count(kind.shape) > 1 else 0)
 
 
-def _context(node: NodeView) -> MatMulContext:
-    op = node.op
-    assert isinstance(op, MatMul)
-    lines, depth = node.ins[0].shape[-2:]
-    wide = _is_wide(node)
-    rq, acc_t = requant_context(op.requant, wide=wide), "int64_t" if wide else "int32_t"
-    return MatMulContext(rq, acc_t, _side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
-
-
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, MatMul)
-    constants = tuple(
-        Field(f"{name}_const", data.reshape(-1))
-        for name, data in zip("ab", node.consts, strict=True)
-        if data is not None
-    )
-    zeros = np.array([op.a_zero_point, op.b_zero_point], np.int32)
-    return (*requant_fields(op.requant), Field("zero", zeros), *constants)
-
-
-MATMUL = adapted("matmul", "matmul.c.j2", "row", _accepts, _context, _params)
+MATMUL = Kernel("matmul", "matmul.c.j2", "row", (MatMul,), _fit)

@@ -6,15 +6,15 @@ rule is a barrier the whole tensor is moved at once.  Concat and Pad are in join
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from codegen.ir.form import Field, Run
-from codegen.ir.op import NodeView, Op
-from codegen.kernels.common import channels, only_dynamic, row_shape
-from codegen.kernels.kernel import Kernel, adapted
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf, NodeView
+from codegen.kernels.common import channels, row_shape
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import Loop, MoveContext, box_loops, move, strides
 from codegen.ops import (
     Broadcast,
@@ -35,11 +35,6 @@ def positions(indices: Sequence[int]) -> Field:
     return Field("position", np.array(indices, np.int32))
 
 
-def _accepts(kind: type[Op], when: Callable[[NodeView], bool] = lambda node: True) -> Callable[[NodeView, str], bool]:
-    """A node of one operator with one computed input, under a condition."""
-    return lambda node, isa: isinstance(node.op, kind) and only_dynamic(node) and when(node)
-
-
 def one_move(node: NodeView, loops: Sequence[Loop], *, src: int = 0, phases: int = 1, phase: int = 0) -> MoveContext:
     """The context of a kernel that copies one box from its first row pointer."""
     kind = node.ins[0].dtype
@@ -49,120 +44,98 @@ def one_move(node: NodeView, loops: Sequence[Loop], *, src: int = 0, phases: int
 # Transpose
 
 
-def _is_whole(node: NodeView) -> bool:
-    return node.op.rows(0, node.ins, node.outs).whole
+def _fit_transposed(node: NodeOf[Transpose]) -> Fit | None:
+    """The whole tensor at once."""
+    if not node.op.rows(0, node.ins, node.outs).whole:
+        return None
+    steps, y = strides(node.ins[0].shape), node.outs[0].shape
+    return Fit(one_move(node, box_loops(y, strides(y), [steps[axis] for axis in node.op.perm])))
 
 
-def _transpose_context(node: NodeView) -> MoveContext:
-    op, x = node.op, node.ins[0]
-    assert isinstance(op, Transpose)
-    steps = strides(x.shape)
-    if _is_whole(node):
-        y = node.outs[0].shape
-        return one_move(node, box_loops(y, strides(y), [steps[axis] for axis in op.perm]))
-    wide, deep = row_shape(node.outs[0])
-    swapped = len(op.perm) > 1 and op.perm[-1] != len(op.perm) - 1
+def _fit_transposed_rows(node: NodeOf[Transpose]) -> Fit:
+    perm, (wide, deep) = node.op.perm, row_shape(node.outs[0])
+    swapped = len(perm) > 1 and perm[-1] != len(perm) - 1
     src = (1, wide) if swapped else (deep, 1)
-    return one_move(node, box_loops((wide, deep), (deep, 1), src))
+    return Fit(one_move(node, box_loops((wide, deep), (deep, 1), src)))
 
 
 # Slice and Gather
 
 
-def _slice_context(node: NodeView) -> MoveContext:
-    op = node.op
-    assert isinstance(op, Slice)
-    deep_in = channels(node.ins[0].shape)
+def _fit_slice(node: NodeOf[Slice]) -> Fit:
+    op, deep_in = node.op, channels(node.ins[0].shape)
     wide, deep = row_shape(node.outs[0])
     picks = ((0, 1, 1), (0, 1, 1), *zip(op.starts, op.sizes, op.steps, strict=True))[-2:]
     (w_start, _, w_step), (c_start, _, c_step) = picks
     loops = box_loops((wide, deep), (deep, 1), (w_step * deep_in, c_step))
-    return one_move(node, loops, src=w_start * deep_in + c_start)
+    return Fit(one_move(node, loops, src=w_start * deep_in + c_start))
 
 
-def _gather_axis(node: NodeView) -> int:
-    """The axis counted from the end: 1 channels, 2 pixels, more: rows, which the row rule picks."""
-    assert isinstance(node.op, Gather)
-    return len(node.ins[0].shape) - node.op.axis
-
-
-def _gather_context(node: NodeView) -> MoveContext:
+def _fit_gather(node: NodeOf[Gather]) -> Fit:
     deep_in = channels(node.ins[0].shape)
     wide, deep = row_shape(node.outs[0])
     pixel, channel = Loop(wide, deep, deep_in), Loop(deep, 1, 1)
-    axis = _gather_axis(node)
+    # the axis counted from the end: 1 channels, 2 pixels, more: rows, which the row rule picks
+    axis = len(node.ins[0].shape) - node.op.axis
     if axis == 1:
         channel = Loop(deep, 1, 1, "position")
     elif axis == 2:
         pixel = Loop(wide, deep, deep_in, "position")
-    return one_move(node, (pixel, channel))
-
-
-def _gather_params(node: NodeView) -> tuple[Field, ...]:
-    assert isinstance(node.op, Gather)
-    return (positions(node.op.indices),) if _gather_axis(node) <= 2 else ()
+    return Fit(one_move(node, (pixel, channel)), (positions(node.op.indices),) if axis <= 2 else ())
 
 
 # By pixels: channels picked from each pixel of a run
 
 
-def _keeps_pixels(node: NodeView) -> bool:
-    """Whether pixel i of the output is made from pixel i of the input, over all rows."""
+def _fit_sliced_channels(node: NodeOf[Slice]) -> Fit | None:
+    """Where pixel i of the output is made from pixel i of the input, over all rows."""
     op, x = node.op, node.ins[0].shape
-    if isinstance(op, Slice):
-        return len(x) > 0 and op.sizes[:-1] == x[:-1] and all(step == 1 for step in op.steps[:-1])
-    return isinstance(op, Gather) and op.axis == len(x) - 1
+    if not x or op.sizes[:-1] != x[:-1] or any(step != 1 for step in op.steps[:-1]):
+        return None
+    deep = channels(node.outs[0].shape)
+    loops = (Loop("n", deep, channels(x)), Loop(deep, 1, op.steps[-1]))
+    return Fit(one_move(node, loops, src=op.starts[-1]))
 
 
-def _pixels_context(node: NodeView) -> MoveContext:
-    op = node.op
-    deep_in, deep = channels(node.ins[0].shape), channels(node.outs[0].shape)
-    pixel = Loop("n", deep, deep_in)
-    if isinstance(op, Gather):
-        return one_move(node, (pixel, Loop(deep, 1, 1, "position")))
-    assert isinstance(op, Slice)
-    return one_move(node, (pixel, Loop(deep, 1, op.steps[-1])), src=op.starts[-1])
-
-
-def _pixels_params(node: NodeView) -> tuple[Field, ...]:
-    return (positions(node.op.indices),) if isinstance(node.op, Gather) else ()
+def _fit_gathered_channels(node: NodeOf[Gather]) -> Fit | None:
+    x = node.ins[0].shape
+    if node.op.axis != len(x) - 1:
+        return None
+    deep = channels(node.outs[0].shape)
+    loops = (Loop("n", deep, channels(x)), Loop(deep, 1, 1, "position"))
+    return Fit(one_move(node, loops), (positions(node.op.indices),))
 
 
 # Broadcast and Reshape
 
 
-def _broadcast_context(node: NodeView) -> MoveContext:
+def _fit_broadcast(node: NodeOf[Broadcast]) -> Fit:
     wide_in, deep_in = row_shape(node.ins[0])
     wide, deep = row_shape(node.outs[0])
     src = (deep_in if wide_in == wide else 0, 1 if deep_in == deep else 0)
-    return one_move(node, box_loops((wide, deep), (deep, 1), src))
+    return Fit(one_move(node, box_loops((wide, deep), (deep, 1), src)))
 
 
-def _copy_context(node: NodeView) -> MoveContext:
-    return one_move(node, (Loop(node.outs[0].elements, 1, 1),))
+def _fit_copy(node: NodeOf[Reshape]) -> Fit:
+    return Fit(one_move(node, (Loop(node.outs[0].elements, 1, 1),)))
 
 
 # Blocks
 
 
-def _depth_to_space_context(node: NodeView) -> MoveContext:
-    op = node.op
-    assert isinstance(op, DepthToSpace)
-    _, _, w, c = node.ins[0].shape
+def _fit_depth_to_space(node: NodeOf[DepthToSpace]) -> Fit:
+    op, (_, _, w, c) = node.op, node.ins[0].shape
     b, deep = op.block, node.outs[0].shape[3]
     inner = (deep, 1) if op.mode == "DCR" else (1, b * b)
     loops = box_loops((w, b, deep), (b * deep, deep, 1), (c, *inner))
-    phase = b * deep if op.mode == "DCR" else b
-    return one_move(node, loops, phases=b, phase=phase)
+    return Fit(one_move(node, loops, phases=b, phase=b * deep if op.mode == "DCR" else b))
 
 
-def _space_to_depth_context(node: NodeView) -> MoveContext:
-    op, kind = node.op, node.ins[0].dtype
-    assert isinstance(op, SpaceToDepth)
-    c, b = node.ins[0].shape[3], op.block
+def _fit_space_to_depth(node: NodeOf[SpaceToDepth]) -> Fit:
+    kind, c, b = node.ins[0].dtype, node.ins[0].shape[3], node.op.block
     loops = box_loops((node.outs[0].shape[2], b * c), (b * b * c, 1), (b * c, 1))
     moves = (move(f"rows[{i}]", kind.ctype, loops, dst=i * b * c) for i in range(b))
-    return MoveContext(kind.bytes, tuple(moves))
+    return Fit(MoveContext(kind.bytes, tuple(moves)))
 
 
 # ResizeNearest
@@ -174,42 +147,25 @@ def _repeats(indices: Sequence[int], size: int) -> int:
     return times if list(indices) == [i // times for i in range(size * times)] and times else 0
 
 
-def _nearest_context(node: NodeView) -> MoveContext:
-    op = node.op
-    assert isinstance(op, ResizeNearest)
-    _, _, w_in, c = node.ins[0].shape
+def _fit_nearest(node: NodeOf[ResizeNearest]) -> Fit:
+    op, (_, _, w_in, c) = node.op, node.ins[0].shape
     times = _repeats(op.w_index, w_in)
-    if times and w_in * times == len(op.w_index):
-        return one_move(node, box_loops((w_in, times, c), (times * c, c, 1), (c, 0, 1)))
-    return one_move(node, (Loop(len(op.w_index), c, c, "position"), Loop(c, 1, 1)))
+    if times:
+        return Fit(one_move(node, box_loops((w_in, times, c), (times * c, c, 1), (c, 0, 1))))
+    loops = (Loop(len(op.w_index), c, c, "position"), Loop(c, 1, 1))
+    return Fit(one_move(node, loops), (positions(op.w_index),))
 
 
-def _nearest_params(node: NodeView) -> tuple[Field, ...]:
-    assert isinstance(node.op, ResizeNearest)
-    times = _repeats(node.op.w_index, node.ins[0].shape[2])
-    return () if times else (positions(node.op.w_index),)
-
-
-def _kernel(
-    name: str,
-    run: Run,
-    accepts: Callable[[NodeView, str], bool],
-    context: Callable[[NodeView], MoveContext],
-    params: Callable[[NodeView], tuple[Field, ...]] = lambda node: (),
-) -> Kernel[Any]:
-    return adapted(name, TEMPLATE, run, accepts, context, params)
-
-
-MOVEMENT = (
-    _kernel("transpose", "whole", _accepts(Transpose, _is_whole), _transpose_context),
-    _kernel("transpose_rows", "row", _accepts(Transpose), _transpose_context),
-    _kernel("slice_channels", "pixels", _accepts(Slice, _keeps_pixels), _pixels_context),
-    _kernel("slice", "row", _accepts(Slice), _slice_context),
-    _kernel("gather_channels", "pixels", _accepts(Gather, _keeps_pixels), _pixels_context, _pixels_params),
-    _kernel("gather", "row", _accepts(Gather), _gather_context, _gather_params),
-    _kernel("broadcast", "row", _accepts(Broadcast), _broadcast_context),
-    _kernel("copy", "whole", _accepts(Reshape), _copy_context),
-    _kernel("depth_to_space", "row", _accepts(DepthToSpace), _depth_to_space_context),
-    _kernel("space_to_depth", "row", _accepts(SpaceToDepth), _space_to_depth_context),
-    _kernel("resize_nearest", "row", _accepts(ResizeNearest), _nearest_context, _nearest_params),
+MOVEMENT: tuple[Kernel[Any], ...] = (
+    Kernel("transpose", TEMPLATE, "whole", (Transpose,), _fit_transposed, one_input=True),
+    Kernel("transpose_rows", TEMPLATE, "row", (Transpose,), _fit_transposed_rows, one_input=True),
+    Kernel("slice_channels", TEMPLATE, "pixels", (Slice,), _fit_sliced_channels, one_input=True),
+    Kernel("slice", TEMPLATE, "row", (Slice,), _fit_slice, one_input=True),
+    Kernel("gather_channels", TEMPLATE, "pixels", (Gather,), _fit_gathered_channels, one_input=True),
+    Kernel("gather", TEMPLATE, "row", (Gather,), _fit_gather, one_input=True),
+    Kernel("broadcast", TEMPLATE, "row", (Broadcast,), _fit_broadcast, one_input=True),
+    Kernel("copy", TEMPLATE, "whole", (Reshape,), _fit_copy, one_input=True),
+    Kernel("depth_to_space", TEMPLATE, "row", (DepthToSpace,), _fit_depth_to_space, one_input=True),
+    Kernel("space_to_depth", TEMPLATE, "row", (SpaceToDepth,), _fit_space_to_depth, one_input=True),
+    Kernel("resize_nearest", TEMPLATE, "row", (ResizeNearest,), _fit_nearest, one_input=True),
 )

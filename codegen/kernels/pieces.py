@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.common import channels, only_dynamic
-from codegen.kernels.kernel import adapted
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import channels
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import PiecewiseLinear
 
 
@@ -20,18 +20,12 @@ class PiecesContext:
     channels: int
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, PiecewiseLinear) and only_dynamic(node)
+def _fit(node: NodeOf[PiecewiseLinear]) -> Fit:
+    return Fit(PiecesContext(channels(node.ins[0].shape)), _params(node.op))
 
 
-def _context(node: NodeView) -> PiecesContext:
-    return PiecesContext(channels(node.ins[0].shape))
-
-
-def _params(node: NodeView) -> tuple[Field, ...]:
+def _params(op: PiecewiseLinear) -> tuple[Field, ...]:
     """`value`, `slope` and `knot`, one of each per piece, and `range` = [pieces, low, high]."""
-    op = node.op
-    assert isinstance(op, PiecewiseLinear)
     knots, values, slopes = np.array(op.pieces, np.int32).T
     return (
         Field("value", values),
@@ -41,4 +35,6 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-PIECEWISE_LINEAR = adapted("piecewise_linear", "piecewise_linear.c.j2", "pixels", _accepts, _context, _params)
+PIECEWISE_LINEAR = Kernel(
+    "piecewise_linear", "piecewise_linear.c.j2", "pixels", (PiecewiseLinear,), _fit, one_input=True
+)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import TensorType
+from codegen.ir.shape import Shape
 from codegen.kernels.average import mean_fields, mean_fits, mean_mode
-from codegen.kernels.common import only_dynamic
 from codegen.kernels.conv2d import inner_columns
-from codegen.kernels.kernel import adapted
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import Averaging
 from codegen.ops.average_pool import tap_counts
@@ -98,12 +99,44 @@ class GlobalContext:
     channels: int
 
 
-def _max_context(node: NodeView) -> MaxPoolContext:
-    op = node.op
-    assert isinstance(op, MaxPool2D)
-    x, y = node.ins[0], node.outs[0]
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How a pool averages, in which form, and by what it divides.
+
+    `counts` are the divisors, least first, without gaps: entry i belongs to `counts[0] + i` taps.
+    """
+
+    how: Averaging
+    mode: str
+    counts: tuple[int, ...]
+
+    def fields(self) -> tuple[Field, ...]:
+        """Params of the template's `average`."""
+        return mean_fields(self.how, self.mode, self.counts)
+
+
+def means(node: NodeOf[AveragePool2D | GlobalAveragePool]) -> Means | None:
+    """The means of one pool; None where a sum cannot be requantized for one of its divisors."""
+    op, x = node.op, node.ins[0]
+    as_mean = isinstance(op, GlobalAveragePool) and op.as_mean
+    how = Averaging(op.x_quant, op.y_quant, op.y_dtype, op.low, op.high, op.mode, as_mean)
+    # a mean between equal scales is divided, as a pool of TFLite is
+    mode = mean_mode(how, pool=not as_mean)
+    counts = _counts(op, x.shape)
+    return Means(how, mode, counts) if mean_fits(how, mode, counts, x.dtype) else None
+
+
+def _counts(op: AveragePool2D | GlobalAveragePool, shape: Shape) -> tuple[int, ...]:
+    if isinstance(op, GlobalAveragePool):
+        return (shape[1] * shape[2],)
+    counts = tap_counts(op.h, op.w, shape, op.include_pad)
+    return tuple(range(int(counts.min()), int(counts.max()) + 1))
+
+
+def _fit_max(node: NodeOf[MaxPool2D]) -> Fit:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
-    return MaxPoolContext(
+    context = MaxPoolContext(
         w_in=x.shape[2],
         w_out=y.shape[2],
         channels=x.shape[3],
@@ -116,36 +149,16 @@ def _max_context(node: NodeView) -> MaxPoolContext:
         right=right,
         lowest=x.dtype.low,
     )
+    return Fit(context)
 
 
-def averaging(op: AveragePool2D | GlobalAveragePool) -> Averaging:
-    """From what, to what, and how the pool averages."""
-    as_mean = isinstance(op, GlobalAveragePool) and op.as_mean
-    return Averaging(op.x_quant, op.y_quant, op.y_dtype, op.low, op.high, op.mode, as_mean)
-
-
-def divides(op: AveragePool2D | GlobalAveragePool) -> bool:
-    """Whether a mean between equal scales is divided, as a pool of TFLite is."""
-    return isinstance(op, AveragePool2D) or not op.as_mean
-
-
-def divisors(node: NodeView) -> list[int]:
-    """The divisors, least first, without gaps: entry i belongs to `counts[0] + i` taps."""
-    op = node.op
-    if isinstance(op, GlobalAveragePool):
-        return [node.ins[0].shape[1] * node.ins[0].shape[2]]
-    assert isinstance(op, AveragePool2D)
-    counts = tap_counts(op.h, op.w, node.ins[0].shape, op.include_pad)
-    return list(range(int(counts.min()), int(counts.max()) + 1))
-
-
-def _mean_context(node: NodeView) -> AveragePoolContext:
-    op = node.op
-    assert isinstance(op, AveragePool2D)
+def _fit_mean(node: NodeOf[AveragePool2D]) -> Fit | None:
+    op, found = node.op, means(node)
     x, y = node.ins[0], node.outs[0]
-    counts = divisors(node)
-    return AveragePoolContext(
-        mode=mean_mode(averaging(op), pool=divides(op)),
+    if found is None:
+        return None
+    context = AveragePoolContext(
+        mode=found.mode,
         w_in=x.shape[2],
         w_out=y.shape[2],
         channels=x.shape[3],
@@ -156,51 +169,26 @@ def _mean_context(node: NodeView) -> AveragePoolContext:
         pad=op.w.pad_before,
         has_edges=inner_columns(op.w, x.shape[2], y.shape[2]) != (0, y.shape[2]),
         include_pad=op.include_pad,
-        counted=len(counts) > 1,
-        least_count=counts[0],
+        counted=len(found.counts) > 1,
+        least_count=found.counts[0],
     )
+    return Fit(context, found.fields())
 
 
-def _global_context(node: NodeView) -> GlobalContext:
-    op = node.op
-    assert isinstance(op, GlobalAveragePool)
-    _, h, w, c = node.ins[0].shape
-    return GlobalContext(mean_mode(averaging(op), pool=divides(op)), h, w, c)
+def _fit_global(node: NodeOf[GlobalAveragePool]) -> Fit | None:
+    found = means(node)
+    if found is None:
+        return None
+    return Fit(GlobalContext(found.mode, *node.ins[0].shape[1:]), found.fields(), (channel_sums(node.ins[0]),))
 
 
-def _mean_params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, AveragePool2D | GlobalAveragePool)
-    return mean_fields(averaging(op), mean_mode(averaging(op), pool=divides(op)), divisors(node))
+def channel_sums(x: TensorType) -> Scratch:
+    """One sum of 32 bits per channel."""
+    return Scratch("sums", x.shape[3] * np.dtype(np.int32).itemsize)
 
 
-def mean_accepts(node: NodeView) -> bool:
-    """Whether the mean of one computed input can be requantized for each of its divisors."""
-    op = node.op
-    assert isinstance(op, AveragePool2D | GlobalAveragePool)
-    return only_dynamic(node) and mean_fits(
-        averaging(op), mean_mode(averaging(op), pool=divides(op)), divisors(node), node.ins[0].dtype
-    )
-
-
-def _accepts_max(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, MaxPool2D) and only_dynamic(node)
-
-
-def _accepts_mean(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, AveragePool2D) and mean_accepts(node)
-
-
-def _accepts_global(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, GlobalAveragePool) and mean_accepts(node)
-
-
-def _sums_bytes(node: NodeView) -> int:
-    return node.ins[0].shape[3] * np.dtype(np.int32).itemsize
-
-
-MAX = adapted("max_pool", "max_pool.c.j2", "row", _accepts_max, _max_context)
-MEAN = adapted("average_pool", "average_pool.c.j2", "row", _accepts_mean, _mean_context, _mean_params)
-GLOBAL_MEAN = adapted(
-    "global_average", "global_average.c.j2", "accumulate", _accepts_global, _global_context, _mean_params, _sums_bytes
+MAX = Kernel("max_pool", "max_pool.c.j2", "row", (MaxPool2D,), _fit_max, one_input=True)
+MEAN = Kernel("average_pool", "average_pool.c.j2", "row", (AveragePool2D,), _fit_mean, one_input=True)
+GLOBAL_MEAN = Kernel(
+    "global_average", "global_average.c.j2", "accumulate", (GlobalAveragePool,), _fit_global, one_input=True
 )

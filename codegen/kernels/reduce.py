@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.common import channels, only_dynamic, range_field, requant_takes
-from codegen.kernels.kernel import adapted
-from codegen.kernels.pool import GlobalContext
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import channels, range_field, requant_takes
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.pool import GlobalContext, channel_sums
 from codegen.ops import ArgExtremum, GlobalSum, TopK
 
 
@@ -31,59 +31,30 @@ class TopContext:
     positions: bool
 
 
-def _accepts_top(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, TopK) and only_dynamic(node)
+def _fit_top(node: NodeOf[TopK]) -> Fit:
+    return Fit(TopContext(channels(node.ins[0].shape), node.op.count, node.op.positions))
 
 
-def _top_context(node: NodeView) -> TopContext:
-    assert isinstance(node.op, TopK)
-    return TopContext(channels(node.ins[0].shape), node.op.count, node.op.positions)
-
-
-def _accepts_arg(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, ArgExtremum) and only_dynamic(node)
-
-
-def _arg_context(node: NodeView) -> ArgContext:
-    assert isinstance(node.op, ArgExtremum)
+def _fit_arg(node: NodeOf[ArgExtremum]) -> Fit:
     beats = (">" if node.op.largest else "<") + ("=" if node.op.last else "")
-    return ArgContext(channels(node.ins[0].shape), beats)
+    return Fit(ArgContext(channels(node.ins[0].shape), beats))
 
 
-def _accepts_sum(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if not isinstance(op, GlobalSum) or not only_dynamic(node):
-        return False
-    kind = node.ins[0]
-    count = kind.shape[1] * kind.shape[2]
-    least, most = kind.dtype.low - op.x_zero_point, kind.dtype.high - op.x_zero_point
-    return requant_takes(op.requant, count * least, count * most)
-
-
-def _sum_context(node: NodeView) -> GlobalContext:
-    assert isinstance(node.op, GlobalSum)
-    _, h, w, c = node.ins[0].shape
-    return GlobalContext(node.op.requant.mode, h, w, c)
-
-
-def _sum_params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, GlobalSum)
-    step = op.requant
-    return (
+def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
+    op, x, step = node.op, node.ins[0], node.op.requant
+    count = x.shape[1] * x.shape[2]
+    least, most = x.dtype.low - op.x_zero_point, x.dtype.high - op.x_zero_point
+    if not requant_takes(step, count * least, count * most):
+        return None
+    params = (
         Field("zero", np.array([op.x_zero_point], np.int32)),
         range_field(step.zero_point, step.low, step.high),
         Field("multiplier", np.array(step.multiplier, np.int32)),
         Field("shift", np.array(step.shift, np.int8)),
     )
+    return Fit(GlobalContext(step.mode, *x.shape[1:]), params, (channel_sums(x),))
 
 
-def _sums_bytes(node: NodeView) -> int:
-    return node.ins[0].shape[3] * np.dtype(np.int32).itemsize
-
-
-ARG_EXTREMUM = adapted("arg_extremum", "arg_extremum.c.j2", "pixels", _accepts_arg, _arg_context)
-TOP_K = adapted("top_k", "top_k.c.j2", "pixels", _accepts_top, _top_context)
-GLOBAL_SUM = adapted(
-    "global_sum", "global_average.c.j2", "accumulate", _accepts_sum, _sum_context, _sum_params, _sums_bytes
-)
+ARG_EXTREMUM = Kernel("arg_extremum", "arg_extremum.c.j2", "pixels", (ArgExtremum,), _fit_arg, one_input=True)
+TOP_K = Kernel("top_k", "top_k.c.j2", "pixels", (TopK,), _fit_top, one_input=True)
+GLOBAL_SUM = Kernel("global_sum", "global_average.c.j2", "accumulate", (GlobalSum,), _fit_sum, one_input=True)

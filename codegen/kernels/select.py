@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.kernel import adapted
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import constant_fields
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Select
 
 _NAMES = ("flags", "first", "second")
@@ -22,15 +20,14 @@ class SelectContext:
     count: int
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Select) and bool(node.dynamic)
+def _fit(node: NodeOf[Select]) -> Fit | None:
+    if not node.dynamic:
+        return None
+    sides = tuple(_side(node, i) for i in range(3))
+    return Fit(SelectContext(sides, node.outs[0].elements), constant_fields(node, _NAMES))
 
 
-def _context(node: NodeView) -> SelectContext:
-    return SelectContext(tuple(_side(node, i) for i in range(3)), node.outs[0].elements)
-
-
-def _side(node: NodeView, index: int) -> tuple[str, str]:
+def _side(node: NodeOf[Select], index: int) -> tuple[str, str]:
     """Type and expression: rows have the type of the first computed input."""
     ctype = node.ins[index].dtype.ctype
     if index not in node.dynamic:
@@ -39,9 +36,4 @@ def _side(node: NodeView, index: int) -> tuple[str, str]:
     return ctype, row if ctype == node.ins[node.dynamic[0]].dtype.ctype else f"LAM_VIEW({ctype}, {row})"
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    known = zip(_NAMES, node.consts, strict=True)
-    return tuple(Field(name, np.ascontiguousarray(c).reshape(-1)) for name, c in known if c is not None)
-
-
-SELECT = adapted("select", "select.c.j2", "whole", _accepts, _context, _params)
+SELECT = Kernel("select", "select.c.j2", "whole", (Select,), _fit)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.common import channels, only_dynamic
-from codegen.kernels.kernel import adapted
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import channels
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Sigmoid16
 from codegen.ops.sigmoid16 import sigmoid_table
 
@@ -22,19 +22,8 @@ class SigmoidContext:
     function: str
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Sigmoid16) and only_dynamic(node)
-
-
-def _context(node: NodeView) -> SigmoidContext:
-    op = node.op
-    assert isinstance(op, Sigmoid16)
-    return SigmoidContext(channels(node.ins[0].shape), op.function)
-
-
-def _params(node: NodeView) -> tuple[Field, ...]:
-    assert isinstance(node.op, Sigmoid16)
-    return curve_fields(node.op)
+def _fit(node: NodeOf[Sigmoid16]) -> Fit:
+    return Fit(SigmoidContext(channels(node.ins[0].shape), node.op.function), curve_fields(node.op))
 
 
 def curve_fields(op: Sigmoid16) -> tuple[Field, ...]:
@@ -45,4 +34,4 @@ def curve_fields(op: Sigmoid16) -> tuple[Field, ...]:
     )
 
 
-SIGMOID16 = adapted("sigmoid16", "sigmoid16.c.j2", "pixels", _accepts, _context, _params)
+SIGMOID16 = Kernel("sigmoid16", "sigmoid16.c.j2", "pixels", (Sigmoid16,), _fit, one_input=True)

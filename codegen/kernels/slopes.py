@@ -8,9 +8,9 @@ import numpy as np
 
 from codegen.fixedpoint import INT32_MAX, INT32_MIN
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.common import channels, only_dynamic, range_field
-from codegen.kernels.kernel import adapted
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import channels, range_field
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import TwoSlopes
 
 
@@ -23,19 +23,13 @@ class SlopesContext:
     one: bool
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, TwoSlopes) and only_dynamic(node)
-
-
-def _context(node: NodeView) -> SlopesContext:
+def _fit(node: NodeOf[TwoSlopes]) -> Fit:
     op = node.op
-    assert isinstance(op, TwoSlopes)
-    return SlopesContext(channels(node.ins[0].shape), op.mirrored, op.above == op.below and not op.mirrored)
+    one = op.above == op.below and not op.mirrored
+    return Fit(SlopesContext(channels(node.ins[0].shape), op.mirrored, one), _params(op))
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, TwoSlopes)
+def _params(op: TwoSlopes) -> tuple[Field, ...]:
     zero = op.y_quant.zero_point
     # bounds that 32 bits and the zero point keep anyway: less the zero point, which the C does first, they fit 32 bits
     low, high = max(op.low, INT32_MIN + zero), min(op.high, INT32_MAX + zero)
@@ -46,4 +40,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-TWO_SLOPES = adapted("two_slopes", "two_slopes.c.j2", "pixels", _accepts, _context, _params)
+TWO_SLOPES = Kernel("two_slopes", "two_slopes.c.j2", "pixels", (TwoSlopes,), _fit, one_input=True)

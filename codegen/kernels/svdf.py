@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import end_values, range_field, requant_takes
-from codegen.kernels.kernel import adapted
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Svdf
 
 _INT32 = np.iinfo(np.int32)
@@ -31,15 +31,16 @@ class SvdfContext:
     wraps: bool
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
+def _fit(node: NodeOf[Svdf]) -> Fit | None:
     op = node.op
-    if not isinstance(op, Svdf) or node.dynamic != (0, 4):
-        return False
-    wf, wt, b = _constants(node)
-    state = node.ins[4].dtype
+    wf, wt, b = node.consts[1:4]
+    if node.dynamic != (0, 4) or wf is None or wt is None or b is None:
+        return None
     features = end_values(wf, np.zeros(len(wf), np.int64), op.x_zero_point, node.ins[0].dtype)
-    sums = end_values(wt.reshape(len(b), -1), b, op.state_zero_point, state)
-    return _takes(op.feature, features) and _takes(op.requant, sums)
+    sums = end_values(wt.reshape(len(b), -1), b, op.state_zero_point, node.ins[4].dtype)
+    if not _takes(op.feature, features) or not _takes(op.requant, sums):
+        return None
+    return Fit(_context(node), _params(op, wf, wt, b))
 
 
 def _takes(requant: Requant, bounds: tuple[int, int]) -> bool:
@@ -49,16 +50,7 @@ def _takes(requant: Requant, bounds: tuple[int, int]) -> bool:
     return requant_takes(requant, *((int(_INT32.min), int(_INT32.max)) if wraps else bounds))
 
 
-def _constants(node: NodeView) -> tuple[Array, Array, Array]:
-    """Weights of the features and over time, and the bias."""
-    wf, wt, b = node.consts[1:4]
-    assert wf is not None
-    assert wt is not None
-    assert b is not None
-    return wf, wt, b
-
-
-def _context(node: NodeView) -> SvdfContext:
+def _context(node: NodeOf[Svdf]) -> SvdfContext:
     x, _, wt, b, state = node.ins
     filters, memory = wt.shape
     return SvdfContext(
@@ -74,11 +66,8 @@ def _context(node: NodeView) -> SvdfContext:
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
+def _params(op: Svdf, wf: Array, wt: Array, b: Array) -> tuple[Field, ...]:
     """`offset` is what the input's zero point takes off each feature, modulo 2^32."""
-    op = node.op
-    assert isinstance(op, Svdf)
-    wf, wt, b = _constants(node)
     steps = (op.feature, op.requant)
     offset = -op.x_zero_point * wf.astype(np.int64).sum(axis=1)
     return (
@@ -93,4 +82,4 @@ def _params(node: NodeView) -> tuple[Field, ...]:
     )
 
 
-SVDF = adapted("svdf", "svdf.c.j2", "whole", _accepts, _context, _params)
+SVDF = Kernel("svdf", "svdf.c.j2", "whole", (Svdf,), _fit)

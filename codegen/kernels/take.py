@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.kernel import adapted
+from codegen.ir.op import NodeOf
+from codegen.kernels.common import constant_fields
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import strides
 from codegen.ops import Take
 
@@ -26,16 +24,13 @@ class TakeContext:
     axes: tuple[tuple[int, int], ...]
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return isinstance(node.op, Take) and 1 in node.dynamic
-
-
-def _context(node: NodeView) -> TakeContext:
+def _fit(node: NodeOf[Take]) -> Fit | None:
+    if 1 not in node.dynamic:
+        return None
     op, (x, p) = node.op, node.ins
-    assert isinstance(op, Take)
     constant = 0 not in node.dynamic
     steps = strides(x.shape)
-    return TakeContext(
+    context = TakeContext(
         x="table" if constant else "rows[0]",
         x_t=x.dtype.ctype,
         positions="rows[0]" if constant else "LAM_VIEW(int32_t, rows[1])",
@@ -43,11 +38,7 @@ def _context(node: NodeView) -> TakeContext:
         run=math.prod(x.shape[op.depth :]),
         axes=tuple((x.shape[i] - 1, steps[i]) for i in range(op.depth)),
     )
+    return Fit(context, constant_fields(node, ("table", "positions")))
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    table = node.consts[0]
-    return () if table is None else (Field("table", np.ascontiguousarray(table).reshape(-1)),)
-
-
-TAKE = adapted("take", "take.c.j2", "whole", _accepts, _context, _params)
+TAKE = Kernel("take", "take.c.j2", "whole", (Take,), _fit)

@@ -6,4 +6,4 @@ from codegen.kernels.blocked.depthwise import blocked_depthwise
 from codegen.kernels.blocked.registers import CORES
 
 BLOCKED = (BLOCKED_ADD, *(make(core) for core in CORES.values() for make in (blocked_depthwise, blocked_conv)))
-"""In the order in which they are tried; but for sums, each serves one instruction set."""
+"""In the order in which they are tried; but for sums, each is for one kind of core."""

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Requant
-from codegen.kernels.blocked.registers import CORES
+from codegen.kernels.blocked.registers import OTHERS
 from codegen.kernels.common import channels, range_field
 from codegen.kernels.fast import fast_requant, saturation
-from codegen.kernels.kernel import adapted
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import BYTES
 from codegen.ops import Add
 from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 
-_BYTES = (DType.S8, DType.U8)
-_LEVELS = tuple(CORES)
 _LEFT_SHIFT = left_shift(DType.S8)
 _HALF = (1 << 30, 0)
 _PER_TURN = 4
@@ -50,14 +49,17 @@ class AddContext:
     per_turn: int
 
 
-def _accepts(node: NodeView) -> bool:
+def _fit(node: NodeOf[Add]) -> Fit | None:
     op = node.op
-    if not isinstance(op, Add) or node.dynamic != (0, 1) or op.mode not in ("single", "tflite"):
-        return False
-    if any(t.dtype not in _BYTES for t in (*node.ins, *node.outs)):
-        return False
-    same = node.ins[0].shape == node.ins[1].shape == node.outs[0].shape
-    return same and (_folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != "")
+    if node.dynamic != (0, 1) or op.mode not in ("single", "tflite"):
+        return None
+    if any(t.dtype not in BYTES for t in (*node.ins, *node.outs)):
+        return None
+    if not node.ins[0].shape == node.ins[1].shape == node.outs[0].shape:
+        return None
+    exact = _folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != ""
+    why = f"{_PER_TURN} elements per turn, one addend for rounding and zero point"
+    return Fit(_context(node), _params(op), why=why) if exact else None
 
 
 def _folded(op: Add) -> tuple[int, int, int, int] | None:
@@ -82,9 +84,8 @@ def _term(dtype: DType, scaling: Scaling) -> TermContext:
     return TermContext(dtype.ctype, scaling == _HALF)
 
 
-def _context(node: NodeView) -> AddContext:
+def _context(node: NodeOf[Add]) -> AddContext:
     op = node.op
-    assert isinstance(op, Add)
     a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "tflite" else (_HALF,) * 3
     return AddContext(
         mode=op.mode,
@@ -98,9 +99,7 @@ def _context(node: NodeView) -> AddContext:
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Add)
+def _params(op: Add) -> tuple[Field, ...]:
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     if op.mode == "single":
         return (Field("sum", np.array(_folded(op), np.int32)), bounds)
@@ -116,12 +115,4 @@ def _term_numbers(scaling: Scaling, zero_point: int) -> tuple[int, int, int]:
     return zero_point << places, multiplier, -exponent if multiplier else 1
 
 
-BLOCKED_ADD = adapted(
-    "blocked_add",
-    "blocked/add.c.j2",
-    "pixels",
-    lambda node, isa: isa in _LEVELS and _accepts(node),
-    _context,
-    _params,
-    explain=lambda node: f"{_PER_TURN} elements per turn, one addend for rounding and zero point",
-)
+BLOCKED_ADD = Kernel("blocked_add", "blocked/add.c.j2", "pixels", (Add,), _fit, without=OTHERS)

@@ -7,27 +7,18 @@ edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window, row_pixels
-from codegen.kernels.blocked.registers import Choice, Core, Work, choose, unrolled
-from codegen.kernels.conv2d import (
-    bias_fields,
-    byte_convolution,
-    conv_constants,
-    reach_of,
-    shift_fields,
-    shift_of,
-    shifted_weights,
-)
+from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, unrolled
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
-from codegen.kernels.kernel import Kernel, adapted
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
 _MOST_ROWS = 32
@@ -89,22 +80,9 @@ class BlockedContext:
         return any(not p.columns.inside for p in self.pieces)
 
 
-def windows(node: NodeView) -> tuple[Window, Window]:
+def windows(op: Conv2D | Dense) -> tuple[Window, Window]:
     """Down and along the row; a dense layer is a convolution of one tap."""
-    return (node.op.h, node.op.w) if isinstance(node.op, Conv2D) else (_POINT, _POINT)
-
-
-def _accepts(node: NodeView) -> bool:
-    op = node.op
-    served = isinstance(op, Dense) or (isinstance(op, Conv2D) and op.groups == 1 and op.h.size <= _MOST_ROWS)
-    return served and byte_convolution(node, shifted=True)
-
-
-def _work(node: NodeView) -> Work:
-    h, w = windows(node)
-    c_in = node.ins[0].shape[-1]
-    run = c_in * (w.size if w.dilation == 1 else 1)
-    return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
+    return (op.h, op.w) if isinstance(op, Conv2D) else (_POINT, _POINT)
 
 
 def pieces_of(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
@@ -121,28 +99,30 @@ def pieces_of(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _fitted(core: Core, node: NodeView) -> Core:
-    """The core as this layer finds it: the assembler is for signed inputs."""
-    return core if node.ins[0].dtype is DType.S8 else replace(core, pairs=0)
+def _fit(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    op, sums = node.op, weighted(node)
+    served = isinstance(op, Dense) or (op.groups == 1 and op.h.size <= _MOST_ROWS)
+    if sums is None or not served or not sums.of_bytes(shifted=True):
+        return None
+    # the assembler is for signed inputs
+    choice = choose(core if sums.x is DType.S8 else replace(core, pairs=0), _work(node))
+    planar = core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
+    context = _context(node, sums, choice, planar=planar)
+    scratch = _gathered(node, context)
+    return Fit(context, _params(sums, 1 if planar else context.channels), (scratch,), _why(choice, scratch))
 
 
-def _chosen(core: Core, node: NodeView) -> Choice:
-    return choose(_fitted(core, node), _work(node))
+def _work(node: NodeOf[Conv2D | Dense]) -> Work:
+    h, w = windows(node.op)
+    c_in = node.ins[0].shape[-1]
+    run = c_in * (w.size if w.dilation == 1 else 1)
+    return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
 
 
-def _planar(core: Core, node: NodeView) -> bool:
-    choice = _chosen(core, node)
-    return _fitted(core, node).pairs > 0 and 2 in choice.sizes and choice.channels == 2
-
-
-def _context(core: Core, node: NodeView) -> BlockedContext:
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    assert op.requant is not None
+def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, planar: bool) -> BlockedContext:
     x, y = node.ins[0], node.outs[0]
-    h, w = windows(node)
-    work = _work(node)
-    choice = _chosen(core, node)
+    h, w = windows(node.op)
+    run = _work(node).run
     return BlockedContext(
         x_t=x.dtype.ctype,
         y_t=y.dtype.ctype,
@@ -152,15 +132,15 @@ def _context(core: Core, node: NodeView) -> BlockedContext:
         stride=w.stride,
         pad=w.pad_before,
         runs=1 if w.dilation == 1 else w.size,
-        run=work.run,
+        run=run,
         run_step=w.dilation * x.shape[-1],
-        unroll=unrolled(work.run),
-        planar=_planar(core, node),
+        unroll=unrolled(run),
+        planar=planar,
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, row_pixels(x.shape)),
-        shifted=shift_of(node) is not None,
-        rq=fast_requant(op.requant, reach_of(node)),
+        shifted=sums.shift is not None,
+        rq=fast_requant(node.op.requant, sums.reach),
     )
 
 
@@ -172,44 +152,26 @@ def packed(weights: Array, channels: int) -> Array:
     return np.concatenate([groups.reshape(-1), flat[whole:].T.reshape(-1)])
 
 
-def _params(core: Core, node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    assert op.requant is not None
-    weights, bias = conv_constants(node)
-    channels = 1 if _planar(core, node) else min(_chosen(core, node).channels, len(weights))
-    return (
-        *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
-        *fast_fields(op.requant, reach_of(node), len(weights)),
-        *shift_fields(node),
-        Field("weights", packed(shifted_weights(node), channels)),
-    )
+def _params(sums: Weighted, channels: int) -> tuple[Field, ...]:
+    weights = Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels))
+    numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
+    return (*sums.bias_fields(), *numbers, *sums.shift_fields(), weights)
 
 
-def _scratch(core: Core, node: NodeView) -> int:
-    h, w = windows(node)
-    w_in, channels = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
-    pieces = pieces_of(_chosen(core, node), w, w_in)
-    reaching = [p.pixels for p in pieces if not p.columns.inside]
-    return gathered_bytes(h.size, max(reaching), w, channels, 1) if reaching else 0
+def _gathered(node: NodeOf[Conv2D | Dense], context: BlockedContext) -> Scratch:
+    """Copies of the columns of the largest block that reaches over an edge."""
+    h, w = windows(node.op)
+    reaching = [p.pixels for p in context.pieces if not p.columns.inside]
+    return Scratch("columns", gathered_bytes(h.size, max(reaching), w, context.c_in, 1) if reaching else 0)
 
 
-def _explain(core: Core, node: NodeView) -> str:
-    choice = _chosen(core, node)
+def _why(choice: Choice, scratch: Scratch) -> str:
     sizes = " and ".join(f"{pixels} x {choice.channels}" for pixels in choice.sizes)
-    edges = ", edges copied beside padding" if _scratch(core, node) else ""
+    edges = ", edges copied beside padding" if scratch.bytes else ""
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}"
 
 
-def blocked_conv(core: Core) -> Kernel[Any]:
+def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:
     """The kernel for one core."""
-    return adapted(
-        "blocked_conv",
-        "blocked/conv.c.j2",
-        "row",
-        lambda node, isa: isa == core.name and _accepts(node),
-        lambda node: _context(core, node),
-        lambda node: _params(core, node),
-        lambda node: _scratch(core, node),
-        lambda node: _explain(core, node),
-    )
+    served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
+    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, lambda node: _fit(core, node), *chips_of(core))

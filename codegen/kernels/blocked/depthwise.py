@@ -7,23 +7,17 @@ Blocks over an edge are functions of their own, in which padded columns are the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.kernels.blocked.conv import Piece, pieces_of
-from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, choose_slide
-from codegen.kernels.conv2d import (
-    bias_fields,
-    byte_convolution,
-    conv_constants,
-    reach_of,
-    shift_fields,
-    shift_of,
-    shifted_weights,
-)
+from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, chips_of, choose_slide
+from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
-from codegen.kernels.kernel import Kernel, adapted
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 
 _MOST_COLUMNS = 16
@@ -82,17 +76,18 @@ class DepthwiseContext:
         return self.kernel_h <= UNROLLED_ROWS
 
 
-def _accepts(node: NodeView) -> bool:
-    op = node.op
-    if not isinstance(op, Conv2D) or not byte_convolution(node, shifted=True):
-        return False
-    per_channel = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
-    return per_channel and op.w.size <= _MOST_COLUMNS
+def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
+    sums = weighted(node)
+    if sums is None or not is_depthwise(node) or not sums.of_bytes(shifted=True) or node.op.w.size > _MOST_COLUMNS:
+        return None
+    choice = choose_slide(core, _slide(node))
+    sizes = " and ".join(map(str, choice.sizes))
+    why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
+    return Fit(_context(node, sums, choice), _params(sums), why=why)
 
 
-def _slide(node: NodeView) -> Slide:
+def _slide(node: NodeOf[Conv2D]) -> Slide:
     op = node.op
-    assert isinstance(op, Conv2D)
     return Slide(node.outs[0].shape[2], op.h.size, op.w.size, op.w.stride, op.w.dilation)
 
 
@@ -109,18 +104,11 @@ def _variant(slide: Slide, piece: Piece, channels: int) -> Variant:
     return Variant(piece.pixels, columns.before, columns.after, tuple(inputs))
 
 
-def _choice(core: Core, node: NodeView) -> Choice:
-    return choose_slide(core, _slide(node))
-
-
-def _context(core: Core, node: NodeView) -> DepthwiseContext:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    assert op.requant is not None
-    x, y = node.ins[0], node.outs[0]
+def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     variants: list[Variant] = []
     pieces: list[tuple[Piece, int]] = []
-    for piece in pieces_of(_choice(core, node), op.w, x.shape[2]):
+    for piece in pieces_of(choice, op.w, x.shape[2]):
         variant = _variant(_slide(node), piece, x.shape[3])
         if variant not in variants:
             variants.append(variant)
@@ -134,38 +122,19 @@ def _context(core: Core, node: NodeView) -> DepthwiseContext:
         stride=op.w.stride,
         variants=tuple(variants),
         pieces=tuple(pieces),
-        shifted=shift_of(node) is not None,
-        rq=fast_requant(op.requant, reach_of(node)),
+        shifted=sums.shift is not None,
+        rq=fast_requant(op.requant, sums.reach),
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    assert op.requant is not None
-    weights, bias = conv_constants(node)
-    return (
-        *bias_fields(weights, bias, op.x_zero_point, node.ins[0].dtype),
-        *fast_fields(op.requant, reach_of(node), len(weights)),
-        *shift_fields(node),
-        Field("weights", shifted_weights(node).reshape(-1)),
-    )
+def _params(sums: Weighted) -> tuple[Field, ...]:
+    weights = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+    numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
+    return (*sums.bias_fields(), *numbers, *sums.shift_fields(), weights)
 
 
-def _explain(core: Core, node: NodeView) -> str:
-    choice = _choice(core, node)
-    sizes = " and ".join(map(str, choice.sizes))
-    return f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
-
-
-def blocked_depthwise(core: Core) -> Kernel[Any]:
+def blocked_depthwise(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core."""
-    return adapted(
-        "blocked_depthwise",
-        "blocked/depthwise.c.j2",
-        "row",
-        lambda node, isa: isa == core.name and _accepts(node),
-        lambda node: _context(core, node),
-        _params,
-        explain=lambda node: _explain(core, node),
+    return Kernel(
+        "blocked_depthwise", "blocked/depthwise.c.j2", "row", (Conv2D,), lambda node: _fit(core, node), *chips_of(core)
     )

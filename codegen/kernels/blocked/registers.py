@@ -27,7 +27,7 @@ class Core:
     """A set of instructions, as far as blocks depend on it.
 
     Args:
-        name: the level.
+        name: the feature that a chip has of it; `c99` is for chips without one.
         registers: what a compiler can use in one loop.
         product: instructions per product and sum: 1 with a multiply-accumulate.
         reach: the largest offset of a load in bytes.
@@ -48,15 +48,22 @@ class Core:
 
 
 CORES = {
-    "armv7em": Core("armv7em", 14, 1, 4095, 6),
-    "armv7em_wide": Core("armv7em_wide", 14, 1, 4095, 6),
     "armv7m": Core("armv7m", 14, 1, 4095, 6),
-    "armv81m_mve": Core("armv81m_mve", 14, 1, 4095, 6),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16),
     "rv32": Core("rv32", 28, 2, 2047, 8),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
+
+
+OTHERS = frozenset({"x86", "aarch64"})
+"""Features of chips whose registers are not modelled."""
+
+
+def chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
+    """For which chips a kernel for the core is: `needs` and `without` of a Kernel."""
+    named = frozenset(CORES) - {"c99"}
+    return named & {core.name}, OTHERS if core.name in named else OTHERS | named
 
 
 @dataclass(frozen=True, slots=True)

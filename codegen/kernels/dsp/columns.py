@@ -7,30 +7,23 @@ accumulated at a time, or one pixel by four channels where there is only one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
-from codegen.kernels.common import folded_bias
-from codegen.kernels.conv2d import (
-    byte_convolution,
-    conv_constants,
-    inner_columns,
-    reach_of,
-    shift_fields,
-    shift_of,
-    shifted_weights,
-)
+from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
-from codegen.kernels.kernel import Kernel, adapted
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
+Node = NodeOf[Conv2D | Dense]
+
+_DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _LARGE_COLUMNS = 1536
 """Bytes of two columns from which on they are made one kernel row at a time, which costs about one product in ten."""
 
@@ -95,28 +88,39 @@ class WindowContext(ColumnContext):
         return self.groups // self.kernel_h if self.by_row else self.groups
 
 
-def _one_pixel(node: NodeView) -> bool:
-    return node.outs[0].elements == node.outs[0].shape[-1]
+def _sums(node: Node) -> Weighted | None:
+    sums = weighted(node)
+    return sums if sums is not None and sums.of_bytes(shifted=True) else None
 
 
-def _is_pointwise(node: NodeView) -> bool:
-    op = node.op
-    if isinstance(op, Dense):
-        return True
-    if not isinstance(op, Conv2D) or op.groups != 1:
-        return False
-    return all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
+def _fit_dense(node: Node, wide: bool) -> Fit | None:
+    """One pixel."""
+    sums = _sums(node)
+    if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
+        return None
+    context = ColumnContext(*_column_numbers(node, sums), wide, _is_shifted(sums, wide))
+    why = "1 pixel x 4 channels, SMLAD on inputs widened once" + _wider(wide)
+    return Fit(context, _params(node, sums, 4, wide), (Scratch("column", _columns_bytes(node, 1)),), why)
 
 
-def _is_dense(node: NodeView) -> bool:
-    return _is_pointwise(node) and _one_pixel(node)
+def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
+    sums = _sums(node)
+    if sums is None or not is_pointwise(node.op):
+        return None
+    context = ColumnContext(*_column_numbers(node, sums), wide, _is_shifted(sums, wide))
+    columns = Scratch("columns", _columns_bytes(node, max(2, context.last)))
+    return Fit(context, _params(node, sums, 2, wide), (columns,), _why(node, wide))
 
 
-def _is_conv(node: NodeView) -> bool:
-    return isinstance(node.op, Conv2D) and node.op.groups == 1
+def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
+    sums = _sums(node)
+    if sums is None or node.op.groups != 1:
+        return None
+    context = _window_context(node, sums, wide)
+    return Fit(context, _params(node, sums, 2, wide), _window_scratch(node, context), _why(node, wide))
 
 
-def _pieces(node: NodeView) -> tuple[int, int]:
+def _pieces(node: Node) -> tuple[int, int]:
     """Pieces of a column, and bytes of each."""
     op, channels = node.op, node.ins[0].shape[-1]
     if not isinstance(op, Conv2D):
@@ -126,42 +130,34 @@ def _pieces(node: NodeView) -> tuple[int, int]:
     return op.h.size * op.w.size, channels
 
 
-def _groups(node: NodeView) -> int:
+def _groups(node: Node) -> int:
     pieces, size = _pieces(node)
     return pieces * -(-size // 4)
 
 
-def _column_context(node: NodeView, wide: bool) -> ColumnContext:
-    return ColumnContext(*_column_numbers(node), wide, _is_shifted(node, wide))
+def _column_numbers(node: Node, sums: Weighted) -> tuple[str, str, int, int, int, int, FastRequant]:
+    y, rq = node.outs[0], fast_requant(node.op.requant, sums.reach)
+    return (sums.x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
 
 
-def _column_numbers(node: NodeView) -> tuple[str, str, int, int, int, int, FastRequant]:
-    op, x, y = node.op, node.ins[0].dtype, node.outs[0]
-    assert isinstance(op, Conv2D | Dense)
-    rq = fast_requant(op.requant, reach_of(node))
-    return (x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
-
-
-def _is_shifted(node: NodeView, wide: bool) -> bool:
+def _is_shifted(sums: Weighted, wide: bool) -> bool:
     """Whether weights are bytes less a shift; weights of 16 bits hold all numbers."""
-    return not wide and shift_of(node) is not None
+    return not wide and sums.shift is not None
 
 
-def _last(node: NodeView) -> int:
+def _last(node: Node) -> int:
     width = row_pixels(node.outs[0].shape)
     return 0 if width % 2 == 0 else 1 if width == 1 or _by_row(node) else 3
 
 
-def _window_context(node: NodeView, wide: bool = False) -> WindowContext:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    x, y = node.ins[0], node.outs[0]
+def _window_context(node: NodeOf[Conv2D], sums: Weighted, wide: bool) -> WindowContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
     together = op.w.dilation == 1
     return WindowContext(
-        *_column_numbers(node),
+        *_column_numbers(node, sums),
         wide,
-        _is_shifted(node, wide),
+        _is_shifted(sums, wide),
         kernel_h=op.h.size,
         pieces=1 if together else op.w.size,
         taps=op.w.size if together else 1,
@@ -177,16 +173,16 @@ def _window_context(node: NodeView, wide: bool = False) -> WindowContext:
     )
 
 
-def _by_row(node: NodeView) -> bool:
+def _by_row(node: Node) -> bool:
     """Whether whole columns would take more memory than is good, and less is enough."""
     op = node.op
     if not isinstance(op, Conv2D):
         return False
-    whole = _scratch(node, 2)
+    whole = _columns_bytes(node, 2)
     return whole > _LARGE_COLUMNS and whole // op.h.size + _sums_bytes(node) < whole
 
 
-def _sums_bytes(node: NodeView) -> int:
+def _sums_bytes(node: Node) -> int:
     channels = node.outs[0].shape[-1]
     return 2 * 4 * (channels + channels % 2)
 
@@ -213,95 +209,67 @@ def _pairs(fours: Array) -> Array:
     return (fours[..., :2] & 0xFFFF) | ((fours[..., 2:] & 0xFFFF) << 16)
 
 
-def _params(node: NodeView, together: int, wide: bool) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    weights, bias = conv_constants(node)
-    channels = -(-weights.shape[0] // together) * together
+def _params(node: Node, sums: Weighted, together: int, wide: bool) -> tuple[Field, ...]:
+    op, outputs = node.op, len(sums.weights)
+    channels = -(-outputs // together) * together
     passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
-    packed = weights if wide else shifted_weights(node)
-    rows = packed.reshape(len(packed), -1)
-    folded = folded_bias(weights, bias, op.x_zero_point).astype(np.int32)
+
+    def words() -> Array:
+        rows = (sums.weights if wide else sums.shifted_weights()).reshape(outputs, -1)
+        return pack_words(rows, _pieces(node)[0], together, passes, wide=wide)
+
     return (
-        Field("weights", pack_words(rows, _pieces(node)[0], together, passes, wide=wide)),
-        Field("bias", filled(folded, channels)),
-        Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
-        *(() if wide else shift_fields(node)),
-        *fast_fields(op.requant, reach_of(node), channels),
+        Field.later("weights", np.uint32, channels * _groups(node) * (2 if wide else 1), words),
+        Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels)),
+        sums.zero_field(),
+        *(() if wide else sums.shift_fields()),
+        *fast_fields(op.requant, sums.reach, channels),
     )
 
 
-def _scratch(node: NodeView, pixels: int) -> int:
+def _columns_bytes(node: Node, pixels: int) -> int:
     return 8 * pixels * _groups(node)
 
 
-def _window_scratch(node: NodeView) -> int:
-    """Two columns, and the bytes of one piece that reaches over an edge."""
-    op = node.op
-    assert isinstance(op, Conv2D)
-    context = _window_context(node)
+def _window_scratch(node: NodeOf[Conv2D], context: WindowContext) -> tuple[Scratch, ...]:
+    """Two columns, the sums that wait for the next kernel row, and one piece that reaches over an edge."""
     edges = context.left > 0 or context.right < context.w_out
-    columns = 8 * max(2, context.last) * context.dots + (_sums_bytes(node) if context.by_row else 0)
-    return columns + (context.piece if edges else 0)
+    return (
+        Scratch("columns", 8 * max(2, context.last) * context.dots),
+        Scratch("sums", _sums_bytes(node) if context.by_row else 0),
+        Scratch("edge", context.piece if edges else 0),
+    )
 
 
-def _explain(node: NodeView) -> str:
+def _why(node: Node, wide: bool) -> str:
     pieces, size = _pieces(node)
     waste = 4 * _groups(node) - pieces * size
     filled_up = f", {waste} of {4 * _groups(node)} values of a column are filling" if waste else ""
     by_row = ", a kernel row at a time" if _by_row(node) else ""
-    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{by_row}{filled_up}"
+    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{by_row}{filled_up}{_wider(wide)}"
 
 
-def _explain_dense(node: NodeView) -> str:
-    return "1 pixel x 4 channels, SMLAD on inputs widened once"
+def _wider(wide: bool) -> str:
+    return ", weights widened at compile time" if wide else ""
 
 
-def columns(level: str, *, wide: bool) -> tuple[Kernel[Any], ...]:
-    """The kernels of one level; `wide`: on weights of 16 bits."""
-
-    def accept(rule: Callable[[NodeView], bool]) -> Callable[[NodeView, str], bool]:
-        return lambda node, isa: isa == level and rule(node) and byte_convolution(node, shifted=True)
-
-    def context(make: Callable[[NodeView, bool], ColumnContext]) -> Callable[[NodeView], ColumnContext]:
-        return lambda node: make(node, wide)
-
-    def params(together: int) -> Callable[[NodeView], tuple[Field, ...]]:
-        return lambda node: _params(node, together, wide)
-
-    def say(text: Callable[[NodeView], str]) -> Callable[[NodeView], str]:
-        return lambda node: text(node) + (", weights widened at compile time" if wide else "")
-
-    tail = "_wide" if wide else ""
-    return (
-        adapted(
-            f"dsp_dense{tail}",
-            "dsp/dense.c.j2",
-            "pixels",
-            accept(_is_dense),
-            context(_column_context),
-            params(4),
-            lambda node: _scratch(node, 1),
-            explain=say(_explain_dense),
-        ),
-        adapted(
-            f"dsp_pointwise{tail}",
-            "dsp/pointwise.c.j2",
-            "pixels",
-            accept(_is_pointwise),
-            context(_column_context),
-            params(2),
-            lambda node: _scratch(node, max(2, _last(node))),
-            explain=say(_explain),
-        ),
-        adapted(
-            f"dsp_conv2d{tail}",
-            "dsp/conv2d.c.j2",
-            "row",
-            accept(_is_conv),
-            context(_window_context),
-            params(2),
-            _window_scratch,
-            explain=say(_explain),
-        ),
+def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dense], Kernel[Conv2D]]:
+    """The kernels on weights of 8 bits, or (`wide`) of 16."""
+    tail, served = "_wide" if wide else "", (Conv2D, Dense)
+    needs, without = (_DSP | _WIDE, frozenset[str]()) if wide else (_DSP, _WIDE)
+    dense: Kernel[Conv2D | Dense] = Kernel(
+        f"dsp_dense{tail}", "dsp/dense.c.j2", "pixels", served, lambda node: _fit_dense(node, wide), needs, without
     )
+    pointwise: Kernel[Conv2D | Dense] = Kernel(
+        f"dsp_pointwise{tail}",
+        "dsp/pointwise.c.j2",
+        "pixels",
+        served,
+        lambda node: _fit_pointwise(node, wide),
+        needs,
+        without,
+    )
+    window: Kernel[Conv2D] = Kernel(
+        f"dsp_conv2d{tail}", "dsp/conv2d.c.j2", "row", (Conv2D,), lambda node: _fit_window(node, wide), needs, without
+    )
+    return dense, pointwise, window

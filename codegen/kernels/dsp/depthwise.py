@@ -10,19 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.common import folded_bias
-from codegen.kernels.conv2d import (
-    byte_convolution,
-    conv_constants,
-    reach_of,
-    shift_fields,
-    shift_of,
-    shifted_weights,
-)
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
+from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
-from codegen.kernels.kernel import adapted
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 
 _MOST_PAIRS = 126
@@ -52,19 +45,27 @@ class DepthwiseContext:
         return (*range(self.left), *range(self.right, self.quads))
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if isa not in ("armv7em", "armv7em_wide") or not isinstance(op, Conv2D) or not byte_convolution(node, shifted=True):
-        return False
-    depthwise = op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] and op.groups > 1
+def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    op, sums = node.op, weighted(node)
+    if sums is None or not sums.of_bytes(shifted=True) or not is_depthwise(node):
+        return None
     square = all(w.size == 3 and w.dilation == 1 for w in (op.h, op.w))
-    return depthwise and square and op.w.stride in (1, 2) and 2 * _quads(node) <= _MOST_PAIRS
+    if not square or op.w.stride not in (1, 2) or 2 * _quads(node) > _MOST_PAIRS:
+        return None
+    pairs = Scratch("pairs", 4 * 3 * 4 * 2 * _quads(node))
+    why = "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
+    return Fit(_context(node, sums), _params(sums), (pairs,), why)
 
 
-def _context(node: NodeView) -> DepthwiseContext:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    x, y = node.ins[0], node.outs[0]
+def _quads(node: NodeOf[Conv2D]) -> int:
+    """Pairs of columns that a row needs, in twos."""
+    w_out = node.outs[0].shape[2]
+    pairs = (w_out if node.op.w.stride == 2 else -(-w_out // 2)) + 1
+    return -(-pairs // 2)
+
+
+def _context(node: NodeOf[Conv2D], sums: Weighted) -> DepthwiseContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     stride, pad, w_in, w_out = op.w.stride, op.w.pad_before, x.shape[2], y.shape[2]
     quads = _quads(node)
     left = min(quads, -(-pad // 4))
@@ -79,39 +80,15 @@ def _context(node: NodeView) -> DepthwiseContext:
         quads=quads,
         left=left,
         right=max(left, min(quads, (w_in + pad) // 4)),
-        shifted=shift_of(node) is not None,
-        rq=fast_requant(op.requant, reach_of(node)),
+        shifted=sums.shift is not None,
+        rq=fast_requant(op.requant, sums.reach),
     )
 
 
-def _quads(node: NodeView) -> int:
-    """Pairs of columns that a row needs, in twos."""
-    op = node.op
-    assert isinstance(op, Conv2D)
-    w_out = node.outs[0].shape[2]
-    pairs = (w_out if op.w.stride == 2 else -(-w_out // 2)) + 1
-    return -(-pairs // 2)
+def _params(sums: Weighted) -> tuple[Field, ...]:
+    weights = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+    numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
+    return (sums.folded_field(), sums.zero_field(), *numbers, *sums.shift_fields(), weights)
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    weights, bias = conv_constants(node)
-    return (
-        Field("bias", folded_bias(weights, bias, op.x_zero_point).astype(np.int32)),
-        Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
-        *fast_fields(op.requant, reach_of(node), weights.shape[0]),
-        *shift_fields(node),
-        Field("weights", shifted_weights(node).reshape(-1)),
-    )
-
-
-def _scratch(node: NodeView) -> int:
-    return 4 * 3 * 4 * 2 * _quads(node)
-
-
-def _explain(node: NodeView) -> str:
-    return "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
-
-
-DEPTHWISE = adapted("dsp_depthwise3", "dsp/depthwise3.c.j2", "row", _accepts, _context, _params, _scratch, _explain)
+DEPTHWISE = Kernel("dsp_depthwise3", "dsp/depthwise3.c.j2", "row", (Conv2D,), _fit, frozenset({"dsp"}))

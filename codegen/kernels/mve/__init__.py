@@ -9,7 +9,8 @@ from codegen.kernels.mve import dense, depthwise, elements, pool
 
 MVE: tuple[Kernel[Any], ...] = (
     depthwise.DEPTHWISE,
-    *dense.KERNELS,
+    dense.DENSE,
+    dense.CONV2D,
     elements.BINARY,
     elements.LUT,
     elements.CLAMP,

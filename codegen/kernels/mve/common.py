@@ -7,27 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import is_wide
-from codegen.kernels.conv2d import conv_constants, fits
+from codegen.kernels.common import folded_bias, is_wide
+from codegen.kernels.weighted import BYTES, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
-ISA = "armv81m_mve"
+MVE = frozenset({"mve"})
 LANES = 4
 CHUNK = 16
 _LEAST_SHIFT = 33
 
 
-def serves(node: NodeView, isa: str) -> bool:
-    """Whether a convolution or dense layer is one of 8 bits whose sums fit 32 bits and whose requantization is fast."""
-    op = node.op
-    if isa != ISA or not isinstance(op, Conv2D | Dense) or not fits(node):
-        return False
-    x, w, y = node.ins[0].dtype, node.ins[1].dtype, node.outs[0].dtype
-    if x not in (DType.S8, DType.U8) or w is not DType.S8 or y not in (DType.S8, DType.U8):
-        return False
-    return is_fast(op.requant) and not is_wide(*conv_constants(node), signed_zero(node), DType.S8)
+def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
+    """The sums of a layer of 8 bits, where they fit 32 bits and their requantization is fast."""
+    sums = weighted(node)
+    if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8 or sums.y not in BYTES:
+        return None
+    if not is_fast(node.op.requant) or is_wide(sums.weights, sums.bias, signed_zero(sums), DType.S8):
+        return None
+    return sums
 
 
 def is_fast(requant: Requant | None) -> bool:
@@ -40,11 +39,14 @@ def is_fast(requant: Requant | None) -> bool:
     return requant.mode == "ort" or all(s <= -1 or m == 0 for m, s in steps)
 
 
-def signed_zero(node: NodeView) -> int:
+def signed_zero(sums: Weighted) -> int:
     """The input's zero point once its values are int8: unsigned ones are moved down by 128."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    return op.x_zero_point - (128 if node.ins[0].dtype is DType.U8 else 0)
+    return sums.op.x_zero_point - (128 if sums.x is DType.U8 else 0)
+
+
+def signed_bias(sums: Weighted) -> Array:
+    """The bias with that zero point in it."""
+    return folded_bias(sums.weights, sums.bias, signed_zero(sums)).astype(np.int32)
 
 
 def lane_factors(requant: Requant, channels: int) -> tuple[Array, Array]:

@@ -16,24 +16,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.ir.quant import Array, DType
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, DType, Requant
 from codegen.ir.shape import Window, row_pixels
-from codegen.kernels.common import folded_bias, range_field
-from codegen.kernels.conv2d import conv_constants
-from codegen.kernels.kernel import adapted
+from codegen.kernels.common import range_field
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     CHUNK,
     LANES,
+    MVE,
+    byte_sums,
     factor_fields,
     head_words,
     lane_factors,
     packed_stream,
     padded,
-    serves,
+    signed_bias,
     signed_zero,
 )
+from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D, Dense
 
 _MOST_COLUMN_CHUNKS = 4
@@ -147,69 +149,71 @@ def _tile(form: str, inputs: int, pixels: int) -> int:
     return max(1, min(pixels, _TILE_PIXELS, _TILE_BYTES // (-(-inputs // CHUNK) * CHUNK)))
 
 
-def _context(node: NodeView, *, by_pixels: bool) -> MveDenseContext:
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    assert op.requant
+def _fit_pixels(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    return _fit(node, by_pixels=True) if _is_plain(node.op) else None
+
+
+def _fit_rows(node: NodeOf[Conv2D]) -> Fit | None:
+    return _fit(node, by_pixels=False) if node.op.groups == 1 else None
+
+
+def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
+    sums, requant = byte_sums(node), node.op.requant
+    if sums is None or requant is None:
+        return None
+    k = _context(node, requant, by_pixels=by_pixels)
+    windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
+    return Fit(k, _params(sums, requant, k), (windows,), _why(k))
+
+
+def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool) -> MveDenseContext:
     x, weights, _ = node.ins
-    h, w = _windows(op)
+    h, w = _windows(node.op)
     inputs = weights.elements // weights.shape[0]
     run = row_pixels(node.outs[0].shape)
     form = _form(inputs, run)
     unsigned = x.dtype is DType.U8
     whole = form == "vector" or inputs % CHUNK == 0
-    gathered = unsigned or not _is_point(op) or not whole
-    w_in = row_pixels(x.shape)
     return MveDenseContext(
-        mode=op.requant.mode,
-        each=op.requant.per_channel,
-        head=head_words(op.requant),
+        mode=requant.mode,
+        each=requant.per_channel,
+        head=head_words(requant),
         form=form,
-        gathered=gathered,
+        gathered=unsigned or not _is_point(node.op) or not whole,
         flip=0x80 if unsigned else 0,
         inputs=inputs,
         c_in=x.shape[-1],
         c_out=weights.shape[0],
         by_pixels=by_pixels,
         run=run,
-        w_in=w_in,
+        w_in=row_pixels(x.shape),
         kernel_h=h.size,
         kernel_w=w.size,
         stride=w.stride,
         dilation=w.dilation,
         pad=w.pad_before,
-        has_edges=_has_edges(node),
+        has_edges=_has_edges(w, row_pixels(x.shape), run),
         tile=_tile(form, inputs, run),
     )
 
 
-def _has_edges(node: NodeView) -> bool:
+def _has_edges(w: Window, w_in: int, w_out: int) -> bool:
     """Whether a window reaches over the left or right end of its row."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    _, w = _windows(op)
-    last = (row_pixels(node.outs[0].shape) - 1) * w.stride - w.pad_before + w.extent
-    return w.pad_before > 0 or last > row_pixels(node.ins[0].shape)
+    return w.pad_before > 0 or (w_out - 1) * w.stride - w.pad_before + w.extent > w_in
 
 
-def _scratch(node: NodeView) -> int:
-    k = _context(node, by_pixels=False)
-    return k.tile * k.chunks * CHUNK if k.gathered else 0
+def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field, ...]:
+    padding = (Field("zero", np.array([signed_zero(sums)], np.int32)),) if k.has_edges else ()
 
+    def packed() -> Array:
+        factors = lane_factors(requant, k.c_out) if requant.per_channel else None
+        return stream(sums.weights.reshape(k.c_out, -1), signed_bias(sums), factors)
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    assert op.requant
-    weights, bias = conv_constants(node)
-    folded = folded_bias(weights, bias, signed_zero(node)).astype(np.int32)
-    padding = (Field("zero", np.array([signed_zero(node)], np.int32)),) if _has_edges(node) else ()
-    factors = lane_factors(op.requant, len(weights)) if op.requant.per_channel else None
     return (
         *padding,
-        Field("stream", stream(weights.reshape(len(weights), -1), folded, factors)),
-        *factor_fields(op.requant),
-        range_field(op.requant.zero_point, op.requant.low, op.requant.high),
+        Field.later("stream", np.int32, k.blocks * k.block_words, packed),
+        *factor_fields(requant),
+        range_field(requant.zero_point, requant.low, requant.high),
     )
 
 
@@ -221,40 +225,11 @@ def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None) -> 
     return packed_stream(bias, factors, by_chunk.reshape(blocks, -1))
 
 
-def _explain(node: NodeView) -> str:
-    k = _context(node, by_pixels=False)
+def _why(k: MveDenseContext) -> str:
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(costs(k.inputs, k.run).items()))
     source = "gathered windows" if k.gathered else "input in place"
     return f"Helium, {k.form}, {source}; instructions per pixel and four channels: {found}"
 
 
-def _accepts_pixels(node: NodeView, isa: str) -> bool:
-    return serves(node, isa) and isinstance(node.op, Conv2D | Dense) and _is_plain(node.op)
-
-
-def _accepts_rows(node: NodeView, isa: str) -> bool:
-    return serves(node, isa) and isinstance(node.op, Conv2D) and node.op.groups == 1
-
-
-KERNELS = (
-    adapted(
-        "mve_dense",
-        "mve/dense.c.j2",
-        "pixels",
-        _accepts_pixels,
-        lambda node: _context(node, by_pixels=True),
-        _params,
-        _scratch,
-        _explain,
-    ),
-    adapted(
-        "mve_conv2d",
-        "mve/dense.c.j2",
-        "row",
-        _accepts_rows,
-        lambda node: _context(node, by_pixels=False),
-        _params,
-        _scratch,
-        _explain,
-    ),
-)
+DENSE: Kernel[Conv2D | Dense] = Kernel("mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE)
+CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE)

@@ -11,22 +11,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.ir.quant import DType
-from codegen.kernels.common import folded_bias, range_field
-from codegen.kernels.conv2d import conv_constants
-from codegen.kernels.kernel import adapted
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, DType, Requant
+from codegen.kernels.common import range_field
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     LANES,
+    MVE,
+    byte_sums,
     factor_fields,
     head_words,
     lane_factors,
     packed_stream,
     padded,
-    serves,
+    signed_bias,
     signed_zero,
 )
+from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 
 _GROUP = 16
@@ -149,16 +151,28 @@ def _tile(w_out: int, stride: int, extent: int) -> int:
     return -(-w_out // -(-w_out // most))
 
 
-def _context(node: NodeView) -> MveDepthwiseContext:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    assert op.requant
-    x, y = node.ins[0], node.outs[0]
+def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    op, sums, requant = node.op, byte_sums(node), node.op.requant
+    if sums is None or requant is None or not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
+        return None
+    k = _context(node, requant)
+    scratch = (
+        Scratch("planes", k.planes * k.plane_bytes),
+        Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
+    )
+    if k.taps > _MOST_TAPS or sum(part.bytes for part in scratch) > _MOST_BYTES:
+        return None
+    why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
+    return Fit(k, _params(sums, requant, k), scratch, why)
+
+
+def _context(node: NodeOf[Conv2D], requant: Requant) -> MveDepthwiseContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     return MveDepthwiseContext(
-        mode=op.requant.mode,
-        each=op.requant.per_channel,
-        head=head_words(op.requant),
-        full=(y.dtype, op.requant.low, op.requant.high) == (DType.S8, DType.S8.low, DType.S8.high),
+        mode=requant.mode,
+        each=requant.per_channel,
+        head=head_words(requant),
+        full=(y.dtype, requant.low, requant.high) == (DType.S8, DType.S8.low, DType.S8.high),
         flip=0x80 if x.dtype is DType.U8 else 0,
         channels=x.shape[3],
         w_in=x.shape[2],
@@ -172,39 +186,18 @@ def _context(node: NodeView) -> MveDepthwiseContext:
     )
 
 
-def _scratch(node: NodeView) -> int:
-    k = _context(node)
-    return k.planes * k.plane_bytes + (_VECTOR_BYTES * k.vectors if k.vectors > 1 else 0)
+def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[Field, ...]:
+    def packed() -> Array:
+        factors = lane_factors(requant, k.channels) if requant.per_channel else None
+        by_block = padded(sums.weights.reshape(k.channels, -1), LANES).reshape(-1, LANES * k.taps)
+        return packed_stream(signed_bias(sums), factors, by_block)
 
-
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    assert op.requant
-    weights, bias = conv_constants(node)
-    folded = folded_bias(weights, bias, signed_zero(node)).astype(np.int32)
-    factors = lane_factors(op.requant, len(weights)) if op.requant.per_channel else None
-    by_block = padded(weights.reshape(len(weights), -1), LANES).reshape(-1, LANES * weights[0].size)
     return (
-        Field("stream", packed_stream(folded, factors, by_block)),
-        *factor_fields(op.requant),
-        range_field(op.requant.zero_point, op.requant.low, op.requant.high),
-        Field("zero", np.array([signed_zero(node)], np.int32)),
+        Field.later("stream", np.int32, -(-k.channels // LANES) * k.block_words, packed),
+        *factor_fields(requant),
+        range_field(requant.zero_point, requant.low, requant.high),
+        Field("zero", np.array([signed_zero(sums)], np.int32)),
     )
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if not serves(node, isa) or not isinstance(op, Conv2D):
-        return False
-    if not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
-        return False
-    return op.h.size * op.w.size <= _MOST_TAPS and _scratch(node) <= _MOST_BYTES
-
-
-def _explain(node: NodeView) -> str:
-    k = _context(node)
-    return f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
-
-
-DEPTHWISE = adapted("mve_depthwise", "mve/depthwise.c.j2", "row", _accepts, _context, _params, _scratch, _explain)
+DEPTHWISE = Kernel("mve_depthwise", "mve/depthwise.c.j2", "row", (Conv2D,), _fit, MVE)

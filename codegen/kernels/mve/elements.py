@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array, DType
-from codegen.kernels.common import channels, only_dynamic
-from codegen.kernels.kernel import adapted
-from codegen.kernels.mve.common import ISA, is_fast, lane_factors
+from codegen.kernels.common import channels
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.mve.common import MVE, is_fast, lane_factors
 from codegen.kernels.unary import byte_table
+from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Clamp, Lut, Mul
 from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 
@@ -42,30 +43,31 @@ class MveElementContext:
     channels: int
 
 
-def _bytes_alike(node: NodeView, *, outputs: bool) -> bool:
-    """Whether all inputs are of one 8-bit type, and with `outputs` the output is of 8 bits too."""
+def _bytes_alike(node: NodeView) -> bool:
+    """Whether all inputs are of one 8-bit type, and the output is of 8 bits too."""
     kinds = {x.dtype for x in node.ins}
-    eight = (DType.S8, DType.U8)
-    return len(kinds) == 1 and kinds <= set(eight) and (not outputs or node.outs[0].dtype in eight)
+    return len(kinds) == 1 and kinds <= set(BYTES) and node.outs[0].dtype in BYTES
 
 
-def _accepts_binary(node: NodeView, isa: str) -> bool:
+def _fit_binary(node: NodeOf[Add | Mul]) -> Fit | None:
     op = node.op
-    if isa != ISA or not isinstance(op, Add | Mul) or node.dynamic != (0, 1) or not _bytes_alike(node, outputs=True):
-        return False
+    if node.dynamic != (0, 1) or not _bytes_alike(node):
+        return None
     if node.ins[0].shape != node.ins[1].shape or node.ins[0].shape != node.outs[0].shape:
-        return False
-    if isinstance(op, Mul):
-        return is_fast(op.requant) and not op.requant.per_channel
+        return None
+    fast = _fast_sum(op) if isinstance(op, Add) else is_fast(op.requant) and not op.requant.per_channel
+    return Fit(_binary_context(node), _binary_params(op), why=_why(4)) if fast else None
+
+
+def _fast_sum(op: Add) -> bool:
     if op.mode != "tflite":
         return op.mode == "single"
     multiplier, exponent = tflite_scalings(op.a, op.b, op.y_quant, _LEFT)[2]
     return exponent <= -1 or multiplier == 0
 
 
-def _binary_context(node: NodeView) -> MveBinaryContext:
+def _binary_context(node: NodeOf[Add | Mul]) -> MveBinaryContext:
     op = node.op
-    assert isinstance(op, Add | Mul)
     swapped = isinstance(op, Add) and op.mode == "tflite" and not _second_is_exact(op)
     return MveBinaryContext(
         form="mul" if isinstance(op, Mul) else f"add_{op.mode}",
@@ -83,16 +85,19 @@ def _second_is_exact(op: Add) -> bool:
     return tflite_scalings(op.a, op.b, op.y_quant, _LEFT)[1] == _HALF
 
 
-def _binary_params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    if isinstance(op, Mul):
-        multiplier, shift = lane_factors(op.requant, 1)
-        r = op.requant
-        numbers = [multiplier[0], shift[0], *_output(r.zero_point, r.low, r.high), op.a_zero_point, op.b_zero_point]
-    else:
-        assert isinstance(op, Add)
-        numbers = _single_sum(op) if op.mode == "single" else _tflite_sum(op)
-    return (Field("numbers", np.array(numbers, np.int32)),)
+def _binary_params(op: Add | Mul) -> tuple[Field, ...]:
+    return (Field("numbers", np.array(_sum(op) if isinstance(op, Add) else _product(op), np.int32)),)
+
+
+def _sum(op: Add) -> list[int]:
+    return _single_sum(op) if op.mode == "single" else _tflite_sum(op)
+
+
+def _product(op: Mul) -> list[int]:
+    r = op.requant
+    multiplier, shift = lane_factors(r, 1)
+    outer = _output(r.zero_point, r.low, r.high)
+    return [int(multiplier[0]), int(shift[0]), *outer, op.a_zero_point, op.b_zero_point]
 
 
 def _output(zero_point: int, low: int, high: int) -> tuple[int, int, int]:
@@ -132,48 +137,29 @@ def _tflite_sum(op: Add) -> list[int]:
     ]
 
 
-def _accepts_lut(node: NodeView, isa: str) -> bool:
-    return isa == ISA and isinstance(node.op, Lut) and only_dynamic(node) and _bytes_alike(node, outputs=True)
+def _fit_lut(node: NodeOf[Lut]) -> Fit | None:
+    if not _bytes_alike(node):
+        return None
+    table: Array = byte_table(node.op.table, node.ins[0].dtype, node.op.y_dtype)
+    return Fit(_element_context(node, "lut"), (Field("table", table.view(np.uint8)),), why=_why(16))
 
 
-def _accepts_clamp(node: NodeView, isa: str) -> bool:
-    return isa == ISA and isinstance(node.op, Clamp) and only_dynamic(node) and _bytes_alike(node, outputs=True)
+def _fit_clamp(node: NodeOf[Clamp]) -> Fit | None:
+    if not _bytes_alike(node):
+        return None
+    bounds = Field("bounds", np.array([node.op.low, node.op.high], np.int32))
+    return Fit(_element_context(node, "clamp"), (bounds,), why=_why(16))
 
 
-def _element_context(node: NodeView) -> MveElementContext:
+def _element_context(node: NodeView, form: str) -> MveElementContext:
     x = node.ins[0]
-    form = "lut" if isinstance(node.op, Lut) else "clamp"
     return MveElementContext(form, x.dtype is DType.U8, channels(x.shape))
 
 
-def _lut_params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Lut)
-    table: Array = byte_table(op.table, node.ins[0].dtype, op.y_dtype)
-    return (Field("table", table.view(np.uint8)),)
-
-
-def _clamp_params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Clamp)
-    return (Field("bounds", np.array([op.low, op.high], np.int32)),)
-
-
-def _explain(node: NodeView) -> str:
-    lanes = 4 if isinstance(node.op, Add | Mul) else 16
+def _why(lanes: int) -> str:
     return f"Helium, {lanes} elements at a time"
 
 
-BINARY = adapted(
-    "mve_binary",
-    "mve/binary.c.j2",
-    "pixels",
-    _accepts_binary,
-    _binary_context,
-    _binary_params,
-    explain=_explain,
-)
-LUT = adapted("mve_lut", "mve/element.c.j2", "pixels", _accepts_lut, _element_context, _lut_params, explain=_explain)
-CLAMP = adapted(
-    "mve_clamp", "mve/element.c.j2", "pixels", _accepts_clamp, _element_context, _clamp_params, explain=_explain
-)
+BINARY: Kernel[Add | Mul] = Kernel("mve_binary", "mve/binary.c.j2", "pixels", (Add, Mul), _fit_binary, MVE)
+LUT = Kernel("mve_lut", "mve/element.c.j2", "pixels", (Lut,), _fit_lut, MVE, one_input=True)
+CLAMP = Kernel("mve_clamp", "mve/element.c.j2", "pixels", (Clamp,), _fit_clamp, MVE, one_input=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
 from codegen.kernels.binary import add_fields
-from codegen.kernels.kernel import adapted
-from codegen.kernels.x86.common import BYTES, ISAS, factor_fields, takes_factors
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import BYTES
+from codegen.kernels.x86.common import X86, factor_fields, takes_factors
 from codegen.ops import Add, Mul
 from codegen.ops.add import left_shift, shared_shift, tflite_scalings
 
@@ -32,16 +33,14 @@ class X86BinaryContext:
     channels: int
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if isa not in ISAS or not isinstance(op, Add | Mul) or node.dynamic != (0, 1):
-        return False
-    (y,) = node.outs
-    if any(x.shape != y.shape or x.dtype not in BYTES for x in node.ins) or y.dtype not in BYTES:
-        return False
-    if isinstance(op, Mul):
-        return takes_factors(op.requant, y.dtype, _LARGEST_PRODUCT)
-    return _takes_scales(op)
+def _fit(node: NodeOf[Add | Mul]) -> Fit | None:
+    op, y = node.op, node.outs[0]
+    if node.dynamic != (0, 1) or y.dtype not in BYTES:
+        return None
+    if any(x.shape != y.shape or x.dtype not in BYTES for x in node.ins):
+        return None
+    takes = _takes_scales(op) if isinstance(op, Add) else takes_factors(op.requant, y.dtype, _LARGEST_PRODUCT)
+    return Fit(_context(node), _params(op), why="x86: 16 elements at a time") if takes else None
 
 
 def _takes_scales(op: Add) -> bool:
@@ -61,9 +60,8 @@ def _mode_and_bounds(op: Add | Mul) -> tuple[str, tuple[int, int]]:
     return op.requant.mode, (op.requant.low, op.requant.high)
 
 
-def _context(node: NodeView) -> X86BinaryContext:
+def _context(node: NodeOf[Add | Mul]) -> X86BinaryContext:
     op, y = node.op, node.outs[0]
-    assert isinstance(op, Add | Mul)
     a, b = node.ins
     mode, bounds = _mode_and_bounds(op)
     return X86BinaryContext(
@@ -78,17 +76,11 @@ def _context(node: NodeView) -> X86BinaryContext:
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
+def _params(op: Add | Mul) -> tuple[Field, ...]:
     if isinstance(op, Add):
         return add_fields(op)
-    assert isinstance(op, Mul)
     zeros = np.array([op.a_zero_point, op.b_zero_point], np.int32)
     return (*factor_fields(op.requant, _LARGEST_PRODUCT), Field("zero", zeros))
 
 
-def _explain(node: NodeView) -> str:
-    return "x86: 16 elements at a time"
-
-
-BINARY = adapted("x86_binary", "x86/binary.c.j2", "pixels", _accepts, _context, _params, explain=_explain)
+BINARY: Kernel[Add | Mul] = Kernel("x86_binary", "x86/binary.c.j2", "pixels", (Add, Mul), _fit, X86)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import end_values, requant_fields
-from codegen.kernels.conv2d import conv_constants
+from codegen.kernels.common import requant_fields
 from codegen.kernels.fast import fast_fields, fast_requant
+from codegen.kernels.weighted import BYTES, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
 LANES = 16
@@ -23,8 +23,7 @@ _MOST_PIXELS = 12
 _IN_FLIGHT = 10
 """Sums needed to keep both multipliers busy: two a cycle, five cycles each."""
 
-ISAS = ("host", "avx2", "avx512_vnni")
-BYTES = (DType.S8, DType.U8)
+X86 = frozenset({"x86"})
 _INT32 = 1 << 31
 
 
@@ -47,23 +46,12 @@ def x86_requant(requant: Requant | None, x: DType, y: DType) -> X86Requant:
     return X86Requant(requant.mode.upper(), requant.per_channel, saturates, x is DType.S8, y.name)
 
 
-def accepts_sums(node: NodeView, isa: str) -> bool:
-    """Whether a Conv2D or Dense sums bytes by int8 weights, and its factors have the form that vectors take."""
-    op = node.op
-    if isa not in ISAS or not isinstance(op, Conv2D | Dense) or node.dynamic != (0,):
-        return False
-    if node.ins[0].dtype not in BYTES or node.ins[1].dtype is not DType.S8:
-        return False
-    reach = _reach(node)
-    return reach < _INT32 and takes_factors(op.requant, node.outs[0].dtype, reach)
-
-
-def _reach(node: NodeView) -> int:
-    """The largest end value, in size."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    low, high = end_values(*conv_constants(node), op.x_zero_point, node.ins[0].dtype)
-    return max(-low, high)
+def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
+    """The sums of a layer of bytes by int8 weights, where its factors have the form that vectors take."""
+    sums = weighted(node)
+    if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8:
+        return None
+    return sums if sums.reach < _INT32 and takes_factors(node.op.requant, sums.y, sums.reach) else None
 
 
 def takes_factors(requant: Requant | None, y: DType, reach: int) -> bool:
@@ -82,16 +70,13 @@ def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
     return fast_fields(requant, reach, len(requant.multiplier))
 
 
-def sum_fields(node: NodeView) -> tuple[Field, ...]:
+def sum_fields(sums: Weighted) -> tuple[Field, ...]:
     """Params `bias`, `fill` (what padding is in unsigned form) and the factors; weights are the kernel's own."""
-    op = node.op
-    assert isinstance(op, Conv2D | Dense)
-    weights, bias = conv_constants(node)
-    fill = op.x_zero_point + (128 if node.ins[0].dtype is DType.S8 else 0)
+    fill = sums.op.x_zero_point + (128 if sums.x is DType.S8 else 0)
     return (
-        Field("bias", unsigned_bias(weights, bias, fill)),
+        Field.later("bias", np.int32, sums.bias.size, lambda: unsigned_bias(sums.weights, sums.bias, fill)),
         Field("fill", np.array([fill], np.int32)),
-        *factor_fields(op.requant, _reach(node)),
+        *factor_fields(sums.op.requant, sums.reach),
     )
 
 
@@ -99,6 +84,13 @@ def unsigned_bias(weights: Array, bias: Array, zero_point: int) -> Array:
     """The bias for unsigned inputs with this zero point, modulo 2^32: sums wrap, and the end value is right."""
     sums = weights.reshape(weights.shape[0], -1).astype(np.int64).sum(axis=1)
     return np.asarray((bias.astype(np.int64) - zero_point * sums).astype(np.uint32).view(np.int32))
+
+
+def weights_field(weights: Array, runs: int, block: int) -> Field:
+    """Params `weights`: each channel as so many runs, in the order of packed_weights."""
+    channels, taps = len(weights), weights[0].size
+    size = channels * runs * -(-taps // runs // 4) * 4
+    return Field.later("weights", np.int8, size, lambda: packed_weights(weights.reshape(channels, runs, -1), block))
 
 
 def packed_weights(runs: Array, block: int) -> Array:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
-from codegen.kernels.conv2d import conv_constants
-from codegen.kernels.kernel import adapted
+from codegen.ir.form import Scratch
+from codegen.ir.op import NodeOf
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.x86.common import (
+    X86,
     X86Requant,
-    accepts_sums,
     block_channels,
-    packed_weights,
+    byte_sums,
     sum_fields,
     tile_pixels,
+    weights_field,
     x86_requant,
 )
 from codegen.ops import Conv2D
@@ -55,27 +55,32 @@ class X86ConvContext:
     rq: X86Requant
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    return accepts_sums(node, isa) and isinstance(node.op, Conv2D) and node.op.groups == 1
+def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    op, sums = node.op, byte_sums(node)
+    if sums is None or op.groups != 1:
+        return None
+    k = _context(node)
+    rows = most_rows(op, k.line_bytes)
+    lines = op.h.size * (op.w.size if op.w.dilation > 1 else 1)
+    params = (*sum_fields(sums), weights_field(sums.weights, lines, k.block))
+    vectors = -(-min(k.channels, k.block) // 16)
+    why = f"x86: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call"
+    return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), Scratch("slack", _SLACK)), why, rows)
 
 
-def padded_row(node: NodeView) -> tuple[int, int, int]:
+def padded_row(node: NodeOf[Conv2D]) -> tuple[int, int, int]:
     """Pixels before, of and after the input in a row that serves every output column."""
-    op = node.op
-    assert isinstance(op, Conv2D)
-    w_in, w_out = node.ins[0].shape[2], node.outs[0].shape[2]
-    needed = (w_out - 1) * op.w.stride + op.w.extent
-    inner = max(0, min(w_in, needed - op.w.pad_before))
-    return op.w.pad_before, inner, needed - op.w.pad_before - inner
+    w, w_in, w_out = node.op.w, node.ins[0].shape[2], node.outs[0].shape[2]
+    needed = (w_out - 1) * w.stride + w.extent
+    inner = max(0, min(w_in, needed - w.pad_before))
+    return w.pad_before, inner, needed - w.pad_before - inner
 
 
-def _context(node: NodeView) -> X86ConvContext:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    x, y = node.ins[0], node.outs[0]
+def _context(node: NodeOf[Conv2D]) -> X86ConvContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     deep = x.shape[3]
     left, inner, right = padded_row(node)
-    line = _line_bytes(node)
+    line = -(-(left + inner + right) * deep // 4) * 4
     taps = op.w.size if op.w.dilation > 1 else 1
     run = deep * (1 if op.w.dilation > 1 else op.w.size)
     block = block_channels(y.shape[3], y.shape[2])
@@ -101,54 +106,16 @@ def _context(node: NodeView) -> X86ConvContext:
     )
 
 
-def _line_bytes(node: NodeView) -> int:
-    return -(-sum(padded_row(node)) * node.ins[0].shape[3] // 4) * 4
-
-
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    weights, _ = conv_constants(node)
-    lines = op.h.size * (op.w.size if op.w.dilation > 1 else 1)
-    block = block_channels(weights.shape[0], node.outs[0].shape[2])
-    return (*sum_fields(node), Field("weights", packed_weights(weights.reshape(len(weights), lines, -1), block)))
-
-
-def most_rows(node: NodeView, line_bytes: int) -> int:
+def most_rows(op: Conv2D, line_bytes: int) -> int:
     """Output rows of one call, by the scratch and the pointers that their input rows need."""
-    op = node.op
-    assert isinstance(op, Conv2D)
     lines = min(MOST_POINTERS, SCRATCH_BYTES // line_bytes)
     return max(1, (lines - op.h.extent) // op.h.stride + 1)
 
 
-def lines_scratch(node: NodeView, line_bytes: int, rows: int) -> int:
-    """Bytes for the input rows of a call of up to `rows` output rows."""
-    op = node.op
-    assert isinstance(op, Conv2D)
-    rows = min(node.outs[0].shape[1], rows)
-    return ((rows - 1) * op.h.stride + op.h.extent) * line_bytes
+def lines_scratch(node: NodeOf[Conv2D], line_bytes: int, rows: int) -> Scratch:
+    """The input rows of a call of up to `rows` output rows."""
+    h, most = node.op.h, min(node.outs[0].shape[1], rows)
+    return Scratch("lines", ((most - 1) * h.stride + h.extent) * line_bytes, h.extent * line_bytes)
 
 
-def _explain(node: NodeView) -> str:
-    k = _context(node)
-    vectors = -(-min(k.channels, k.block) // 16)
-    return f"x86: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {_most_rows(node)} rows per call"
-
-
-def _most_rows(node: NodeView) -> int:
-    return most_rows(node, _line_bytes(node))
-
-
-CONV = adapted(
-    "x86_conv",
-    "x86/conv.c.j2",
-    "rows",
-    _accepts,
-    _context,
-    _params,
-    lambda node: lines_scratch(node, _line_bytes(node), _most_rows(node)) + _SLACK,
-    _explain,
-    _most_rows,
-    lambda node: lines_scratch(node, _line_bytes(node), 1) + _SLACK,
-)
+CONV = Kernel("x86_conv", "x86/conv.c.j2", "rows", (Conv2D,), _fit, X86)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.form import Scratch
+from codegen.ir.op import NodeOf
 from codegen.ir.shape import row_count, row_pixels
-from codegen.kernels.conv2d import conv_constants
-from codegen.kernels.dense import is_pointwise
-from codegen.kernels.kernel import adapted
+from codegen.kernels.conv2d import is_pointwise
+from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.x86.common import (
+    X86,
     X86Requant,
-    accepts_sums,
     block_channels,
-    packed_weights,
+    byte_sums,
     sum_fields,
     tile_pixels,
+    weights_field,
     x86_requant,
 )
 from codegen.ops import Conv2D, Dense
@@ -41,20 +41,24 @@ class X86DenseContext:
     rq: X86Requant
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    return (isinstance(op, Dense) or (isinstance(op, Conv2D) and is_pointwise(op))) and accepts_sums(node, isa)
+def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    sums = byte_sums(node)
+    if sums is None or not is_pointwise(node.op):
+        return None
+    k = _context(node)
+    row = min(k.chunk, row_pixels(node.outs[0].shape)) * k.n_in
+    scratch = (Scratch("pixels", k.chunk * k.n_in, row), Scratch("slack", _SLACK))
+    why = f"x86: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels"
+    return Fit(k, (*sum_fields(sums), weights_field(sums.weights, 1, k.block)), scratch, why)
 
 
-def _width(node: NodeView) -> int:
+def _width(node: NodeOf[Conv2D | Dense]) -> int:
     shape = node.outs[0].shape
     row = row_pixels(shape)
     return row if row >= _SHORT_ROW else row * row_count(shape)
 
 
-def _context(node: NodeView) -> X86DenseContext:
-    op = node.op
-    assert isinstance(op, Dense | Conv2D)
+def _context(node: NodeOf[Conv2D | Dense]) -> X86DenseContext:
     n_in, channels = node.ins[0].shape[-1], node.outs[0].shape[-1]
     width = _width(node)
     block = block_channels(channels, width)
@@ -67,31 +71,8 @@ def _context(node: NodeView) -> X86DenseContext:
         n_in=n_in,
         channels=channels,
         chunk=pixels * max(1, tiles),
-        rq=x86_requant(op.requant, node.ins[0].dtype, node.outs[0].dtype),
+        rq=x86_requant(node.op.requant, node.ins[0].dtype, node.outs[0].dtype),
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    weights, _ = conv_constants(node)
-    block = block_channels(weights.shape[0], _width(node))
-    return (*sum_fields(node), Field("weights", packed_weights(weights.reshape(len(weights), 1, -1), block)))
-
-
-def _scratch(node: NodeView) -> int:
-    k = _context(node)
-    return k.chunk * k.n_in + _SLACK
-
-
-def _explain(node: NodeView) -> str:
-    k = _context(node)
-    return f"x86: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels"
-
-
-def _row_scratch(node: NodeView) -> int:
-    k = _context(node)
-    return min(k.chunk, row_pixels(node.outs[0].shape)) * k.n_in + _SLACK
-
-
-DENSE = adapted(
-    "x86_dense", "x86/dense.c.j2", "pixels", _accepts, _context, _params, _scratch, _explain, row_scratch=_row_scratch
-)
+DENSE: Kernel[Conv2D | Dense] = Kernel("x86_dense", "x86/dense.c.j2", "pixels", (Conv2D, Dense), _fit, X86)

@@ -7,12 +7,13 @@ from math import lcm
 
 import numpy as np
 
-from codegen.ir.form import Field
-from codegen.ir.op import NodeView
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.kernels.conv2d import conv_constants
-from codegen.kernels.kernel import adapted
-from codegen.kernels.x86.common import X86Requant, accepts_sums, sum_fields, x86_requant
+from codegen.kernels.conv2d import is_depthwise
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import Weighted
+from codegen.kernels.x86.common import X86, X86Requant, byte_sums, sum_fields, x86_requant
 from codegen.kernels.x86.conv import lines_scratch, most_rows, padded_row
 from codegen.ops import Conv2D
 
@@ -51,12 +52,15 @@ class X86DepthwiseContext:
     rq: X86Requant
 
 
-def _accepts(node: NodeView, isa: str) -> bool:
-    op = node.op
-    if not accepts_sums(node, isa) or not isinstance(op, Conv2D) or op.requant is None:
-        return False
-    deep = node.ins[0].shape[3]
-    return op.groups == deep == node.outs[0].shape[3] > 1 and _blocks(deep) <= _MOST_BLOCKS
+def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    op, sums = node.op, byte_sums(node)
+    if sums is None or op.requant is None or not is_depthwise(node) or _blocks(node.ins[0].shape[3]) > _MOST_BLOCKS:
+        return None
+    k = _context(node)
+    rows = most_rows(op, k.line_bytes)
+    lines = lines_scratch(node, k.line_bytes, rows)
+    why = f"x86: 64 bytes x {k.places} places, up to {rows} rows per call"
+    return Fit(k, _params(sums, k), (Scratch("weights", k.rows_at), lines, Scratch("slack", _BLOCK)), why, rows)
 
 
 def _blocks(channels: int) -> int:
@@ -74,25 +78,12 @@ def _places(row_bytes: int, blocks: int) -> int:
     return min(range(1, min(count, _MOST_PLACES) + 1), key=lambda p: (cycles(p), -p))
 
 
-def _plane(node: NodeView) -> int:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    return -(-sum(padded_row(node)) // op.w.stride) * node.ins[0].shape[3]
-
-
-def _line_bytes(node: NodeView) -> int:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    return _plane(node) * op.w.stride
-
-
-def _context(node: NodeView) -> X86DepthwiseContext:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    x, y = node.ins[0], node.outs[0]
+def _context(node: NodeOf[Conv2D]) -> X86DepthwiseContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
     deep = x.shape[3]
-    left, inner, _ = padded_row(node)
-    line = _line_bytes(node)
+    left, inner, right = padded_row(node)
+    plane = -(-(left + inner + right) // op.w.stride) * deep
+    line = plane * op.w.stride
     row_bytes = y.shape[2] * deep
     return X86DepthwiseContext(
         places=_places(row_bytes, _blocks(deep)),
@@ -103,7 +94,7 @@ def _context(node: NodeView) -> X86DepthwiseContext:
         kernel_w=op.w.size,
         stride=op.w.stride,
         dilation=op.w.dilation,
-        plane=_plane(node),
+        plane=plane,
         channels=deep,
         row_step=line * op.h.stride,
         left=left,
@@ -112,62 +103,28 @@ def _context(node: NodeView) -> X86DepthwiseContext:
         line_bytes=line,
         stride_h=op.h.stride,
         extent_h=op.h.extent,
-        rows_at=_weights_bytes(node),
+        rows_at=op.h.size * op.w.size * 4 * _BLOCK,
         rq=x86_requant(op.requant, x.dtype, y.dtype),
     )
 
 
-def _params(node: NodeView) -> tuple[Field, ...]:
-    op = node.op
-    assert isinstance(op, Conv2D)
-    weights, _ = conv_constants(node)
-    deep = weights.shape[0]
-    channel = np.arange(_blocks(deep) * _BLOCK) % deep
+def _params(sums: Weighted, k: X86DepthwiseContext) -> tuple[Field, ...]:
+    channel = np.arange(k.blocks * _BLOCK) % k.channels
     lanes = channel.reshape(-1, _BLOCK // 4, 4).transpose(0, 2, 1).reshape(-1)
-    by_tap = weights[:, :, :, 0].transpose(1, 2, 0).reshape(-1, deep)[:, channel]
-    fields = tuple(_in_lanes(f, lanes, deep) for f in sum_fields(node))
-    return (*fields, Field("weights", np.ascontiguousarray(by_tap).reshape(-1)))
+
+    def by_tap() -> Array:
+        taps = sums.weights[:, :, :, 0].transpose(1, 2, 0).reshape(-1, k.channels)[:, channel]
+        return np.ascontiguousarray(taps).reshape(-1)
+
+    fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(sums))
+    return (*fields, Field.later("weights", np.int8, sums.weights[0].size * channel.size, by_tap))
 
 
 def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:
     """A field with one number per channel in the order of lanes; another one as it is."""
-    if field.name in ("fill", "range") or field.values.size != channels:
+    if field.name in ("fill", "range") or field.size != channels:
         return field
-    return Field(field.name, field.values[lanes])
+    return Field.later(field.name, field.dtype, lanes.size, lambda: field.values[lanes])
 
 
-def _weights_bytes(node: NodeView) -> int:
-    """Four vectors per tap."""
-    op = node.op
-    assert isinstance(op, Conv2D)
-    return op.h.size * op.w.size * 4 * _BLOCK
-
-
-def _scratch(node: NodeView) -> int:
-    return _weights_bytes(node) + lines_scratch(node, _line_bytes(node), _most_rows(node)) + _BLOCK
-
-
-def _row_scratch(node: NodeView) -> int:
-    return _weights_bytes(node) + lines_scratch(node, _line_bytes(node), 1) + _BLOCK
-
-
-def _most_rows(node: NodeView) -> int:
-    return most_rows(node, _line_bytes(node))
-
-
-def _explain(node: NodeView) -> str:
-    return f"x86: 64 bytes x {_context(node).places} places, up to {_most_rows(node)} rows per call"
-
-
-DEPTHWISE = adapted(
-    "x86_depthwise",
-    "x86/depthwise.c.j2",
-    "rows",
-    _accepts,
-    _context,
-    _params,
-    _scratch,
-    _explain,
-    _most_rows,
-    _row_scratch,
-)
+DEPTHWISE = Kernel("x86_depthwise", "x86/depthwise.c.j2", "rows", (Conv2D,), _fit, X86)

@@ -1,0 +1,111 @@
+"""Sums of inputs by constant weights, of a convolution or a dense layer: what they reach, and how they are stored.
+
+Whichever kernels ask about a node, each fact is found once.  Accumulators are `b' + sum w * x` with the input zero
+point folded into the bias, but for those of 64 bits, which take it off each input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, DType
+from codegen.kernels.common import end_values, folded_bias, is_wide, requant_takes, weight_shift
+from codegen.ops import Conv2D, Dense
+
+BYTES = (DType.S8, DType.U8)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """The sums of one node.  Weights are [outputs, ...]."""
+
+    op: Conv2D | Dense
+    x: DType
+    y: DType
+    weights: Array
+    bias: Array
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """Bounds of the accumulator's end value."""
+        return end_values(self.weights, self.bias, self.op.x_zero_point, self.x)
+
+    @property
+    def reach(self) -> int:
+        """Largest size of the accumulator's end value."""
+        return max(map(abs, self.bounds))
+
+    @cached_property
+    def wide(self) -> bool:
+        """Whether a sum could leave 32 bits."""
+        return is_wide(self.weights, self.bias, self.op.x_zero_point, self.x)
+
+    @property
+    def acc_t(self) -> str:
+        """The C type of sums."""
+        return "int64_t" if self.wide else "int32_t"
+
+    @cached_property
+    def shift(self) -> int | None:
+        """What is taken off 16-bit weights to make them bytes; None for bytes, and where they stay as they are.
+
+        Where a layer has a shift, every part of its output channels has one, though another: tiles are of one form.
+        """
+        own = self.weights.dtype == np.int8
+        return None if own else weight_shift(self.weights, self.bias, self.op.x_zero_point, self.x)
+
+    @cached_property
+    def folded(self) -> Array:
+        """The bias with the input zero point in it, int32."""
+        return folded_bias(self.weights, self.bias, self.op.x_zero_point).astype(np.int32)
+
+    def of_bytes(self, *, shifted: bool = False) -> bool:
+        """Whether inputs, weights and outputs have 8 bits, and sums 32.
+
+        `shifted`: weights may also be bytes and a shift for all of them.
+        """
+        if self.op.requant is None or self.x not in BYTES or self.y not in BYTES or self.wide:
+            return False
+        return self.weights.dtype == np.int8 or (shifted and self.shift is not None)
+
+    def shifted_weights(self) -> Array:
+        """The weights as bytes where they are, or a shift makes them so."""
+        less = None if self.shift is None else (self.weights.astype(np.int64) - self.shift).astype(np.int8)
+        return self.weights if less is None else less
+
+    def bias_fields(self) -> tuple[Field, Field]:
+        """Params `bias`, folded (as it is when the accumulator is wide), and `x_zero_point`."""
+        if not self.wide:
+            return self.folded_field(), self.zero_field()
+        return Field("bias", self.bias.astype(np.int32)), self.zero_field()
+
+    def folded_field(self) -> Field:
+        """Params `bias`, folded."""
+        return Field.later("bias", np.int32, self.bias.size, lambda: self.folded)
+
+    def zero_field(self) -> Field:
+        """Params `x_zero_point`."""
+        return Field("x_zero_point", np.array([self.op.x_zero_point], np.int32))
+
+    def shift_fields(self) -> tuple[Field, ...]:
+        """Params `w_shift` where there is one."""
+        return () if self.shift is None else (Field("w_shift", np.array([self.shift], np.int32)),)
+
+    def plain_weights(self) -> Field:
+        """Params `weights`, in their own order."""
+        return Field.later("weights", self.weights.dtype, self.weights.size, lambda: self.weights.reshape(-1))
+
+
+@lru_cache(maxsize=4)
+def weighted(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
+    """The sums of a node; None where weights are computed, or an accumulator cannot be requantized."""
+    weights, bias = node.consts[1:3]
+    if node.dynamic != (0,) or weights is None or bias is None:
+        return None
+    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias)
+    return sums if requant_takes(node.op.requant, *sums.bounds, wide=True) else None

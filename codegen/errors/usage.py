@@ -46,7 +46,10 @@ class EngineUnknown(CompileError):
 
     code = "LAM-API-001"
     is_usage = True
-    hint = "the engines are golden (the numpy model), c (the generated C), float (ONNX Runtime, or numpy), litert and tflm (TFLite)"
+    hint = (
+        "the engines are golden (the numpy model), c (the generated C), "
+        "float (ONNX Runtime, or numpy), litert and tflm (TFLite)"
+    )
 
 
 class ExtraMissing(CompileError):

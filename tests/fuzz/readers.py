@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from codegen.errors import CompileError, InternalFault
-from codegen.frontends import import_model, own_mode
+from codegen.frontends import import_model, own_mode, read_real
 from codegen.ir.verify import verify_graph
 from codegen.passes import simplify
 from codegen.preprocess import load_preprocess, read_npz
@@ -28,9 +28,19 @@ def _model(path: Path) -> None:
     verify_graph(simplify(graph))
 
 
+def _real(path: Path) -> None:
+    """A model becomes a RealGraph whose nodes say the types that its values have."""
+    graph = read_real(path)
+    for node in graph.nodes:
+        found = node.op.infer([graph.type(name) for name in node.inputs])
+        if found[: len(node.outputs)] != tuple(graph.type(name) for name in node.outputs):
+            raise InternalFault(f"types of {node.where}")
+
+
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "onnx": (".onnx", _model),
     "tflite": (".tflite", _model),
+    "tflite-real": (".tflite", _real),
     "target": (".toml", load_target),
     "config": (".toml", load_preprocess),
     "arrays": (".npz", read_npz),

@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.fuzz_models import sources, tflite_sources
 from tests.support.shared import ROOT, shared_dir
+from tests.support.tflite_real_cases import CASES
 
 _LARGEST = 120_000
 """Bytes of a model that is still quickly read a thousand times."""
@@ -32,6 +33,10 @@ def _tflite() -> list[bytes]:
     return list(tflite_sources().values())
 
 
+def _tflite_real() -> list[bytes]:
+    return [*(make().data for make in CASES.values()), *_tflite()]
+
+
 def _targets() -> list[bytes]:
     return [path.read_bytes() for path in sorted((ROOT / "targets" / "chips").rglob("*.toml"))]
 
@@ -50,4 +55,11 @@ def _arrays() -> list[bytes]:
     return found
 
 
-_SEEDS = {"onnx": _onnx, "tflite": _tflite, "target": _targets, "config": _configs, "arrays": _arrays}
+_SEEDS = {
+    "onnx": _onnx,
+    "tflite": _tflite,
+    "tflite-real": _tflite_real,
+    "target": _targets,
+    "config": _configs,
+    "arrays": _arrays,
+}

@@ -138,7 +138,7 @@ def prelu(ctx: RealContext, node: TfliteNode) -> None:
 
 def select(ctx: RealContext, node: TfliteNode) -> None:
     """SELECT and SELECT_V2; the former's list of flags picks along the first axis."""
-    flags, *choices = ctx.values_of(node)[:3]
+    flags, *choices = (ctx.value(node, i) for i in range(3))
     kinds = [ctx.type(node, i) for i in range(3)]
     if kinds[0].dtype.kind != "b" or kinds[1].dtype != kinds[2].dtype:
         raise FormUnsupported(f"a choice of {kinds[1].dtype} and {kinds[2].dtype}", where=node.where)

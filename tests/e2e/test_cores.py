@@ -50,7 +50,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "several_samples": several_samples,
 }
 CORES = (2, 3, 4, 8)
-UBSAN = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+UBSAN = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 
 def local_program(compiled: Compiled) -> LocalProgram:

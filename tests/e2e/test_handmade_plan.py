@@ -52,7 +52,7 @@ def traced(plan: Plan, x: Array, folder: Path) -> dict[str, Array]:
     target = load_target("host")
     compiled = finish(plan.graph, plan, fitted(plan.graph, CONV2D), target, Options())
     write_project(folder, compiled.files)
-    with Network(folder, trace=True, flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")) as net:
+    with Network(folder, trace=True, flags=("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")) as net:
         _, tensors = net.trace_raw({"x": x})
         return tensors
 

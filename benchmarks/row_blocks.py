@@ -25,8 +25,8 @@ from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import NodeNeeds, Plan  # noqa: E402
 from codegen.kernels import choose_kernels, kernel_needs  # noqa: E402
 from codegen.passes import simplify  # noqa: E402
-from codegen.pipeline import Options, read_model, settled  # noqa: E402
-from codegen.planning import plan_in_best_order  # noqa: E402
+from codegen.pipeline import Options, read_model  # noqa: E402
+from codegen.planning import plan_in_best_order, settled  # noqa: E402
 from codegen.schedule.cost import CALL, WALK_STEP, WEIGHT_BYTE, alone  # noqa: E402
 from codegen.schedule.demand import Edge, NodeRows, Rows  # noqa: E402
 from codegen.schedule.groups import Grouping  # noqa: E402

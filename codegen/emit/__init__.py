@@ -1,7 +1,7 @@
 """Program to files: the C project as {path: bytes}, and writing it whole or not at all."""
 
 from codegen.emit.blob import weight_blob
-from codegen.emit.context import EmitOptions, array_lines
+from codegen.emit.context import EmitOptions, array_lines, emit_options
 from codegen.emit.files import check_folder, write_project
 from codegen.emit.names import network_name
 from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc, with_documents
@@ -13,6 +13,7 @@ __all__ = [
     "Vector",
     "array_lines",
     "check_folder",
+    "emit_options",
     "fill_pattern",
     "network_name",
     "project_files",

@@ -18,6 +18,9 @@ from codegen.ir.op import RowRule
 from codegen.ir.plan import ARENA, place_of
 from codegen.ir.program import Call, ConstRow, KeptState, KernelFn, Params, Port, Program, RowInput
 from codegen.ir.quant import Array
+from codegen.options import Options
+from codegen.resources import ABI, VERSION
+from codegen.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,6 +548,19 @@ class EmitOptions:
     byte_order: str
     blob: bool = False
     small: bool = False
+
+
+def emit_options(options: Options, target: Target, said: str) -> EmitOptions:
+    """The project's form; `said` is what its files say of the options."""
+    return EmitOptions(
+        version=VERSION,
+        abi=ABI,
+        options=said,
+        isa=target.isa,
+        byte_order=target.byte_order,
+        blob=options.weights == "blob",
+        small=options.goal == "size",
+    )
 
 
 def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:

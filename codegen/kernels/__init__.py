@@ -3,7 +3,7 @@
 The plan must know what each kernel needs, so that kernels are chosen before it is made.
 """
 
-from codegen.kernels.chip import check_target
+from codegen.kernels.chip import check_target, target_problems
 from codegen.kernels.choose import choose_kernels, find_form, kernel_needs, packing_growth, refit, select_kernels
 from codegen.kernels.table import KERNELS
 from codegen.kernels.tiles import params_needs
@@ -18,4 +18,5 @@ __all__ = [
     "params_needs",
     "refit",
     "select_kernels",
+    "target_problems",
 ]

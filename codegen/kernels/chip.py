@@ -30,6 +30,15 @@ def check_target(graph: Graph, target: Target) -> None:
         raise ModelRejected(problems)
 
 
+def target_problems(graph: Graph, target: Target) -> tuple[CompileError, ...]:
+    """What `check_target` refuses, each by itself."""
+    try:
+        check_target(graph, target)
+    except CompileError as error:
+        return error.problems()
+    return ()
+
+
 def _check_names(target: Target) -> None:
     named = (*target.unsupported, *(name for rule in target.rules for name in rule.operators))
     unknown = next((name for name in named if name not in _OPERATORS), None)

@@ -8,12 +8,23 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.options import Options
-from codegen.planning.arena import choose_goal, plan_arena
-from codegen.planning.local import plan_local, planning_notes
+from codegen.planning.arena import plan_arena
+from codegen.planning.asked import asked_notes, choose_goal, choose_mode, in_flash, planning_notes, said, settled
+from codegen.planning.local import plan_local
 from codegen.planning.orders import Candidates, candidates
 from codegen.target import Target
 
-__all__ = ["choose_goal", "make_plan", "plan_in_best_order", "planning_notes"]
+__all__ = [
+    "asked_notes",
+    "choose_goal",
+    "choose_mode",
+    "in_flash",
+    "make_plan",
+    "plan_in_best_order",
+    "planning_notes",
+    "said",
+    "settled",
+]
 
 
 def plan_in_best_order(

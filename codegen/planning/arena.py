@@ -10,16 +10,11 @@ from collections.abc import Sequence
 from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.plan import Plan
 from codegen.kernels import kernel_needs
-from codegen.options import GOALS, Goal, Options
+from codegen.options import Options
+from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates, Ordered
 from codegen.schedule import Scheduler
 from codegen.target import Target
-
-
-def choose_goal(options: Options, target: Target) -> Goal:
-    """Which memory plan to take."""
-    wanted = options.goal or target.goal_default
-    return next(goal for goal in GOALS if goal == wanted)
 
 
 def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:

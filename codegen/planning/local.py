@@ -18,13 +18,6 @@ from codegen.schedule.local import schedule_cores
 from codegen.target import Target
 
 
-def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
-    """What was asked of the plan, and changes nothing."""
-    if target.dma is None or options.goal in (None, "size"):
-        return ()
-    return (f"goal {options.goal} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
-
-
 def plan_local(found: Candidates, target: Target, options: Options) -> Plan:
     """The plan of fewest cycles; the turned network is tried where the other one does not fit.
 

@@ -2,94 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan, place_of
-from codegen.ir.program import KeptState, Port, Program
+from codegen.ir.program import KeptState, Port, Program, TracedTensor
+from codegen.ir.quant import Mode
+from codegen.options import Goal, Options
 from codegen.prove import ShadowReport, bank_conflicts
 from codegen.report.layers import layer_records
 from codegen.report.local import local_record
 from codegen.report.plan import plan_record
 from codegen.report.table import plain
+from codegen.resources import VERSION
 from codegen.target import Target
 
 
-def build_manifest(
-    plan: Plan,
-    program: Program,
-    target: Target,
-    *,
-    version: str,
-    model_hash: str,
-    requant: str,
-    weights: str,
-    planning: Mapping[str, object],
-    shadow: ShadowReport,
-    notes: Sequence[str] = (),
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the project was made for: the options, and what they came to where they left it open."""
+
+    target: Target
+    options: Options
+    requant: Mode
+    goal: Goal
+    model_hash: bytes = b""
+    notes: Sequence[str] = ()
+
+
+def build_manifest(plan: Plan, program: Program, shadow: ShadowReport, asked: Asked) -> dict[str, Any]:
     """The manifest's dictionary, in its order of keys; the same for the same input.
 
-    `planning` has what the scheduler was asked for.  `shadow` knows the rows that are made of each tensor; rows that
-    nobody needs are not.  `stack_bytes` is null: only a compiler knows it, and the files do not depend on one; see
-    `manifest_with_stack`.
+    `shadow` knows the rows that are made of each tensor; rows that nobody needs are not.
     """
-    graph = plan.graph
     return {
-        "tool": "lamina",
-        "version": version,
-        "name": program.name,
-        "model": graph.name,
-        "model_sha256": model_hash,
-        "target": target.name,
-        "isa": target.isa,
-        "byte_order": target.byte_order,
-        "requant": requant,
-        "arena_bytes": plan.arena_bytes,
-        "arena_align": plan.arena_align,
-        "arena_lower_bound_bytes": plan.lower_bound_bytes,
-        "lmem_bytes": plan.local.bytes if plan.local else None,
-        "lmem_align": plan.local.align if plan.local else None,
-        "cores": plan.local.cores if plan.local else 1,
-        "stages": plan.local.stages if plan.local else 1,
-        "input_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.inputs),
-        "output_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.outputs),
-        "state_bytes": sum(s.bytes for s in program.states),
-        "scratch_bytes": max(plan.scratch_bytes.values(), default=0),
-        "weights_bytes": program.params_bytes if weights == "blob" else program.packed_bytes,
-        "padding_bytes": sum(r.elements * r.dtype.bytes for r in program.const_rows),
-        "weights_file": "weights.bin" if weights == "blob" else None,
-        "weights_structure": None,
-        "weights_id": None,
-        "macs": total_macs(graph),
-        "recomputed_macs": plan.local.recomputed_macs if plan.local else 0,
-        "groups": len(plan.groups),
-        "stack_bytes": None,
-        "stack_flags": None,
-        "streamed": bool(plan.streamed),
-        "local": local_record(plan.local, bank_conflicts(program.local)) if plan.local and program.local else None,
-        "planning": dict(planning),
+        **_identity(plan, program, asked),
+        **_memory(plan),
+        **_sizes(plan, program, asked.options.weights == "blob"),
+        **_work(plan, program),
+        "planning": {"goal": asked.goal, "arena_limit": asked.options.arena_limit},
         "inputs": [_port(plan, p) for p in program.inputs],
         "outputs": [_port(plan, p) for p in program.outputs],
         "states": [_state(plan, s) for s in program.states],
         "layers": [record.as_dict() for record in layer_records(plan, program)],
         "memory_map": _memory_map(plan),
         "plan": plain(plan_record(plan, program, shadow)),
-        "tensors": [
-            {
-                "index": t.index,
-                "name": t.value,
-                "source": t.source,
-                "perm": t.perm,
-                "shape": t.shape,
-                "dtype": t.dtype.value,
-                "row_bytes": t.row_bytes,
-                "rows_made": shadow.rows[t.value],
-            }
-            for t in program.tensors
-        ],
-        "notes": list(notes),
+        "tensors": [_tensor(t, shadow) for t in program.tensors],
+        "notes": list(asked.notes),
+    }
+
+
+def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
+    """What the project is of, and for which chip."""
+    return {
+        "tool": "lamina",
+        "version": VERSION,
+        "name": program.name,
+        "model": plan.graph.name,
+        "model_sha256": asked.model_hash.hex(),
+        "target": asked.target.name,
+        "isa": asked.target.isa,
+        "byte_order": asked.target.byte_order,
+        "requant": asked.requant,
+    }
+
+
+def _memory(plan: Plan) -> dict[str, Any]:
+    """The arena, and the local memory of a chip that has one."""
+    local = plan.local
+    return {
+        "arena_bytes": plan.arena_bytes,
+        "arena_align": plan.arena_align,
+        "arena_lower_bound_bytes": plan.lower_bound_bytes,
+        "lmem_bytes": local.bytes if local else None,
+        "lmem_align": local.align if local else None,
+        "cores": local.cores if local else 1,
+        "stages": local.stages if local else 1,
+    }
+
+
+def _sizes(plan: Plan, program: Program, blob: bool) -> dict[str, Any]:
+    """Bytes of data and of weights; what a blob's identity is, is filled in when it is packed."""
+    return {
+        "input_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.inputs),
+        "output_bytes": sum(p.operand.rows * p.operand.row_bytes for p in program.outputs),
+        "state_bytes": sum(s.bytes for s in program.states),
+        "scratch_bytes": max(plan.scratch_bytes.values(), default=0),
+        "weights_bytes": program.params_bytes if blob else program.packed_bytes,
+        "padding_bytes": sum(r.elements * r.dtype.bytes for r in program.const_rows),
+        "weights_file": "weights.bin" if blob else None,
+        "weights_structure": None,
+        "weights_id": None,
+    }
+
+
+def _work(plan: Plan, program: Program) -> dict[str, Any]:
+    """What a run computes, and how.
+
+    `stack_bytes` is null: only a compiler knows it, and the files do not depend on one; see `manifest_with_stack`.
+    """
+    local = plan.local
+    return {
+        "macs": total_macs(plan.graph),
+        "recomputed_macs": local.recomputed_macs if local else 0,
+        "groups": len(plan.groups),
+        "stack_bytes": None,
+        "stack_flags": None,
+        "streamed": bool(plan.streamed),
+        "local": local_record(local, bank_conflicts(program.local)) if local and program.local else None,
+    }
+
+
+def _tensor(tensor: TracedTensor, shadow: ShadowReport) -> dict[str, Any]:
+    return {
+        "index": tensor.index,
+        "name": tensor.value,
+        "source": tensor.source,
+        "perm": tensor.perm,
+        "shape": tensor.shape,
+        "dtype": tensor.dtype.value,
+        "row_bytes": tensor.row_bytes,
+        "rows_made": shadow.rows[tensor.value],
     }
 
 

@@ -4,14 +4,13 @@
 Program by the shadow run.
 """
 
-from codegen.schedule.fits import check_fits, limit_unreachable, misfits, weights_notes
+from codegen.schedule.fits import limit_unreachable, misfits, weights_notes
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
 from codegen.schedule.schedule import Scheduler, schedule
 
 __all__ = [
     "Scheduler",
-    "check_fits",
     "find_peak",
     "group_title",
     "limit_unreachable",

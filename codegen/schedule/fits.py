@@ -16,12 +16,6 @@ _HEAVIEST = 3
 """Layers that a refusal of weights names."""
 
 
-def check_fits(plan: Plan, weights_bytes: int, target: Target) -> None:
-    """Raises the first of `misfits`."""
-    for problem in misfits(plan, weights_bytes, target):
-        raise problem
-
-
 def misfits(plan: Plan, weights_bytes: int, target: Target) -> tuple[CompileError, ...]:
     """LAM-SCHEDULE-301 when the arena exceeds the chip's RAM, LAM-SCHEDULE-302 when the weights exceed its flash."""
     ram, flash = target.ram_bytes, target.flash_bytes

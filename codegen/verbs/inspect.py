@@ -29,19 +29,12 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.quant import Mode
-from codegen.kernels import check_target, choose_kernels, find_form, packing_growth
+from codegen.kernels import choose_kernels, find_form, packing_growth, target_problems
 from codegen.options import Options
 from codegen.passes import simplify
-from codegen.pipeline import (
-    Reached,
-    choose_mode,
-    finish,
-    prove,
-    reach,
-    read_model,
-    settled,
-)
-from codegen.planning import planning_notes
+from codegen.pipeline import Reached, finish, reach, read_model
+from codegen.planning import choose_mode, planning_notes, settled
+from codegen.prove import prove
 from codegen.report.layers import describe_rows
 from codegen.report.plan import plan_record
 from codegen.report.stack import plan_with_stack
@@ -120,17 +113,13 @@ def _survey(model: Path, options: Options, mode: Mode, error: CompileError) -> S
 def _without_plan(imported: Graph, chip: Target) -> Reached:
     """The stages up to the choice of kernels, of a graph that is not whole."""
     graph = simplify(imported)
-    problems: list[CompileError] = []
+    problems = target_problems(graph, chip)
     kernels: Mapping[int, Form] = {}
-    try:
-        check_target(graph, chip)
-    except CompileError as error:
-        problems += error.problems()
     try:
         kernels = choose_kernels(graph, chip)
     except CompileError as error:
         problems += error.problems()
-    return Reached(imported, graph, kernels, None, None, tuple(problems))
+    return Reached(imported, graph, kernels, None, None, problems)
 
 
 def _inspection(model: Path, options: Options, chip: Target, planned: Reached, notes: tuple[str, ...]) -> Inspection:

@@ -32,9 +32,10 @@ from codegen.ir.quant import MODES, Array, DType, TensorType
 from codegen.kernels import KERNELS, find_form, kernel_needs, select_kernels
 from codegen.lower import lower
 from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
+from codegen.options import Options
 from codegen.process import check_program, run_program
 from codegen.prove import shadow_run
-from codegen.report.manifest import build_manifest
+from codegen.report.manifest import Asked, build_manifest
 from codegen.resources import ABI
 from codegen.schedule import schedule
 from codegen.target import list_targets, load_target
@@ -197,17 +198,8 @@ def make_project(graph: Graph, folder: Path, isa: str) -> Path:
     for seed in (1, 2):
         known = run_graph(graph, {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)})
         vectors.append(Vector(seed, selftest_crc([known[o.value] for o in graph.outputs])))
-    manifest = build_manifest(
-        plan,
-        program,
-        load_target("host"),
-        version="0",
-        model_hash="",
-        requant="single",
-        weights="c",
-        planning={},
-        shadow=shadow_run(program),
-    )
+    asked = Asked(target=load_target("host"), options=Options(), requant="single", goal="speed")
+    manifest = build_manifest(plan, program, shadow_run(program), asked)
     options = EmitOptions("0", ABI, "all kernels", isa, "little")
     write_project(folder / "project", project_files(program, options, vectors, manifest)[0])
     return folder / "project"

@@ -13,10 +13,11 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Program
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.kernels import select_kernels
+from codegen.lower import lower_plan
 from codegen.passes import simplify
-from codegen.pipeline import Options, lower_plan, prove
+from codegen.pipeline import Options
 from codegen.planning import make_plan
-from codegen.prove import ShadowReport
+from codegen.prove import ShadowReport, prove
 from codegen.target import Memory, Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling

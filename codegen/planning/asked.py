@@ -1,0 +1,63 @@
+"""What the options come to on one target and for one model: the arithmetic, the goal, and how both are said.
+
+Decides: which default counts where an option is not given, and what a user is told of an option that changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from codegen.errors import RequantUnsupported
+from codegen.frontends import own_mode
+from codegen.ir.program import Program
+from codegen.ir.quant import MODES, Mode
+from codegen.options import GOALS, Goal, Options
+from codegen.schedule import weights_notes
+from codegen.target import Target
+
+
+def settled(options: Options, model: Path) -> Options:
+    """The options, with the arithmetic of the model's own format where none is asked for."""
+    return options if options.requant else replace(options, requant=own_mode(model))
+
+
+def choose_mode(options: Options, target: Target) -> Mode:
+    """The requantization mode, checked against the target; LAM-TARGET-006 when it has none such."""
+    wanted = options.requant or target.requant_default
+    for mode in MODES:
+        if mode == wanted and mode in target.requant_modes:
+            return mode
+    offered = ", ".join(target.requant_modes)
+    raise RequantUnsupported(f"no requantization {wanted!r}; it offers {offered}", where=target.name)
+
+
+def choose_goal(options: Options, target: Target) -> Goal:
+    """Which memory plan to take."""
+    wanted = options.goal or target.goal_default
+    return next(goal for goal in GOALS if goal == wanted)
+
+
+def in_flash(program: Program, options: Options) -> int:
+    """Bytes of weights that are part of the image: none of a blob, which lies wherever the firmware puts it."""
+    return 0 if options.weights == "blob" else program.params_bytes
+
+
+def said(options: Options, target: Target) -> str:
+    """The options, for the header of each generated file."""
+    first = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
+    limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
+    return f"{first}, goal {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"
+
+
+def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
+    """What was asked of the plan, and changes nothing."""
+    if target.dma is None or options.goal in (None, "size"):
+        return ()
+    return (f"goal {options.goal} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
+
+
+def asked_notes(program: Program, options: Options, target: Target) -> tuple[str, ...]:
+    """What a user must know of what was asked of the plan, and of a blob."""
+    blob = weights_notes(program.packed_bytes, target) if options.weights == "blob" else ()
+    return (*planning_notes(options, target), *blob)

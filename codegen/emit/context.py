@@ -16,11 +16,15 @@ from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
 from codegen.ir.op import RowRule
 from codegen.ir.plan import ARENA, place_of
+from codegen.ir.producer import Producer, Ready, Step, Streamed
 from codegen.ir.program import Call, ConstRow, KeptState, KernelFn, Params, Port, Program, RowInput
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.resources import ABI, VERSION
 from codegen.target import Target
+
+_INPUT_FIRST = -2
+"""What C answers when rows of the network's input must come before a call can be made; -1 is that none lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class InputView:
     """Row pointers of one input in one call: `slot` is its first one in `rows`, `place` the address of row 0.
 
     `position` is the row of the first tap and `need` how many rows have to be there, as C expressions of `row`.
-    `fixed`: the one pointer is the same in each call.
+    `fixed`: the one pointer is the same in each call.  `made` is how many rows there are, as a C expression, empty when
+    all are there before the group runs; `lacking` what is answered when they are too few: the call that makes them.
     """
 
     slot: int
@@ -72,7 +77,8 @@ class InputView:
     dilation: int
     checked: bool
     padding: str
-    maker: int
+    made: str
+    lacking: int
     whole: bool
 
 
@@ -121,7 +127,7 @@ class StepView:
     @property
     def makers(self) -> bool:
         """Whether any input comes row by row."""
-        return any(i.maker != -1 for i in self.inputs)
+        return any(i.made for i in self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +355,7 @@ class _Builder:
             inputs=tuple(inputs),
             pointers=max(slot, 1),
             outputs=outputs,
-            params=self.source(call.params) if call.params_offset < 0 else _plus(self.work, call.params_offset),
+            params=self.source(call.params) if call.params_offset is None else _plus(self.work, call.params_offset),
             scratch="NULL" if call.scratch_offset is None else self.place(call.scratch_offset),
             n=_extent(call),
             rows=call.outputs[0].rows,
@@ -386,7 +392,7 @@ class _Builder:
         if call.fn.run == "rows":
             reach = (call.rows_per_call - 1) * rule.mul + (rule.taps - 1) * rule.dilation
             rule = replace(rule, taps=reach + 1, dilation=1)
-        held = rule.taps == place.ring == 1 and not checked and item.maker == -1
+        held = rule.taps == place.ring == 1 and not checked and isinstance(item.producer, Ready)
         position = "0" if rule.whole or held else self._position(rule)
         wraps = place.ring < place.rows
         still = place.ring == 1 or (not wraps and call.steps == 1 and position == "row")
@@ -405,12 +411,13 @@ class _Builder:
             dilation=rule.dilation,
             checked=checked,
             padding=self._padding(item),
-            maker=item.maker,
+            made=_made(item.producer),
+            lacking=item.producer.call if isinstance(item.producer, Step) else _INPUT_FIRST,
             whole=rule.whole,
         )
 
     def _padding(self, item: RowInput) -> str:
-        if item.padding_offset >= 0:
+        if item.padding_offset is not None:
             return _plus(self.work, item.padding_offset)
         fill = item.rule.fill
         return "NULL" if fill is None else self.padding.get((item.operand.dtype, fill), "NULL")
@@ -435,6 +442,17 @@ class _Builder:
         wraps = out.ring < out.rows
         tensor = -1 if call.partial else self.tensors[out.value]
         return OutputView(tensor, out.dtype.ctype, self.place(out.offset), out.row_bytes, wraps, out.ring)
+
+
+def _made(producer: Producer) -> str:
+    """How many rows there are, as a C expression; empty where all are there before the group runs."""
+    match producer:
+        case Ready():
+            return ""
+        case Streamed():
+            return "net->rows_in"
+        case Step(call):
+            return f"net->done[{call}]"
 
 
 def _plus(text: str, number: int) -> str:

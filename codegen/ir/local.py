@@ -90,15 +90,15 @@ class Fill:
 class LocalLayer:
     """A node, or a tile [start, stop) of its output channels (all when stop is 0), with its places in local memory.
 
-    `rows` maps each computed tensor it touches to (offset, ring); -1 stands for no parameters and no scratch.
+    `rows` maps each computed tensor it touches to (offset, ring); None stands for no parameters and no scratch.
     """
 
     node: int
     start: int
     stop: int
     rows: Mapping[str, tuple[int, int]]
-    params_offset: int
-    scratch_offset: int
+    params_offset: int | None
+    scratch_offset: int | None
     pads: Mapping[Padding, int]
 
 

@@ -23,6 +23,7 @@ from codegen.ir.form import Field, Run
 from codegen.ir.local import Command, Fill, Stream
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Region
+from codegen.ir.producer import READY, Producer
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape
 
@@ -75,17 +76,16 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class RowInput:
-    """One input of a call: its operand, the rule, and the call of the same group that makes it.
+    """One input of a call: its operand, the rule, and who makes its rows.
 
-    `in_place`: each element is read before the output's element in its place is written.  `maker` is -1 for a tensor
-    that is there before the group runs, -2 for the streamed input.  `padding_offset` is where local memory has the row
-    of padding, -1 when it is in read-only data or none is needed.
+    `in_place`: each element is read before the output's element in its place is written.  `padding_offset` is
+    where local memory has the row of padding, None when it is in read-only data or none is needed.
     """
 
     operand: Operand
     rule: RowRule
-    maker: int = -1
-    padding_offset: int = -1
+    producer: Producer = READY
+    padding_offset: int | None = None
     in_place: bool = False
 
 
@@ -94,9 +94,9 @@ class Call:
     """One layer: which kernel, on which rows.
 
     `scratch_bytes` are those that a call of so many rows takes, from `scratch_offset` on.
-    `params_offset` is where local memory has the parameters, -1 when they are read in place.  `partial`: the output is
-    some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left) make
-    the output; an accumulating kernel takes one step per input row, and has its output after the last.
+    `params_offset` is where local memory has the parameters, None when they are read in place.  `partial`: the output
+    is some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left)
+    make the output; an accumulating kernel takes one step per input row, and has its output after the last.
     """
 
     node: NodeView
@@ -109,7 +109,7 @@ class Call:
     rows_per_call: int
     pixels_per_call: int
     steps: int
-    params_offset: int = -1
+    params_offset: int | None = None
     partial: bool = False
 
 

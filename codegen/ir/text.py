@@ -15,6 +15,7 @@ import numpy as np
 from codegen.ir.graph import Graph, Node, State, Value
 from codegen.ir.op import Op, RowRule
 from codegen.ir.plan import Plan, Storage
+from codegen.ir.producer import Step
 from codegen.ir.program import Call, Operand, Program, RowInput
 from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ir.shape import Window
@@ -150,8 +151,8 @@ def _call(call: Call) -> str:
 
 
 def _row_input(item: RowInput) -> str:
-    maker = f" from {item.maker}" if item.maker >= 0 else ""
-    return f"{_operand(item.operand)} {_rule(item.rule)}{maker}"
+    producer = f" from {item.producer.call}" if isinstance(item.producer, Step) else ""
+    return f"{_operand(item.operand)} {_rule(item.rule)}{producer}"
 
 
 def _rule(rule: RowRule) -> str:

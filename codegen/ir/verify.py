@@ -14,6 +14,7 @@ from itertools import combinations
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Node, State
 from codegen.ir.plan import Plan, Storage, region_at
+from codegen.ir.producer import Step
 from codegen.ir.program import Call, Operand, Params, Program
 from codegen.ir.shape import row_count, row_elements
 from codegen.ir.text import type_text
@@ -361,10 +362,11 @@ def _verify_call(program: Program, before: tuple[Call, ...], call: Call) -> None
     name = call.node.name
     for item in call.inputs:
         _verify_operand(program, item.operand)
-        _hold(-2 <= item.maker < len(before), f"call {name!r} is made before its input {item.operand.value!r}")
-        if item.maker >= 0:
-            made = [operand.value for operand in before[item.maker].outputs]
-            _hold(item.operand.value in made, f"call {name!r} names a maker that does not make {item.operand.value!r}")
+        if isinstance(item.producer, Step):
+            at, value = item.producer.call, item.operand.value
+            _hold(0 <= at < len(before), f"call {name!r} is made before its input {value!r}")
+            made = [operand.value for operand in before[at].outputs]
+            _hold(value in made, f"call {name!r} names a producer that does not make {value!r}")
     _hold(len(call.outputs) == len(call.node.outs), f"call {name!r} has {len(call.outputs)} outputs")
     for operand in call.outputs:
         _verify_operand(program, operand)

@@ -91,12 +91,12 @@ class _LocalLowering:
             inputs=inputs,
             outputs=outputs,
             params=params,
-            scratch_offset=None if layer.scratch_offset < 0 else layer.scratch_offset,
+            scratch_offset=layer.scratch_offset,
             scratch_bytes=form.scratch_bytes,
             rows_per_call=outputs[0].rows if form.run in ("whole", "accumulate") else 1,
             pixels_per_call=row_pixels(view.outs[0].shape) if form.run == "pixels" else 0,
             steps=1 if whole else inputs[0].operand.rows if form.run == "accumulate" else outputs[0].rows,
-            params_offset=layer.params_offset if params else -1,
+            params_offset=layer.params_offset if params else None,
             partial=layer.stop > 0,
         )
 
@@ -153,5 +153,5 @@ class _LocalLowering:
         return tuple(GroupProgram(tuple(by_node[i] for i in group.nodes if i in by_node)) for group in self.plan.groups)
 
 
-def _padding(layer: LocalLayer, rule: RowRule, operand: Operand) -> int:
-    return -1 if rule.fill is None else layer.pads.get((operand.dtype.value, rule.fill), -1)
+def _padding(layer: LocalLayer, rule: RowRule, operand: Operand) -> int | None:
+    return None if rule.fill is None else layer.pads.get((operand.dtype.value, rule.fill))

@@ -10,6 +10,7 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph, Interface, Node, State
 from codegen.ir.op import WHOLE, NodeView, RowRule
 from codegen.ir.plan import Group, Plan
+from codegen.ir.producer import READY, STREAMED, Producer, Step
 from codegen.ir.program import (
     Call,
     ConstRow,
@@ -76,24 +77,24 @@ class Lowering:
         return {self.graph.nodes[i].outputs[0]: i for i in self.plan.views}
 
     def group(self, group: Group) -> GroupProgram:
-        """The group's calls; a tensor made earlier in the group names its maker."""
+        """The group's calls; a tensor made earlier in the group names its producer."""
         streams = bool(self.plan.streamed) and group is self.plan.groups[0]
-        makers: dict[str, int] = {self.plan.streamed: -2} if streams else {}
+        producers: dict[str, Producer] = {self.plan.streamed: STREAMED} if streams else {}
         calls: list[Call] = []
         plain = len(group.nodes) == 1 and group.block == 0 and not streams
         for index in group.nodes:
             node = self.graph.nodes[index]
-            calls.append(self.call(index, node, makers, plain=plain))
-            makers.update({name: len(calls) - 1 for name in node.outputs})
+            calls.append(self.call(index, node, producers, plain=plain))
+            producers.update({name: Step(len(calls) - 1) for name in node.outputs})
         place = {index: k for k, index in enumerate(group.nodes)}
         pulls = tuple((place[node], upto) for node, upto in group.pulls)
         return GroupProgram(tuple(calls), pulls or ((len(calls) - 1, calls[-1].steps),), streams)
 
-    def call(self, index: int, node: Node, makers: Mapping[str, int], *, plain: bool) -> Call:
+    def call(self, index: int, node: Node, producers: Mapping[str, Producer], *, plain: bool) -> Call:
         """One layer; `plain` when nothing else runs between its rows."""
         view = self.graph.view(node)
         form = self.forms[index]
-        inputs = tuple(self.input(node, view, form, i, makers) for i in view.dynamic)
+        inputs = tuple(self.input(node, view, form, i, producers.get(node.inputs[i], READY)) for i in view.dynamic)
         outputs = tuple(self.operand(name) for name in node.outputs)
         params = self.pool.place(node.name, form.params)
         rows = _rows_per_call(form, inputs, outputs, plain=plain)
@@ -112,11 +113,11 @@ class Lowering:
             steps=inputs[0].operand.rows if form.run == "accumulate" else -(-outputs[0].rows // rows),
         )
 
-    def input(self, node: Node, view: NodeView, form: Form, index: int, makers: Mapping[str, int]) -> RowInput:
+    def input(self, node: Node, view: NodeView, form: Form, index: int, producer: Producer) -> RowInput:
         """How input `index` is read, and who makes it."""
-        name = node.inputs[index]
         in_place = view.op.in_place(index, view.ins, view.outs)
-        return RowInput(self.operand(name), self.rule(view, form, index), makers.get(name, -1), in_place=in_place)
+        operand, rule = self.operand(node.inputs[index]), self.rule(view, form, index)
+        return RowInput(operand, rule, producer, in_place=in_place)
 
     def rule(self, view: NodeView, form: Form, index: int) -> RowRule:
         """How the kernel reads input `index`; a kernel that runs whole gets the first row of whole tensors."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from codegen.ir.op import RowRule
+from codegen.ir.producer import Ready, Step
 from codegen.ir.program import Call, GroupProgram, Operand, Program, RowInput
 from codegen.ir.quant import Array
 from codegen.ir.shape import Span
@@ -24,6 +25,14 @@ from codegen.ir.verify import IrError
 
 _GARBAGE = -1
 _SHIFT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What memory holds that is no tensor: a kernel's scratch, a row of padding, parameters; `of` tells them apart."""
+
+    kind: str
+    of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class _Shadow:
     program: Program
     tags: Array = field(init=False)
     touched: Array = field(init=False)
-    memories: dict[str, int] = field(default_factory=dict)
+    memories: dict[str | Tag, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     work: dict[str, list[int]] = field(default_factory=dict)
     moved: dict[str, int] = field(default_factory=dict)
@@ -127,20 +136,23 @@ class _Shadow:
         """The call whose next row can be made, on the way from the target to its makers; input rows arrive as asked."""
         k = target
         while True:
-            lacking = -1
-            for item in group.calls[k].inputs:
-                if item.maker == -1:
-                    continue
-                last = _last(item.rule, done[k], item.operand.rows)
-                while item.maker == -2 and self.rows_in < last:
-                    self.write(item.operand, self.rows_in)
-                    self.rows_in += 1
-                if item.maker >= 0 and done[item.maker] < last:
-                    lacking = item.maker
-                    break
-            if lacking < 0:
+            asked = (self._lacking(item, k, done) for item in group.calls[k].inputs)
+            lacking = next((call for call in asked if call is not None), None)
+            if lacking is None:
                 return k
             k = lacking
+
+    def _lacking(self, item: RowInput, k: int, done: list[int]) -> int | None:
+        """The call that must make rows of an input before call k makes its next one; those of the streamed one come."""
+        if isinstance(item.producer, Ready):
+            return None
+        last = _last(item.rule, done[k], item.operand.rows)
+        if isinstance(item.producer, Step):
+            return item.producer.call if done[item.producer.call] < last else None
+        while self.rows_in < last:
+            self.write(item.operand, self.rows_in)
+            self.rows_in += 1
+        return None
 
     def step(self, call: Call, step: int) -> None:
         """One kernel call: scratch, reads, writes, reads again; a run of pixels is taken row by row, as it goes."""
@@ -195,10 +207,10 @@ class _Shadow:
             raise IrError(f"{call.node.name}: no scratch was planned")
         place = slice(call.scratch_offset, call.scratch_offset + size)
         if call.fn.run == "accumulate" and row > 0:
-            if (self.tags[place] != self._memory(f"\0scratch {call.node.name}")).any():
+            if (self.tags[place] != self._memory(Tag("scratch", call.node.name))).any():
                 raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
             return
-        self.tags[place] = self._memory(f"\0scratch {call.node.name}")
+        self.tags[place] = self._memory(Tag("scratch", call.node.name))
         self.touched[place] = True
 
     def write_all(self, operand: Operand) -> None:
@@ -228,7 +240,7 @@ class _Shadow:
         first = self._memory(operand.memory) + row * operand.row_bytes
         return slice(start, start + operand.row_bytes), np.arange(first, first + operand.row_bytes, dtype=np.int64)
 
-    def _memory(self, name: str) -> int:
+    def _memory(self, name: str | Tag) -> int:
         return self.memories.setdefault(name, len(self.memories) + 1) << _SHIFT
 
 

@@ -48,13 +48,13 @@ def _used(local: LocalProgram, call: Call, row: int) -> Iterator[int]:
         inside = rows_read(item.rule, row, place.rows)
         for at in inside:
             yield from _banks(local, place.offset + at % place.ring * place.row_bytes, place.row_bytes)
-        if item.padding_offset >= 0 and len(inside) < item.rule.taps:
+        if item.padding_offset is not None and len(inside) < item.rule.taps:
             yield from _banks(local, item.padding_offset, place.row_bytes)
     whole = call.fn.run in ("whole", "accumulate")
     for out in call.outputs:
         start = out.offset if whole else out.offset + row % out.ring * out.row_bytes
         yield from _banks(local, start, out.row_bytes * (out.ring if whole else 1))
-    if call.params is not None:
+    if call.params is not None and call.params_offset is not None:
         yield from _banks(local, call.params_offset, call.params.bytes)
     if call.scratch_offset is not None:
         yield from _banks(local, call.scratch_offset, call.scratch_bytes)

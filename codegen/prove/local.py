@@ -20,7 +20,7 @@ from codegen.ir.program import Call, LocalParams, LocalProgram, Operand, Program
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.ir.verify import IrError
-from codegen.prove.arena import ShadowReport, Work, rows_read
+from codegen.prove.arena import ShadowReport, Tag, Work, rows_read
 from codegen.prove.cores import Access
 
 _GARBAGE = -1
@@ -88,7 +88,7 @@ class _LocalShadow:
     access: Access = field(init=False)
     cores: list[_Core] = field(init=False)
     core: int = 0
-    memories: dict[str, int] = field(default_factory=dict)
+    memories: dict[str | Tag, int] = field(default_factory=dict)
     made: dict[str, set[int]] = field(default_factory=dict)
     work: dict[str, list[int]] = field(default_factory=dict)
     loads: dict[int, LocalParams] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class _LocalShadow:
         if made != set(range(len(made))):
             raise IrError(f"rows of {value} are missing")
 
-    def memory(self, name: str) -> int:
+    def memory(self, name: str | Tag) -> int:
         """First tag of a tensor or of anything else that is told apart."""
         return self.memories.setdefault(name, len(self.memories) + 1) << _SHIFT
 
@@ -159,7 +159,7 @@ class _LocalShadow:
             self.land(c.slot)
         elif c.act == "fill":
             fill = self.local.fills[c.index]
-            tag = self.memory(f"\0padding {fill.padding}")
+            tag = self.memory(Tag("padding", str(fill.padding)))
             self.write(slice(fill.offset, fill.offset + fill.bytes), tag, "a padding row")
         elif c.act in ("run", "again"):
             call = self.local.calls[c.index]
@@ -168,7 +168,7 @@ class _LocalShadow:
 
     def start_params(self, load: LocalParams, slot: int) -> None:
         """Begin to move parameters."""
-        first = self.memory(f"\0params {load.node} {load.channel}")
+        first = self.memory(Tag("params", f"{load.node} {load.channel}"))
         self.loads[first] = load
         inside = np.arange(load.params.bytes)
         self.launch(
@@ -270,6 +270,7 @@ class _LocalShadow:
             return np.arange(first, first + out.row_bytes)
         whole = next(t.row_bytes for t in self.program.tensors if t.value == out.value)
         pixels = row_pixels(call.node.outs[0].shape)
+        assert call.params_offset is not None, "a tile's parameters were checked"
         load = self.loads[int(self.lmem[call.params_offset])]
         skip = load.channel * out.dtype.bytes
         stream = Stream(out.value, 0, out.rows, out.ring, out.row_bytes, pixels, whole // pixels, skip)
@@ -279,9 +280,10 @@ class _LocalShadow:
         """The call's parameters, or those of one of its tiles, lie in their place."""
         if call.params is None:
             return
-        place = self.lmem[call.params_offset : call.params_offset + call.params.bytes]
-        load = self.loads.get(int(place[0]))
-        if call.params_offset < 0 or load is None or load.node != call.node.name or (np.diff(place) != 1).any():
+        at = call.params_offset
+        place = self.lmem[at : at + call.params.bytes] if at is not None else self.lmem[:0]
+        load = self.loads.get(int(place[0])) if place.size else None
+        if load is None or load.node != call.node.name or (np.diff(place) != 1).any():
             raise IrError(f"{reader}: its parameters are not there")
 
     def check_reads(self, call: Call, row: int, reader: str) -> None:
@@ -300,9 +302,10 @@ class _LocalShadow:
             if not np.array_equal(self.lmem[start : start + place.row_bytes], expected):
                 raise IrError(f"{reader} reads row {at} of {place.value}, which was overwritten or never came")
         if item.rule.fill is not None and not item.rule.accumulate and len(inside) < item.rule.taps:
-            tag = self.memory(f"\0padding {(place.dtype.value, item.rule.fill)}")
-            found = self.lmem[item.padding_offset : item.padding_offset + place.row_bytes]
-            if item.padding_offset < 0 or len(found) < place.row_bytes or (found != tag).any():
+            tag = self.memory(Tag("padding", str((place.dtype.value, item.rule.fill))))
+            lies = item.padding_offset
+            found = self.lmem[lies : lies + place.row_bytes] if lies is not None else self.lmem[:0]
+            if len(found) < place.row_bytes or (found != tag).any():
                 raise IrError(f"{reader} reads a padding row that is not there")
 
     def scratch(self, call: Call, row: int) -> None:
@@ -312,7 +315,7 @@ class _LocalShadow:
         if call.scratch_offset is None:
             raise IrError(f"{call.node.name}: no scratch was planned")
         place = slice(call.scratch_offset, call.scratch_offset + size)
-        tag = self.memory(f"\0scratch {call.node.name}")
+        tag = self.memory(Tag("scratch", call.node.name))
         if call.fn.run == "accumulate" and row > 0:
             if (self.lmem[place] != tag).any():
                 raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")

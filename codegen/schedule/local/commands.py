@@ -194,8 +194,8 @@ class Listing:
             start=start,
             stop=min(start + shape.cut.tile, shape.channels) if shape.cut.tile else 0,
             rows=rows,
-            params_offset=self.offsets.get((g, ("params", str(run.node), run.tile % 2)), -1),
-            scratch_offset=self.offsets.get(scratch, -1) if needs.scratch_bytes else -1,
+            params_offset=self.offsets.get((g, ("params", str(run.node), run.tile % 2))),
+            scratch_offset=self.offsets.get(scratch) if needs.scratch_bytes else None,
             pads={p: self.offsets[g, _pad_key(p)] for p in self.line.facts.pads[run.node]},
         )
 

@@ -8,6 +8,7 @@ from codegen.ir.form import Field
 from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.op import RowRule
 from codegen.ir.plan import Group, Plan, Storage
+from codegen.ir.producer import READY, Producer, Step
 from codegen.ir.program import Call, GroupProgram, KernelFn, Operand, Params, Port, Program, RowInput
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
@@ -218,8 +219,8 @@ def program() -> Program:
     fields = (Field("b", np.zeros(1, np.int32)), Field("w", np.zeros(2, np.int8)))
     params = Params("clamp", 0, 6, fields, {"b": 0, "w": 4})
 
-    def call(node: Node, maker: int) -> Call:
-        ins = (RowInput(operands[node.inputs[0]], RowRule(), maker),)
+    def call(node: Node, producer: Producer) -> Call:
+        ins = (RowInput(operands[node.inputs[0]], RowRule(), producer),)
         out = operands[node.outputs[0]]
         return Call(graph.view(node), fn, ins, (out,), params, None, 0, 1, 4, out.rows)
 
@@ -234,7 +235,7 @@ def program() -> Program:
         inputs=tuple(port(i) for i in graph.inputs),
         outputs=tuple(port(o) for o in graph.outputs),
         functions=(fn,),
-        groups=(GroupProgram((call(graph.nodes[0], -1), call(graph.nodes[1], 0))),),
+        groups=(GroupProgram((call(graph.nodes[0], READY), call(graph.nodes[1], Step(0)))),),
         const_rows=(),
         params=(params,),
         params_bytes=6,
@@ -263,8 +264,8 @@ BROKEN_PROGRAMS: dict[str, Callable[[], Program]] = {
     "operand .* leaves the arena": lambda: replace(program(), arena_bytes=95),
     "uses a function that is not emitted": lambda: replace(program(), functions=()),
     "function names used twice": lambda: replace(program(), functions=program().functions * 2),
-    "is made before its input": lambda: recalled(inputs=(replace(last_input(), maker=1),)),
-    "does not make": lambda: recalled(inputs=(RowInput(program().inputs[0].operand, RowRule(), 0),)),
+    "is made before its input": lambda: recalled(inputs=(replace(last_input(), producer=Step(1)),)),
+    "does not make": lambda: recalled(inputs=(RowInput(program().inputs[0].operand, RowRule(), Step(0)),)),
     "has 0 outputs": lambda: recalled(outputs=()),
     "makes 5 rows": lambda: recalled(rows_per_call=5),
     "scratch of call": lambda: recalled(scratch_offset=97),

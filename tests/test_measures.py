@@ -1,0 +1,88 @@
+"""The figures of docs/architecture.md: measured here, none of them above its limit, and the page says what is measured.
+
+A measure is one line of MEASURES: what is counted, what it may be at most, and the function that counts it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "codegen"
+PAGE = ROOT / "docs" / "architecture.md"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is counted, its limit, and how it is counted."""
+
+    name: str
+    limit: int
+    count: Callable[[], int]
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {p: ast.parse(p.read_text(encoding="utf-8")) for p in sorted(PACKAGE.rglob("*.py"))}
+
+
+def functions(below: str = "") -> Iterator[Function]:
+    for path, tree in trees().items():
+        if path.relative_to(PACKAGE).as_posix().startswith(below):
+            yield from (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+@cache
+def lengths() -> tuple[int, ...]:
+    """Lines of each function, shortest first: from its `def` to its last line."""
+    return tuple(sorted((node.end_lineno or 0) - node.lineno + 1 for node in functions()))
+
+
+def parameters(function: Function) -> int:
+    a = function.args
+    return len([*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))])
+
+
+MEASURES = (
+    Measure("lines of a function, median", 6, lambda: math.ceil(statistics.median(lengths()))),
+    Measure("lines of a function, nine in ten are within", 17, lambda: lengths()[math.ceil(0.9 * len(lengths())) - 1]),
+    Measure(
+        "parameters of a verb, most",
+        4,
+        lambda: max(parameters(f) for f in functions("verbs/") if not f.name.startswith("_")),
+    ),
+    Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
+)
+
+
+def page() -> dict[str, tuple[int, int]]:
+    """The table of the page: what is measured, and the limit, by name."""
+    rows = re.findall(r"^\| ([^|]+) \| ([0-9,]+) \| ([0-9,]+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: (int(now.replace(",", "")), int(limit.replace(",", ""))) for name, now, limit in rows}
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_a_measure_keeps_its_limit_and_the_page_says_what_it_is(measure: Measure) -> None:
+    now = measure.count()
+    assert now <= measure.limit, f"{measure.name}: {now}, at most {measure.limit}"
+    assert page().get(measure.name) == (now, measure.limit), f"| {measure.name} | {now} | {measure.limit} |"
+
+
+def test_the_page_has_no_other_figures() -> None:
+    assert list(page()) == [measure.name for measure in MEASURES]
+
+
+def test_the_measures_see_the_package() -> None:
+    assert len(lengths()) > 2000
+    assert parameters(ast.parse("def f(a, /, b, *c, d=1, **e): ...").body[0]) == 5  # type: ignore[arg-type]

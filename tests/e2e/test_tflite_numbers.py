@@ -18,7 +18,7 @@ from codegen.ir.quant import Array
 from codegen.ops import TwoSlopes
 from codegen.ops.two_slopes import slope
 from tests.e2e.test_tflite_operators import check_c, check_golden
-from tests.support.tflite_cases import Case, draw
+from tests.support.tflite_cases import Drawn, draw
 from tests.support.tflite_models import Model, run_litert, run_tflm
 from tests.support.tools import require_module
 
@@ -32,11 +32,11 @@ def _numbers(kind: str) -> tuple[tuple[Array, ...], ...]:
     return tuple((x.astype(kind),) for x in (drawn, np.full(SHAPE, info.min), np.full(SHAPE, info.max)))
 
 
-def _quantize(source: tuple[str, float, int], target: tuple[str, float, int]) -> Case:
+def _quantize(source: tuple[str, float, int], target: tuple[str, float, int]) -> Drawn:
     model = Model()
     x, y = model.input(SHAPE, *source), model.output(SHAPE, *target)
     model.op("QUANTIZE", [x], [y])
-    return Case(model.bytes(), _numbers(source[0]))
+    return Drawn(model.bytes(), _numbers(source[0]))
 
 
 WIDE = [
@@ -80,13 +80,13 @@ BEHIND = [
 ]
 
 
-def _softmax(scale: float, behind: str, target: tuple[str, float | tuple[()], int]) -> Case:
+def _softmax(scale: float, behind: str, target: tuple[str, float | tuple[()], int]) -> Drawn:
     """SOFTMAX from 8 to 16 bits, whose zero point is the lowest number, and what reads it."""
     model = Model()
     x, middle = model.input(SHAPE, "int8", 0.1, 3), model.tensor(SHAPE, "int16", scale, -32768)
     model.op("SOFTMAX", [x], [middle], "SoftmaxOptions", Beta=1.0)
     model.op(behind, [middle], [model.output(SHAPE, *target)])
-    return Case(model.bytes(), _numbers("int8"))
+    return Drawn(model.bytes(), _numbers("int8"))
 
 
 @pytest.mark.parametrize(("behind", "target"), BEHIND, ids=str)
@@ -114,7 +114,7 @@ def test_hard_swish_of_next_to_nothing_is_tflites(tmp_path: Path) -> None:
         x, y = model.input((1, 256), "int8", x_scale, zero), model.output((1, 256), "int8", y_scale, zero)
         model.op("HARD_SWISH", [x], [y], "HardSwishOptions")
         every = np.arange(-128, 128, dtype=np.int8)[None]
-        check_golden(Case(model.bytes(), ((every,),)), "int8", 0, tmp_path)
+        check_golden(Drawn(model.bytes(), ((every,),)), "int8", 0, tmp_path)
 
 
 PIXELS = np.arange(256, dtype=np.float32)
@@ -135,7 +135,7 @@ def test_pixels_meet_the_border_of_quantize_as_often_as_documented(name: str, tm
     x, middle = model.input((1, 256), "float32"), model.tensor((1, 256), "int8", scale, -1)
     model.op("QUANTIZE", [x], [middle])
     model.op("DEQUANTIZE", [middle], [model.output((1, 256), "float32")])
-    case = Case(model.bytes(), ((real[None],),))
+    case = Drawn(model.bytes(), ((real[None],),))
     check_golden(case, "int8", 0, tmp_path)
     (theirs,) = run_tflm(case.data, *case.inputs)[0]
     ours = np.float32(scale) * (quantize_linear(real, scale, -1, -128, 127) + 1).astype(np.float32)
@@ -172,7 +172,7 @@ def _float32_slopes(path: Path, name: str) -> dict[str, tuple[int, int]]:
 DEAD = (1e-42, 1.4e-45, 1e-38, 0.0)
 
 
-def _dead_channels(name: str, scale: float, live: bool) -> Case:
+def _dead_channels(name: str, scale: float, live: bool) -> Drawn:
     """A product of three outputs; the second one's weights have this scale and are zero unless it is `live`."""
     rng, model = np.random.default_rng(7), Model()
     depthwise, dense = name == "DEPTHWISE_CONV_2D", name == "FULLY_CONNECTED"
@@ -194,7 +194,7 @@ def _dead_channels(name: str, scale: float, live: bool) -> Case:
         told |= {"DilationHFactor": 1, "DilationWFactor": 1}
     model.op(name, [x, w, b], [y], options, version=5 if dense else 3, **told)
     inputs = rng.integers(-128, 128, (4, *x_shape)).astype(np.int8)
-    return Case(model.bytes(), tuple((i,) for i in inputs))
+    return Drawn(model.bytes(), tuple((i,) for i in inputs))
 
 
 @pytest.mark.parametrize("name", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])

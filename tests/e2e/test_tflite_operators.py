@@ -20,7 +20,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import Network
 from codegen.ir.quant import Array, Mode
 from codegen.pipeline import Options, compile_file
-from tests.support.tflite_cases import LITERT_ONLY, MAKERS, Case, draw, slack
+from tests.support.tflite_cases import LITERT_ONLY, MAKERS, Drawn, draw, slack
 from tests.support.tflite_models import run_litert, run_tflm
 from tests.support.tflite_state_cases import STATE_MAKERS, TOGETHER
 from tests.support.tools import require_module
@@ -29,7 +29,7 @@ PAIRS = [(name, kind) for name, (_, kinds) in MAKERS.items() for kind in kinds]
 ON_PAIRS = pytest.mark.parametrize(("name", "kind"), PAIRS, ids=lambda v: v)
 
 
-def golden(case: Case, folder: Path, mode: Mode = "tflite") -> list[list[Array]]:
+def golden(case: Drawn, folder: Path, mode: Mode = "tflite") -> list[list[Array]]:
     """The golden model's outputs for the case's inputs, step by step; QUANTIZE and DEQUANTIZE at the borders kept."""
     path = folder / "case.tflite"
     path.write_bytes(case.data)
@@ -42,7 +42,7 @@ def golden(case: Case, folder: Path, mode: Mode = "tflite") -> list[list[Array]]
     return found
 
 
-def check_golden(case: Case, kind: str, seed: int, folder: Path, name: str = "") -> None:
+def check_golden(case: Drawn, kind: str, seed: int, folder: Path, name: str = "") -> None:
     run = run_litert if kind == "uint8" or name in LITERT_ONLY else run_tflm
     expected = run(case.data, *case.inputs)
     for number, (want, have) in enumerate(zip(expected, golden(case, folder), strict=True)):
@@ -56,7 +56,7 @@ def differing(x: Array, y: Array, slack: int) -> int:
     return int((np.abs(x.astype(np.int64) - y.astype(np.int64)) > slack).sum()) if slack else int((x != y).sum())
 
 
-def check_c(case: Case, seed: int, folder: Path) -> None:
+def check_c(case: Drawn, seed: int, folder: Path) -> None:
     expected = golden(case, folder)
     made = compile_file(folder / "case.tflite", Options(io_type="model", vectors=0))
     write_project(folder / "c", made.files)
@@ -106,7 +106,7 @@ def test_a_bias_of_32_bits_means_sums_of_32_bits(name: str, tmp_path: Path) -> N
     check_c(draw(name, "int16", seeds[0]), seeds[0], tmp_path)
 
 
-def _has_int32(case: Case) -> bool:
+def _has_int32(case: Drawn) -> bool:
     graph = tflite.Model.GetRootAs(case.data, 0).Subgraphs(0)
     return any(graph.Tensors(i).Type() == tflite.TensorType.INT32 for i in range(graph.TensorsLength()))
 

@@ -30,7 +30,7 @@ from codegen.frontends.tflite.reader import read_model
 from codegen.ir.quant import Mode
 from codegen.ops import Div
 from tests.e2e.test_tflite_operators import PAIRS, differing, golden
-from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Case, Draw, slack
+from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Draw, Drawn, slack
 from tests.support.tflite_models import run_litert, run_tflm
 
 CHUNK = 50
@@ -61,7 +61,7 @@ class Extreme(Draw):
         return 0 if self.kind == "int16" else int(self.pick(low, high, super().zero()))  # type: ignore[call-overload]
 
 
-def extreme_case(seed: int) -> tuple[str, str, Case]:
+def extreme_case(seed: int) -> tuple[str, str, Drawn]:
     """Operator, type of activations and model: the same ones for the same seed."""
     rng = np.random.default_rng([seed, 1709])
     name, kind = PAIRS[int(rng.integers(len(PAIRS)))]

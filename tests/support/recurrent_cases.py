@@ -16,14 +16,14 @@ from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ops import Lstm, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
-from tests.support.tflite_cases import Case, Draw
+from tests.support.tflite_cases import Draw, Drawn
 
 
 @dataclass(frozen=True)
 class Recurrent:
     """A case, and what it should be: `op` on an input, `constants` and `states`; it gives the next states last."""
 
-    case: Case
+    case: Drawn
     op: Op
     constants: tuple[Array, ...]
     states: tuple[Array, ...]

@@ -20,8 +20,8 @@ LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
 @dataclass(frozen=True)
-class Case:
-    """A model, and inputs for it."""
+class Drawn:
+    """A drawn model, and inputs for it."""
 
     data: bytes
     inputs: tuple[tuple[Array, ...], ...]
@@ -90,13 +90,13 @@ class Draw(Model):
         """An output of the same meaning as a tensor."""
         return self.y(shape, *self.meaning(place))
 
-    def case(self, samples: int = 4) -> Case:
+    def case(self, samples: int = 4) -> Drawn:
         """The model with random inputs, and with all lowest and all highest numbers."""
         specs = [self.graph.tensors[i] for i in self.graph.inputs]
         found = [tuple(_values(self.rng, s.shape, s.kind) for s in specs) for _ in range(samples)]
         for end in (0, 1):
             found.append(tuple(_end(s.shape, s.kind, end) for s in specs))
-        return Case(self.bytes(), tuple(found))
+        return Drawn(self.bytes(), tuple(found))
 
 
 def _values(rng: Rng, shape: tuple[int, ...], kind: str) -> Array:
@@ -138,7 +138,7 @@ def bias(d: Draw, outputs: int, x_scale: float, scales: Array, *, either: bool =
     return d.const(data, np.float32(x_scale) * scales, 0)
 
 
-def conv_2d(d: Draw) -> Case:
+def conv_2d(d: Draw) -> Drawn:
     h, w, c, o = d.size(), d.size(), d.size(1, 5), d.size(1, 6)
     groups = 1 if d.flag() or d.kind == "uint8" else c
     o = o * groups if groups > 1 else o
@@ -162,7 +162,7 @@ def conv_2d(d: Draw) -> Case:
     return d.case()
 
 
-def depthwise_conv_2d(d: Draw) -> Case:
+def depthwise_conv_2d(d: Draw) -> Drawn:
     h, w, c, m = d.size(), d.size(), d.size(1, 5), d.size(1, 3)
     padding = int(d.rng.integers(2))
     kh, kw = d.size(1, min(d.widest, h)), d.size(1, min(d.widest, w))
@@ -186,7 +186,7 @@ def depthwise_conv_2d(d: Draw) -> Case:
     return d.case()
 
 
-def fully_connected(d: Draw) -> Case:
+def fully_connected(d: Draw) -> Drawn:
     depth, outputs, batch = d.size(1, 40), d.size(1, 9), d.size(1, 3)
     keep = d.flag()
     x = d.x((batch, depth) if not keep else (1, batch, depth))
@@ -204,8 +204,8 @@ def fully_connected(d: Draw) -> Case:
     return d.case()
 
 
-def pool(name: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def pool(name: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         h, w, c = d.size(), d.size(), d.size(1, 20)
         padding = int(d.rng.integers(2))
         kh, kw, sh, sw = d.size(1, h), d.size(1, w), d.size(1, 3), d.size(1, 3)
@@ -241,8 +241,8 @@ def broadcast_pair(d: Draw) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int
     return a, b, tuple(max(n, m) for n, m in zip(a, padded, strict=True))
 
 
-def binary(name: str, options: str = "", fields: bool = True, same: bool = False) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def binary(name: str, options: str = "", fields: bool = True, same: bool = False) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         a_shape, b_shape, y_shape = broadcast_pair(d)
         a = d.x(a_shape)
         scale, zero = d.meaning(a) if same else (d.scale(), d.zero())
@@ -257,7 +257,7 @@ def binary(name: str, options: str = "", fields: bool = True, same: bool = False
     return make
 
 
-def softmax(d: Draw) -> Case:
+def softmax(d: Draw) -> Drawn:
     shape = (d.size(1, 3), d.size(1, 40))
     out = "int16" if d.kind == "int16" else str(d.pick("int8", "int8", "int16") if d.kind == "int8" else d.kind)
     scale, zero = (1 / 65536, -32768) if out == "int16" else (1 / 256, LIMITS[out][0])
@@ -277,8 +277,8 @@ def reduced(d: Draw, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool, tup
     return given, keep, result
 
 
-def reduction(name: str, same: bool = False) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def reduction(name: str, same: bool = False) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         shape = d.shape(d.size(2, 4))
         shape = (*shape[:-1], 90) if d.flag() else shape
         axes, keep, result = reduced(d, shape)
@@ -290,8 +290,8 @@ def reduction(name: str, same: bool = False) -> Callable[[Draw], Case]:
     return make
 
 
-def pad(name: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def pad(name: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         shape = d.shape(d.size(1, 4))
         pads = d.rng.integers(0, 3, (len(shape), 2)).astype(np.int32)
         x = d.x(shape)
@@ -307,8 +307,8 @@ def pad(name: str) -> Callable[[Draw], Case]:
 
 def unary(
     name: str, options: str = "", same: bool = False, output: tuple[float, int] | None = None, **fields: float
-) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         shape = (1, 256 if d.kind != "int16" else 4096)
         x = d.x(shape)
         y = d.like(x, shape) if same or d.rng.integers(4) == 0 else d.y(shape)
@@ -321,15 +321,15 @@ def unary(
         d.op(name, [x], [y], options, **told)
         case, (low, high) = d.case(2), LIMITS[d.kind]
         sweep = np.linspace(low, high, shape[1]).round().astype(d.kind)
-        return Case(case.data, (*case.inputs, (sweep[None],)))
+        return Drawn(case.data, (*case.inputs, (sweep[None],)))
 
     return make
 
 
-def from_zero(name: str) -> Callable[[Draw], Case]:
+def from_zero(name: str) -> Callable[[Draw], Drawn]:
     """A function that has no numbers below zero."""
 
-    def make(d: Draw) -> Case:
+    def make(d: Draw) -> Drawn:
         shape = d.shape()
         x = d.x(shape, None, LIMITS[d.kind][0])
         d.op(name, [x], [d.y(shape)])
@@ -338,7 +338,7 @@ def from_zero(name: str) -> Callable[[Draw], Case]:
     return make
 
 
-def quantize(d: Draw) -> Case:
+def quantize(d: Draw) -> Drawn:
     shape = (1, 1000)
     out = str(d.pick("int8", "int16", "int8"))
     x = d.x(shape)
@@ -347,22 +347,22 @@ def quantize(d: Draw) -> Case:
     return d.case()
 
 
-def quantize_real(d: Draw) -> Case:
+def quantize_real(d: Draw) -> Drawn:
     shape = d.shape()
     x = d.input(shape, "float32")
     d.op("QUANTIZE", [x], [d.y(shape, float(d.pick(0.5, 0.25, d.scale())))])  # type: ignore[arg-type]
     case = d.case()
-    return Case(case.data, (*case.inputs, (np.round(case.inputs[0][0] * 8) / np.float32(8),)))
+    return Drawn(case.data, (*case.inputs, (np.round(case.inputs[0][0] * 8) / np.float32(8),)))
 
 
-def dequantize(d: Draw) -> Case:
+def dequantize(d: Draw) -> Drawn:
     shape = d.shape()
     x = d.x(shape)
     d.op("DEQUANTIZE", [x], [d.output(shape, "float32")])
     return d.case()
 
 
-def prelu(d: Draw) -> Case:
+def prelu(d: Draw) -> Drawn:
     shape = (*d.shape(3), 100)
     x = d.x(shape)
     slope_shape = (1, 1, shape[3]) if d.flag() else shape[1:]
@@ -371,7 +371,7 @@ def prelu(d: Draw) -> Case:
     return d.case()
 
 
-def concatenation(d: Draw) -> Case:
+def concatenation(d: Draw) -> Drawn:
     shape = list(d.shape(d.size(1, 4)))
     axis = int(d.rng.integers(len(shape)))
     scale, zero = d.scale(), d.zero()
@@ -389,7 +389,7 @@ def concatenation(d: Draw) -> Case:
     return d.case()
 
 
-def split(d: Draw) -> Case:
+def split(d: Draw) -> Drawn:
     shape = list(d.shape(d.size(1, 4)))
     axis = int(d.rng.integers(len(shape)))
     count = d.size(1, 3)
@@ -401,7 +401,7 @@ def split(d: Draw) -> Case:
     return d.case()
 
 
-def split_v(d: Draw) -> Case:
+def split_v(d: Draw) -> Drawn:
     shape = list(d.shape(d.size(1, 4)))
     axis = int(d.rng.integers(len(shape)))
     sizes = [d.size(1, 3) for _ in range(d.size(1, 3))]
@@ -416,7 +416,7 @@ def split_v(d: Draw) -> Case:
     return d.case()
 
 
-def slice_op(d: Draw) -> Case:
+def slice_op(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4))
     starts = [int(d.rng.integers(n)) for n in shape]
     sizes = [int(d.rng.integers(1, n - s + 1)) for n, s in zip(shape, starts, strict=True)]
@@ -427,7 +427,7 @@ def slice_op(d: Draw) -> Case:
     return d.case()
 
 
-def strided_slice(d: Draw) -> Case:
+def strided_slice(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4))
     begin, end, step, result = [], [], [], []
     masks = [0, 0, 0]
@@ -462,7 +462,7 @@ def strided_slice(d: Draw) -> Case:
     return d.case()
 
 
-def pack(d: Draw) -> Case:
+def pack(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 3))
     axis, count = d.size(0, len(shape)), d.size(1, 3)
     scale, zero = d.scale(), d.zero()
@@ -472,7 +472,7 @@ def pack(d: Draw) -> Case:
     return d.case()
 
 
-def unpack(d: Draw) -> Case:
+def unpack(d: Draw) -> Drawn:
     shape = d.shape(d.size(2, 4), 4)
     axis = d.size(0, len(shape) - 1)
     x = d.x(shape)
@@ -481,7 +481,7 @@ def unpack(d: Draw) -> Case:
     return d.case()
 
 
-def gather(d: Draw) -> Case:
+def gather(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4))
     axis = d.size(0, len(shape) - 1)
     positions = d.rng.integers(0, shape[axis], d.size(1, 5)).astype(np.int32)
@@ -491,7 +491,7 @@ def gather(d: Draw) -> Case:
     return d.case()
 
 
-def gather_nd(d: Draw) -> Case:
+def gather_nd(d: Draw) -> Drawn:
     shape = d.shape(d.size(2, 4))
     depth, count = d.size(1, len(shape)), d.size(1, 5)
     points = np.stack([d.rng.integers(0, n, count) for n in shape[:depth]], 1).astype(np.int32)
@@ -500,10 +500,10 @@ def gather_nd(d: Draw) -> Case:
     return d.case()
 
 
-def computed_positions(name: str) -> Callable[[Draw], Case]:
+def computed_positions(name: str) -> Callable[[Draw], Drawn]:
     """Positions come in as an input, all of them inside."""
 
-    def make(d: Draw) -> Case:
+    def make(d: Draw) -> Drawn:
         shape, count = d.shape(d.size(2, 4)), d.size(1, 5)
         depth, axis = (d.size(1, len(shape)), 0) if name == "GATHER_ND" else (1, d.size(0, len(shape) - 1))
         axis = 0 if name == "EMBEDDING_LOOKUP" else axis
@@ -516,25 +516,25 @@ def computed_positions(name: str) -> Callable[[Draw], Case]:
         d.op(name, [p, x] if name == "EMBEDDING_LOOKUP" else [x, p], [y], options, **told)
         picks = [np.stack([d.rng.integers(0, n, count) for n in shape[axis : axis + depth]], 1) for _ in range(4)]
         places = [v.astype(np.int32).reshape(d.graph.tensors[p].shape) for v in picks]
-        return Case(d.bytes(), tuple((v,) if table else (d.ints(shape), v) for v in places))
+        return Drawn(d.bytes(), tuple((v,) if table else (d.ints(shape), v) for v in places))
 
     return make
 
 
-def comparison(name: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def comparison(name: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         x = d.x((1, 256))
         one = d.const(d.ints((1,)), d.scale(), d.zero())
         y = d.output((1, 256), "bool")
         d.op(name, [x, one] if d.flag() else [one, x], [y], f"{name.title().replace('_', '')}Options")
         case = d.case(2)
-        return Case(case.data, (*case.inputs, (np.arange(-128, 128).astype(np.int8)[None],)))
+        return Drawn(case.data, (*case.inputs, (np.arange(-128, 128).astype(np.int8)[None],)))
 
     return make
 
 
-def computed_comparison(name: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def computed_comparison(name: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         a_shape, b_shape, shape = broadcast_pair(d)
         a = d.x(a_shape)
         scale, zero = d.meaning(a) if d.flag() else (d.scale(), d.zero())
@@ -545,7 +545,7 @@ def computed_comparison(name: str) -> Callable[[Draw], Case]:
     return make
 
 
-def compared_positions(d: Draw) -> Case:
+def compared_positions(d: Draw) -> Drawn:
     """Whole numbers without a scale: where two tensors are largest."""
     shape = d.shape(3)
     axis = d.const(np.array([2], np.int32))
@@ -557,10 +557,10 @@ def compared_positions(d: Draw) -> Case:
     return d.case()
 
 
-def whole_arithmetic(name: str, options: str = "", fields: bool = False) -> Callable[[Draw], Case]:
+def whole_arithmetic(name: str, options: str = "", fields: bool = False) -> Callable[[Draw], Drawn]:
     """Of plain numbers, large ones too; divisors are never 0."""
 
-    def make(d: Draw) -> Case:
+    def make(d: Draw) -> Drawn:
         a_shape, b_shape, shape = broadcast_pair(d)
         a = d.input(a_shape, "int32")
         constant = d.flag()
@@ -569,7 +569,7 @@ def whole_arithmetic(name: str, options: str = "", fields: bool = False) -> Call
         told = {"FusedActivationFunction": d.pick(*ACTIVATIONS)} if fields else {}
         d.op(name, [b, a] if swapped else [a, b], [d.output(shape, "int32")], options, **told)
         samples = [(_values(d.rng, a_shape, "int32"), _divisors(d, b_shape)) for _ in range(4)]
-        return Case(d.bytes(), tuple((x,) if constant else (x, y) for x, y in samples))
+        return Drawn(d.bytes(), tuple((x,) if constant else (x, y) for x, y in samples))
 
     return make
 
@@ -583,16 +583,16 @@ def _divisors(d: Draw, shape: tuple[int, ...]) -> Array:
     return np.where((found == 0) | (found == -1), np.int32(3), found)
 
 
-def whole_function(name: str, options: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def whole_function(name: str, options: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         shape = d.shape()
         d.op(name, [d.input(shape, "int32")], [d.output(shape, "int32")], options)
-        return Case(d.bytes(), tuple((_values(d.rng, shape, "int32"),) for _ in range(4)))
+        return Drawn(d.bytes(), tuple((_values(d.rng, shape, "int32"),) for _ in range(4)))
 
     return make
 
 
-def top_k(d: Draw) -> Case:
+def top_k(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 3), 20)
     shape = (*shape[:-1], d.size(1, 20))
     count = d.size(1, shape[-1])
@@ -601,10 +601,10 @@ def top_k(d: Draw) -> Case:
     d.op("TOPK_V2", [x, d.const(np.array(count, np.int32))], outputs, "TopKV2Options", version=2)
     case = d.case()
     few = tuple((x // 40 * 40).astype(x.dtype) for x in case.inputs[0])  # many equal ones
-    return Case(case.data, (*case.inputs, few))
+    return Drawn(case.data, (*case.inputs, few))
 
 
-def one_hot(d: Draw) -> Case:
+def one_hot(d: Draw) -> Drawn:
     shape, depth = d.shape(d.size(1, 3)), d.size(1, 9)
     axis, meaning = d.size(0, len(shape)), (d.scale(), d.zero())
     kind = str(d.pick(d.kind, d.kind, "int32", "bool"))
@@ -618,10 +618,10 @@ def one_hot(d: Draw) -> Case:
     inputs = [d.input(shape, "int32"), d.const(np.array(depth, np.int32)), number(*ends), number(*ends)]
     y = d.output((*shape[:axis], depth, *shape[axis:]), kind, *known)
     d.op("ONE_HOT", inputs, [y], "OneHotOptions", Axis=-1 if axis == len(shape) else axis)
-    return Case(d.bytes(), tuple((d.rng.integers(-1, depth + 1, shape).astype(np.int32),) for _ in range(5)))
+    return Drawn(d.bytes(), tuple((d.rng.integers(-1, depth + 1, shape).astype(np.int32),) for _ in range(5)))
 
 
-def update_slice(d: Draw) -> Case:
+def update_slice(d: Draw) -> Drawn:
     """At places before the first and behind the last one, too."""
     shape = d.shape(d.size(1, 4))
     box = tuple(d.size(1, n) for n in shape)
@@ -632,7 +632,7 @@ def update_slice(d: Draw) -> Case:
     return d.case()
 
 
-def strided_slice_offset(d: Draw) -> Case:
+def strided_slice_offset(d: Draw) -> Drawn:
     """Ends that count from the starts."""
     shape = d.shape(d.size(1, 4))
     starts = [int(d.rng.integers(n)) for n in shape]
@@ -644,7 +644,7 @@ def strided_slice_offset(d: Draw) -> Case:
     return d.case()
 
 
-def add_n(d: Draw) -> Case:
+def add_n(d: Draw) -> Drawn:
     shape, scale, zero = d.shape(d.size(1, 4)), d.scale(), d.zero()
     terms = [d.x(shape, scale, zero) for _ in range(d.size(2, 5))]
     if d.flag():
@@ -653,7 +653,7 @@ def add_n(d: Draw) -> Case:
     return d.case()
 
 
-def cumsum(d: Draw) -> Case:
+def cumsum(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4), 30)
     axis = d.const(np.array([d.size(0, len(shape) - 1)], np.int32))
     ways = {"Exclusive": d.flag(), "Reverse": d.flag()}
@@ -661,7 +661,7 @@ def cumsum(d: Draw) -> Case:
     return d.case()
 
 
-def div(d: Draw) -> Case:
+def div(d: Draw) -> Drawn:
     """Where TFLite's shifts stay within 31: no divisor is 0, and no dividend is small."""
     a_shape, b_shape, shape = broadcast_pair(d)
     scale = d.scale(0.05, 0.5)
@@ -672,13 +672,13 @@ def div(d: Draw) -> Case:
         tuple((d.ints(s) // low + high).astype(np.int8) for s, low, high in ((a_shape, 2, 63), (b_shape, 2, 0)))
         for _ in range(3)
     )
-    return Case(d.case().data, samples)
+    return Drawn(d.case().data, samples)
 
 
-def logical(name: str) -> Callable[[Draw], Case]:
+def logical(name: str) -> Callable[[Draw], Drawn]:
     """Of flags that comparisons make."""
 
-    def make(d: Draw) -> Case:
+    def make(d: Draw) -> Drawn:
         shape = d.shape(d.size(1, 4))
         places = []
         for _ in range(1 if name == "LOGICAL_NOT" else 2):
@@ -690,7 +690,7 @@ def logical(name: str) -> Callable[[Draw], Case]:
     return make
 
 
-def select(d: Draw) -> Case:
+def select(d: Draw) -> Drawn:
     a_shape, b_shape, shape = broadcast_pair(d)
     flag = d.tensor(shape, "bool")
     d.op("LESS", [d.x(shape), d.const(d.ints((1,)), d.scale(), d.zero())], [flag], "LessOptions")
@@ -700,7 +700,7 @@ def select(d: Draw) -> Case:
     return d.case()
 
 
-def tile(d: Draw) -> Case:
+def tile(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4), 4)
     counts = d.rng.integers(1, 4, len(shape)).astype(np.int32)
     x = d.x(shape)
@@ -709,7 +709,7 @@ def tile(d: Draw) -> Case:
     return d.case()
 
 
-def broadcast_to(d: Draw) -> Case:
+def broadcast_to(d: Draw) -> Drawn:
     _, part, full = broadcast_pair(d)
     x = d.x(part)
     inputs = [x, d.const(np.array(full, np.int32))]
@@ -717,7 +717,7 @@ def broadcast_to(d: Draw) -> Case:
     return d.case()
 
 
-def reverse(d: Draw) -> Case:
+def reverse(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4))
     first = d.size(0, len(shape) - 1)
     axes = np.arange(first, d.size(first, len(shape) - 1) + 1, dtype=np.int32)
@@ -726,7 +726,7 @@ def reverse(d: Draw) -> Case:
     return d.case()
 
 
-def strided_slice_masks(d: Draw) -> Case:
+def strided_slice_masks(d: Draw) -> Drawn:
     """x[first, ..., None, a:b]."""
     shape = d.shape(d.size(3, 4))
     x, n = d.x((d.size(1, 3), *shape[1:])), shape[-1]
@@ -741,7 +741,7 @@ def strided_slice_masks(d: Draw) -> Case:
     return d.case()
 
 
-def space_to_batch(d: Draw) -> Case:
+def space_to_batch(d: Draw) -> Drawn:
     rank = d.size(3, 4)
     block = [d.size(1, 3) for _ in range(rank - 2)]
     pads = d.rng.integers(0, 3, (len(block), 2)).astype(np.int32)
@@ -757,10 +757,10 @@ def space_to_batch(d: Draw) -> Case:
     return d.case()
 
 
-def dilated_by_blocks(name: str) -> Callable[[Draw], Case]:
+def dilated_by_blocks(name: str) -> Callable[[Draw], Drawn]:
     """SPACE_TO_BATCH_ND, a convolution, BATCH_TO_SPACE_ND; in one or in two dimensions."""
 
-    def make(d: Draw) -> Case:
+    def make(d: Draw) -> Drawn:
         flat, padding = d.flag(), int(d.rng.integers(2))
         block = [d.size(1, 3) for _ in range(1 if flat else 2)]
         sizes = [d.size(2, 9) for _ in block]
@@ -816,7 +816,7 @@ def dilated_by_blocks(name: str) -> Callable[[Draw], Case]:
     return make
 
 
-def batch_to_space(d: Draw) -> Case:
+def batch_to_space(d: Draw) -> Drawn:
     rank = d.size(3, 4)
     block = [d.size(1, 3) for _ in range(rank - 2)]
     shape, c, n = [d.size(1, 3) for _ in block], d.size(1, 3), d.size(1, 2)
@@ -829,7 +829,7 @@ def batch_to_space(d: Draw) -> Case:
     return d.case()
 
 
-def batch_matmul(d: Draw, right: str = "") -> Case:
+def batch_matmul(d: Draw, right: str = "") -> Drawn:
     """Its right side has numbers of a type of their own."""
     lines, depth, columns = d.size(), d.size(1, 20), d.size()
     lead, turns = d.shape(d.size(1, 2), 3), (d.flag(), d.flag())
@@ -844,7 +844,7 @@ def batch_matmul(d: Draw, right: str = "") -> Case:
     return d.case()
 
 
-def mirror_pad(d: Draw) -> Case:
+def mirror_pad(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4))
     mode = int(d.rng.integers(2))
     pads = np.array([[int(d.rng.integers(0, n + mode)) for _ in range(2)] for n in shape], np.int32)
@@ -854,7 +854,7 @@ def mirror_pad(d: Draw) -> Case:
     return d.case()
 
 
-def depth_to_space(d: Draw) -> Case:
+def depth_to_space(d: Draw) -> Drawn:
     block = d.size(1, 3)
     h, w, c = d.size(1, 4), d.size(1, 4), d.size(1, 3)
     x = d.x((1, h, w, c * block * block))
@@ -863,7 +863,7 @@ def depth_to_space(d: Draw) -> Case:
     return d.case()
 
 
-def space_to_depth(d: Draw) -> Case:
+def space_to_depth(d: Draw) -> Drawn:
     block = d.size(1, 3)
     h, w, c = d.size(1, 4), d.size(1, 4), d.size(1, 3)
     x = d.x((1, h * block, w * block, c))
@@ -872,8 +872,8 @@ def space_to_depth(d: Draw) -> Case:
     return d.case()
 
 
-def resize(name: str, options: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def resize(name: str, options: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         h, w, c, rows, columns = d.size(1, 6), d.size(1, 6), d.size(1, 3), d.size(1, 11), d.size(1, 11)
         x = d.x((1, h, w, c))
         y = d.like(x, (1, rows, columns, c))
@@ -885,7 +885,7 @@ def resize(name: str, options: str) -> Callable[[Draw], Case]:
     return make
 
 
-def transpose(d: Draw) -> Case:
+def transpose(d: Draw) -> Drawn:
     shape = d.shape(d.size(1, 4))
     perm = d.rng.permutation(len(shape)).astype(np.int32)
     x = d.x(shape)
@@ -893,8 +893,8 @@ def transpose(d: Draw) -> Case:
     return d.case()
 
 
-def reshaped(name: str, options: str) -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def reshaped(name: str, options: str) -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         shape = d.shape(4)
         x = d.x(shape)
         if name == "RESHAPE":
@@ -909,7 +909,7 @@ def reshaped(name: str, options: str) -> Callable[[Draw], Case]:
     return make
 
 
-def transpose_conv(d: Draw) -> Case:
+def transpose_conv(d: Draw) -> Drawn:
     h, w, c, o = d.size(1, 5), d.size(1, 5), d.size(1, 4), d.size(1, 4)
     kh, kw, sh, sw = d.size(1, 4), d.size(1, 4), d.size(1, 3), d.size(1, 3)
     padding = int(d.rng.integers(2))
@@ -924,8 +924,8 @@ def transpose_conv(d: Draw) -> Case:
     return d.case()
 
 
-def arg_extremum(name: str, options: str, index: str = "int32") -> Callable[[Draw], Case]:
-    def make(d: Draw) -> Case:
+def arg_extremum(name: str, options: str, index: str = "int32") -> Callable[[Draw], Drawn]:
+    def make(d: Draw) -> Drawn:
         shape = d.shape(d.size(1, 4))
         axis = d.size(0, len(shape) - 1)
         x = d.x(shape)
@@ -936,23 +936,23 @@ def arg_extremum(name: str, options: str, index: str = "int32") -> Callable[[Dra
     return make
 
 
-def log_softmax(d: Draw) -> Case:
+def log_softmax(d: Draw) -> Drawn:
     shape = (d.size(1, 3), d.size(1, 40))
     x = d.x(shape, d.scale(0.005, 2.0))
     d.op("LOG_SOFTMAX", [x], [d.output(shape, "int8", 1 / 16, 127)], "LogSoftmaxOptions")
     return d.case()
 
 
-def l2_normalization(d: Draw) -> Case:
+def l2_normalization(d: Draw) -> Drawn:
     shape = (*d.shape(d.size(1, 3)), d.size(1, 200))
     x = d.x(shape)
     d.op("L2_NORMALIZATION", [x], [d.output(shape, "int8", 1 / 128, 0)], "L2NormOptions")
     case, zero = d.case(), d.meaning(x)[1]
     near = np.clip(zero + d.rng.integers(-1, 2, shape), -128, 127).astype(np.int8)
-    return Case(case.data, (*case.inputs, (near,), (np.full(shape, zero, np.int8),)))
+    return Drawn(case.data, (*case.inputs, (near,), (np.full(shape, zero, np.int8),)))
 
 
-def cast(d: Draw) -> Case:
+def cast(d: Draw) -> Drawn:
     shape = d.shape()
     target = str(d.pick("int32", "float32", "int16") if d.kind == "int8" else d.pick("int32", "float32"))
     types = {"int8": 9, "int16": 7, "int32": 2, "float32": 0}
@@ -962,7 +962,7 @@ def cast(d: Draw) -> Case:
     return d.case()
 
 
-Maker = Callable[[Draw], Case]
+Maker = Callable[[Draw], Drawn]
 S8, S16, U8 = ("int8",), ("int16",), ("uint8",)
 BOTH = (*S8, *S16)
 EIGHT, EVERY = (*S8, *U8), (*BOTH, *U8)
@@ -1098,7 +1098,7 @@ def slack(name: str, kind: str) -> int:
     return int((name, kind) in LIBRARY)
 
 
-def draw(name: str, kind: str, seed: int) -> Case:
+def draw(name: str, kind: str, seed: int) -> Drawn:
     """The same case for the same arguments."""
     maker, _ = MAKERS[name]
     return maker(Draw(np.random.default_rng([seed, *name.encode(), *kind.encode()]), kind))

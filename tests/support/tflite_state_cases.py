@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tests.support.recurrent_cases import lstm, svdf
-from tests.support.tflite_cases import Case, Draw
+from tests.support.tflite_cases import Draw, Drawn
 
 
 class Variables:
@@ -92,7 +92,7 @@ class Variables:
                 self.d.op("ASSIGN_VARIABLE", [handle, self.d.const(self.d.ints(self.shape), *self.meaning)], [])
 
 
-def variables(d: Draw) -> Case:
+def variables(d: Draw) -> Drawn:
     """Reads and assignments in any order, of one variable to three; outputs are any of the numbers."""
     made = Variables(d, d.size(1, 3))
     for _ in range(d.size(3, 12)):
@@ -105,10 +105,10 @@ def variables(d: Draw) -> Case:
     d.graph.outputs = [i for i in d.graph.outputs if i != made.found[0]] + [last]
     found = d.case(6)
     made.begin()
-    return Case(d.bytes(), found.inputs)
+    return Drawn(d.bytes(), found.inputs)
 
 
-Maker = Callable[[Draw], Case]
+Maker = Callable[[Draw], Drawn]
 
 STATE_MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "ASSIGN_VARIABLE": (variables, ("int8", "int16")),
@@ -121,7 +121,7 @@ TOGETHER = {"VAR_HANDLE", "READ_VARIABLE", "CALL_ONCE"}
 """Operators that are drawn along with ASSIGN_VARIABLE."""
 
 
-def draw_state(name: str, kind: str, seed: int) -> Case:
+def draw_state(name: str, kind: str, seed: int) -> Drawn:
     """The same case for the same arguments."""
     maker, _ = STATE_MAKERS[name]
     return maker(Draw(np.random.default_rng([seed, *name.encode(), *kind.encode()]), kind))

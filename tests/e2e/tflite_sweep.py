@@ -9,7 +9,7 @@ model alone.
 
 Where TFLite's own arithmetic leaves 32 bits without notice there is nothing to compare with (docs/tflite.md): below
 2^-27 the bounds of RELU6 and the tables of TANH do, and 16-bit sums do whose factor is 2^7 and more.  Nor is there
-where DIV and RSQRT shift by more than 31.
+where DIV and RSQRT shift by more than 31, and comparisons, of scales of 1 and more, to the right by less than nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.reader import read_model
 from codegen.ir.quant import Mode
-from codegen.ops import Div
+from codegen.ops import Compare, Div
 from tests.e2e.test_tflite_operators import PAIRS, differing, golden
 from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Draw, Drawn, slack
 from tests.support.tflite_models import run_litert, run_tflm
@@ -75,6 +75,8 @@ def _leaves_32_bits(path: Path) -> bool:
         return True
     ops = [node.op for node in import_tflite(path, mode="tflite", io_type="model").nodes]
     if any(isinstance(op, Div) and op.scaling()[1] < 0 for op in ops):
+        return True
+    if any(isinstance(op, Compare) and op.a and op.b and max(op.a.scale, op.b.scale) >= 1 for op in ops):
         return True
     found = (getattr(op, "requant", None) for op in ops)
     return any(r is not None and 0 < max(r.multiplier) < 1 << 15 and min(r.shift) < 8 for r in found)

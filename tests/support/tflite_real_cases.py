@@ -130,6 +130,30 @@ def _there_and_back() -> RealCase:
     return RealCase(model.bytes(), (x,))
 
 
+def _resized(op: str, size: tuple[int, int], **fields: Any) -> RealCase:
+    options = "ResizeBilinearOptions" if op == "RESIZE_BILINEAR" else "ResizeNearestNeighborOptions"
+    return one(op, [reals(1, 4, 6, 3), ints(*size)], (1, *size, 3), options=options, version=3, **fields)
+
+
+def _best() -> RealCase:
+    """The three largest of each row, and where they are."""
+    model, x = Model(), np.round(reals(4, 6))
+    ins = [model.input(x.shape, "float32"), model.const(np.array([3], np.int32))]
+    model.op("TOPK_V2", ins, [model.output((4, 3), "float32"), model.output((4, 3), "int32")], "TopKV2Options")
+    return RealCase(model.bytes(), (x,))
+
+
+def _one_hot(axis: int, out: Shape) -> RealCase:
+    ins = [whole(2, 3, low=-1, high=5), Const(np.array(4, np.int32)), Const(reals()), Const(reals(seed=2))]
+    return one("ONE_HOT", ins, out, options="OneHotOptions", Axis=axis)
+
+
+_RESIZES = {
+    f"{op} {way} {size[0]}x{size[1]}": partial(_resized, op, size, **{way: True} if way != "plain" else {})
+    for op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
+    for way in ("plain", "AlignCorners", "HalfPixelCenters")
+    for size in ((8, 12), (7, 10), (3, 1))
+}
 _STEP2 = {"StrideH": 2, "StrideW": 2}
 _STEP1 = {"StrideH": 1, "StrideW": 1}
 _WINDOW = {"FilterHeight": 3, "FilterWidth": 2}
@@ -212,6 +236,14 @@ CASES: Mapping[str, Callable[[], RealCase]] = {
     "CUMSUM": lambda: one("CUMSUM", [reals(4, 5), ints(1)], (4, 5), options="CumsumOptions"),
     "CUMSUM back": lambda: one(
         "CUMSUM", [reals(4, 5), ints(0)], (4, 5), options="CumsumOptions", Exclusive=True, Reverse=True
+    ),
+    **_RESIZES,
+    "TOPK_V2": _best,
+    "ONE_HOT": partial(_one_hot, -1, (2, 3, 4)),
+    "ONE_HOT first": partial(_one_hot, 0, (4, 2, 3)),
+    "DYNAMIC_UPDATE_SLICE": lambda: one("DYNAMIC_UPDATE_SLICE", [reals(4, 6), reals(2, 3, seed=2), ints(1, 9)], (4, 6)),
+    "DYNAMIC_UPDATE_SLICE computed": lambda: one(
+        "DYNAMIC_UPDATE_SLICE", [reals(4, 6), reals(2, 3, seed=2), whole(2)], (4, 6)
     ),
     "RESHAPE": lambda: one("RESHAPE", [reals(*_SHAPE), ints(5, -1)], (5, 24)),
     "SQUEEZE": lambda: one("SQUEEZE", [reals(1, 4, 1)], (4, 1), options="SqueezeOptions", SqueezeDims=[0]),

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from codegen.errors import FormUnsupported, InputMissing, ShapeMismatch
 from codegen.frontends.real import RealBuilder
 from codegen.frontends.tflite.nodes import TfliteNode
@@ -131,7 +129,15 @@ class RealContext(Tensors):
             spoken = " and ".join(sorted(map(str, found)))
             raise FormUnsupported(f"{node.op_type} of {spoken}", where=node.where)
 
+    def of_one_kind(self, node: TfliteNode, index: int, kinds: str) -> None:
+        """LAM-IMPORT-022 unless an input is of one of numpy's `kinds`."""
+        found = self.type(node, index).dtype
+        if found.kind not in kinds:
+            raise FormUnsupported(f"{node.op_type} of {found}", where=node.where)
 
-def flat_constant(array: object, dtype: np.dtype[np.generic]) -> Array:
-    """One number as an array of no axes."""
-    return np.asarray(array, dtype)
+    def whole_result(self, node: TfliteNode, index: int = 0) -> str:
+        """The type of an output of places or counts."""
+        kind = self.result(node, index).kind
+        if kind not in ("int16", "int32", "int64"):
+            raise FormUnsupported(f"places as {kind}", where=node.where)
+        return kind

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
@@ -23,7 +21,6 @@ from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.windows import feature_map
 from codegen.ir.shape import Shape
-from codegen.real.elementwise import Binary
 from codegen.real.movement import (
     Concat,
     DepthToSpace,
@@ -36,7 +33,7 @@ from codegen.real.movement import (
     Tile,
     Transpose,
 )
-from codegen.real.reduce import Reduce
+from codegen.real.scatter import GatherND
 
 _LAST = -1
 
@@ -181,18 +178,10 @@ def gather(ctx: RealContext, node: TfliteNode) -> None:
 
 
 def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
-    """GATHER_ND: the axes that the positions name become one, and each position one number."""
+    """GATHER_ND."""
     shape, places = ctx.shape(node, 0), ctx.shape(node, 1)
-    depth = places[-1] if places else 0
-    if not 1 <= depth <= len(shape):
-        raise ShapeMismatch(f"positions of shape {list(places)} in {list(shape)}", where=node.where)
-    _check_places(ctx, node, 1, shape[:depth])
-    steps = [math.prod(shape[i + 1 : depth]) for i in range(depth)]
-    factors = ctx.constant_value(node, "steps", np.array(steps, ctx.type(node, 1).dtype))
-    flat = ctx.reshaped(node, ctx.value(node, 0), (math.prod(shape[:depth]), *shape[depth:]), "rows")
-    at = ctx.apply(node, Binary("Mul"), [ctx.value(node, 1), factors])
-    at = ctx.apply(node, Reduce("Sum", (len(places) - 1,), False), [at])
-    ctx.write(node, Gather(0), [flat, at])
+    _check_places(ctx, node, 1, shape[: places[-1]] if places else ())
+    ctx.write(node, GatherND(), [ctx.value(node, 0), ctx.value(node, 1)])
 
 
 def embedding_lookup(ctx: RealContext, node: TfliteNode) -> None:

@@ -29,20 +29,15 @@ _LEAST_NORM = 1e-6
 def reduce(ctx: RealContext, node: TfliteNode) -> None:
     """MEAN, SUM and the others; the axis stays with size 1 where the options say so."""
     kind, kinds = REDUCTIONS[node.op_type]
-    x = ctx.type(node, 0)
-    if x.dtype.kind not in kinds:
-        raise FormUnsupported(f"{node.op_type} of {x.dtype}", where=node.where)
+    ctx.of_one_kind(node, 0, kinds)
     keep = bool(node.options_of("ReducerOptions").KeepDims())
-    axes = read_axes(node, ctx.int_list(node, 1), len(x.shape))
+    axes = read_axes(node, ctx.int_list(node, 1), len(ctx.shape(node, 0)))
     ctx.write(node, Reduce(kind, axes, keep), [ctx.value(node, 0)])
 
 
 def arg_extremum(ctx: RealContext, node: TfliteNode) -> None:
     """ARG_MAX and ARG_MIN: the first of equal ones."""
-    kind = ctx.result(node).kind
-    if kind not in ("int32", "int64"):
-        raise FormUnsupported(f"places as {kind}", where=node.where)
-    axis = _single_axis(ctx, node)
+    axis, kind = _single_axis(ctx, node), ctx.whole_result(node)
     ctx.write(node, ArgExtremum(axis, node.op_type == "ARG_MAX", False, dtype=kind), [ctx.value(node, 0)])
 
 
@@ -82,7 +77,7 @@ def l2_normalization(ctx: RealContext, node: TfliteNode) -> None:
 
 
 def _last(ctx: RealContext, node: TfliteNode) -> int:
-    ctx.of_one_type(node, "f")
+    ctx.of_one_kind(node, 0, "f")
     rank = len(ctx.shape(node, 0))
     if not rank:
         raise ShapeMismatch("a single number has no last axis", where=node.where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codegen.frontends.tflite import shapes
-from codegen.frontends.tflite.real import elementwise, movement, product, reduce, storage, window
+from codegen.frontends.tflite.real import elementwise, movement, place, product, reduce, resize, storage, window
 from codegen.frontends.tflite.real.context import Translator
 
 TRANSLATORS: Mapping[str, Translator] = {
@@ -26,6 +26,7 @@ TRANSLATORS: Mapping[str, Translator] = {
     "DEPTHWISE_CONV_2D": window.depthwise_conv_2d,
     "DEPTH_TO_SPACE": movement.depth_to_space,
     "DEQUANTIZE": storage.dequantize,
+    "DYNAMIC_UPDATE_SLICE": place.update_slice,
     "EMBEDDING_LOOKUP": movement.embedding_lookup,
     "EXPAND_DIMS": movement.reshape,
     "FILL": movement.fill,
@@ -40,6 +41,7 @@ TRANSLATORS: Mapping[str, Translator] = {
     "LOG_SOFTMAX": reduce.log_softmax,
     "MAX_POOL_2D": window.pool,
     "MIRROR_PAD": movement.mirror_pad,
+    "ONE_HOT": place.one_hot,
     "PACK": movement.pack,
     "PAD": movement.pad,
     "PADV2": movement.pad,
@@ -47,6 +49,8 @@ TRANSLATORS: Mapping[str, Translator] = {
     "QUANTIZE": storage.quantize,
     "RANK": shapes.rank,
     "RESHAPE": movement.reshape,
+    "RESIZE_BILINEAR": resize.resize_bilinear,
+    "RESIZE_NEAREST_NEIGHBOR": resize.resize_nearest,
     "REVERSE_V2": movement.reverse,
     "SELECT": elementwise.select,
     "SELECT_V2": elementwise.select,
@@ -61,6 +65,7 @@ TRANSLATORS: Mapping[str, Translator] = {
     "SQUEEZE": movement.reshape,
     "STRIDED_SLICE": movement.strided_slice,
     "TILE": movement.tile,
+    "TOPK_V2": place.top_k,
     "TRANSPOSE": movement.transpose,
     "TRANSPOSE_CONV": window.transpose_conv,
     "UNPACK": movement.unpack,

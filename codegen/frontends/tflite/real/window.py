@@ -91,7 +91,7 @@ def _product(
 
 def pool(ctx: RealContext, node: TfliteNode) -> None:
     """AVERAGE_POOL_2D, which counts no padding, MAX_POOL_2D, and L2_POOL_2D: the root of the mean of squares."""
-    ctx.of_one_type(node, "f")
+    ctx.of_one_kind(node, 0, "f")
     h, w, _ = pool_windows(node, ctx.shape(node, 0))
     post = activation(node, node.options_of("Pool2DOptions"))
     mean = partial(AveragePool, (h, w), channel_axis=_LAST)

@@ -682,6 +682,8 @@ def _array(tensor: Any) -> Any:
     """The numbers of a constant that an earlier mutation has left readable; None otherwise."""
     if tensor is None or tensor.data_type not in _READABLE or not all(0 <= d < 2**24 for d in tensor.dims):
         return None
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return None
     try:
         return numpy_helper.to_array(tensor)
     except (ValueError, TypeError):

@@ -15,6 +15,10 @@ def test_mutants_are_the_same_each_time() -> None:
     assert list(mutants(5, seed=7))[3] == next(mutants(1, seed=7, start=3))
 
 
+def test_a_constant_that_a_mutation_moved_to_a_file_is_left_alone_by_the_next() -> None:
+    assert next(mutants(1, seed=4242, start=274)).data
+
+
 def test_half_of_the_mutants_are_protobuf() -> None:
     found = list(mutants(120, seed=3))
     assert sum(_parses(m.data) for m in found) >= len(found) / 2

@@ -27,8 +27,9 @@ import numpy as np
 from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.reader import read_model
+from codegen.ir.graph import Graph, Node
 from codegen.ir.quant import Mode
-from codegen.ops import Compare, Div
+from codegen.ops import Compare, Div, MatMul
 from tests.e2e.test_tflite_operators import PAIRS, differing, golden
 from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Draw, Drawn, slack
 from tests.support.tflite_models import run_litert, run_tflm
@@ -73,13 +74,25 @@ def _leaves_32_bits(path: Path) -> bool:
     scales = [t.scale.max() for t in read_model(path).subgraphs[0].tensors if t.scale.size and t.data is None]
     if scales and max(scales) >= min(scales) * 2.0**22:
         return True
-    ops = [node.op for node in import_tflite(path, mode="tflite", io_type="model").nodes]
-    if any(isinstance(op, Div) and op.scaling()[1] < 0 for op in ops):
+    graph = import_tflite(path, mode="tflite", io_type="model")
+    if any(isinstance(node.op, Div) and node.op.scaling()[1] < 0 for node in graph.nodes):
         return True
-    if any(isinstance(op, Compare) and op.a and op.b and max(op.a.scale, op.b.scale) >= 1 for op in ops):
+    compared = [node.op for node in graph.nodes if isinstance(node.op, Compare)]
+    if any(op.a and op.b and max(op.a.scale, op.b.scale) >= 1 for op in compared):
         return True
-    found = (getattr(op, "requant", None) for op in ops)
-    return any(r is not None and 0 < max(r.multiplier) < 1 << 15 and min(r.shift) < 8 for r in found)
+    return any(_is_narrowed(graph, node) for node in graph.nodes)
+
+
+def _is_narrowed(graph: Graph, node: Node) -> bool:
+    """Whether a sum of 64 bits, multiplied by a factor of 15, can leave the 32 bits that TFLite keeps of it."""
+    requant = getattr(node.op, "requant", None)
+    if requant is None or not 0 < max(requant.multiplier) < 1 << 15:
+        return False
+    if not isinstance(node.op, MatMul):
+        return bool(min(requant.shift) < 8)
+    a, b = (graph.type(value) for value in node.inputs[:2])
+    largest = a.shape[-1] * a.dtype.low * b.dtype.low
+    return bool(largest * max(requant.multiplier) >> min(requant.shift) >= 1 << 31)
 
 
 def _root_is_lost(path: Path) -> bool:

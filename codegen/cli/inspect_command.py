@@ -151,6 +151,8 @@ def _totals(result: Inspection) -> str:
         ("MACs", result.macs),
         ("parameters", result.parameters),
     ]
+    if result.bytes_at_8_bits is not None:
+        pairs.append(("at 8 bits", size_text(result.bytes_at_8_bits)))
     if result.weights_bytes is not None:
         pairs.append(("weights", share_text(result.weights_bytes, result.flash_bytes)))
     if result.arena_bytes is not None:
@@ -216,7 +218,7 @@ def _quantizing(result: Inspection) -> str:
     rows = [(i.name, i.dtype, shape_text(i.shape)) for i in result.quantizing.inputs]
     return "\n".join(
         [
-            "It is a float model; layers and sizes above are those of its int8 form.",
+            "It is a float model; layers, weights and arena above are those of its int8 form.",
             "To quantize it, give samples of each input, about 100, as training saw them:",
             "",
             text_table(["input", "type", "shape"], rows),

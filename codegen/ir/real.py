@@ -112,6 +112,15 @@ class Summing(Protocol):
         ...
 
 
+@runtime_checkable
+class Multiplying(Protocol):
+    """An operator that sums products."""
+
+    def macs(self, ins: Sequence[RealType]) -> int:
+        """Multiplications of one run, as `inspect` counts them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RealNode:
     """One operator.  `name` and `op_type` are the model's own node and operator, as messages name them.

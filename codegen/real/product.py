@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,10 @@ class MatMul:
         full = (*broadcast(left[:-2], right[:-2]), left[-2], right[-1])
         rows, columns = ((), full[-2:-1])[len(a) > 1], ((), full[-1:])[len(b) > 1]
         return (ins[0].shaped((*full[:-2], *rows, *columns)),)
+
+    def macs(self, ins: Sequence[RealType]) -> int:
+        """One per output and inner index."""
+        return math.prod(self.infer(ins)[0].shape) * ins[0].shape[-1]
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Sums from first to last."""
@@ -61,6 +66,10 @@ class Gemm:
         if k != inner or (len(ins) > 2 and broadcast((m, n), ins[2].shape) != (m, n)):
             raise ShapeMismatch(f"Gemm of {[list(t.shape) for t in ins]}")
         return (ins[0].shaped((m, n)),)
+
+    def macs(self, ins: Sequence[RealType]) -> int:
+        """One per output and inner index."""
+        return math.prod(self.infer(ins)[0].shape) * ins[0].shape[0 if self.turn_a else 1]
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The product, times alpha, plus beta times c."""

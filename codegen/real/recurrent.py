@@ -9,6 +9,7 @@ Source: onnx/docs/Operators.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,12 @@ class Sweep:
     clip: float = np.inf
 
 
+def swept_macs(op: object, ins: Sequence[RealType]) -> int:
+    """One per step, entry of the batch and weight, but for those of the cell."""
+    steps, batch = ins[0].shape[:2]
+    return steps * batch * (math.prod(ins[1].shape) + math.prod(ins[2].shape))
+
+
 @dataclass(frozen=True, slots=True)
 class LSTM:
     """Gates i, o, f, c; behind the states h and c the weights P of the cell in gates i, o and f.
@@ -50,6 +57,8 @@ class LSTM:
 
     sweep: Sweep
     coupled: bool = False
+
+    macs = swept_macs
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """All h, the last h, the last c."""
@@ -91,6 +100,8 @@ class GRU:
     sweep: Sweep
     reset_after: bool = False
 
+    macs = swept_macs
+
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """All h, the last h."""
         return _inferred(self.sweep, ins, gates=3, states=1)
@@ -127,6 +138,8 @@ class RNN:
     """One gate, which is the state: y and the last h."""
 
     sweep: Sweep
+
+    macs = swept_macs
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """All h, the last h."""

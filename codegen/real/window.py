@@ -7,6 +7,7 @@ over kernel row, kernel column and input channel; taps in the padding are left o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,6 +62,10 @@ class Conv:
         spatial = _out_spatial(self.windows, _spatial(x, self.channel_axis))
         return (ins[0].shaped(_map(x[0], spatial, w[0], self.channel_axis)),)
 
+    def macs(self, ins: Sequence[RealType]) -> int:
+        """One per output, tap and channel of the group."""
+        return math.prod(self.infer(ins)[0].shape) * math.prod(ins[1].shape[1:])
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Sums in the module's order."""
         return self._sums(ins, ordered=True)
@@ -114,6 +119,10 @@ class ConvTranspose:
         if min(self.out_spatial) < 1:
             raise ShapeMismatch(f"an output of {list(self.out_spatial)}")
         return (ins[0].shaped(_map(x[0], self.out_spatial, w[1] * self.groups, self.channel_axis)),)
+
+    def macs(self, ins: Sequence[RealType]) -> int:
+        """One per input, tap and output channel of the group; taps that the pads cut off are counted too."""
+        return math.prod(ins[0].shape) * math.prod(ins[1].shape[1:])
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Sums in the module's order."""

@@ -42,7 +42,7 @@ from codegen.target import Target, load_target
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
-from codegen.verbs.surveying import all_problems, operator_rows, quantizing
+from codegen.verbs.surveying import all_problems, operator_rows, quantizing, real_graph, weights_at_8_bits
 
 _OF_OPTIONS = (OptionBad, RequantUnsupported, ShapeBad, ShapeContradiction, ShapeOfNothing)
 _RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, *_OF_OPTIONS)
@@ -92,14 +92,23 @@ def _refused(model: Path, options: Options, chip: Target, error: CompileError) -
         whole = survey.is_float and len(problems) == 1
         planned = reach(graph, chip, options) if whole else _without_plan(graph, chip)
         planned = replace(planned, problems=(*problems, *planned.problems))
-    found = _inspection(model, options, chip, planned, planned.imported.notes)
-    return replace(
-        found,
-        operators=operator_rows(survey, found.layers),
-        quantizing=quantizing(model, survey) if survey.is_float else None,
+    found = replace(
+        _inspection(model, options, chip, planned, planned.imported.notes),
         interface=(),  # the scales are made up, where there are any
         interface_costs=(),
     )
+    return _told(model, options, survey, found)
+
+
+def _told(model: Path, options: Options, survey: Survey, found: Inspection) -> Inspection:
+    """With the model's own operators and, of a float model that can be read as one, what these cost."""
+    real = real_graph(model, options, survey)
+    rows = operator_rows(survey, found.layers, real)
+    found = replace(found, operators=rows, quantizing=quantizing(model, survey, real) if survey.is_float else None)
+    if real is None:
+        return found
+    macs, parameters = (sum(getattr(row, what) or 0 for row in rows) for what in ("macs", "parameters"))
+    return replace(found, macs=macs, parameters=parameters, bytes_at_8_bits=weights_at_8_bits(real))
 
 
 def _survey(model: Path, options: Options, mode: Mode, error: CompileError) -> Survey:

@@ -94,7 +94,8 @@ class Peak:
 class OperatorRow:
     """One kind of operator of a model that is not imported: how often it occurs, and how often it is refused and why.
 
-    `macs` and `parameters` are those of the layers that the readable ones become; None when all are refused.
+    `macs` and `parameters` are those of the layers that the readable ones become, None when all are refused; of a float
+    model its own.
     """
 
     operator: str
@@ -127,8 +128,9 @@ class Inspection:
     """Everything `inspect` shows.  Sizes are None where the model did not get that far.
 
     A model that is not imported has `operators`, and its layers are those that can be read; of a float model, which
-    has `quantizing`, they are what it would have once quantized.
+    has `quantizing`, they are what it would have once quantized, while MACs and parameters are its own.
 
+    `bytes_at_8_bits`: of a float model, the trained numbers with 8 bits each, vectors among them with 32.
     `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % at most.
     """
 
@@ -154,3 +156,4 @@ class Inspection:
     stack: StackRecord | None = None
     operators: tuple[OperatorRow, ...] = ()
     quantizing: Quantizing | None = None
+    bytes_at_8_bits: int | None = None

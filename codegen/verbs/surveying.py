@@ -1,20 +1,27 @@
 """What `inspect` says of a model that cannot be imported: all its problems, what can be read, how to quantize it.
 
-A float model is shown as it would be once quantized: the ranges are made up, which changes no count and no size.
+A float model's operators are counted on real numbers, and its layers are shown as they would be once quantized: the
+ranges are made up, which changes no count and no size.
 """
 
 from __future__ import annotations
 
+import math
 import shlex
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codegen.errors import CompileError
-from codegen.frontends import Survey
+from codegen.frontends import Survey, read_real
 from codegen.frontends.tflite import is_tflite
-from codegen.ir.graph import Interface
+from codegen.ir.real import Multiplying, RealGraph
+from codegen.options import Options
 from codegen.verbs.inspection import FloatInput, LayerRow, OperatorRow, Quantizing
 from codegen.verbs.sources import shown
+
+Cost = tuple[int, int]
+"""MACs and parameters."""
 
 
 def all_problems(survey: Survey, error: CompileError) -> tuple[CompileError, ...]:
@@ -23,41 +30,74 @@ def all_problems(survey: Survey, error: CompileError) -> tuple[CompileError, ...
     return tuple(found.values())
 
 
-def operator_rows(survey: Survey, layers: Sequence[LayerRow]) -> tuple[OperatorRow, ...]:
-    """The model's own operators, with the cost of the layers that they become."""
-    makers: dict[str, tuple[int, int]] = {}
-    for row in layers:
-        for name in row.source[:1]:
-            macs, parameters = makers.get(name, (0, 0))
-            makers[name] = (macs + row.macs, parameters + row.parameters)
+def real_graph(model: Path, options: Options, survey: Survey) -> RealGraph | None:
+    """A float model on real numbers, where all of it can be read."""
+    try:
+        return read_real(model, shapes=dict(options.shapes)) if survey.is_float else None
+    except CompileError:
+        return None
+
+
+def operator_rows(survey: Survey, layers: Sequence[LayerRow], real: RealGraph | None) -> tuple[OperatorRow, ...]:
+    """The model's own operators, with what they cost: on real numbers, or the layers that they become."""
+    costs = _layer_costs(survey, layers) if real is None else _real_costs(real)
     violated = {name: row.violation for row in layers for name in row.source if row.violation}
     kinds = dict.fromkeys(node.operator for node in survey.nodes)
-    return tuple(_operator(kind, survey, makers, violated) for kind in kinds)
+    return tuple(_operator(kind, survey, costs, violated) for kind in kinds)
 
 
-def _operator(
-    kind: str, survey: Survey, makers: Mapping[str, tuple[int, int]], violated: Mapping[str, str]
-) -> OperatorRow:
+def _layer_costs(survey: Survey, layers: Sequence[LayerRow]) -> Mapping[str, Cost]:
+    """MACs and parameters by the name of the node that a layer stands for first; 0 for one that has none of its own."""
+    costs = {node.name: (0, 0) for node in survey.nodes if not node.problem}
+    for row in layers:
+        for name in row.source[:1]:
+            if name in costs:
+                macs, parameters = costs[name]
+                costs[name] = (macs + row.macs, parameters + row.parameters)
+    return costs
+
+
+def _real_costs(graph: RealGraph) -> Mapping[str, Cost]:
+    """MACs and parameters by the model's nodes; a constant counts where it is first read."""
+    costs: dict[str, Cost] = defaultdict(lambda: (0, 0))
+    left = {v.name: v.data.size for v in graph.values.values() if v.data is not None and v.type.is_real}
+    for node in graph.nodes:
+        macs, parameters = costs[node.name]
+        made = node.op.macs([graph.type(i) for i in node.inputs]) if isinstance(node.op, Multiplying) else 0
+        costs[node.name] = (macs + made, parameters + sum(left.pop(i, 0) for i in node.inputs))
+    return costs
+
+
+def _operator(kind: str, survey: Survey, costs: Mapping[str, Cost], violated: Mapping[str, str]) -> OperatorRow:
     nodes = [n for n in survey.nodes if n.operator == kind]
     broken = [n.problem or violated.get(n.name, "") for n in nodes]
-    costs = [makers.get(n.name, (0, 0)) for n in nodes if not n.problem]
+    known = [costs[n.name] for n in nodes if n.name in costs]
     return OperatorRow(
         operator=kind,
         count=len(nodes),
         refused=sum(map(bool, broken)),
         violations=tuple(dict.fromkeys(filter(None, broken))),
-        macs=sum(macs for macs, _ in costs) if costs else None,
-        parameters=sum(parameters for _, parameters in costs) if costs else None,
+        macs=sum(macs for macs, _ in known) if known else None,
+        parameters=sum(parameters for _, parameters in known) if known else None,
     )
 
 
-def quantizing(model: Path, survey: Survey) -> Quantizing:
+def weights_at_8_bits(graph: RealGraph) -> int:
+    """Bytes of the trained numbers with 8 bits each, biases and other vectors with 32."""
+    known = (v.type for v in graph.values.values() if v.data is not None and v.type.is_real)
+    return sum(math.prod(t.shape) * (1 if len(t.shape) > 1 else 4) for t in known)
+
+
+def quantizing(model: Path, survey: Survey, real: RealGraph | None) -> Quantizing:
     """How a float model becomes one that can be compiled."""
-    inputs = tuple(FloatInput(i.name, i.model_shape, i.model_dtype) for i in survey.inputs)
-    return Quantizing(inputs, _tflite_recipe(model) if is_tflite(model) else _onnx_recipe(model, survey.inputs))
+    if real is None:
+        inputs = tuple(FloatInput(i.name, i.model_shape, i.model_dtype) for i in survey.inputs)
+    else:
+        inputs = tuple(FloatInput(name, real.type(name).shape, str(real.type(name).dtype)) for name in real.inputs)
+    return Quantizing(inputs, _tflite_recipe(model) if is_tflite(model) else _onnx_recipe(model, inputs))
 
 
-def _onnx_recipe(model: Path, inputs: Sequence[Interface]) -> tuple[str, ...]:
+def _onnx_recipe(model: Path, inputs: Sequence[FloatInput]) -> tuple[str, ...]:
     """Shell commands; CALIB.npz has an array of samples for each input."""
     prepared, made = f"{model.stem}_prepared.onnx", f"{model.stem}_int8.onnx"
     return (
@@ -81,8 +121,8 @@ def _onnx_recipe(model: Path, inputs: Sequence[Interface]) -> tuple[str, ...]:
     )
 
 
-def _shapes(inputs: Sequence[Interface]) -> str:
-    return repr({i.name: i.model_shape for i in inputs})
+def _shapes(inputs: Sequence[FloatInput]) -> str:
+    return repr({i.name: i.shape for i in inputs})
 
 
 def _tflite_recipe(model: Path) -> tuple[str, ...]:

@@ -154,6 +154,24 @@ def test_the_printed_command_quantizes_the_float_model_and_the_forecast_was_righ
     assert after.arena_bytes == before.arena_bytes
 
 
+def test_what_an_operator_without_an_integer_form_costs_is_known(tmp_path: Path) -> None:
+    """A convolution over one axis more than the kernels know, and weights behind it."""
+    w, m = RNG.normal(0, 1, (4, 2, 3, 3, 3)).astype(np.float32), np.ones((4, 5), np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv"),
+        helper.make_node("ReduceMean", ["c"], ["g"], "mean", axes=[2, 3, 4], keepdims=0),
+        helper.make_node("Gemm", ["g", "m"], ["y"], "product"),
+    ]
+    constants = [constant("w", w), constant("b", np.zeros(4, np.float32)), constant("m", m)]
+    found = codegen.inspect(save(tmp_path / "net.onnx", nodes, constants, [1, 2, 4, 4, 4]))
+    rows = {row.operator: row for row in found.operators}
+    assert rows["Conv"].refused == 1
+    assert (rows["Conv"].macs, rows["Conv"].parameters) == (8 * 4 * 2 * 27, w.size + 4)
+    assert found.macs == 8 * 4 * 2 * 27 + 4 * 5
+    assert found.parameters == w.size + 4 + m.size
+    assert found.bytes_at_8_bits == w.size + 4 * 4 + m.size
+
+
 def test_an_operator_without_an_integer_form_is_named_with_its_count(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Hardmax", ["x"], ["a"], "first"),
@@ -163,7 +181,7 @@ def test_an_operator_without_an_integer_form_is_named_with_its_count(tmp_path: P
     found = codegen.inspect(save(tmp_path / "net.onnx", nodes, [], [1, 8]))
     assert [v.id for v in found.violations] == ["LAM-IMPORT-008", "LAM-IMPORT-007", "LAM-IMPORT-007"]
     rows = {row.operator: row for row in found.operators}
-    assert (rows["Hardmax"].count, rows["Hardmax"].refused, rows["Hardmax"].macs) == (2, 2, None)
+    assert (rows["Hardmax"].count, rows["Hardmax"].refused, rows["Hardmax"].macs) == (2, 2, 0)
     assert (rows["Relu"].count, rows["Relu"].refused) == (1, 0)
 
 
@@ -177,6 +195,9 @@ def test_the_int8_form_of_a_shared_float_model_has_the_quantized_models_macs(nam
     tflite_float = codegen.inspect(folder / "mlperf_tiny" / f"{name}_f32.tflite", "generic")
     assert tflite_float.macs == codegen.inspect(real_tflite.model_path(f"{name}_int8"), "generic").macs
     assert [v.id for v in (*onnx_float.violations, *tflite_float.violations)] == ["LAM-IMPORT-008"] * 2
+    assert tflite_float.quantizing is not None
+    assert [i.dtype for i in tflite_float.quantizing.inputs] == ["float32"]
+    assert tflite_float.bytes_at_8_bits == onnx_float.bytes_at_8_bits
 
 
 def test_every_shared_float_model_can_be_looked_at() -> None:

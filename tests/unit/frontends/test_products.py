@@ -134,6 +134,20 @@ def test_conv_relu_and_clip_fold_into_the_clamp(tmp_path: Path) -> None:
     assert len(node.source) == 4
 
 
+@pytest.mark.parametrize(("first", "second", "bounds"), [((1, 2), (-1, 0.5), (0.5, 0.5)), ((-2, -1), (0, 3), (0, 0))])
+def test_clips_that_leave_one_number_fold_into_it(
+    first: tuple[float, float], second: tuple[float, float], bounds: tuple[float, float], tmp_path: Path
+) -> None:
+    net = Net()
+    y = net.op("Conv", net.qdq(net.input((1, 2, 6, 6)), 0.05, 3), net.weights(net.ints(3, 2, 3, 3), 0.01))
+    for ends in (first, second):
+        y = net.op("Clip", y, *(net.const(np.float32(end)) for end in ends))
+    (node,) = [n for n in agrees(net.model(net.qdq(y, 0.125, 5)), tmp_path).nodes if isinstance(n.op, Conv2D)]
+    assert isinstance(node.op, Conv2D)
+    assert node.op.requant is not None
+    assert [(q - 5) * 0.125 for q in (node.op.requant.low, node.op.requant.high)] == list(bounds)
+
+
 def test_relu_between_two_roundings_stays_a_node(tmp_path: Path) -> None:
     net = Net()
     x = net.qdq(net.input((1, 2, 6, 6)), 0.05, 3)

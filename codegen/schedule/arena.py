@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic
 
-from codegen.schedule.blocks import Block, Crowd, Shares, round_up
+from codegen.schedule.blocks import Block, Crowd, N, Shares, round_up
 from codegen.schedule.climb import Pile, climb
 from codegen.schedule.exact import Search
 
@@ -23,10 +24,10 @@ EXACT_BLOCKS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Generic[N]):
     """Offsets by name, the arena's size, and what no packing of these blocks can beat."""
 
-    offsets: Mapping[str, int]
+    offsets: Mapping[N, int]
     bytes: int
     bound: int
 
@@ -36,7 +37,7 @@ class Packing:
         return self.bytes == self.bound
 
 
-_ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+_ORDERS: tuple[Callable[[Block[Any]], tuple[int, ...]], ...] = (
     lambda b: (-b.bytes, b.start),
     lambda b: (-b.bytes * (b.stop - b.start + 1), b.start),
     lambda b: (-(b.stop - b.start), -b.bytes),
@@ -45,7 +46,9 @@ _ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
 )
 
 
-def pack(blocks: Sequence[Block], shares: Shares, align: int, *, enough: int = 0, tries: int | None = None) -> Packing:
+def pack(
+    blocks: Sequence[Block[N]], shares: Shares, align: int, *, enough: int = 0, tries: int | None = None
+) -> Packing[N]:
     """Place every block.
 
     Args:

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import enum
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+N = TypeVar("N", bound=Hashable)
+
+
+class BlockKind(enum.IntEnum):
+    """What a block holds: scratch that one kernel keeps, scratch that a group's kernels take turns in, or a tensor.
+
+    Where nothing else decides, blocks are taken in this order.
+    """
+
+    KEPT = 0
+    SHARED = 1
+    TENSOR = 2
+
+
+class Key(NamedTuple):
+    """A block's name: of a tensor its own, of scratch the node or the step that it serves."""
+
+    kind: BlockKind
+    name: str
+
+
+def tensor(name: str) -> Key:
+    """The key of a tensor's block."""
+    return Key(BlockKind.TENSOR, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Generic[N]):
     """Bytes that are needed from step `start` to step `stop`, both included."""
 
-    name: str
+    name: N
     bytes: int
     start: int
     stop: int
 
 
-Shares = Mapping[tuple[str, str], int]
+Shares = Mapping[tuple[Any, Any], int]
 """(out, dying) -> the distance in bytes that the start of `out` must keep below the start of `dying`."""
 
 Neighbour = tuple[int, int, int]
@@ -35,7 +62,7 @@ class Crowd:
     All distances are multiples of `align`, so that offsets which add them up are too.
     """
 
-    blocks: Sequence[Block]
+    blocks: Sequence[Block[Any]]
     shares: Shares
     align: int
     sizes: list[int] = field(init=False)

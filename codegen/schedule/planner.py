@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, Group, Plan, Region, Storage
-from codegen.schedule.arena import TRIES, Block, Packing, pack, round_up
+from codegen.schedule.arena import TRIES, Packing, pack
+from codegen.schedule.blocks import Block, BlockKind, Key, round_up, tensor
 from codegen.schedule.cost import SCRATCH_READS, calls_alone
 from codegen.schedule.groups import Candidate, Grouping, Label
 from codegen.schedule.spread import Load, place_in, spread
@@ -29,7 +30,7 @@ class Placed:
     grouping: Grouping
     label: Label
     groups: tuple[Candidate, ...]
-    packing: Packing
+    packing: Packing[Key]
     regions: tuple[Region, ...] = ()
     extra: int = 0
 
@@ -89,57 +90,58 @@ class Placer:
     def _load(self, label: Label) -> Load:
         groups = label.groups()
         blocks, shares = _blocks(self.grouping, groups)
-        moved = self.grouping.moved | _scratch_moved(self.grouping, groups)
+        moved = {tensor(root): size for root, size in self.grouping.moved.items()}
+        moved |= _scratch_moved(self.grouping, groups)
         return Load(blocks, shares, _align(blocks), moved)
 
 
-def _align(blocks: Sequence[Block]) -> int:
-    return SCRATCH_ALIGN if any(b.name.startswith("\0") for b in blocks) else TENSOR_ALIGN
+def _align(blocks: Sequence[Block[Key]]) -> int:
+    return SCRATCH_ALIGN if any(b.name.kind is not BlockKind.TENSOR for b in blocks) else TENSOR_ALIGN
 
 
-def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block], dict[tuple[str, str], int]]:
+def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block[Key]], dict[tuple[Key, Key], int]]:
     graph, roots = grouping.graph, grouping.roots
     at = {i: g for g, c in enumerate(groups) for i in range(c.start, c.stop)}
-    shares: dict[tuple[str, str], int] = {}
-    blocks: list[Block] = []
+    shares: dict[tuple[Key, Key], int] = {}
+    blocks: list[Block[Key]] = []
     rings = {roots[v]: n for c in groups for v, n in c.flow.rings.items()}
     for root, born in grouping.born.items():
         last = grouping.last.get(root, born)
         stop = len(groups) if last >= len(graph.nodes) else at.get(max(last, 0), 0)
         size = rings[root] * grouping.rows.row_bytes[root] if root in rings else grouping.size[root]
-        blocks.append(Block(root, size, -1 if born < 0 else at[born], stop))
+        blocks.append(Block(tensor(root), size, -1 if born < 0 else at[born], stop))
     for g, candidate in enumerate(groups):
-        shares |= {(roots[out], roots[value]): gap for value, out, gap in candidate.shared}
+        shares |= {(tensor(roots[out]), tensor(roots[value])): gap for value, out, gap in candidate.shared}
         blocks += _scratch_blocks(grouping, candidate, g)
     return blocks, shares
 
 
-def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list[Block]:
+def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list[Block[Key]]:
     """One block that the group's nodes take turns in, and one for each that keeps its own."""
-    sizes: dict[str, int] = {}
+    sizes: dict[Key, int] = {}
     for i, size in grouping.scratch_sizes(candidate.start, candidate.stop).items():
-        name = _scratch_name(grouping, i, step)
-        sizes[name] = max(size, sizes.get(name, 0))
-    kept_last = sorted(sizes.items(), key=lambda item: item[0].startswith("\0kept"))
-    return [Block(name, size, step, step) for name, size in kept_last]
+        key = _scratch_key(grouping, i, step)
+        sizes[key] = max(size, sizes.get(key, 0))
+    kept_last = sorted(sizes.items(), key=lambda item: item[0].kind is BlockKind.KEPT)
+    return [Block(key, size, step, step) for key, size in kept_last]
 
 
-def _scratch_name(grouping: Grouping, node: int, step: int) -> str:
+def _scratch_key(grouping: Grouping, node: int, step: int) -> Key:
     """The block of a node's scratch: those of a group take turns in one, but for what is kept between calls."""
-    return f"\0kept{node}" if grouping.needs[node].keeps else f"\0once{step}"
+    return Key(BlockKind.KEPT, str(node)) if grouping.needs[node].keeps else Key(BlockKind.SHARED, str(step))
 
 
-def _scratch_moved(grouping: Grouping, groups: Sequence[Candidate]) -> dict[str, int]:
+def _scratch_moved(grouping: Grouping, groups: Sequence[Candidate]) -> dict[Key, int]:
     """Bytes moved by block of scratch: each call of a kernel writes it and reads it again and again."""
-    found: dict[str, int] = {}
+    found: dict[Key, int] = {}
     for step, candidate in enumerate(groups):
         for i in range(candidate.start, candidate.stop):
             if i in grouping.needs:
-                name, needs = _scratch_name(grouping, i, step), grouping.needs[i]
+                key, needs = _scratch_key(grouping, i, step), grouping.needs[i]
                 alone = candidate.stop - candidate.start == 1
                 times = calls_alone(needs, grouping.rows.nodes[i].steps) if alone else grouping.rows.nodes[i].steps
                 size = needs.scratch(candidate.stop - candidate.start)
-                found[name] = found.get(name, 0) + (1 + SCRATCH_READS) * size * times
+                found[key] = found.get(key, 0) + (1 + SCRATCH_READS) * size * times
     return found
 
 
@@ -153,7 +155,7 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
     for step, candidate in enumerate(placed.groups):
         for i, size in grouping.scratch_sizes(candidate.start, candidate.stop).items():
             sizes[i] = size
-            scratch[i] = offsets[_scratch_name(grouping, i, step)]
+            scratch[i] = offsets[_scratch_key(grouping, i, step)]
     return Plan(
         graph=grouping.graph,
         groups=tuple(_group(c) for c in groups),
@@ -176,12 +178,12 @@ def _group(candidate: Candidate) -> Group:
     return Group(members, 0 if alone else 1, candidate.flow.pulls)
 
 
-def _storage(grouping: Grouping, groups: Sequence[Candidate], offsets: Mapping[str, int]) -> dict[str, Storage]:
+def _storage(grouping: Grouping, groups: Sequence[Candidate], offsets: Mapping[Key, int]) -> dict[str, Storage]:
     rings = {v: n for c in groups for v, n in c.flow.rings.items()}
     found: dict[str, Storage] = {}
     for name, root in grouping.roots.items():
         rows = grouping.rows.height[name]
-        found[name] = Storage(offsets[root], rows, rings.get(name, rows), grouping.rows.row_bytes[name])
+        found[name] = Storage(offsets[tensor(root)], rows, rings.get(name, rows), grouping.rows.row_bytes[name])
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codegen.schedule.arena import Packing, pack
-from codegen.schedule.blocks import Block, Shares, round_up
+from codegen.schedule.blocks import Block, Key, Shares, round_up
 from codegen.target import Memory
 
 RETRIES = 8
@@ -24,17 +24,17 @@ RETRIES = 8
 class Load:
     """What is to be spread: blocks, shares and alignment as for `pack`; by block the bytes `moved` in one inference."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[Block[Key]]
     shares: Shares
     align: int
-    moved: Mapping[str, int]
+    moved: Mapping[Key, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
     """By block the number of its memory, and what bytes moved cost beyond those of the fastest memory."""
 
-    memory: Mapping[str, int]
+    memory: Mapping[Key, int]
     cost: int
 
 
@@ -46,7 +46,7 @@ def spread(load: Load, memories: Sequence[Memory], budgets: Sequence[int]) -> Sp
 
 def place_in(
     load: Load, memories: Sequence[Memory], limits: Sequence[int], tries: int
-) -> tuple[Spread, tuple[Packing, ...]] | None:
+) -> tuple[Spread, tuple[Packing[Key], ...]] | None:
     """A spread whose blocks have addresses within every limit, and these, memory by memory; None where none is found.
 
     Args:
@@ -68,16 +68,16 @@ def place_in(
     return None
 
 
-def _packed(load: Load, option: Spread, k: int, limit: int, tries: int) -> Packing:
+def _packed(load: Load, option: Spread, k: int, limit: int, tries: int) -> Packing[Key]:
     inside = [b for b in load.blocks if option.memory[b.name] == k]
     return pack(inside, load.shares, load.align, enough=limit if k else 0, tries=tries)
 
 
-def _heat(load: Load, block: Block) -> float:
+def _heat(load: Load, block: Block[Key]) -> float:
     return load.moved[block.name] / max(1, block.bytes)
 
 
-_ORDERS: tuple[Callable[[Load, Block], float], ...] = (
+_ORDERS: tuple[Callable[[Load, Block[Key]], float], ...] = (
     lambda load, b: -_heat(load, b),
     lambda load, b: -_heat(load, b) / (b.stop - b.start + 1),
     lambda load, b: b.bytes,
@@ -92,11 +92,11 @@ class _Room:
     """
 
     budget: int
-    pairs: Mapping[str, Sequence[tuple[Block, int]]]
-    blocks: dict[str, Block] = field(default_factory=dict)
+    pairs: Mapping[Key, Sequence[tuple[Block[Key], int]]]
+    blocks: dict[Key, Block[Key]] = field(default_factory=dict)
     alive: dict[int, int] = field(default_factory=dict)
 
-    def take(self, block: Block) -> bool:
+    def take(self, block: Block[Key]) -> bool:
         """Whether the block fits beside the others; then it is in."""
         change = self._change(block)
         if any(self.alive.get(step, 0) + more > self.budget for step, more in change.items()):
@@ -105,7 +105,7 @@ class _Room:
         self.blocks[block.name] = block
         return True
 
-    def drop(self, block: Block) -> None:
+    def drop(self, block: Block[Key]) -> None:
         """Take a block out again."""
         del self.blocks[block.name]
         self._apply(self._change(block), -1)
@@ -118,7 +118,7 @@ class _Room:
         for step, more in change.items():
             self.alive[step] = self.alive.get(step, 0) + sign * more
 
-    def _change(self, block: Block) -> dict[int, int]:
+    def _change(self, block: Block[Key]) -> dict[int, int]:
         change = dict.fromkeys(range(block.start, block.stop + 1), block.bytes)
         for other, saved in self.pairs.get(block.name, ()):
             for step in range(max(block.start, other.start), min(block.stop, other.stop) + 1):
@@ -126,9 +126,9 @@ class _Room:
         return change
 
 
-def _pairs(load: Load) -> dict[str, list[tuple[Block, int]]]:
+def _pairs(load: Load) -> dict[Key, list[tuple[Block[Key], int]]]:
     blocks = {b.name: b for b in load.blocks}
-    found: dict[str, list[tuple[Block, int]]] = {}
+    found: dict[Key, list[tuple[Block[Key], int]]] = {}
     for (a, b), distance in load.shares.items():
         out, dying = blocks[a], blocks[b]
         apart = round_up(min(distance, out.bytes), load.align)
@@ -139,7 +139,7 @@ def _pairs(load: Load) -> dict[str, list[tuple[Block, int]]]:
 
 
 def _filled(
-    load: Load, memories: Sequence[Memory], budgets: Sequence[int], key: Callable[[Load, Block], float]
+    load: Load, memories: Sequence[Memory], budgets: Sequence[int], key: Callable[[Load, Block[Key]], float]
 ) -> Spread | None:
     """Offer the blocks in an order, then let them change places."""
     pairs = _pairs(load)
@@ -159,7 +159,7 @@ def _filled(
     return Spread(memory, sum(extra[k] * load.moved[name] for name, k in memory.items()))
 
 
-def _exchanged(load: Load, rooms: Sequence[_Room], block: Block) -> list[_Room] | None:
+def _exchanged(load: Load, rooms: Sequence[_Room], block: Block[Key]) -> list[_Room] | None:
     """The rooms with a block in the fastest memory, for blocks that are less moved all together; None where none are.
 
     The least moved of those in its way go first; what then still fits comes back.
@@ -168,7 +168,7 @@ def _exchanged(load: Load, rooms: Sequence[_Room], block: Block) -> list[_Room] 
     next(room for room in slow if block.name in room.blocks).drop(block)
     beside = [b for b in fast.blocks.values() if b.start <= block.stop and block.start <= b.stop]
     rivals = sorted(beside, key=lambda b: (load.moved[b.name], b.name))
-    out: list[Block] = []
+    out: list[Block[Key]] = []
     while not fast.take(block):
         if len(out) == len(rivals):
             return None

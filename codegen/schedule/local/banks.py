@@ -24,8 +24,8 @@ Meetings = Mapping[tuple[str, str], int]
 
 
 def in_banks(
-    lines: Sequence[Timeline], blocks: Sequence[Block], packing: Packing, bank_bytes: int, limit: int
-) -> Packing:
+    lines: Sequence[Timeline], blocks: Sequence[Block[str]], packing: Packing[str], bank_bytes: int, limit: int
+) -> Packing[str]:
     """The packing, or one within the limit in which fewer blocks meet in a bank."""
     floor = _Floor(blocks, meetings(lines), bank_bytes, limit - limit % ALIGN)
     starts = [dict(packing.offsets), *(floor.put_down(order) for order in _ORDERS)]
@@ -70,7 +70,7 @@ def touched(line: Timeline, run: Run) -> list[Place]:
     return [(line.owner(run.group, key), key) for key in keys if key in line.stages[run.group].blocks]
 
 
-_ORDERS: tuple[Callable[[int, Block], tuple[int, ...]], ...] = (
+_ORDERS: tuple[Callable[[int, Block[str]], tuple[int, ...]], ...] = (
     lambda met, b: (-met, -b.bytes, b.start),
     lambda met, b: (-b.bytes, -met, b.start),
     lambda met, b: (-b.bytes * (b.stop - b.start + 1), b.start),
@@ -83,7 +83,7 @@ _ORDERS: tuple[Callable[[int, Block], tuple[int, ...]], ...] = (
 class _Floor:
     """Blocks to be placed: by block those alive beside it, and those it meets with the rows made then."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[Block[str]]
     met: Meetings
     bank_bytes: int
     limit: int
@@ -110,7 +110,7 @@ class _Floor:
         """The bytes that are used."""
         return max((at + self.size[name] for name, at in offsets.items()), default=0)
 
-    def put_down(self, order: Callable[[int, Block], tuple[int, ...]]) -> dict[str, int]:
+    def put_down(self, order: Callable[[int, Block[str]], tuple[int, ...]]) -> dict[str, int]:
         """Offsets found one after another; not all of them where some block has no room."""
         weight = {name: sum(rows for _, rows in found) for name, found in self.partners.items()}
         placed: dict[str, int] = {}

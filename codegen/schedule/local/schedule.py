@@ -147,7 +147,7 @@ def _padded(graph: Graph, rows: Rows, index: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _lines(facts: Facts, roots: Mapping[str, str], local_bytes: int, cores: int) -> tuple[list[Timeline], Packing]:
+def _lines(facts: Facts, roots: Mapping[str, str], local_bytes: int, cores: int) -> tuple[list[Timeline], Packing[str]]:
     """The fullest timelines whose blocks find addresses within local memory, one for each core."""
     groups = LocalGroups(facts, roots, cores)
     local_bytes -= local_bytes % ALIGN
@@ -180,12 +180,12 @@ def _spans(lines: Sequence[Timeline]) -> dict[Place, tuple[int, int]]:
     return found
 
 
-def _blocks(lines: Sequence[Timeline]) -> list[Block]:
+def _blocks(lines: Sequence[Timeline]) -> list[Block[str]]:
     stages = lines[0].stages
     return [Block(block_name(p), stages[p[0]].blocks[p[1]], *span) for p, span in _spans(lines).items()]
 
 
-def _arena(lines: Sequence[Timeline], roots: Mapping[str, str]) -> Packing:
+def _arena(lines: Sequence[Timeline], roots: Mapping[str, str]) -> Packing[str]:
     """Addresses in global memory of the tensors that pass between groups, by the steps in which they are moved.
 
     Cores are not in step with each other, so that where there are several a tensor is there for whole stages.
@@ -231,7 +231,7 @@ def _storage(
 
 def _local(
     lists: Sequence[Listing],
-    packing: Packing,
+    packing: Packing[str],
     places: Mapping[Place, int],
     spans: Mapping[Place, tuple[int, int]],
     bank_bytes: int,

@@ -54,7 +54,7 @@ class FunctionView:
         return f"{self.out_t} *y" if self.outputs == 1 else f"{self.out_t} *const *y"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputView:
     """Row pointers of one input in one call: `slot` is its first one in `rows`, `place` the address of row 0.
 
@@ -97,7 +97,7 @@ class OutputView:
     ring: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
     """One call: the function that makes `rows_per_call` rows (`rows_made` at this step), and how it is driven.
 
@@ -168,7 +168,7 @@ class ParamsView:
     arrays: tuple[ArrayView, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PortView:
     """One input or output in the header; `place` spells its address, `offset` counts from its memory's beginning.
 
@@ -191,7 +191,7 @@ class PortView:
     order: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateView:
     """What is kept between runs: its address, and that of its new content before it is copied there (or nothing).
 
@@ -240,7 +240,7 @@ class RegionView:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelView:
     """All that the project's templates see."""
 

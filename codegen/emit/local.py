@@ -58,7 +58,7 @@ class StepLines:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalView:
     """What templates/local.c.j2 sees.  `bounds` spells, by core, where stages begin and the last one ends."""
 

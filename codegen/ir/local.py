@@ -86,7 +86,7 @@ class Fill:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalLayer:
     """A node, or a tile [start, stop) of its output channels (all when stop is 0), with its places in local memory.
 
@@ -166,7 +166,7 @@ class StageSlices:
     recomputed_macs: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalPlan:
     """Everything decided about local memory.
 

@@ -22,7 +22,7 @@ ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeNeeds:
     """What a node's kernel needs: how it runs, bytes of scratch (alone), bytes of weights, multiply-accumulates.
 

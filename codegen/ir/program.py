@@ -204,7 +204,7 @@ class LocalParams:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalProgram:
     """The scratchpad regime: calls on local memory, and the list of commands that runs and feeds them.
 
@@ -237,7 +237,7 @@ class LocalProgram:
         return len(self.bounds[0]) - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Program:
     """All that the C spells.
 

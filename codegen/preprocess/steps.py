@@ -25,7 +25,7 @@ _QUANTIZE_HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preprocess:
     """What happens to one sample, in this order; every step is optional.
 

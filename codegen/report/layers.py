@@ -10,7 +10,7 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Call, Program
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LayerRecord:
     """One layer of the generated network."""
 

@@ -33,7 +33,7 @@ class SharedRecord:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRecord:
     """Layers that run together, and what one inference moves there.
 
@@ -121,7 +121,7 @@ class PeakRecord:
     live: tuple[LiveTensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRecord:
     """A memory plan.  Time counts groups; sizes are bytes; traffic is of one inference.
 

@@ -22,7 +22,7 @@ class ProfiledLayer:
     microseconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """One inference, measured.
 

@@ -57,7 +57,7 @@ class Memory:
         return f"m{symbol}" if symbol[:1].isdigit() else symbol
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Toolchain:
     """The programs that build C for the chip, and the Debian packages that bring them.
 
@@ -73,7 +73,7 @@ class Toolchain:
     debian_packages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """The emulated board that runs the chip's code.
 
@@ -91,7 +91,7 @@ class Board:
     debian_packages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cycles:
     """About how many cycles an instruction takes, by kind; `source` says where the numbers stand.
 
@@ -141,7 +141,7 @@ class Weights:
     expand: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """What a chip asks of an operator's fact (`codegen.ops.facts`).
 
@@ -169,7 +169,7 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
 

@@ -22,7 +22,7 @@ _FLAGS = ("-std=c99", "-Os", "-ffunction-sections")
 _TIMEOUT_S = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
     """What the demo did.  `code_bytes` is machine code of this computer at -Os, None without the program `size`."""
 

@@ -24,7 +24,7 @@ class Violation:
         return Violation(error.code, error.where, error.found, error.hint)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LayerRow:
     """One operator of the final graph.  `kernel` is empty when the target has none; `violation` is then its id.
 
@@ -56,7 +56,7 @@ class LayerRow:
     violation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PortRow:
     """One input or output: the model's, and what the C interface has instead (real = scale * (q - zero_point))."""
 
@@ -123,7 +123,7 @@ class Quantizing:
     command: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
     """Everything `inspect` shows.  Sizes are None where the model did not get that far.
 

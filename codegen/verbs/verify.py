@@ -35,7 +35,7 @@ class TensorCheck:
     equal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
     """What was compared, and the first difference when there is one."""
 

@@ -49,9 +49,7 @@ def _fit_lut(node: NodeOf[Lut]) -> Fit:
 
 
 def _fit_lut16(node: NodeOf[Lut16]) -> Fit:
-    # entries wrap in 16 bits, as differences and results do
-    table = np.array(node.op.table, np.int64).astype(np.int16)
-    return Fit(ElementContext(channels(node.ins[0].shape)), (Field("table", table),))
+    return Fit(ElementContext(channels(node.ins[0].shape)), (Field("table", np.array(node.op.table, np.int16)),))
 
 
 def _fit_clamp(node: NodeOf[Clamp]) -> Fit:

@@ -108,3 +108,9 @@ def test_outside_packages_stay_in_their_rooms(path: Path) -> None:
         allowed = CONFINED.get(module.split(".")[0])
         if allowed is not None:
             assert any(place == room or place.startswith(f"{room}/") for room in allowed), f"{place} imports {module}"
+
+
+def test_a_program_says_all_that_proving_and_emitting_need() -> None:
+    """They read what a kernel said of a layer, and never ask it again."""
+    for path in (p for p in FILES if room_of(p) in ("prove", "emit")):
+        assert not [module for module in imports(path) if module.startswith(("codegen.kernels", "codegen.lower"))], path

@@ -28,8 +28,8 @@ from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.reader import read_model
 from codegen.ir.graph import Graph, Node
-from codegen.ir.quant import Mode
-from codegen.ops import Compare, Div, MatMul
+from codegen.ir.quant import DType, Mode
+from codegen.ops import Compare, Dense, Div, MatMul
 from tests.e2e.test_tflite_operators import PAIRS, differing, golden
 from tests.support.tflite_cases import LIMITS, LITERT_ONLY, MAKERS, Draw, Drawn, slack
 from tests.support.tflite_models import run_litert, run_tflm
@@ -80,7 +80,7 @@ def _leaves_32_bits(path: Path) -> bool:
     compared = [node.op for node in graph.nodes if isinstance(node.op, Compare)]
     if any(op.a and op.b and max(op.a.scale, op.b.scale) >= 1 for op in compared):
         return True
-    return any(_is_narrowed(graph, node) for node in graph.nodes)
+    return any(_is_narrowed(graph, node) or _is_lost_single(graph, node) for node in graph.nodes)
 
 
 def _is_narrowed(graph: Graph, node: Node) -> bool:
@@ -93,6 +93,15 @@ def _is_narrowed(graph: Graph, node: Node) -> bool:
     a, b = (graph.type(value) for value in node.inputs[:2])
     largest = a.shape[-1] * a.dtype.low * b.dtype.low
     return bool(largest * max(requant.multiplier) >> min(requant.shift) >= 1 << 31)
+
+
+def _is_lost_single(graph: Graph, node: Node) -> bool:
+    """Whether a sum of uint8 products, rounded once as LiteRT does, leaves 32 bits when it is multiplied."""
+    x = graph.type(node.inputs[0])
+    if not isinstance(node.op, Dense) or x.dtype is not DType.U8 or node.op.requant is None:
+        return False
+    multiplier, exponent = max(node.op.requant.multiplier), max(node.op.requant.shift)
+    return bool(x.shape[-1] * 255 * 255 * multiplier * 2.0 ** (exponent - 31) >= 2.0**31)
 
 
 def _root_is_lost(path: Path) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import FoldFailed, ModelTooLarge, first_line
-from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.ir.quant import Array
+from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 MAX_FOLDED = 2**26
 """Elements of all constant expressions of a model together."""

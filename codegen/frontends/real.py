@@ -14,12 +14,12 @@ from typing import Protocol
 import numpy as np
 
 from codegen.errors import FoldFailed, ModelTooLarge
-from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.folding import Budget, evaluated
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, RealOp, RealType, RealValue, Stored
 from codegen.real.engine import numbers_of
 from codegen.real.movement import Concat, Expand, Gather, Reshape, Slice, Tile, Transpose
+from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 _MOVING = (Concat, Expand, Gather, Reshape, Slice, Tile, Transpose)
 
@@ -82,10 +82,13 @@ class RealBuilder:
         node: Spoken,
         tensor: str,
         stored: Stored | None = None,
+        *,
+        part: bool = False,
     ) -> tuple[str, ...]:
         """The outputs of an operator on values, computed now when all of these are constants.
 
-        Outputs without one of `names` are called after the first; `stored` says how the first one is held.
+        Outputs without one of `names` are called after the first; `stored` says how the first one is held, and `part`
+        that the node of the model is read as several of other operators.
         """
         types = op.infer([self.type(i) for i in inputs])
         for kind in types:
@@ -97,7 +100,7 @@ class RealBuilder:
         held = [stored, *(None for _ in types[1:])]
         made = (RealValue(self.free_name(n), t, stored=s) for n, t, s in zip(names, types, held, strict=False))
         outputs = tuple(map(self._add, made))
-        self.nodes.append(RealNode(outputs[0], op, tuple(inputs), outputs, node.name, node.op_type, tensor))
+        self.nodes.append(RealNode(outputs[0], op, tuple(inputs), outputs, node.name, node.op_type, tensor, part))
         return outputs
 
     def _folded(self, op: RealOp, inputs: Sequence[str], node: Spoken, names: Sequence[str]) -> tuple[str, ...]:

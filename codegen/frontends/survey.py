@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from codegen.errors import CompileError
-from codegen.frontends.builder import Builder
-from codegen.frontends.finish import finish
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Quant
-from codegen.ir.verify import IrError, verify_graph
 
 STEP = Quant(1 / 16)
 """Of a tensor of which nobody knows the range: -8 .. 8."""
@@ -42,28 +38,3 @@ class Survey:
     is_float: bool
     inputs: tuple[Interface, ...]
     nodes: tuple[SourceNode, ...]
-
-
-def partial_graph(
-    builder: Builder, name: str, inputs: Sequence[Interface], outputs: Sequence[Interface], notes: Sequence[str]
-) -> Graph | None:
-    """The graph of everything that was written, whether an output needs it or not; None when that is no graph."""
-    read = {i for node in builder.nodes for i in node.inputs} | {o.value for o in outputs}
-    given = {i.value for i in inputs}
-    ends = [o for node in builder.nodes for o in node.outputs if o not in read and o not in given]
-    faces = [_face(builder, value) for value in dict.fromkeys(ends)]
-    if not builder.nodes or not (outputs or faces):
-        return None
-    try:
-        graph = finish(builder, name, inputs, [*outputs, *faces], notes, drop_quantize=True)
-        used = {i for node in graph.nodes for i in node.inputs} | {o.value for o in graph.outputs}
-        graph = replace(graph, inputs=tuple(i for i in graph.inputs if i.value in used))
-        verify_graph(graph)
-    except (CompileError, IrError):
-        return None
-    return graph
-
-
-def _face(builder: Builder, value: str) -> Interface:
-    kind = builder.type(value)
-    return Interface(value, value, kind.shape, kind.dtype.numpy.name)

@@ -125,7 +125,8 @@ class Multiplying(Protocol):
 class RealNode:
     """One operator.  `name` and `op_type` are the model's own node and operator, as messages name them.
 
-    A node of the model may have become several of ours; `tensor` is what it writes, and `label` is unique.
+    A node of the model may have become several of ours; `tensor` is what it writes, and `label` is unique.  `part` says
+    that the model's operator was read as the function of others that its format gives.
     """
 
     label: str
@@ -135,6 +136,7 @@ class RealNode:
     name: str
     op_type: str
     tensor: str = ""
+    part: bool = False
 
     @property
     def where(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
+from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.functions import FUNCTIONS
@@ -129,7 +129,7 @@ class PRelu:
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As x."""
         if broadcast(ins[0].shape, ins[1].shape) != ins[0].shape:
-            raise FormUnsupported(f"slopes {list(ins[1].shape)} for a tensor {list(ins[0].shape)}")
+            raise ShapeMismatch(f"slopes {list(ins[1].shape)} for a tensor {list(ins[0].shape)}")
         return (ins[0],)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:

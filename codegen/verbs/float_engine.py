@@ -22,11 +22,11 @@ from codegen.errors import (
     first_line,
 )
 from codegen.frontends.onnx import stored_inputs
-from codegen.frontends.onnx.borders import output_name
 from codegen.frontends.shapes import Shapes
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
+from codegen.settle.borders import output_name
 
 _TYPES = {
     "tensor(float)": "float32",

@@ -21,9 +21,9 @@ from codegen.errors import (
     TensorBad,
     TypeUnsupported,
 )
-from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.ir.quant import Array
+from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 _LONGEST_PATH = 1024
 

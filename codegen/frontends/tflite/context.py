@@ -22,13 +22,13 @@ from codegen.errors import (
     TypeUnsupported,
     ZeroPointBad,
 )
-from codegen.frontends.builder import Builder
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
 from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops import Reshape
+from codegen.settle.builder import Builder
 
 ImportFn = Callable[["Context", TfliteNode], None]
 """Reads one operator: writes its outputs with `Context.write`."""

@@ -16,7 +16,6 @@ from codegen.errors import (
     OptionBad,
     TypeUnsupported,
 )
-from codegen.frontends.finish import finish
 from codegen.frontends.tflite.context import Context, dtype_of, tensor_quant
 from codegen.frontends.tflite.dilated import joined_nodes
 from codegen.frontends.tflite.importers import IMPORTERS
@@ -26,6 +25,7 @@ from codegen.frontends.tflite.walk import ModelWalk
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import MODES, Mode, Quant, TensorType
 from codegen.ops import Dequantize, Reshape
+from codegen.settle.finish import finish
 
 Port = tuple[str, tuple[int, ...], str, Quant | None]
 _REAL = ("float16", "float32", "float64", "bfloat16")

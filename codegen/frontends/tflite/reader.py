@@ -25,11 +25,11 @@ from codegen.errors import (
     TensorBad,
     VariableUnsupported,
 )
-from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.frontends.files import begins_with, read_model_file
 from codegen.frontends.tflite.flat import Flat, Table
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.ir.quant import Array
+from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 MAGIC = b"TFL3"
 MAX_OPERATORS = 1 << 16

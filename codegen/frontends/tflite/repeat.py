@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
-from codegen.frontends.builder import check_size
 from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.ir.op import Op
 from codegen.ir.quant import TensorType
 from codegen.ops import Broadcast, Gather, Reshape, Slice, Take, Transpose
+from codegen.settle.builder import check_size
 
 
 def tile(ctx: Context, node: TfliteNode) -> None:

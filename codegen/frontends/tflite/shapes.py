@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from codegen.errors import ShapeMismatch
-from codegen.frontends.builder import check_size
 from codegen.frontends.tflite.context import Context, element_type
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import Broadcast
+from codegen.settle.builder import check_size
 
 
 def shape_of(ctx: Tensors, node: TfliteNode) -> None:

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from codegen.errors import BiasOutOfRange, CompileError, ScaleBad
-from codegen.frontends.survey import SHARE, SIGNED_SHARE, STEP, SourceNode, Survey, partial_graph
+from codegen.frontends.survey import SHARE, SIGNED_SHARE, STEP, SourceNode, Survey
 from codegen.frontends.tflite.context import dtype_of, tensor_quant
 from codegen.frontends.tflite.importer import Walk, float_model, is_float_model
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
 from codegen.ir.graph import Interface
 from codegen.ir.quant import Array, Mode, Quant, TensorType
+from codegen.settle.surveying import partial_graph
 
 _WEIGHTS = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
 """Operators with weights, and the axis along which their scale varies."""

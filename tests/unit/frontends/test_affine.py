@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codegen.frontends.onnx.grid import on_grid
 from codegen.ir.quant import DType, Mode
+from codegen.settle.grid import on_grid
 
 from .models import Net, agrees, compare, kinds
 

@@ -11,20 +11,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import AttributeProto, TensorProto, defs
 
-from codegen.errors import CompileError, FormUnsupported, ModelRejected, ModelTooLarge, OperatorUnknown, TypeUnsupported
-from codegen.frontends.builder import MAX_ELEMENTS, MAX_RANK
+from codegen.errors import (
+    CompileError,
+    FormUnsupported,
+    ModelRejected,
+    ModelTooLarge,
+    OperatorUnknown,
+    QuantizationDynamic,
+    SubgraphUnsupported,
+    TypeUnsupported,
+)
 from codegen.frontends.onnx.borders import declared_shape
 from codegen.frontends.onnx.nodes import OnnxNode, names_read, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.translators import TRANSLATORS
-from codegen.frontends.onnx.schema import check_node
+from codegen.frontends.onnx.schema import check_node, check_types
 from codegen.frontends.onnx.tensors import is_unread, type_name
 from codegen.frontends.shapes import Given, Shapes
 from codegen.ir.real import RealGraph, RealType, RealValue
+from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
+from codegen.settle.forms import way_out
+from codegen.settle.walk import Problem
 
 _TYPES = {
     TensorProto.FLOAT: "float32",
@@ -40,6 +51,7 @@ _TYPES = {
     TensorProto.UINT64: "uint64",
     TensorProto.BOOL: "bool",
 }
+_SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
 def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
@@ -53,33 +65,37 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    model = read_model(Path(path), bodies=True)
-    return _Walk(model, shapes).graph(str(path))
+    reader = RealReader(read_model(Path(path), bodies=True), shapes)
+    graph = reader.graph()
+    if reader.problems:
+        raise ModelRejected([p.error for p in reader.problems], where=str(path))
+    return graph.live()
 
 
-class _Walk:
+class RealReader:
+    """One pass over a model.  `problems` are what is wrong, and where."""
+
     def __init__(self, model: Model, shapes: Given | None) -> None:
+        """Begin; LAM-IMPORT-051 and -052 for shapes that do not fit the model's inputs."""
+        self.problems = [Problem(-1, error) for error in model.problems]
+        self._refused = {error.where for error in model.problems}
         self._model = model
-        self._problems = list(model.problems)
         self._reading = Reading(model.opset, translate)
         self._reading.notes.extend(model.notes)
         declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
         self._shapes = Shapes(declared, shapes or {})
 
-    def graph(self, where: str) -> RealGraph:
+    def graph(self) -> RealGraph:
+        """As much of the model as can be read."""
         inputs = [name for info in self._model.structure.inputs if (name := self._input(info))]
         self._initializers()
         for node in self._model.structure.nodes:
             self._read(node)
-        if self._problems:
-            raise ModelRejected(self._problems, where=where)
-        read, names = self._reading, self._model.structure.outputs
+        read = self._reading
+        names = tuple(n for n in self._model.structure.outputs if n in read.tensors)
         outputs = tuple(read.tensors[name] for name in names)
         notes = (*read.notes, *self._shapes.notes)
-        whole = RealGraph(
-            self._model.name, read.values, tuple(read.nodes), tuple(inputs), outputs, "onnx", names, notes
-        )
-        return whole.live()
+        return RealGraph(self._model.name, read.values, tuple(read.nodes), tuple(inputs), outputs, "onnx", names, notes)
 
     def _input(self, info: Any) -> str | None:
         name, element = text_of(info.name), info.type.tensor_type.elem_type
@@ -90,7 +106,7 @@ class _Walk:
             if len(shape) > MAX_RANK or max(shape, default=0) > MAX_ELEMENTS:
                 raise ModelTooLarge(f"an input of shape {list(shape[: MAX_RANK + 1])}", where=f"input '{name}'")
         except CompileError as error:
-            self._problems.append(error)
+            self._refuse(error)
             return None
         self._reading.values[name] = RealValue(name, RealType(shape, np.dtype(_TYPES[element])))
         self._reading.tensors[name] = name
@@ -104,37 +120,82 @@ class _Walk:
                 try:
                     self._reading.initializer(name, tensor)
                 except CompileError as error:
-                    self._problems.append(error)
+                    self._refuse(error)
 
     def _read(self, node: OnnxNode) -> None:
         """Translate a node; one that reads what was refused is passed over."""
-        if any(i and i not in self._reading.tensors for i in node.inputs):
+        unread = any(i and i not in self._reading.tensors for i in node.inputs)
+        if unread or _lacks_data(node) or node.where in self._refused:
             return
+        count = len(self._reading.nodes)
         try:
             values = translate(self._reading, node)
         except CompileError as error:
-            if not error.where.startswith(("node", "output", "input", "constant")):
-                error.where = node.where
-            self._problems.append(error)
+            del self._reading.nodes[count:]
+            self._refuse(_spoken(error, node), node)
             return
         extra = [name for name in node.outputs[len(values) :] if name]
         if extra:
             found = f"{node.op_type} with {len(node.outputs)} outputs"
-            self._problems.append(FormUnsupported(found, where=node.where))
+            self._refuse(FormUnsupported(found, where=node.where), node)
         self._reading.tensors.update((name, v) for name, v in zip(node.outputs, values, strict=False) if name and v)
+
+    def unknown(self) -> list[CompileError]:
+        """Every operator of the model that nothing is known of, read or not, each once."""
+        nodes = {(n.domain, n.op_type): n for n in reversed(self._model.structure.nodes)}
+        known = (n for n in reversed(nodes.values()) if not _is_known(n, self._reading.opset))
+        return [_unknown(node) for node in known]
+
+    def _refuse(self, error: CompileError, node: OnnxNode | None = None) -> None:
+        reads = [self._reading.tensors.get(i, "") for i in node.inputs] if node is not None else []
+        self.problems.append(Problem(len(self._reading.nodes), error, tuple(filter(None, reads))))
+
+
+def _lacks_data(node: OnnxNode) -> bool:
+    """Whether a constant's numbers lie in another file that was refused, with a problem of its own."""
+    return node.op_type == "Constant" and node.has("value") and is_unread(node.tensor("value"))
+
+
+def _is_known(node: OnnxNode, opset: int) -> bool:
+    """Whether there is a translator, or a function that ONNX gives."""
+    if (node.domain, node.op_type) in TRANSLATORS:
+        return True
+    if node.domain or not defs.has(node.op_type, max_inclusive_version=opset):
+        return False
+    schema = defs.get_schema(node.op_type, max_inclusive_version=opset)
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def _unknown(node: OnnxNode) -> CompileError:
+    if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
+        return SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where)
+    domain = f"{node.domain}." if node.domain else ""
+    return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)
+
+
+def _spoken(error: CompileError, node: OnnxNode) -> CompileError:
+    """A problem with its node, and with the forms in which the operator is read."""
+    if node.op_type == "DynamicQuantizeLinear":
+        return QuantizationDynamic("a scale is computed while the network runs", where=node.where)
+    if isinstance(error, FormUnsupported) and error.hint == FormUnsupported.hint:
+        error.hint = way_out(node.op_type) or error.hint
+    if not error.where.startswith(("node", "output", "input", "constant")):
+        error.where = node.where
+    return error
 
 
 def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
     """The values of a node's outputs; those of its function's body where it has no translator."""
     check_node(node, reading.opset)
+    check_types(node, [reading.kind(node, i) for i in range(len(node.inputs))], reading.opset)
     translator = TRANSLATORS.get((node.domain, node.op_type))
     if translator is not None:
         return translator(reading, node)
     body = body_of(node, reading)
     if body is None:
-        domain = f"{node.domain}." if node.domain else ""
-        raise OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)
+        raise _unknown(node)
     outer, reading.tensors = reading.tensors, dict(body.inputs)
+    whole, reading.whole = reading.whole, reading.whole or node
     try:
         for inner in body.nodes:
             values = reading.read(inner)
@@ -142,3 +203,4 @@ def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
         return [reading.tensors.get(name, "") for name in body.outputs]
     finally:
         reading.tensors = outer
+        reading.whole = whole

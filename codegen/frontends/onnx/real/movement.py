@@ -232,9 +232,11 @@ def range_of(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Dropout outside training: the tensor itself, and a mask that keeps everything."""
-    training = r.optional_const(node, 2)
-    if training is not None and training.any():
-        raise FormUnsupported("Dropout in training", where=node.where)
+    training, ratio = r.optional_const(node, 2), r.optional_const(node, 1)
+    drops = ratio is None or bool(np.any(ratio != 0))
+    if (training is not None and np.any(training) and drops) or node.integer("is_test", 1) == 0:
+        hint = "export the model for inference (model.eval() in PyTorch)"
+        raise FormUnsupported("Dropout with training_mode true: its results are random", where=node.where, hint=hint)
     x = r.value(node, 0)
     if not any(node.outputs[1:]):
         return [x]

@@ -24,7 +24,11 @@ _DEEPEST = 8
 
 
 class Reading(RealBuilder):
-    """The graph so far.  `tensors` are the values that the model's names stand for."""
+    """The graph so far.
+
+    `tensors` are the values that the model's names stand for; `whole` is the model's node while its function's body is
+    read.
+    """
 
     def __init__(self, opset: int, translate: Translator) -> None:
         super().__init__()
@@ -34,6 +38,7 @@ class Reading(RealBuilder):
         self._translate = translate
         self._depth = 0
         self.tensors: dict[str, str] = {}
+        self.whole: OnnxNode | None = None
 
     # Reading inputs
 
@@ -54,6 +59,11 @@ class Reading(RealBuilder):
     def given(self, node: OnnxNode, start: int = 0) -> list[str]:
         """All inputs from `start` on that are there."""
         return [self.tensors[name] for name in node.inputs[start:] if name in self.tensors]
+
+    def kind(self, node: OnnxNode, index: int) -> str:
+        """Element type of one input as a word: "float" for every float type, empty for one left out."""
+        name = self.optional(node, index)
+        return "" if name is None else "float" if self.type(name).is_real else self.type(name).dtype.name
 
     def optional_const(self, node: OnnxNode, index: int) -> Array | None:
         """The numbers of one input, which is constant if it is there; LAM-IMPORT-021 otherwise."""
@@ -121,4 +131,6 @@ class Reading(RealBuilder):
         `name` calls what stands inside a translation; without it the outputs are called as the node's.
         """
         names = [f"{node.outputs[0]}:{name}"] if name else [o or f"{node.name}:{i}" for i, o in enumerate(node.outputs)]
-        return self.write(op, inputs, names, node, node.outputs[0])
+        shown = self.whole or node
+        tensor = next((o for o in shown.outputs if o), "")
+        return self.write(op, inputs, names, shown, tensor, part=self.whole is not None)

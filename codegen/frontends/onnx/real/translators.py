@@ -154,3 +154,24 @@ TRANSLATORS: Mapping[tuple[str, str], Translator] = {
     (MICROSOFT, "QLinearSoftmax"): qlinear.qlinear_softmax,
     (MICROSOFT, "QuantizeLinear"): storage.quantize,
 }
+
+_ONNX_INTEGERS = (
+    *("Add", "ArgMax", "ArgMin", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv", "ConvInteger"),
+    *("ConvTranspose", "DepthToSpace", "DequantizeLinear", "Div", "Dropout", "DynamicQuantizeLinear", "Expand"),
+    *("Flatten", "Gather", "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "Identity", "LogSoftmax", "MatMul"),
+    *("MatMulInteger", "Max", "MaxPool", "Min", "Mul", "PRelu", "Pad", "Pow", "QLinearConv", "QLinearMatMul"),
+    *("QuantizeLinear", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Size", "Slice"),
+    *("Softmax", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Transpose", "Unsqueeze", "Upsample"),
+)
+_MICROSOFT_INTEGERS = (
+    *("DequantizeLinear", "Gelu", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearConv"),
+    *("QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid", "QLinearSoftmax"),
+    "QuantizeLinear",
+)
+QUANTIZED = frozenset(
+    (
+        *(("", name) for name in (*_FUNCTIONS, *_ONNX_INTEGERS)),
+        *((MICROSOFT, name) for name in _MICROSOFT_INTEGERS),
+    )
+)
+"""Operators that have a form in integers, in the model's own names; the others are read as real numbers only."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.errors import AttributeBad, ShapeMismatch
+from codegen.errors import AttributeBad, FormUnsupported, ModelTooLarge, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.windows import AUTO_PADS, auto_padded, with_ceiling
 from codegen.ir.shape import Shape, Window
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, Conv, ConvTranspose
+from codegen.settle.builder import MAX_ELEMENTS
 
 _LARGEST = 2**20
 
@@ -26,7 +28,7 @@ def conv_windows(r: Reading, node: OnnxNode) -> tuple[Window, ...]:
     """The windows of a convolution of inputs 0 and 1."""
     spatial = spatial_of(r, node, r.value(node, 0))
     kernel = node.integers("kernel_shape", r.type(r.value(node, 1)).shape[2:], count=len(spatial), low=1)
-    return read_windows(node, spatial, kernel)
+    return read_windows(node, r.type(r.value(node, 0)).shape, kernel)
 
 
 def conv_transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -58,6 +60,10 @@ def _transposed_pads(
     out = tuple(wanted[-axes:])
     if len(out) != axes or max(out) > _LARGEST:
         raise AttributeBad(f"output_shape {list(wanted)}", where=node.where)
+    missing = max(m - n for n, m in zip(full, out, strict=True))
+    if missing > 0 and not node.has("output_shape"):
+        found = f"windows that cover {missing} rows or columns less than the result has"
+        raise FormUnsupported(found, where=node.where)
     total = [max(n - m, 0) for n, m in zip(full, out, strict=True)]
     first = [t // 2 if auto_pad == "SAME_UPPER" else t - t // 2 for t in total]
     return (*first, *(t - f for t, f in zip(total, first, strict=True))), out
@@ -69,10 +75,8 @@ def average_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
     windows = pool_windows(r, node, x)
     counted: tuple[tuple[int, int], ...] = ()
     if node.flag("count_include_pad"):
-        spatial = spatial_of(r, node, x)
-        counted = tuple(
-            (w.pad_before, w.pad_after) for w in read_windows(node, spatial, tuple(w.size for w in windows))
-        )
+        plain = read_windows(node, r.type(x).shape, [w.size for w in windows])
+        counted = tuple((w.pad_before, w.pad_after) for w in plain)
     return [r.apply(AveragePool(windows, counted), [x], node)]
 
 
@@ -102,7 +106,11 @@ def spatial_of(r: Reading, node: OnnxNode, x: str) -> Shape:
 def pool_windows(r: Reading, node: OnnxNode, x: str) -> tuple[Window, ...]:
     """The windows of a pool, rounded up where the node asks for it."""
     spatial = spatial_of(r, node, x)
-    windows = read_windows(node, spatial, node.integers("kernel_shape", count=len(spatial), low=1))
+    windows = read_windows(node, r.type(x).shape, node.integers("kernel_shape", count=len(spatial), low=1))
+    for window in windows:
+        if max(window.pad_before, window.pad_after) >= window.extent:
+            pads = f"{window.pad_before} and {window.pad_after}"
+            raise ShapeMismatch(f"padding of {pads} hides a window of {window.extent}", where=node.where)
     if node.string("auto_pad", "NOTSET", AUTO_PADS) != "NOTSET":
         return windows
     return tuple(with_ceiling(node, w, n) for w, n in zip(windows, spatial, strict=True))
@@ -114,8 +122,9 @@ def _steps(node: OnnxNode, axes: int) -> tuple[tuple[int, ...], tuple[int, ...]]
     return strides, dilations
 
 
-def read_windows(node: OnnxNode, spatial: Shape, kernel: Sequence[int]) -> tuple[Window, ...]:
-    """Windows of these sizes with the node's strides, dilations and padding."""
+def read_windows(node: OnnxNode, shape: Shape, kernel: Sequence[int]) -> tuple[Window, ...]:
+    """Windows of these sizes over a map [N, C, spatial...] with the node's strides, dilations and padding."""
+    spatial = shape[2:]
     axes = len(spatial)
     strides, dilations = _steps(node, axes)
     auto_pad = node.string("auto_pad", "NOTSET", AUTO_PADS)
@@ -123,6 +132,11 @@ def read_windows(node: OnnxNode, spatial: Shape, kernel: Sequence[int]) -> tuple
     if max((*strides, *dilations, *pads, *kernel)) > _LARGEST:
         raise AttributeBad(f"a window attribute is larger than {_LARGEST}", where=node.where)
     if auto_pad == "NOTSET":
-        return tuple(Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + axes]) for i in range(axes))
-    plain = (Window(kernel[i], strides[i], dilations[i]) for i in range(axes))
-    return tuple(auto_padded(w, n, auto_pad) for w, n in zip(plain, spatial, strict=True))
+        windows = [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + axes]) for i in range(axes)]
+    else:
+        plain = [Window(kernel[i], strides[i], dilations[i]) for i in range(axes)]
+        windows = [auto_padded(w, n, auto_pad) for w, n in zip(plain, spatial, strict=True)]
+    padded = [n + w.pad_before + w.pad_after for n, w in zip(spatial, windows, strict=True)]
+    if math.prod((*shape[:2], *padded)) > MAX_ELEMENTS:
+        raise ModelTooLarge(f"a map padded to {[*shape[:2], *padded]}", where=node.where)
+    return tuple(windows)

@@ -1,0 +1,95 @@
+"""Conv, and the products shared with QLinearConv and ConvInteger.
+
+Decides: how the model's weights [O, C/g, H, W] become [O, H, W, C/g], per-channel scales included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import ParameterDynamic, QuantAxisBad, ShapeMismatch
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, DType, Quant, Requant
+from codegen.ir.real import RealNode
+from codegen.ops import Conv2D
+from codegen.real.window import Conv
+from codegen.settle.channels import of_channels
+from codegen.settle.context import Context
+from codegen.settle.linear import add_bias, channel_vector, numbers, pending
+from codegen.settle.states import Channelled, Const, IntConst, Linear, Real, State
+from codegen.settle.tables import exact
+from codegen.settle.weights import read_weights
+from codegen.settle.windows import spatial_route, spatial_sizes, two_windows
+
+
+def conv(ctx: Context, node: RealNode, op: Conv) -> Sequence[State]:
+    """Conv on dequantized tensors."""
+    state = ctx.state(node, 0)
+    channels = state if isinstance(state, Channelled) else None
+    x = exact(ctx, node, 0) if channels is None else Real(channels.value, channels.quant)
+    weights = read_weights(ctx, node, 1)
+    linear = conv_product(ctx, node, op, x, weights)
+    if channels is not None:
+        linear = of_channels(node, channels, linear, weights.ints.shape[1])
+    return [pending(ctx, node, with_bias(ctx, node, 2, linear))]
+
+
+def conv_product(
+    ctx: Context, node: RealNode, op: Conv, x: Real, weights: IntConst, x_scale: float | None = None
+) -> Linear:
+    """The product, without bias.  `x_scale` overrides the input's scale (1.0 for bare integers)."""
+    shape = ctx.shape(x)
+    spatial = spatial_sizes(node, shape)
+    outputs, depth = weights.ints.shape[:2]
+    refuse_empty(node, weights)
+    h, w = two_windows(op.windows)
+
+    def make(requant: Requant | None, dtype: DType, quant: Quant | None) -> Op:
+        return Conv2D(h, w, op.groups, x.quant.zero_point, requant, dtype, quant)
+
+    route = spatial_route(make(None, DType.S32, None), shape, outputs, (w.out_len(spatial[-1]),))
+    ints = (weights.ints.astype(np.int64) - weights.zero).reshape(outputs, depth, -1, w.size)
+    return Linear(
+        x=x.value,
+        x_scale=x.quant.scale if x_scale is None else x_scale,
+        x_zero_point=x.quant.zero_point,
+        weights=ints.transpose(0, 2, 3, 1),
+        scales=output_scales(node, weights.scale.reshape(outputs, -1)),
+        bias_int=np.zeros(outputs, np.int64),
+        bias_real=np.zeros(outputs, np.float64),
+        axis=1,
+        make=make,
+        pre=route.pre,
+        post=route.post,
+    )
+
+
+def refuse_empty(node: RealNode, weights: IntConst) -> None:
+    """Refuse weights without elements."""
+    if not weights.ints.size:
+        raise ShapeMismatch(f"weights of shape {list(weights.ints.shape)}", where=node.where)
+
+
+def output_scales(node: RealNode, scales: Array) -> Array:
+    """One scale per output; `scales` has a row for each output."""
+    if (scales != scales[:, :1]).any():
+        raise QuantAxisBad("the weights' scale varies along another axis than their outputs", where=node.where)
+    return scales[:, 0].astype(np.float32)
+
+
+def with_bias(ctx: Context, node: RealNode, index: int, linear: Linear, factor: float = 1.0) -> Linear:
+    """The product plus an optional constant input, [O] or with axes of size 1 around it."""
+    state = ctx.optional(node, index)
+    if state is None:
+        return linear
+    if not isinstance(state, Const | IntConst):
+        raise ParameterDynamic(f"bias '{node.inputs[index]}' is computed by the network", where=node.where)
+    shape = ctx.shape(state)
+    outputs = len(linear.scales)
+    rank = max(len(shape), 1)
+    vector = channel_vector(numbers(state), (*(1,) * (rank - 1), outputs), rank - 1, outputs)
+    if vector is None:
+        raise ShapeMismatch(f"a bias of shape {list(shape)} for {outputs} outputs", where=node.where)
+    return add_bias(ctx, linear, state, vector, node, factor)

@@ -1,0 +1,180 @@
+"""Add, Sub, Mul, Div, Pow, Min and Max.
+
+Decides: which of these are part of a product (bias, factor), which are a function of one tensor (a scalar constant, or
+twice the same tensor), which are a factor or an offset (other constants), and which are an operator of two tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.errors import FormUnsupported
+from codegen.ir.quant import Array, DType
+from codegen.ir.real import RealNode
+from codegen.ops import Extremum
+from codegen.real.elementwise import Binary
+from codegen.settle.affine import affine
+from codegen.settle.binary import binary, is_side, operand, with_rank
+from codegen.settle.context import Context, array_of, is_scalar
+from codegen.settle.grid import on_grid
+from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
+from codegen.settle.matmul import Side, const_side
+from codegen.settle.states import Function, Pending, Real, Request, Route, State
+from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped
+
+_FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": np.divide,
+    "Pow": np.power,
+    "Min": np.minimum,
+    "Max": np.maximum,
+}
+_LINEAR: dict[str, Callable[[Array, int], tuple[Array | float, Array | float]]] = {
+    "Add": lambda c, at: (1.0, c),
+    "Sub": lambda c, at: (-1.0, c) if at else (1.0, -c),
+    "Mul": lambda c, at: (c, 0.0),
+    "Div": lambda c, at: (1.0 / c, 0.0),
+}
+"""Factor and offset of a tensor that is the operand `at`, the other one being the constant c."""
+
+_TINY = 2.0**-32
+
+
+def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
+    """Any of the operators on two float tensors, one of them perhaps constant."""
+    if op.kind not in _FUNCTIONS:
+        raise ctx.real_only(node)
+    a, b = ctx.state(node, 0), ctx.state(node, 1)
+    for read in (_of_product, _of_one, _with_constant):
+        found = read(ctx, node, op.kind, a, b)
+        if found is not None:
+            return [found]
+    if op.kind in ("Add", "Sub", "Mul"):
+        dtype = next((ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real)), DType.S8)
+        return [binary(ctx, node, op.kind, operand(ctx, node, 0, dtype), operand(ctx, node, 1, dtype))]
+    if op.kind in ("Min", "Max") and array_of(a) is None and array_of(b) is None:
+        return [_extremum(ctx, node, op.kind)]
+    spoken = [_spoken(ctx, node, i) for i in (0, 1)]
+    raise FormUnsupported(f"{node.op_type} of {spoken[0]} and {spoken[1]}", where=node.where)
+
+
+def _spoken(ctx: Context, node: RealNode, index: int) -> str:
+    """An operand in words; an unquantized one is refused by itself."""
+    state = ctx.state(node, index)
+    if array_of(state) is not None:
+        return f"a constant of shape {list(ctx.shape(state))}"
+    return f"a tensor of shape {list(ctx.shape(exact(ctx, node, index)))}"
+
+
+def _extremum(ctx: Context, node: RealNode, kind: str) -> State:
+    """The larger or smaller of two tensors of one meaning, of which it is a comparison of integers."""
+    a, b = exact(ctx, node, 0), exact(ctx, node, 1)
+    if a.quant != b.quant or ctx.type(a.value).dtype is not ctx.type(b.value).dtype:
+        first, second = (f"{x.quant.scale:.4g} around {x.quant.zero_point}" for x in (a, b))
+        found = f"{node.op_type} of tensors of different scales, {first} and {second}"
+        raise FormUnsupported(found, where=node.where, hint="quantize both alike")
+    rank = max(len(ctx.shape(a)), len(ctx.shape(b)))
+    x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
+    op = Extremum(kind == "Max", a.quant)
+    name = node.outputs[0]
+    value = ctx.run(x, Route(op), name, (node,), f"{node.op_type} -> Extremum", [y])
+    return Real(value, a.quant, trail=(node,))
+
+
+def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
+    """A bias or factor of a convolution or matrix product that still waits for its scale."""
+    swapped = isinstance(b, Pending)
+    x, other = (b, a) if swapped else (a, b)
+    constant = array_of(other)
+    if not isinstance(x, Pending) or constant is None:
+        return None
+    if kind in ("Min", "Max") and is_scalar(constant):
+        bound = float(constant.reshape(-1)[0])
+        return x.clipped(*((bound, np.inf) if kind == "Max" else (-np.inf, bound)), node)
+    if x.bounded or (swapped and kind == "Div"):
+        return None
+    if x.linear is None:
+        return _times(kind, x, constant, node)
+    vector = channel_vector(constant, x.shape, x.linear.axis, len(x.linear.scales))
+    if vector is None:
+        return None
+    linear = x.linear
+    if kind in ("Mul", "Div"):
+        with np.errstate(all="ignore"):
+            factor = vector.astype(np.float64) if kind == "Mul" else 1 / vector.astype(np.float64)
+        linear = scaled(linear, factor, node)
+    elif kind in ("Add", "Sub"):
+        if swapped and kind == "Sub":
+            linear = scaled(linear, np.full(len(linear.scales), -1.0), node)
+        sign = -1.0 if kind == "Sub" and not swapped else 1.0
+        linear = add_bias(ctx, linear, other, vector, node, sign)
+    else:
+        return None
+    return with_linear(ctx, x, linear, node)
+
+
+def _times(kind: str, x: Pending, constant: Array, node: RealNode) -> Pending | None:
+    """A mean or a matrix product times one number above zero, which its scale takes."""
+    if x.times is None or kind not in ("Mul", "Div") or not is_scalar(constant) or constant.ndim > len(x.shape):
+        return None
+    number = float(constant.reshape(-1)[0])
+    if not _TINY < number < 1 / _TINY:
+        return None
+    return replace(x.times(number if kind == "Mul" else 1 / number), trail=(*x.trail, node))
+
+
+def _of_one(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
+    """A function of one tensor: the other operand is a scalar constant, or the same tensor."""
+    function = _FUNCTIONS[kind]
+    if isinstance(a, Real) and isinstance(b, Real):
+        return combined(a, b, function, node) if (a.value, a.quant) == (b.value, b.quant) else None
+    left, right = array_of(a), array_of(b)
+    if isinstance(a, Real) and right is not None and is_scalar(right) and right.ndim <= len(ctx.shape(a)):
+        c = right.reshape(-1).astype(np.float64)
+        return mapped(a, Function(lambda x: function(x, c)), node)
+    if isinstance(b, Real) and left is not None and is_scalar(left) and left.ndim <= len(ctx.shape(b)):
+        c = left.reshape(-1).astype(np.float64)
+        return mapped(b, Function(lambda x: function(c, x)), node)
+    return None
+
+
+def _with_constant(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
+    """A factor or an offset of one tensor: the other operand is a constant that is not of 8 bits and one scale."""
+    at = 1 if isinstance(b, Real) else 0
+    other = a if at else b
+    constant, real = array_of(other), b if at else a
+    if constant is None or not isinstance(real, Real) or kind not in _LINEAR:
+        return None
+    if (kind == "Div" and at) or (kind != "Div" and is_side(other, ctx.type(real.value).dtype)):
+        return None
+    x, c = exact(ctx, node, at), constant.astype(np.float64)
+    with np.errstate(all="ignore"):
+        factor, offset = (np.asarray(part) for part in _LINEAR[kind](c, at))
+    found = affine(ctx, node, x, factor, offset)
+    return _as_integers(ctx, node, kind, x, c, found) if kind in ("Add", "Sub") else found
+
+
+def _as_integers(ctx: Context, node: RealNode, kind: str, x: Real, c: Array, exactly: Pending) -> Pending:
+    """The sum with a constant as a sum of two tensors, where that is right and takes less.
+
+    An offset per element takes five bytes each, a tap and a bias; as integers of 8 bits it takes one.  They serve where
+    they are off by a quarter of the result's step at most.
+    """
+    dtype, linear = ctx.type(x.value).dtype, exactly.linear
+    if dtype not in EIGHT_BIT or linear is None or len(linear.scales) == exactly.shape[linear.axis]:
+        return exactly
+    constant, error = on_grid(c, dtype)
+    at = 1 if isinstance(ctx.state(node, 1), Real) else 0
+
+    def emit(request: Request) -> str:
+        if error > request.quant.scale / 4:
+            return exactly.emit(request)
+        sides = [Side(x.value, ctx.shape(x), x.quant), const_side(ctx, node, 1 - at, constant)]
+        return binary(ctx, node, kind, sides[at], sides[1 - at]).emit(request)
+
+    return replace(exactly, emit=emit)

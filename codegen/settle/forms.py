@@ -1,0 +1,43 @@
+"""The forms in which operators are read, in words: the way out of a refusal, and a table of docs/operators.md.
+
+Decides nothing: the importers do.  An operator that is not here is read in every form that ONNX gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_SUM = "two quantized tensors; a quantized tensor and constants of any shape"
+_EXTREMUM = "tensors of one scale, zero point and type; a tensor and one number"
+_PLANE = "one or two spatial axes"
+
+FORMS: Mapping[str, str] = {
+    "Add": _SUM,
+    "AveragePool": _PLANE,
+    "BatchNormalization": "inference, with constant parameters; behind a product or a quantized tensor",
+    "Cast": "to float; to the type that a tensor has; between int32 and int64",
+    "Conv": f"{_PLANE}, constant weights and bias",
+    "ConvTranspose": f"{_PLANE}, constant weights and bias, windows that cover the result",
+    "Div": "a quantized tensor over constants of any shape; one number over a quantized tensor",
+    "Dropout": "inference: without a mask, training_mode false or a ratio of 0",
+    "Gather": "constant indices",
+    "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "
+    "alpha above 0, no C",
+    "GlobalAveragePool": _PLANE,
+    "MatMul": "two quantized tensors; a quantized tensor and constant weights of two axes",
+    "Max": _EXTREMUM,
+    "MaxPool": f"{_PLANE}, without the positions of the maxima",
+    "Min": _EXTREMUM,
+    "Mul": _SUM,
+    "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",
+    "Pow": "a quantized tensor to the power of one number; one number to the power of a quantized tensor",
+    "Resize": "mode nearest or linear without antialias, any coordinate_transformation_mode but tf_crop_and_resize, "
+    "keep_aspect_ratio_policy stretch; rows and columns of [N, C, H, W] or [N, H, W, C], or the length of [N, C, L]",
+    "Slice": "constant positions and steps",
+    "Sub": _SUM,
+}
+
+
+def way_out(op_type: str) -> str | None:
+    """The forms of an operator as a hint; None where nothing is written of it."""
+    return f"read in this form: {FORMS[op_type]}" if op_type in FORMS else None

@@ -1,0 +1,61 @@
+"""ConvInteger and MatMulInteger: products of bare integers, int32 results.
+
+Decides: that their result stays unwritten until it is known whether a scale follows (Cast, Mul, QuantizeLinear) or the
+sums themselves are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, ParameterDynamic, ShapeMismatch, ZeroPointBad
+from codegen.ir.quant import Quant
+from codegen.ir.real import RealNode
+from codegen.real.integer import ConvInteger, MatMulInteger
+from codegen.real.window import Conv
+from codegen.settle.context import Context
+from codegen.settle.conv import conv_product
+from codegen.settle.linear import accumulator
+from codegen.settle.matmul import dense_product
+from codegen.settle.states import Const, Int, IntConst, Real, State
+
+
+def conv_integer(ctx: Context, node: RealNode, op: ConvInteger) -> Sequence[State]:
+    """ConvInteger with constant weights."""
+    weights = _weights(ctx, node, axis=0)
+    product = Conv(op.windows, op.groups, op.channel_axis)
+    linear = conv_product(ctx, node, product, _activations(ctx, node), weights, x_scale=1.0)
+    return [accumulator(ctx, node, linear)]
+
+
+def matmul_integer(ctx: Context, node: RealNode, op: MatMulInteger) -> Sequence[State]:
+    """MatMulInteger with a constant right side."""
+    weights = _weights(ctx, node, axis=1)
+    if weights.ints.ndim != 2:
+        raise FormUnsupported(f"a right side of shape {list(weights.ints.shape)}", where=node.where)
+    linear = dense_product(ctx, node, _activations(ctx, node), weights, x_scale=1.0)
+    return [accumulator(ctx, node, linear)]
+
+
+def _activations(ctx: Context, node: RealNode) -> Real:
+    """The left side as integers of scale 1 around its zero point."""
+    x = ctx.state(node, 0)
+    if not isinstance(x, Int):
+        raise FormUnsupported(f"input '{node.inputs[0]}' is not a computed integer tensor", where=node.where)
+    zero = ctx.const(node, 2)
+    if zero.size != 1:
+        raise ZeroPointBad(f"a zero point of shape {list(zero.shape)}", where=node.where)
+    return Real(x.value, Quant(1.0, int(zero.reshape(-1)[0])))
+
+
+def _weights(ctx: Context, node: RealNode, axis: int) -> IntConst:
+    state = ctx.state(node, 1)
+    if not isinstance(state, Const):
+        raise ParameterDynamic(f"weights '{node.inputs[1]}' are computed by the network", where=node.where)
+    zero, ints = ctx.const(node, 3).reshape(-1).astype(np.int64), state.array
+    if ints.ndim < 2 or zero.size not in (1, ints.shape[axis]):
+        raise ShapeMismatch(f"weights {list(ints.shape)} with {zero.size} zero points", where=node.where)
+    along = [zero.size if i == axis else 1 for i in range(ints.ndim)]
+    return IntConst(ints, np.ones(ints.shape, np.float32), np.broadcast_to(zero.reshape(along), ints.shape))

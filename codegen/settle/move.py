@@ -1,0 +1,55 @@
+"""Data movement on any state: what only moves elements passes through quantization.
+
+Decides: that movement is applied to the integers, whether it stands before a QuantizeLinear, after a
+DequantizeLinear, or between an operator and its QuantizeLinear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from codegen.ir.quant import DType, TensorType
+from codegen.ir.real import RealNode
+from codegen.settle.context import Context, refuse_unquantized
+from codegen.settle.linear import write_accumulator
+from codegen.settle.states import Accum, Float, Int, Pending, Real, Request, Route, State
+
+Plan = Callable[[TensorType], Route]
+"""The operators that move a tensor of this type."""
+
+
+def move(ctx: Context, node: RealNode, state: State, plan: Plan, out: int = 0) -> State:
+    """The state of output `out` when `plan` moves the elements of the input's state."""
+    name = node.outputs[out]
+    note = f"{node.op_type} -> data movement"
+
+    def carried(value: str, as_name: str) -> str:
+        return ctx.run(value, plan(ctx.type(value)), as_name, (node,), note)
+
+    match state:
+        case Int(value=value):
+            return replace(state, value=carried(value, name))
+        case Float(value=value):
+            return Float(carried(value, name))
+        case Real(value=value):
+            return replace(state, value=carried(value, name))
+        case Accum():
+            return Int(carried(write_accumulator(ctx, state, f"{name}:acc"), name))
+        case Pending():
+            return _move_pending(ctx, node, state, plan, carried)
+        case _:
+            raise refuse_unquantized(node, 0, state)
+
+
+def _move_pending(
+    ctx: Context, node: RealNode, state: Pending, plan: Plan, carried: Callable[[str, str], str]
+) -> Pending:
+    moved = ctx.out_type(TensorType(state.shape, DType.S8), plan(TensorType(state.shape, DType.S8)).ops)
+
+    def emit(request: Request) -> str:
+        trail = tuple(n for n in request.trail if n is not node)
+        inner = replace(request, name=f"{request.name}:{node.op_type.lower()}", trail=trail)
+        return carried(state.emit(inner), request.name)
+
+    return replace(state, shape=moved.shape, emit=emit, trail=(*state.trail, node), linear=None, times=None)

@@ -1,0 +1,202 @@
+"""Pools and reductions.
+
+Decides: that a maximum moves through quantization like data movement, and that a mean over everything spatial is one
+operator however the model spells it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, ScaleBad
+from codegen.ir.op import Op
+from codegen.ir.quant import DType, Quant, TensorType
+from codegen.ir.real import RealNode
+from codegen.ir.shape import Window
+from codegen.ops import (
+    AveragePool2D,
+    GlobalAveragePool,
+    GlobalSum,
+    MaxPool2D,
+    Pad,
+    Reshape,
+    Transpose,
+    activation_bounds,
+    make_requant,
+)
+from codegen.real.reduce import Reduce
+from codegen.real.window import AveragePool, MaxPool
+from codegen.settle.context import Context, real_bounds, story
+from codegen.settle.layout import TO_NCHW, TO_NHWC
+from codegen.settle.move import move
+from codegen.settle.states import Pending, Real, Request, Route, State
+from codegen.settle.tables import exact, is_increasing
+from codegen.settle.windows import spatial_route, spatial_sizes, two_windows
+
+_SCALES = np.finfo(np.float32)
+MakeAverage = Callable[[Request, int, int], Op]
+
+
+def max_pool(ctx: Context, node: RealNode, op: MaxPool) -> Sequence[State]:
+    """MaxPool."""
+    spatial_sizes(node, ctx.shape(ctx.state(node, 0)))
+    return [_maximum(ctx, node, *two_windows(op.windows))]
+
+
+def average_pool(ctx: Context, node: RealNode, op: AveragePool) -> Sequence[State]:
+    """AveragePool of a dequantized tensor."""
+    return [_average(ctx, node, op, exact(ctx, node, 0))]
+
+
+def reduce(ctx: Context, node: RealNode, op: Reduce) -> Sequence[State]:
+    """A mean, a sum or a maximum; over no axes, the tensor itself."""
+    if op.kind == "Max":
+        return [_largest(ctx, node, op)]
+    if op.kind not in ("Mean", "Sum"):
+        raise ctx.real_only(node)
+    x = exact(ctx, node, 0)
+    if not op.axes:
+        return [x]
+    return [mean_of(ctx, node, x, op.axes, op.keep) if op.kind == "Mean" else _sum(ctx, node, op, x)]
+
+
+def _sum(ctx: Context, node: RealNode, op: Reduce, x: Real) -> Pending:
+    if ctx.mode == "ort":
+        raise FormUnsupported("a sum in mode ort", where=node.where, hint="use --requant single or tflite")
+    pre, post = _reduction(ctx.shape(x), op.axes, op.keep)
+
+    def make(request: Request, low: int, high: int) -> Op:
+        requant = make_requant(ctx.mode, x.quant.scale, [1.0], request.quant, request.dtype, low, high)
+        return GlobalSum(x.quant.zero_point, requant, request.dtype, request.quant)
+
+    return averaging(ctx, node, x, make, pre, post)
+
+
+def _largest(ctx: Context, node: RealNode, op: Reduce) -> State:
+    """A maximum as one window."""
+    state = _increasing(ctx, node)
+    shape = ctx.shape(state)
+    if not op.axes:
+        return state
+    if len(shape) in (3, 4) and op.axes == tuple(range(2, len(shape))) and op.keep:
+        return _maximum(ctx, node, *two_windows([Window(n) for n in shape[2:]]))
+    pre, post = _reduction(shape, op.axes, op.keep)
+
+    def plan(kind: TensorType) -> Route:
+        _, rows, columns, _ = ctx.out_type(kind, pre).shape
+        return Route(MaxPool2D(Window(rows), Window(columns)), pre, post)
+
+    return move(ctx, node, state, plan)
+
+
+def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pending:
+    """AveragePool of an NCHW tensor."""
+    shape = ctx.shape(x)
+    spatial = spatial_sizes(node, shape)
+    h, w = two_windows(pool.windows)
+    whole = tuple(v.size for v in pool.windows) == spatial
+    if whole and not any((h.pad_before, h.pad_after, w.pad_before, w.pad_after)):
+        return mean_of(ctx, node, x, tuple(range(2, len(shape))), True)
+    include_pad, padded = bool(pool.counted), spatial[-1]
+    plain = two_windows([_padded(v, *c) for v, c in zip(pool.windows, pool.counted, strict=False)] or pool.windows)
+    pads: tuple[Op, ...] = ()
+    if include_pad and (h, w) != plain:
+        # ceil_mode: the given pads count, the cells added behind them do not
+        pads = (_explicit_pads(plain, x.quant.zero_point),)
+        padded += plain[1].pad_before + plain[1].pad_after
+        h, w = (_rest(wide, given) for wide, given in zip((h, w), plain, strict=True))
+        include_pad = False
+
+    def make(request: Request, low: int, high: int) -> Op:
+        return AveragePool2D(h, w, include_pad, x.quant, request.quant, request.dtype, low, high, ctx.mode)
+
+    probe = make(Request(x.quant, DType.S8, "", ()), -128, 127)
+    route = spatial_route(probe, shape, shape[1], (w.out_len(padded),))
+    found = averaging(ctx, node, x, make, (*route.pre, *pads), route.post)
+    return replace(found, times=lambda factor: _average(ctx, node, pool, _times(node, x, factor)))
+
+
+def mean_of(ctx: Context, node: RealNode, x: Real, axes: Sequence[int], keep: bool) -> Pending:
+    """The mean over some axes: they become the rows of a map, the others its channels."""
+    pre, post = _reduction(ctx.shape(x), axes, keep)
+
+    def make(request: Request, low: int, high: int) -> Op:
+        return GlobalAveragePool(x.quant, request.quant, request.dtype, low, high, ctx.mode)
+
+    found = averaging(ctx, node, x, make, pre, post)
+    return replace(found, times=lambda factor: mean_of(ctx, node, _times(node, x, factor), axes, keep))
+
+
+def _times(node: RealNode, x: Real, factor: float) -> Real:
+    """The tensor times a number, which its scale takes."""
+    scale = x.quant.scale * factor
+    if not _SCALES.tiny <= scale <= _SCALES.max:
+        raise ScaleBad(f"a factor of {factor:.4g} makes a scale of {scale:.4g}", where=node.where)
+    return replace(x, quant=Quant(float(np.float32(scale)), x.quant.zero_point))
+
+
+def _reduction(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+    """What makes a map of the reduced axes with the others as channels, and what makes the result of its one pixel."""
+    kept = tuple(i for i in range(len(shape)) if i not in axes)
+    result = tuple(1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes)
+    pre: tuple[Op, ...]
+    post: tuple[Op, ...]
+    if len(shape) == 4 and tuple(axes) == (2, 3):
+        pre, post = (Transpose(TO_NHWC),), (Transpose(TO_NCHW), *(() if keep else (Reshape(result),)))
+    else:
+        rows, channels = math.prod(shape[a] for a in axes), math.prod(shape[a] for a in kept)
+        order = (*axes, *kept)
+        moved = [i for i in order if shape[i] > 1]
+        pre = (Reshape((1, rows, 1, channels)),)
+        pre = pre if moved == sorted(moved) else (Transpose(order), *pre)
+        post = (Reshape(result),)
+    return pre, post
+
+
+def averaging(
+    ctx: Context, node: RealNode, x: Real, make: MakeAverage, pre: tuple[Op, ...], post: tuple[Op, ...]
+) -> Pending:
+    """An operator of one tensor with its own scale, as a result that waits for it."""
+
+    def emit(request: Request) -> str:
+        low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
+        op = make(request, low, high)
+        note = f"{story(request.trail)} -> {type(op).__name__}, requant {ctx.mode}"
+        return ctx.run(x.value, Route(op, pre, post), request.name, request.trail, note)
+
+    probe = make(Request(x.quant, DType.S8, "", ()), -128, 127)
+    kind = ctx.out_type(ctx.type(x.value), (*pre, probe, *post))
+    return Pending(kind.shape, emit, (node,))
+
+
+def _maximum(ctx: Context, node: RealNode, h: Window, w: Window) -> State:
+    state = _increasing(ctx, node)
+
+    def plan(kind: TensorType) -> Route:
+        return spatial_route(MaxPool2D(h, w), kind.shape, kind.shape[1], (w.out_len(kind.shape[-1]),))
+
+    return move(ctx, node, state, plan)
+
+
+def _increasing(ctx: Context, node: RealNode) -> State:
+    """The input with which a maximum may change places."""
+    state = ctx.state(node, 0)
+    return state if is_increasing(ctx, state) else exact(ctx, node, 0)
+
+
+def _padded(window: Window, before: int, after: int) -> Window:
+    return replace(window, pad_before=before, pad_after=after)
+
+
+def _explicit_pads(windows: tuple[Window, Window], zero_point: int) -> Op:
+    h, w = windows
+    return Pad((0, h.pad_before, w.pad_before, 0), (0, h.pad_after, w.pad_after, 0), "constant", zero_point)
+
+
+def _rest(window: Window, given: Window) -> Window:
+    """The window on an input that already has the given padding."""
+    return replace(window, pad_before=0, pad_after=window.pad_after - given.pad_after)

@@ -1,0 +1,84 @@
+"""Weights of convolutions and matrix products: the model's own integers, or integers made of its real numbers.
+
+Decides: that weights which nothing has quantized, or whose scale varies within an output, get one scale per output: of
+8 bits where each number stays what it was, as those that another tool has dequantized, else of 16 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from codegen.errors import FormUnsupported, ParameterDynamic, ShapeMismatch, TypeUnsupported
+from codegen.ir.quant import Array, DType
+from codegen.ir.real import RealNode
+from codegen.settle.context import Context, array_of, refuse_unquantized
+from codegen.settle.grid import common_divisor
+from codegen.settle.states import Const, IntConst, Real
+
+ByOutput = Callable[[Array], Array]
+"""Brings an array of the weights' shape to one with a row per output."""
+
+_MOST = 127
+_SAME = 1e-6
+_SUM = 2.0**21
+"""At most, of an output's weights: times 8-bit numbers and their zero points a sum then stays below 2^30."""
+_UNKNOWN = 2.0**-24
+"""The scale of weights that are all zero; the bias may raise it."""
+
+
+def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput = lambda w: w) -> IntConst:
+    """Weights that are known now, with one scale per output."""
+    state = ctx.state(node, index)
+    if isinstance(state, Real):
+        raise ParameterDynamic(f"weights '{node.inputs[index]}' are computed by the network", where=node.where)
+    real = array_of(state)
+    if real is None:
+        raise refuse_unquantized(node, index, state)
+    if not real.size:
+        raise ShapeMismatch(f"weights of shape {list(real.shape)}", where=node.where)
+    if isinstance(state, IntConst) and _is_even(by_output(state.scale)):
+        return state
+    if real.dtype.kind != "f":
+        hint = "a DequantizeLinear says what they mean"
+        raise FormUnsupported(f"weights '{node.inputs[index]}' are bare integers", where=node.where, hint=hint)
+    if not np.isfinite(real).all():
+        raise TypeUnsupported("weights that are not finite numbers", where=node.where)
+    made = _as_integers(real.astype(np.float64), by_output)
+    why = "nothing has quantized them" if isinstance(state, Const) else "their scale varies within an output"
+    ctx.note(f"{node.where}: its weights take {8 * made.ints.itemsize} bits each, for {why}")
+    return made
+
+
+def _is_even(scales: Array) -> bool:
+    rows = scales.reshape(len(scales), -1)
+    return not (rows != rows[:, :1]).any()
+
+
+def _as_integers(real: Array, by_output: ByOutput) -> IntConst:
+    """Integers and scales of the weights' own shape."""
+    at = by_output(np.arange(real.size).reshape(real.shape))
+    at = at.reshape(len(at), -1)
+    rows = real.reshape(-1)[at]
+    scales = np.array([_scale_of(row) for row in rows])
+    known = scales[scales > 0]
+    scales = np.where(scales > 0, scales, known.min() if known.size else _UNKNOWN)
+    ints = np.rint(rows / scales.astype(np.float32).astype(np.float64)[:, None])
+    flat, wide = np.empty(real.size, np.int16), np.empty(real.size, np.float32)
+    flat[at], wide[at] = ints, scales[:, None]
+    small = DType.S8.low <= ints.min() and ints.max() <= DType.S8.high
+    shaped = flat.astype(np.int8 if small else np.int16).reshape(real.shape)
+    return IntConst(shaped, wide.reshape(real.shape), np.broadcast_to(np.int64(0), real.shape))
+
+
+def _scale_of(row: Array) -> float:
+    """What one step of an output's weights is worth; 0.0 where all are zero."""
+    sizes = np.abs(row)
+    most = float(sizes.max())
+    if most == 0:
+        return 0.0
+    step = common_divisor(row)
+    if step > 0 and most <= _MOST * step and (np.abs(row - step * np.rint(row / step)) <= _SAME * most).all():
+        return step
+    return max(most / DType.S16.high, float(sizes.sum()) / _SUM, float(np.finfo(np.float32).tiny))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
-from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.real.algebra import Determinant, Einsum
 from codegen.real.elementwise import Binary
 from codegen.real.movement import Gather, Reshape
 from codegen.real.spectrum import DFT
+from codegen.settle.builder import MAX_ELEMENTS
 
 
 def einsum(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
-from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
 from codegen.frontends.onnx.real.reading import Reading
@@ -15,6 +14,7 @@ from codegen.ir.quant import Array
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.movement import Gather, Reshape
+from codegen.settle.builder import MAX_ELEMENTS
 
 
 def top_k(r: Reading, node: OnnxNode) -> Sequence[str]:

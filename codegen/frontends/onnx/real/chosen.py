@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
-from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.real.chosen import mel_weights, non_max_suppression, unique
 from codegen.real.ngrams import CountNgrams
+from codegen.settle.builder import MAX_ELEMENTS
 
 
 def unique_op(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
-from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.tensors import constant_of, decode
@@ -25,6 +24,7 @@ from codegen.real.movement import (
     Tile,
     Transpose,
 )
+from codegen.settle.builder import MAX_ELEMENTS
 
 _PAD_MODES = ("constant", "edge", "reflect", "wrap")
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
-from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.ir.quant import Array
 from codegen.real.resize import Resize
 from codegen.real.taps import Stretch
+from codegen.settle.builder import MAX_ELEMENTS
 
 _COORDINATES = (
     *("align_corners", "asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel"),

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
-from codegen.frontends.builder import MAX_ELEMENTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.window import pool_windows, read_windows, spatial_of
 from codegen.ir.shape import Window
 from codegen.real.unpool import ColumnsToImage, LpPool, MaxPoolPlaces, MaxUnpool
 from codegen.real.window import MaxPool
+from codegen.settle.builder import MAX_ELEMENTS
 
 
 def max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -29,7 +29,9 @@ def max_unpool(r: Reading, node: OnnxNode) -> Sequence[str]:
     """MaxUnpool: places count in the map that the attributes give, which is put into the stated one."""
     x = r.value(node, 0)
     spatial = spatial_of(r, node, x)
-    windows = read_windows(node, spatial, node.integers("kernel_shape", count=len(spatial), low=1))
+    windows = read_windows(
+        node, r.type(r.value(node, 0)).shape, node.integers("kernel_shape", count=len(spatial), low=1)
+    )
     counted = tuple(
         (n - 1) * w.stride - w.pad_before - w.pad_after + w.size for n, w in zip(spatial, windows, strict=True)
     )
@@ -62,4 +64,4 @@ def columns_to_image(r: Reading, node: OnnxNode) -> Sequence[str]:
         raise ShapeMismatch(f"an image {list(image or ())} in blocks {list(block or ())}", where=node.where)
     if float(np.prod(np.array([*image, *block], np.float64))) > MAX_ELEMENTS:
         raise AttributeBad(f"an image {list(image)} in blocks {list(block)}", where=node.where)
-    return [r.apply(ColumnsToImage(read_windows(node, image, block), image), [r.value(node, 0)], node)]
+    return [r.apply(ColumnsToImage(read_windows(node, (1, 1, *image), block), image), [r.value(node, 0)], node)]

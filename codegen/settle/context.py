@@ -24,6 +24,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, Mode, Quant, TensorType
 from codegen.ir.real import RealNode, RealType, RealValue
 from codegen.settle.builder import Builder
+from codegen.settle.forms import way_out
 from codegen.settle.states import (
     Accum,
     Channelled,
@@ -90,6 +91,8 @@ class Context:
 
     def unknown(self, node: RealNode) -> CompileError:
         """Why an operator that integers have no form of is refused, as an error to raise."""
+        if way_out(node.op_type) is not None:
+            return FormUnsupported(f"{node.op_type} in this form", where=node.where)
         return OperatorUnknown(f"operator {node.op_type} is not supported", where=node.where)
 
     def real_only(self, node: RealNode) -> CompileError:

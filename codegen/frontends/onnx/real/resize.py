@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, ShapeMismatch
+from codegen.errors import ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.ir.quant import Array
@@ -86,7 +86,7 @@ def _given(r: Reading, node: OnnxNode, index: int) -> Array | None:
 def _factors(node: OnnxNode, scales: Array, axes: Sequence[int]) -> list[float]:
     factors = [float(s) for s in scales.reshape(-1)] if scales.dtype.kind == "f" else []
     if len(factors) != len(axes) or not all(math.isfinite(s) and 0 < s <= MAX_ELEMENTS for s in factors):
-        raise AttributeBad(
+        raise ShapeMismatch(
             f"factors {[float(s) for s in scales.reshape(-1)[:8]]} of {len(axes)} axes", where=node.where
         )
     return factors

@@ -7,11 +7,12 @@ import re
 import pytest
 
 from codegen import datafiles, process
-from codegen.frontends import builder, files
+from codegen.frontends import files
 from codegen.frontends.onnx import wire
 from codegen.frontends.tflite import flat, reader
 from codegen.host import build
 from codegen.preprocess import npz
+from codegen.settle import builder
 from codegen.target import read, table
 from codegen.verbs import profiling
 from tests.support.shared import ROOT

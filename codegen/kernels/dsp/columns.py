@@ -87,6 +87,16 @@ class WindowContext(ColumnContext):
         """Groups that one product takes."""
         return self.groups // self.kernel_h if self.by_row else self.groups
 
+    @property
+    def column_words(self) -> int:
+        """Words of scratch for the columns of one turn; sums, or else the piece over an edge, lie behind them."""
+        return 2 * max(2, self.last) * self.dots
+
+    @property
+    def sums_words(self) -> int:
+        """Words of scratch for the sums that wait: of two pixels, channels in pairs."""
+        return _sums_words(self.c_out) if self.by_row else 0
+
 
 def _sums(node: Node) -> Weighted | None:
     sums = weighted(node)
@@ -117,7 +127,7 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
     if sums is None or node.op.groups != 1:
         return None
     context = _window_context(node, sums, wide)
-    return Fit(context, _params(node, sums, 2, wide), _window_scratch(node, context), _why(node, wide))
+    return Fit(context, _params(node, sums, 2, wide), _window_scratch(context), _why(node, wide))
 
 
 def _pieces(node: Node) -> tuple[int, int]:
@@ -179,12 +189,11 @@ def _by_row(node: Node) -> bool:
     if not isinstance(op, Conv2D):
         return False
     whole = _columns_bytes(node, 2)
-    return whole > _LARGE_COLUMNS and whole // op.h.size + _sums_bytes(node) < whole
+    return whole > _LARGE_COLUMNS and whole // op.h.size + 4 * _sums_words(node.outs[0].shape[-1]) < whole
 
 
-def _sums_bytes(node: Node) -> int:
-    channels = node.outs[0].shape[-1]
-    return 2 * 4 * (channels + channels % 2)
+def _sums_words(channels: int) -> int:
+    return 2 * (channels + channels % 2)
 
 
 def pack_words(weights: Array, pieces: int, together: int, passes: int = 1, *, wide: bool = False) -> Array:
@@ -231,14 +240,11 @@ def _columns_bytes(node: Node, pixels: int) -> int:
     return 8 * pixels * _groups(node)
 
 
-def _window_scratch(node: NodeOf[Conv2D], context: WindowContext) -> tuple[Scratch, ...]:
+def _window_scratch(k: WindowContext) -> tuple[Scratch, ...]:
     """Two columns, the sums that wait for the next kernel row, and one piece that reaches over an edge."""
-    edges = context.left > 0 or context.right < context.w_out
-    return (
-        Scratch("columns", 8 * max(2, context.last) * context.dots),
-        Scratch("sums", _sums_bytes(node) if context.by_row else 0),
-        Scratch("edge", context.piece if edges else 0),
-    )
+    edges = k.left > 0 or k.right < k.w_out
+    columns, sums = Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words)
+    return columns, sums, Scratch("edge", k.piece if edges else 0)
 
 
 def _why(node: Node, wide: bool) -> str:

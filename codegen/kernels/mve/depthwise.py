@@ -84,6 +84,11 @@ class MveDepthwiseContext:
         return self.columns * _COLUMN_BYTES
 
     @property
+    def expanded_at(self) -> int:
+        """Where scratch has spread weights: behind the buffers."""
+        return self.planes * self.plane_bytes
+
+    @property
     def taps(self) -> int:
         """Weights per channel."""
         return self.kernel_h * self.kernel_w
@@ -157,7 +162,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
         return None
     k = _context(node, requant)
     scratch = (
-        Scratch("planes", k.planes * k.plane_bytes),
+        Scratch("planes", k.expanded_at),
         Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
     )
     if k.taps > _MOST_TAPS or sum(part.bytes for part in scratch) > _MOST_BYTES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from codegen.errors import FoldFailed, ModelTooLarge
 from codegen.frontends.folding import Budget, evaluated
 from codegen.ir.quant import Array
-from codegen.ir.real import RealNode, RealOp, RealType, RealValue, Stored
+from codegen.ir.real import RealNode, RealOp, RealState, RealType, RealValue, Stored
 from codegen.real.engine import numbers_of
 from codegen.real.movement import Concat, Expand, Gather, Reshape, Slice, Tile, Transpose
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
@@ -50,6 +51,7 @@ class RealBuilder:
         self.values: dict[str, RealValue] = {}
         self.nodes: list[RealNode] = []
         self.inputs: list[str] = []
+        self.states: dict[str, RealState] = {}
         self.notes: list[str] = []
         self.bits: dict[str, int] = {}
         """Of constants whose type numpy does not know."""
@@ -68,6 +70,16 @@ class RealBuilder:
         """A value that the network's user writes."""
         self.inputs.append(self._add(RealValue(self.free_name(name), kind, stored=stored)))
         return self.inputs[-1]
+
+    def state(self, name: str, kind: RealType, stored: Stored | None = None) -> str:
+        """A value that a run finds as the run before left it, zeros at first; `becomes` says what it leaves."""
+        value = self._add(RealValue(self.free_name(name), kind, stored=stored))
+        self.states[value] = RealState(value, value, np.zeros(kind.shape, kind.dtype))
+        return value
+
+    def becomes(self, state: str, value: str) -> None:
+        """Say what a state is after the run: a value of its type."""
+        self.states[state] = replace(self.states[state], next=value)
 
     def constant(self, name: str, array: Array, stored: Stored | None = None) -> str:
         """A new constant; integers where it is stored."""

@@ -145,6 +145,15 @@ class RealNode:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RealState:
+    """What a run leaves for the next one: it reads `value`, `initial` at first, and the next run finds `next` there."""
+
+    value: str
+    next: str
+    initial: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RealGraph:
     """A network: nodes in a runnable order, each value written once.
 
@@ -159,6 +168,7 @@ class RealGraph:
     definition: Definition
     faces: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    states: tuple[RealState, ...] = ()
 
     def type(self, name: str) -> RealType:
         """Type of one value."""
@@ -169,8 +179,8 @@ class RealGraph:
         return tuple(n for n in self.nodes if name in n.inputs)
 
     def live(self) -> RealGraph:
-        """The graph without nodes and constants that no output needs; its inputs stay."""
-        needed = set(self.outputs)
+        """The graph without nodes and constants that neither an output nor a state needs; its inputs stay."""
+        needed = {*self.outputs, *(name for s in self.states for name in (s.value, s.next))}
         kept = []
         for node in reversed(self.nodes):
             if needed.intersection(node.outputs):

@@ -32,7 +32,8 @@ class RealEngine:
         self._exact = exact
         self._constants = {v.name: numbers_of(v) for v in graph.values.values() if v.data is not None}
         reads = Counter(i for node in graph.nodes for i in set(node.inputs))
-        self._reads = reads + Counter(graph.outputs)
+        self._reads = reads + Counter(graph.outputs) + Counter(s.next for s in graph.states)
+        self._states = {s.value: s.initial for s in graph.states}
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by their values' names.
@@ -46,8 +47,11 @@ class RealEngine:
         return {name: kept[name] for name in self.graph.outputs}
 
     def tensors(self, feeds: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
-        """Each tensor with its name as soon as it is known: the inputs, then what the nodes write."""
-        live = dict(self._constants)
+        """Each tensor with its name as soon as it is known: the inputs, then what the nodes write.
+
+        States become what they are for the next run when the last tensor has been taken.
+        """
+        live = self._constants | self._states
         left = Counter(self._reads)
         for name in self.graph.inputs:
             live[name] = self._held(name, feeds[name])
@@ -60,6 +64,7 @@ class RealEngine:
             for name in {*node.inputs, *node.outputs}:
                 if left[name] <= 0:
                     del live[name]
+        self._states = {s.value: live[s.next] for s in self.graph.states}
 
     def _computed(self, node: RealNode, ins: Sequence[Array]) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):

@@ -18,14 +18,15 @@ from codegen.frontends.tflite.linear import read_bias, read_weights
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import gate_product, product_requant
 from codegen.frontends.tflite.state import held, renew
+from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ops import Lstm
 from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 from codegen.ops.lstm import GATE, GATES, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
 
-_WEIGHTS, _RECURRENT, _BIASES = range(1, 5), range(5, 9), range(12, 16)
-_HIDDEN, _CELL = 18, 19
+WEIGHTS, RECURRENT, BIASES = range(1, 5), range(5, 9), range(12, 16)
+HIDDEN, CELL = 18, 19
 _VARIANTS = {"peepholes": range(9, 12), "a projection": range(16, 18), "layer normalization": range(20, 24)}
 _POWER_OF_TWO = 1e-3
 """How far the logarithm of the cell's scale may be from a whole number, as in TFLite."""
@@ -34,14 +35,14 @@ _POWER_OF_TWO = 1e-3
 def lstm(ctx: Context, node: TfliteNode) -> None:
     """UNIDIRECTIONAL_SEQUENCE_LSTM of int8 or int16 activations with int8 weights and an int16 cell state."""
     options = node.options_of("UnidirectionalSequenceLSTMOptions")
-    _check_variant(ctx, node, options)
-    (x, kind), (hidden, _), (cell, _) = (ctx.quantized(node, i) for i in (0, _HIDDEN, _CELL))
+    check_variant(ctx, node, options)
+    (x, kind), (hidden, _), (cell, _) = (ctx.quantized(node, i) for i in (0, HIDDEN, CELL))
     y, _ = ctx.quantized_result(node)
     if kind not in (DType.S8, DType.S16):
         raise TypeUnsupported(f"activations of type {kind.value}", where=node.where)
-    weights, recurrent = (_stacked(ctx, node, places) for places in (_WEIGHTS, _RECURRENT))
+    weights, recurrent = (_stacked(ctx, node, places) for places in (WEIGHTS, RECURRENT))
     size = weights.shape[1]
-    bias = np.stack([read_bias(ctx, node, size, place) for place in _BIASES])
+    bias = np.stack([read_bias(ctx, node, size, place) for place in BIASES])
     gates = _gates(ctx, node, (x, hidden), kind)
     for sums, extra, quant in ((weights, bias, x), (recurrent, np.zeros_like(bias), hidden)):
         _check_sums(node, sums, extra, quant, kind)
@@ -61,15 +62,16 @@ def lstm(ctx: Context, node: TfliteNode) -> None:
         ctx.constant_value(node, "recurrent", recurrent.astype(np.int8)),
         ctx.constant_value(node, "bias", bias.astype(np.int32)),
     )
-    inputs = (ctx.value(node, 0), *constants, held(ctx, node, _HIDDEN), held(ctx, node, _CELL))
-    for place, value in zip((_HIDDEN, _CELL), ctx.write_keeping(node, op, inputs, ("hidden", "cell")), strict=True):
+    inputs = (ctx.value(node, 0), *constants, held(ctx, node, HIDDEN), held(ctx, node, CELL))
+    for place, value in zip((HIDDEN, CELL), ctx.write_keeping(node, op, inputs, ("hidden", "cell")), strict=True):
         renew(ctx, node, place, value)
 
 
-def _check_variant(ctx: Context, node: TfliteNode, options: tflite.UnidirectionalSequenceLSTMOptions) -> None:
-    hint = "convert it from a plain LSTM with full-integer quantization"
+def check_variant(ctx: Tensors, node: TfliteNode, options: tflite.UnidirectionalSequenceLSTMOptions) -> None:
+    """LAM-IMPORT-022 for a variant that is not read."""
+    hint = "convert it from a plain LSTM"
     found = [what for what, places in _VARIANTS.items() if any(ctx.has(node, i) for i in places)]
-    if any(not ctx.has(node, i) for i in (*_WEIGHTS, *_RECURRENT, *_BIASES)):
+    if any(not ctx.has(node, i) for i in (*WEIGHTS, *RECURRENT, *BIASES)):
         found.append("fewer than four gates")
     if options.DiagonalRecurrentTensors():
         found.append("diagonal weights")
@@ -102,7 +104,7 @@ def _gates(ctx: Context, node: TfliteNode, quants: tuple[Quant, Quant], kind: DT
         return product_requant("tflite", quant.scale, float(scales[0]), GATE, DType.S16, bounds, wide=wide)
 
     x, hidden = quants
-    first, second, third, fourth = (Gate(step(x, _WEIGHTS[g]), step(hidden, _RECURRENT[g])) for g in range(len(GATES)))
+    first, second, third, fourth = (Gate(step(x, WEIGHTS[g]), step(hidden, RECURRENT[g])) for g in range(len(GATES)))
     return first, second, third, fourth
 
 

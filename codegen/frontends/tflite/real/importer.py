@@ -58,6 +58,7 @@ class _Walk(ModelWalk):
             definition="tflite",
             faces=tuple(names),
             notes=tuple(self._ctx.notes),
+            states=tuple(built.states.values()),
         ).live()
 
     def _input(self, tensor: Tensor) -> str:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codegen.frontends.tflite import shapes
-from codegen.frontends.tflite.real import elementwise, movement, place, product, reduce, resize, storage, window
+from codegen.frontends.tflite.real import (
+    elementwise,
+    movement,
+    place,
+    product,
+    recurrent,
+    reduce,
+    resize,
+    storage,
+    window,
+)
 from codegen.frontends.tflite.real.context import Translator
 
 TRANSLATORS: Mapping[str, Translator] = {
@@ -64,10 +74,12 @@ TRANSLATORS: Mapping[str, Translator] = {
     "SQUARE": elementwise.square,
     "SQUEEZE": movement.reshape,
     "STRIDED_SLICE": movement.strided_slice,
+    "SVDF": recurrent.svdf,
     "TILE": movement.tile,
     "TOPK_V2": place.top_k,
     "TRANSPOSE": movement.transpose,
     "TRANSPOSE_CONV": window.transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": recurrent.lstm,
     "UNPACK": movement.unpack,
     "ZEROS_LIKE": shapes.zeros_like,
 }

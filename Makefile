@@ -45,6 +45,7 @@ fuzz: $(VENV)/.test
 # Rewrites the pages of docs/ that are generated from the code.
 docs: $(VENV)/.base
 	$(BIN)/python -m codegen.report.pages
+	$(BIN)/python -m tests.support.node_page
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -185,8 +185,8 @@ def run_file(
     """Every sample of a data file through the model: results joined along the first axis.
 
     Of a network with state the samples are steps, in order, the first one after a reset.  Keywords as of `run`, and
-    `config`, the TOML file with the model's `[preprocess]` table, `limit`, the first samples only, and `progress`,
-    called after each sample with done and all.
+    `config`, the TOML file with the model's `[preprocess]` table, `limit`, the first samples only, `progress`,
+    called after each sample with done and all, and `said`, called with what one should know of how the engine ran.
     """
     options, how = parted(target, {**words, "engine": engine}, running.Feeding)
     return running.run_file(model, data, options, how)

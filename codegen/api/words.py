@@ -68,6 +68,7 @@ class FeedingWords(OptionWords, total=False):
     config: str | Path | None
     limit: int | None
     progress: Progress | None
+    said: Callable[[str], None] | None
 
 
 class JudgingWords(OptionWords, total=False):

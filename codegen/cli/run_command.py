@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,17 +34,19 @@ def command(model: str, data: str, out: str, as_json: bool, quiet: bool, verbose
     """Run MODEL on one engine, every sample of X.npz; data in the model's own layout and type."""
     from codegen import api
 
+    notes: list[str] = []
     with Progress("running", quiet=quiet) as progress:
-        outputs = api.run_file(model, data, progress=progress, **options)
+        outputs = api.run_file(model, data, progress=progress, said=notes.append, **options)
         api.save_arrays(out, outputs)
-    show(_text, _record(out, outputs), as_json=as_json, quiet=quiet)
+    show(_text, _record(out, outputs, notes), as_json=as_json, quiet=quiet)
 
 
-def _record(out: str, outputs: Mapping[str, Array]) -> dict[str, Any]:
+def _record(out: str, outputs: Mapping[str, Array], notes: Sequence[str]) -> dict[str, Any]:
     tensors = [{"name": n, "shape": y.shape, "dtype": str(y.dtype)} for n, y in outputs.items()]
-    return {"path": out, "tensors": tensors}
+    return {"path": out, "tensors": tensors, "notes": notes}
 
 
 def _text(record: Mapping[str, Any]) -> str:
     rows = [(t["name"], t["dtype"], shape_text(t["shape"])) for t in record["tensors"]]
-    return f"{text_table(['tensor', 'type', 'shape'], rows)}\nwritten to {record['path']}"
+    lines = [text_table(["tensor", "type", "shape"], rows), f"written to {record['path']}"]
+    return "\n".join([*lines, *(f"note: {note}" for note in record["notes"])])

@@ -65,7 +65,9 @@ class Concat:
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The sizes along the axis added."""
         first, axis = ins[0].shape, self.axis
-        if axis >= len(first) or any(_without(t.shape, axis) != _without(first, axis) for t in ins):
+        if axis >= len(first) or any(
+            len(t.shape) != len(first) or _without(t.shape, axis) != _without(first, axis) for t in ins
+        ):
             raise ShapeMismatch(f"tensors {[list(t.shape) for t in ins]} joined along axis {axis}")
         total = sum(t.shape[axis] for t in ins)
         return (ins[0].shaped((*first[:axis], total, *first[axis + 1 :])),)

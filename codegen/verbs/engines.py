@@ -1,7 +1,7 @@
 """Engines: the ways to run a model on numpy arrays.
 
 `golden` is the specification, `c` the generated code, `float` the original model on real numbers (ONNX Runtime, our
-own RealGraph for TFLite), `litert` and `tflm` the original TFLite model.
+own RealGraph for TFLite and where that is not installed), `litert` and `tflm` the original TFLite model.
 Each takes and gives arrays in the model's own layout and type.  A network with state keeps it from one run to the next:
 an engine's first run begins as after a reset.
 """
@@ -23,11 +23,12 @@ from codegen.host import HOST_FLAGS, Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
-from codegen.verbs.float_engine import FloatEngine
+from codegen.verbs.float_engine import FloatEngine, has_runtime
 from codegen.verbs.real_engine import RealModel
 from codegen.verbs.samples import Port
 from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
+_IN_NUMPY = "onnxruntime is not installed: computed in numpy, as a RealGraph"
 ENGINES = ("golden", "c", "float", *RUNTIMES)
 
 
@@ -147,10 +148,17 @@ def open_engine(name: str, model: Path, options: Options, *, dump: bool = False)
     """An engine by name; LAM-API-001 for a name nobody knows."""
     check_engine(name)
     if name == "float":
-        return (RealModel if is_tflite(model) else FloatEngine)(model, options.shapes)
+        return _float_engine(model, options)
     if name in RUNTIMES:
         return TfliteEngine(name, model, options.shapes)
     return CEngine(model, options, dump=dump) if name == "c" else GoldenEngine(model, options)
+
+
+def _float_engine(model: Path, options: Options) -> Engine:
+    """ONNX Runtime for ONNX where it is installed, our own numpy otherwise."""
+    if is_tflite(model):
+        return RealModel(model, options.shapes)
+    return FloatEngine(model, options.shapes) if has_runtime() else RealModel(model, options.shapes, _IN_NUMPY)
 
 
 def check_engine(name: str) -> None:

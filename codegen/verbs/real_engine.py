@@ -1,4 +1,4 @@
-"""The original model as its RealGraph, in numpy: what the engine float is for TFLite models.
+"""The original model as its RealGraph, in numpy: the engine float for TFLite models, and for ONNX without ONNX Runtime.
 
 Decides: that arrays have the model's own types at the border, so that a quantized model takes and gives integers.
 """
@@ -12,26 +12,28 @@ from typing import Self
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, first_line
 from codegen.frontends import read_real
-from codegen.frontends.tflite import read_ports
+from codegen.frontends.onnx import stored_inputs
+from codegen.frontends.tflite import is_tflite, read_ports
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import ShapePairs
 from codegen.real.engine import RealEngine
 from codegen.real.storage import Dequantize, Quantize
+from codegen.settle.borders import output_name
+from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.tflite_engines import TflitePort
 
 
 class RealModel:
-    """One RealGraph."""
+    """One RealGraph.  `note` is what the user should know of why it runs."""
 
-    note = ""
-
-    def __init__(self, model: Path, shapes: ShapePairs = ()) -> None:
+    def __init__(self, model: Path, shapes: ShapePairs = (), note: str = "") -> None:
         """Read the model."""
+        self.note = note
         self._graph = read_real(model, shapes=dict(shapes))
         self._engine = RealEngine(self._graph)
-        self.inputs = tuple(TflitePort(*port) for port in read_ports(model)[0])
+        self.inputs = _ports(model, self._graph)
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by the model's names."""
@@ -43,8 +45,9 @@ class RealModel:
             results = self._engine.run(feeds)
         except IndexError as error:  # a position that the network computed
             raise EngineFailed(first_line(error), where="engine float") from error
+        ports = {p.name for p in self.inputs}
         names = zip(self._graph.outputs, self._graph.faces, strict=True)
-        return {face: _held(self._graph, name, results[name]) for name, face in names}
+        return {output_name(face, ports): _held(self._graph, name, results[name]) for name, face in names}
 
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Refused: LAM-API-007."""
@@ -62,6 +65,14 @@ class RealModel:
     ) -> None:
         """Close."""
         self.close()
+
+
+def _ports(model: Path, graph: RealGraph) -> tuple[FloatPort | TflitePort, ...]:
+    if is_tflite(model):
+        return tuple(TflitePort(*port) for port in read_ports(model)[0])
+    stored = stored_inputs(model)
+    kinds = ((name, graph.type(name)) for name in graph.inputs)
+    return tuple(FloatPort(name, kind.shape, kind.dtype.name, *stored.get(name, ())) for name, kind in kinds)
 
 
 def _real(graph: RealGraph, name: str, array: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Feeding(Running):
     config: str | Path | None = None
     limit: int | None = None
     progress: Progress | None = None
+    said: Callable[[str], None] | None = None
+    """Called with what the user should know of how the engine ran, if there is anything."""
 
 
 @takes_model
@@ -64,6 +66,8 @@ def run_file(model: ModelSource, data: str | Path, options: Options, how: Feedin
             found.append(_once(engine, samples[index], how.dump_all))
             if how.progress is not None:
                 how.progress(index + 1, samples.count)
+        if how.said is not None and engine.note:
+            how.said(engine.note)
     return join_batch(found)
 
 

@@ -17,6 +17,7 @@ def _bytes(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 MUTATORS: dict[str, Mutate] = {
     "onnx": onnx_trees.mutate,
+    "onnx-real": onnx_trees.mutate,
     "tflite": tflite_trees.mutate,
     "tflite-real": tflite_trees.mutate,
     "target": toml_trees.mutate,

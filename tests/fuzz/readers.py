@@ -29,17 +29,24 @@ def _model(path: Path) -> None:
 
 
 def _real(path: Path) -> None:
-    """A model becomes a RealGraph whose nodes say the types that its values have."""
+    """A model becomes a RealGraph whose nodes are in order and say the types that its values have."""
     graph = read_real(path)
+    known = {v.name for v in graph.values.values() if v.data is not None} | set(graph.inputs)
     for node in graph.nodes:
         found = node.op.infer([graph.type(name) for name in node.inputs])
         if found[: len(node.outputs)] != tuple(graph.type(name) for name in node.outputs):
             raise InternalFault(f"types of {node.where}")
+        if not known.issuperset(node.inputs):
+            raise InternalFault(f"inputs of {node.where}")
+        known.update(node.outputs)
+    if not known.issuperset(graph.outputs):
+        raise InternalFault("outputs that nothing writes")
 
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "onnx": (".onnx", _model),
     "tflite": (".tflite", _model),
+    "onnx-real": (".onnx", _real),
     "tflite-real": (".tflite", _real),
     "target": (".toml", load_target),
     "config": (".toml", load_preprocess),

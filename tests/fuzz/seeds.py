@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.e2e.fuzz_models import sources, tflite_sources
+from tests.support.node_tests import forms, node_tests
 from tests.support.shared import ROOT, shared_dir
 from tests.support.tflite_real_cases import CASES
 
@@ -27,6 +28,12 @@ def _onnx() -> list[bytes]:
         folder = shared_dir() / "models" / "dialects"
         found += [path.read_bytes() for path in sorted(folder.glob("*.onnx"))[::9]]
     return found
+
+
+def _onnx_real() -> list[bytes]:
+    """The models of the reader onnx, and one of ONNX's own tests for each operator, in the forms of its parameters."""
+    first = {case.model.graph.node[-1].op_type: case for case in reversed(node_tests().values())}
+    return _onnx() + [model.SerializeToString() for case in first.values() for model in list(forms(case))[1:]]
 
 
 def _tflite() -> list[bytes]:
@@ -57,6 +64,7 @@ def _arrays() -> list[bytes]:
 
 _SEEDS = {
     "onnx": _onnx,
+    "onnx-real": _onnx_real,
     "tflite": _tflite,
     "tflite-real": _tflite_real,
     "target": _targets,

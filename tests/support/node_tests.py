@@ -7,6 +7,7 @@ what has a size that depends on numbers, and integers of few bits, are known as 
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import onnx
 from codegen.errors import CompileError
 from codegen.frontends.onnx.real import read_real
 from codegen.ir.real import RealGraph
+from codegen.real.engine import RealEngine
 
 _FEW = ("int4", "uint4", "int2", "uint2")
 """Integers of few bits, which a RealGraph holds in eight."""
@@ -66,7 +68,7 @@ def _array(data: Any) -> np.ndarray | None:
     if not isinstance(data, np.ndarray | np.generic):
         return None
     array = np.asarray(data)
-    return array if array.dtype.kind in "biuf" or array.dtype.name in _FEW else None
+    return array if array.dtype.char in np.typecodes["AllInteger"] + "efd?" or array.dtype.name in _FEW else None
 
 
 def _in_bytes(array: np.ndarray) -> np.ndarray:
@@ -84,16 +86,55 @@ def forms(case: NodeTest) -> Iterator[onnx.ModelProto]:
         yield model
 
 
-def read(case: NodeTest, folder: Path) -> RealGraph:
-    """The first form that can be read; what the last one raises otherwise."""
+def read(case: NodeTest, folder: Path) -> tuple[RealGraph, bool]:
+    """The first form that can be read, and whether only constants go in; what the last one raises otherwise."""
     path = folder / "model.onnx"
     for last, model in enumerate(forms(case)):
         path.write_bytes(model.SerializeToString())
         known = {t.name for t in model.graph.initializer}
         shapes = {n: a.shape for n, a in case.feeds.items() if n not in known and a.ndim}
         try:
-            return read_real(path, shapes=shapes)
+            return read_real(path, shapes=shapes), last == 3
         except CompileError:
             if last == 3:
                 raise
     raise AssertionError("four forms")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one test: whether it is read, of constants only, and right; the refusal otherwise."""
+
+    right: bool
+    constants: bool = False
+    refusal: str = ""
+
+
+@cache
+def results() -> dict[str, Result]:
+    """Every test's result, its sums in the stated order and in any."""
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        return {name: _result(case, Path(folder)) for name, case in node_tests().items()}
+
+
+def _result(case: NodeTest, folder: Path) -> Result:
+    try:
+        graph, constants = read(case, folder)
+    except CompileError as error:
+        return Result(False, refusal=error.problems()[0].found)
+    feeds = {n: case.feeds[n] for n in graph.inputs}
+    right = all(_is_right(graph, RealEngine(graph, exact=exact).run(feeds), case) for exact in (True, False))
+    return Result(right, constants)
+
+
+def _is_right(graph: RealGraph, found: dict[str, np.ndarray], case: NodeTest) -> bool:
+    """Whether the numbers are ONNX's, and have the types that the graph promises."""
+    promised = all((a.shape, a.dtype) == (graph.type(n).shape, graph.type(n).dtype) for n, a in found.items())
+    return promised and all(_agree(a, b, case) for a, b in zip(found.values(), case.expected, strict=True))
+
+
+def _agree(found: np.ndarray, wanted: np.ndarray, case: NodeTest) -> bool:
+    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        return False
+    half = 2e-2 if wanted.dtype == np.float16 else 1e-5
+    return np.allclose(found, wanted, rtol=case.rtol, atol=max(case.atol, half), equal_nan=True)

@@ -314,14 +314,34 @@ def test_the_help_of_compile_names_both_formats(lamina: Lamina) -> None:
     assert "quantized ONNX or TFLite" in lamina("compile", "--help").out
 
 
-def test_without_onnxruntime_the_extra_is_named(
+def test_without_onnxruntime_numpy_is_used_and_said(
     lamina: Lamina, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     ran = lamina("run", TINY, "--engine", "float", "--input", bad / "good.npz", "-o", tmp_path / "y.npz")
-    assert ran.code == 1
-    assert "LAM-API-002" in ran.err
-    assert "lamina[ort]" in ran.err
+    assert (ran.code, ran.err) == (0, "")
+    assert "note: onnxruntime is not installed: computed in numpy" in ran.out
+    assert (tmp_path / "y.npz").is_file()
+
+
+FLOAT_INPUTS = (
+    *((TINY, data, code) for data, code in (*DATA, *SAMPLES[:2], SAMPLES[3])),
+    *((model, "BAD/good.npz", code) for model, code in MODELS[:5]),
+)
+
+
+@pytest.mark.parametrize(("model", "data", "code"), FLOAT_INPUTS)
+def test_wrong_input_of_the_engine_float_in_numpy(
+    lamina: Lamina, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, data: str, code: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    paths = [str(p).replace("BAD", str(bad)) for p in (model, data)]
+    ran = lamina("run", paths[0], "--engine", "float", "--input", paths[1], "-o", tmp_path / "y.npz")
+    assert ran.code in (1, 2)
+    assert ID.search(ran.err)
+    assert code in ran.err
+    assert "Traceback" not in ran.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_matplotlib_the_extra_is_named(lamina: Lamina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

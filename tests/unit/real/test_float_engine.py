@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import codegen
 from codegen.errors import CompileError
-from tests.support.shared import shared_dir
+from codegen.frontends import read_real
+from tests.support.shared import ROOT, shared_dir
 from tests.support.tflite_models import Model
 
 HELLO = shared_dir() / "models" / "tflite"
@@ -48,3 +50,27 @@ def test_a_computed_position_outside_is_refused_when_it_is_met(tmp_path: Path) -
     with pytest.raises(CompileError) as error:
         codegen.run(path, given | {"main_t1": np.array([4], np.int32)}, engine="float")
     assert error.value.code == "LAM-API-010"
+
+
+ONNX = (
+    *("examples/digits/digits_qdq", "float/resnet20_cifar10_f32", "mlperf_tiny_onnx/kws_f32", "onnx/dtln_1_f32"),
+    *("onnx/mnist_cnn_f32", "onnx/silero_vad_16k_f32", "mlperf_tiny_onnx/ad_qdq"),
+)
+
+
+@pytest.mark.parametrize("name", ONNX)
+def test_without_onnxruntime_an_onnx_model_gives_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = name.startswith("examples")
+    path = (ROOT if own else shared_dir() / "models") / f"{name}.onnx"
+    graph, rng = read_real(path), np.random.default_rng(4)
+    kinds = {port: graph.type(port) for port in graph.inputs}
+    feeds = {
+        n: rng.random(t.shape, np.float32) if t.is_real else np.full(t.shape, 16000, t.dtype) for n, t in kinds.items()
+    }
+    wanted = codegen.run(path, feeds, engine="float")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    found = codegen.run(path, feeds, engine="float")
+    assert list(found) == list(wanted)
+    for key, array in wanted.items():
+        assert (found[key].shape, found[key].dtype) == (array.shape, array.dtype)
+        np.testing.assert_allclose(found[key], array, rtol=1e-5, atol=1e-5 * max(1.0, float(np.abs(array).max())))

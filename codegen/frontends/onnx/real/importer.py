@@ -87,7 +87,7 @@ class RealReader:
 
     def graph(self) -> RealGraph:
         """As much of the model as can be read."""
-        inputs = [name for info in self._model.structure.inputs if (name := self._input(info))]
+        inputs = [name for info in self._model.structure.inputs if (name := self._input(info)) is not None]
         self._initializers()
         for node in self._model.structure.nodes:
             self._read(node)

@@ -91,9 +91,11 @@ class Reading(RealBuilder):
         return tuple(int(i) for i in array.reshape(-1))
 
     def axis(self, node: OnnxNode, value: str, default: int | None = None, name: str = "axis") -> int:
-        """The attribute `axis`, not negative; LAM-IMPORT-013 outside the tensor."""
+        """The attribute `axis`, not negative; LAM-IMPORT-013 outside the tensor, -014 of a single number."""
         rank = self.rank(value)
-        return node.integer(name, default, low=-rank, high=max(rank - 1, 0)) % max(rank, 1)
+        if not rank:
+            raise ShapeMismatch("a single number has no axes", where=node.where)
+        return node.integer(name, default, low=-rank, high=rank - 1) % rank
 
     def axes(self, node: OnnxNode, axes: Sequence[int], rank: int) -> tuple[int, ...]:
         """A list of different axes, made not negative; LAM-IMPORT-014 otherwise."""

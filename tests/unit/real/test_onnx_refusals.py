@@ -1,0 +1,85 @@
+"""What a RealGraph cannot be read of, with an id each; and bodies that are resolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from codegen.errors import ModelRejected
+from codegen.frontends.onnx.real import read_real
+from codegen.ir.real import RealGraph
+from codegen.real.engine import RealEngine
+
+_IF = """y = If (c) <then_branch = a () => (float[2] p) { p = Add(x, x) },
+    else_branch = b () => (float[2] q) { q = Neg(x) }>"""
+_LOOP = """Loop (m, go, x) <body = b (int64 i, bool on, float[2] s) => (bool still, float[2] t, float[2] each)
+    { still = Identity(on) t = Add(s, s) each = Neg(s) }>"""
+
+WRONG = {
+    "a single number joined": ("float[2] x, float n", "y = Concat <axis=0> (x, n)", "LAM-IMPORT-014"),
+    "a single number's slices": ("float n, int64 i", "y = Gather <axis=0> (n, i)", "LAM-IMPORT-014"),
+    "a branch unknown": ("float[2] x, bool c", _IF, "LAM-IMPORT-023"),
+    "steps unknown": ("float[2] x, int64 m, bool go", f"y, z = {_LOOP}", "LAM-IMPORT-023"),
+    "an endless loop": (
+        "float[2] x",
+        f"go = Constant <value = bool[1] {{1}}> () y, z = {_LOOP.replace('m,', ',')}",
+        "LAM-IMPORT-004",
+    ),
+    "neither factors nor sizes": ("float[1,1,2,2] x", "y = Resize (x, , )", "LAM-IMPORT-014"),
+    "computed sizes": ("float[1,1,2,2] x, int64[4] s", "y = Resize (x, , , s)", "LAM-IMPORT-023"),
+    "weights that do not fit": (
+        "float[3,1,2] x, float[1,8,3] w, float[1,8,2] r",
+        "y = LSTM <hidden_size=2> (x, w, r)",
+        "LAM-IMPORT-014",
+    ),
+    "an equation of other letters": ("float[2] x", 'y = Einsum <equation="1->1"> (x)', "LAM-IMPORT-013"),
+    "computed boxes": ("float[1,2,4] x, float[1,1,2] s", "y = NonMaxSuppression (x, s)", "LAM-IMPORT-023"),
+    "too long a transform": (
+        "float[1,4,1] x",
+        "n = Constant <value = int64 {1000000}> () y = DFT (x, n)",
+        "LAM-IMPORT-013",
+    ),
+    "a product of real numbers as integers": ("float[2,2] x", "y = MatMulInteger (x, x)", "LAM-IMPORT-019"),
+    "training": (
+        "float[2] x",
+        "r = Constant <value = float {0.5}> () t = Constant <value = bool {1}> () y = Dropout (x, r, t)",
+        "LAM-IMPORT-022",
+    ),
+}
+
+
+def _read(folder: Path, inputs: str, nodes: str) -> RealGraph:
+    text = f'<ir_version: 9, opset_import: ["" : 20]> g ({inputs}) => (float y) {{ {nodes} }}'
+    path = folder / "m.onnx"
+    model = parser.parse_model(text)
+    model.graph.output[0].type.Clear()
+    onnx.save(model, path)
+    return read_real(path)
+
+
+@pytest.mark.parametrize("name", list(WRONG))
+def test_what_cannot_be_read_is_refused_with_an_id(name: str, tmp_path: Path) -> None:
+    inputs, nodes, code = WRONG[name]
+    with pytest.raises(ModelRejected) as caught:
+        _read(tmp_path, inputs, nodes)
+    assert [p.code for p in caught.value.problems()] == [code]
+
+
+@pytest.mark.parametrize(("taken", "wanted"), [(1, [2, -4]), (0, [-1, 2])])
+def test_the_branch_of_a_known_condition_is_read(taken: int, wanted: list[int], tmp_path: Path) -> None:
+    nodes = f"c = Constant <value = bool {{{taken}}}> () " + _IF
+    graph = _read(tmp_path, "float[2] x", nodes)
+    assert len(graph.nodes) == 1
+    (y,) = RealEngine(graph).run({"x": np.array([1, -2], np.float32)}).values()
+    assert y.tolist() == wanted
+
+
+def test_the_steps_of_a_loop_are_read_one_by_one(tmp_path: Path) -> None:
+    known = "m = Constant <value = int64 {3}> () go = Constant <value = bool {1}> () "
+    graph = _read(tmp_path, "float[2] x", f"{known} last, y = {_LOOP}")
+    (y,) = RealEngine(graph).run({"x": np.array([1, -2], np.float32)}).values()
+    assert y.tolist() == [[-1, 2], [-2, 4], [-4, 8]]

@@ -24,6 +24,7 @@ from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.verbs.float_engine import FloatEngine, has_runtime
+from codegen.verbs.held import Held
 from codegen.verbs.real_engine import RealModel
 from codegen.verbs.samples import Port
 from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
@@ -68,7 +69,7 @@ class Engine(Protocol):
         ...
 
 
-class GoldenEngine:
+class GoldenEngine(Held):
     """The integer graph as imported, in numpy."""
 
     note = ""
@@ -93,21 +94,8 @@ class GoldenEngine:
                 found.setdefault(value.source or value.name, in_model_layout(values[value.name], value.perm))
         return found | {port.name: port.to_model(values[port.value]) for port in self._outputs}
 
-    def close(self) -> None:
-        """Nothing is held."""
 
-    def __enter__(self) -> Self:
-        """For use in a `with` statement."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
-
-
-class CEngine:
+class CEngine(Held):
     """The generated C, compiled once with the host's compiler."""
 
     note = ""
@@ -132,16 +120,6 @@ class CEngine:
     def close(self) -> None:
         """Unload the library."""
         self._network.close()
-
-    def __enter__(self) -> Self:
-        """For use in a `with` statement."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
 
 
 def open_engine(name: str, model: Path, options: Options, *, dump: bool = False) -> Engine:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from codegen.errors import (
     DataDoesNotFit,
@@ -26,6 +25,7 @@ from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
 from codegen.settle.borders import output_name
+from codegen.verbs.held import Held
 
 _TYPES = {
     "tensor(float)": "float32",
@@ -50,7 +50,7 @@ class FloatPort:
     quant: Quant | None = None
 
 
-class FloatEngine:
+class FloatEngine(Held):
     """One ONNX Runtime session."""
 
     def __init__(self, model: Path, shapes: ShapePairs = ()) -> None:
@@ -90,19 +90,6 @@ class FloatEngine:
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Refused: LAM-API-007."""
         raise DumpUnsupported("gives outputs only", where="engine float")
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-    def __enter__(self) -> Self:
-        """For use in a `with` statement."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
 
 
 def has_runtime() -> bool:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, first_line
 from codegen.frontends import read_real
@@ -22,10 +20,11 @@ from codegen.real.engine import RealEngine
 from codegen.real.storage import Dequantize, Quantize
 from codegen.settle.borders import output_name
 from codegen.verbs.float_engine import FloatPort
+from codegen.verbs.held import Held
 from codegen.verbs.tflite_engines import TflitePort
 
 
-class RealModel:
+class RealModel(Held):
     """One RealGraph.  `note` is what the user should know of why it runs."""
 
     def __init__(self, model: Path, shapes: ShapePairs = (), note: str = "") -> None:
@@ -52,19 +51,6 @@ class RealModel:
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Refused: LAM-API-007."""
         raise DumpUnsupported("gives outputs only", where="engine float")
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-    def __enter__(self) -> Self:
-        """For use in a `with` statement."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
 
 
 def _ports(model: Path, graph: RealGraph) -> tuple[FloatPort | TflitePort, ...]:

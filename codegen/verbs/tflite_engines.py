@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
+from codegen.verbs.held import Held
 
 RUNTIMES = ("litert", "tflm")
 _ARENAS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
@@ -42,7 +42,7 @@ class TflitePort:
         return next((d for d in DType if d.numpy == self.model_dtype), None)
 
 
-class TfliteEngine:
+class TfliteEngine(Held):
     """One interpreter."""
 
     note = ""
@@ -80,19 +80,6 @@ class TfliteEngine:
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Refused: LAM-API-007."""
         raise DumpUnsupported("gives outputs only", where=f"engine {self._name}")
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-    def __enter__(self) -> Self:
-        """For use in a `with` statement."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
 
 
 def _tflm(data: bytes, outputs: int) -> Invoke:

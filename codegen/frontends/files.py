@@ -11,6 +11,7 @@ from codegen.datafiles import open_file, read_file
 from codegen.errors import CompileError, FileTooLarge, ModelMissing, ModelTooLarge
 
 MAX_FILE_BYTES = 512 * 2**20
+TFLITE_MARK = b"TFL3"
 
 
 def read_model_file(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
@@ -34,3 +35,8 @@ def begins_with(path: Path, count: int) -> bytes:
             return file.read(count)
     except (CompileError, OSError):
         return b""
+
+
+def is_tflite(path: Path) -> bool:
+    """Whether the file is a TFLite model, by its mark or, where it cannot be read, its ending."""
+    return begins_with(path, 8)[4:] == TFLITE_MARK or path.suffix == ".tflite"

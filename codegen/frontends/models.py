@@ -1,22 +1,18 @@
 """Which reader a model's file wants, and which arithmetic is the format's own.
 
-Decides: that TFLite models are computed as TFLite computes them unless told otherwise.
+Decides: that TFLite models are computed as TFLite computes them unless told otherwise, and that a format's reader, and
+the packages that it needs, are loaded when there is such a file.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from codegen.frontends.onnx import import_onnx
-from codegen.frontends.onnx import real as onnx_real
-from codegen.frontends.onnx.survey import survey_onnx
+from codegen.frontends.files import is_tflite
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
-from codegen.frontends.tflite import import_tflite, is_tflite
-from codegen.frontends.tflite import real as tflite_real
-from codegen.frontends.tflite.survey import survey_tflite
 from codegen.ir.graph import Graph
-from codegen.ir.quant import Mode
+from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.real import RealGraph
 
 
@@ -26,9 +22,13 @@ def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes
     A TFLite model has every size; shapes that are given for its inputs must be those.
     """
     if is_tflite(path):
+        from codegen.frontends.tflite import import_tflite
+
         graph = import_tflite(path, mode=mode, io_type=io_type)
         Shapes({i.name: i.model_shape for i in graph.inputs}, shapes or {})
         return graph
+    from codegen.frontends.onnx import import_onnx
+
     return import_onnx(
         path,
         mode=mode,
@@ -40,13 +40,31 @@ def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes
 
 def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
     """The RealGraph of a model's file, quantized or not; errors as of the formats' own readers."""
-    read = tflite_real.read_real if is_tflite(path) else onnx_real.read_real
-    return read(path, shapes=shapes)
+    if is_tflite(path):
+        from codegen.frontends.tflite.real import read_real as read_tflite
+
+        return read_tflite(path, shapes=shapes)
+    from codegen.frontends.onnx.real import read_real as read_onnx
+
+    return read_onnx(path, shapes=shapes)
 
 
 def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:
     """Every problem of a model's file that cannot be imported, and what can be read of it."""
-    return survey_tflite(path, mode=mode) if is_tflite(path) else survey_onnx(path, mode=mode, shapes=shapes)
+    if is_tflite(path):
+        from codegen.frontends.tflite.survey import survey_tflite
+
+        return survey_tflite(path, mode=mode)
+    from codegen.frontends.onnx.survey import survey_onnx
+
+    return survey_onnx(path, mode=mode, shapes=shapes)
+
+
+def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
+    """What an ONNX model's own QuantizeLinear nodes say of its inputs."""
+    from codegen.frontends.onnx import stored_inputs as of_onnx
+
+    return of_onnx(path)
 
 
 def own_mode(path: Path) -> Mode | None:

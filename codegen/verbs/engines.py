@@ -16,7 +16,7 @@ from typing import Protocol, Self
 
 from codegen.emit import write_project
 from codegen.errors import EngineUnknown
-from codegen.frontends.tflite import is_tflite
+from codegen.frontends import is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
 from codegen.host import HOST_FLAGS, Network

@@ -19,7 +19,7 @@ from codegen.errors import (
     TypeUnsupported,
     first_line,
 )
-from codegen.frontends.onnx import stored_inputs
+from codegen.frontends import stored_inputs
 from codegen.frontends.shapes import Shapes
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, first_line
-from codegen.frontends import read_real
-from codegen.frontends.onnx import stored_inputs
-from codegen.frontends.tflite import is_tflite, read_ports
+from codegen.frontends import is_tflite, read_real, stored_inputs
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
@@ -55,6 +53,8 @@ class RealModel(Held):
 
 def _ports(model: Path, graph: RealGraph) -> tuple[FloatPort | TflitePort, ...]:
     if is_tflite(model):
+        from codegen.frontends.tflite import read_ports
+
         return tuple(TflitePort(*port) for port in read_ports(model)[0])
     stored = stored_inputs(model)
     kinds = ((name, graph.type(name)) for name in graph.inputs)

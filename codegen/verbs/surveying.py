@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codegen.errors import CompileError
-from codegen.frontends import Survey, read_real
-from codegen.frontends.tflite import is_tflite
+from codegen.frontends import Survey, is_tflite, read_real
 from codegen.ir.real import Multiplying, RealGraph
 from codegen.options import Options
 from codegen.verbs.inspection import FloatInput, LayerRow, OperatorRow, Quantizing

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, ExtraMissing, first_line
+from codegen.frontends import is_tflite
 from codegen.frontends.files import read_model_file
 from codegen.frontends.shapes import Shapes
-from codegen.frontends.tflite import has_uint8_weights, is_tflite, read_ports
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
@@ -50,6 +50,8 @@ class TfliteEngine(Held):
     def __init__(self, runtime: str, model: Path, shapes: ShapePairs = ()) -> None:
         """Load the model; LAM-API-002 without the package, LAM-API-010 when it refuses the model."""
         self._name = runtime
+        from codegen.frontends.tflite import has_uint8_weights, read_ports
+
         if not is_tflite(model):
             hint = "the engine float runs it"
             raise EngineFailed("no TFLite model", where=f"engine {runtime}, {model}", hint=hint)

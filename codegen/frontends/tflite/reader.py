@@ -25,7 +25,7 @@ from codegen.errors import (
     TensorBad,
     VariableUnsupported,
 )
-from codegen.frontends.files import begins_with, read_model_file
+from codegen.frontends.files import read_model_file
 from codegen.frontends.tflite.flat import Flat, Table
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.ir.quant import Array
@@ -93,11 +93,6 @@ class Model:
 
     name: str
     subgraphs: tuple[Subgraph, ...]
-
-
-def is_tflite(path: Path) -> bool:
-    """Whether the file is a TFLite model, by its mark or, where it cannot be read, its ending."""
-    return begins_with(path, 8)[4:] == MAGIC or path.suffix == ".tflite"
 
 
 def read_model(path: Path) -> Model:

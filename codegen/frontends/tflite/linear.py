@@ -80,10 +80,12 @@ def fully_connected(ctx: Context, node: TfliteNode) -> None:
     bias = read_bias(ctx, node, outputs)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point)
     bounds = activation_range(node.activation(options), y, dtype)
+    # LiteRT's kernel for uint8 rounds once, where all others round twice
+    mode = "single" if ctx.mode == "tflite" and ctx.tensor(node, 0).kind == "uint8" else ctx.mode
     if scales.size == 1:
-        requant = product_requant(ctx.mode, x.scale, float(scales[0]), y, dtype, bounds, wide=wide)
+        requant = product_requant(mode, x.scale, float(scales[0]), y, dtype, bounds, wide=wide)
     else:
-        requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
+        requant = channel_requant(mode, x.scale, scales, y, dtype, bounds, wide=wide)
     value = ctx.reshaped(node, ctx.value(node, 0), (*lead, depth))
     extras = _constants(ctx, node, weights, bias)
     ctx.write(node, Dense(x.zero_point, requant, dtype, y), (value, *extras), note=_spoken(node, "Dense", requant))

@@ -38,7 +38,7 @@ class FieldView:
 
 @dataclass(frozen=True, slots=True)
 class FunctionView:
-    """One kernel function: its symbol, element types and params arrays."""
+    """One kernel function: its symbol, element types and params arrays, and the runtime headers that it needs."""
 
     symbol: str
     in_t: str
@@ -47,6 +47,7 @@ class FunctionView:
     template: str
     context: Any
     outputs: int
+    headers: tuple[str, ...]
 
     @property
     def y(self) -> str:
@@ -314,7 +315,7 @@ def function_view(fn: KernelFn, network: str) -> FunctionView:
     """One kernel function of a network."""
     fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
     types = fn.in_dtype.ctype, fn.out_dtype.ctype
-    return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs)
+    return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs, fn.headers)
 
 
 class _Builder:

@@ -8,7 +8,6 @@ from typing import Any
 import jinja2
 
 from codegen.emit.context import FunctionView, ModelView
-from codegen.emit.runtime import needed_headers
 from codegen.resources import resource_dir
 
 
@@ -47,9 +46,10 @@ def source_texts(view: ModelView) -> dict[str, str]:
 
 
 def render_layers(view: ModelView) -> str:
-    """The file of layer functions, with the runtime headers that they call."""
+    """The file of layer functions, with the runtime headers that their kernels declare."""
     bodies = [render_kernel(f) for f in view.functions]
-    return render("layers.c.j2", m=view, bodies=bodies, headers=needed_headers(bodies))
+    headers = sorted({header for f in view.functions for header in f.headers})
+    return render("layers.c.j2", m=view, bodies=bodies, headers=headers)
 
 
 def render_kernel(function: FunctionView) -> str:

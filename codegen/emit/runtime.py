@@ -1,4 +1,7 @@
-"""Which runtime headers a text needs: those that define a function it calls, and those they include."""
+"""Which runtime headers a project gets: those that its C includes, and those that they include.
+
+Which of them a kernel's C includes is declared beside the kernel (kernels/kernel.py).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from functools import cache
 
 from codegen.resources import resource_dir
 
-_DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
 _INCLUDED = re.compile(r'^#include "(lam_\w+\.h)"', re.MULTILINE)
 
 
@@ -18,12 +20,6 @@ def _headers() -> dict[str, str]:
     root = resource_dir("runtime_c")
     paths = [*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")]
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(paths, key=lambda p: p.name)}
-
-
-def needed_headers(texts: Iterable[str]) -> tuple[str, ...]:
-    """Headers to include for these C texts, by name, sorted; lam_base.h is not listed (everything includes it)."""
-    words = {word for text in texts for word in re.findall(r"\blam_\w+", text)}
-    return tuple(name for name, text in _headers().items() if words & set(_DEFINED.findall(text)))
 
 
 def header_closure(texts: Iterable[str]) -> dict[str, str]:

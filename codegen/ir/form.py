@@ -91,6 +91,7 @@ class Form:
         scratch: the parts of its scratch, in the order in which they lie.
         rows: output rows that a call takes at most, where tensors are held whole; 1 unless it runs by `rows`.
         why: in a few words, which form it is and why.
+        headers: files of the runtime that its C calls functions of, by name, sorted.
     """
 
     kernel: str
@@ -102,6 +103,7 @@ class Form:
     scratch: tuple[Scratch, ...]
     rows: int
     why: str
+    headers: tuple[str, ...]
 
     @property
     def params_bytes(self) -> int:

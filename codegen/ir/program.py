@@ -32,7 +32,7 @@ from codegen.ir.shape import Shape
 class KernelFn:
     """One emitted function: a kernel's template with its numbers, shared by layers of equal context.
 
-    `offsets` places each params field, in bytes.
+    `offsets` places each params field, in bytes; `headers` are as in Form.
     """
 
     symbol: str
@@ -45,6 +45,7 @@ class KernelFn:
     outputs: int
     offsets: Mapping[str, int]
     dtypes: Mapping[str, str]
+    headers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

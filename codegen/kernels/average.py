@@ -29,6 +29,13 @@ def mean_mode(how: Averaging, *, pool: bool) -> str:
     return how.mode
 
 
+def mean_headers(mode: str) -> tuple[str, ...]:
+    """What the form calls: divisions, float32, or a requantization."""
+    if mode in ("divide", "wide_divide"):
+        return ("lam_mean.h",)
+    return ("lam_linear.h",) if mode in _BY_COUNT else ("lam_requant.h",)
+
+
 def is_wide(how: Averaging) -> bool:
     """Whether a sum may pass 32 bits."""
     return how.reach > INT32_MAX

@@ -34,6 +34,8 @@ from codegen.ops.squared_difference import squared_scalings
 
 Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic
 
+_HEADERS = {"div": ("lam_fixed.h", "lam_requant.h"), "called": ("lam_whole.h",), "wrapped": ("lam_wrap.h",)}
+"""Of operators whose functions are not those of a requantization."""
 _CALLED = {"/": "lam_quotient", "//": "lam_floor_quotient", "%": "lam_floor_remainder"}
 """Functions of lam_whole.h."""
 
@@ -93,7 +95,8 @@ def _fit(node: NodeOf[Binary], *, by_pixels: bool) -> Fit | None:
         return None
     if isinstance(op, Mul) and not requant_takes(op.requant, -op.reach(node.ins), op.reach(node.ins), wide=True):
         return None
-    return Fit(_context(node, by_pixels=by_pixels), _params(node))
+    context = _context(node, by_pixels=by_pixels)
+    return Fit(context, _params(node), headers=_headers(context))
 
 
 def _same_for_all_pixels(node: NodeOf[Binary]) -> bool:
@@ -125,6 +128,12 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
         left=_left(op),
         wide=_is_wide(node),
     )
+
+
+def _headers(k: BinaryContext) -> tuple[str, ...]:
+    if k.op == "add" and k.rq.mode == "ort":
+        return ("lam_linear.h",)
+    return _HEADERS.get(k.op, () if k.numberless else k.rq.headers)
 
 
 def _is_wide(node: NodeOf[Binary]) -> bool:

@@ -34,6 +34,13 @@ class RequantContext:
     wide: bool
     narrowed: bool = False
 
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """What the template's requantization calls."""
+        if self.mode == "none":
+            return ()
+        return ("lam_requant_ort.h",) if self.mode == "ort" else ("lam_requant.h",)
+
 
 def requant_context(requant: Requant | None, *, wide: bool = False) -> RequantContext:
     """The template's view of a Requant; mode `none` stores the accumulator itself."""

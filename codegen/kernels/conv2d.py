@@ -122,7 +122,8 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if sums is None:
         return None
     params = (*sums.bias_fields(), *requant_fields(node.op.requant), sums.plain_weights())
-    return Fit(conv_context(node, sums), params)
+    context = conv_context(node, sums)
+    return Fit(context, params, headers=context.rq.headers)
 
 
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit)

@@ -103,7 +103,8 @@ def _fit(node: NodeOf[ConvTranspose2D]) -> Fit | None:
         return None
     if not requant_takes(op.requant, *end_values(weights, bias, op.x_zero_point, x), wide=True):
         return None
-    return Fit(_context(node, wide=_is_wide(op, x, weights, bias)), _params(op, weights, bias))
+    context = _context(node, wide=_is_wide(op, x, weights, bias))
+    return Fit(context, _params(op, weights, bias), headers=context.rq.headers)
 
 
 def _context(node: NodeOf[ConvTranspose2D], *, wide: bool) -> TransposeContext:

@@ -34,7 +34,8 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if sums is None or not is_pointwise(node.op):
         return None
     params = (*sums.bias_fields(), *requant_fields(node.op.requant), sums.plain_weights())
-    return Fit(_context(node, sums, shifted=False), params)
+    context = _context(node, sums, shifted=False)
+    return Fit(context, params, headers=context.rq.headers)
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -44,7 +45,8 @@ def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         return None
     stored = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
     params = (*sums.bias_fields(), *requant_fields(node.op.requant), *sums.shift_fields(), stored)
-    return Fit(_context(node, sums, shifted=True), params, why="weights are bytes less a shift")
+    context = _context(node, sums, shifted=True)
+    return Fit(context, params, why="weights are bytes less a shift", headers=context.rq.headers)
 
 
 def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, *, shifted: bool) -> DenseContext:

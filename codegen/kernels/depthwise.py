@@ -20,7 +20,8 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
         return None
     weights = sums.weights
     by_tap = Field.later("weights", weights.dtype, weights.size, lambda: _by_tap(weights))
-    return Fit(conv_context(node, sums), (*sums.bias_fields(), *requant_fields(node.op.requant), by_tap))
+    context, params = conv_context(node, sums), (*sums.bias_fields(), *requant_fields(node.op.requant), by_tap)
+    return Fit(context, params, headers=context.rq.headers)
 
 
 def _by_tap(weights: Array) -> Array:

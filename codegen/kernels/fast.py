@@ -40,6 +40,11 @@ class FastRequant:
     saturate: str
     plain: RequantContext
 
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """What the template's requantization calls."""
+        return fast_headers(self.saturate) if self.form else self.plain.headers
+
 
 def fast_requant(requant: Requant | None, reach: int) -> FastRequant:
     """The form for accumulators of at most `reach` in size, which fit 32 bits."""
@@ -47,6 +52,11 @@ def fast_requant(requant: Requant | None, reach: int) -> FastRequant:
     if requant is None:
         return FastRequant("", False, "", plain)
     return FastRequant(_form(requant, reach), requant.per_channel, saturation(requant.low, requant.high), plain)
+
+
+def fast_headers(saturate: str) -> tuple[str, ...]:
+    """What the form calls, and the clamp where no instruction saturates."""
+    return ("lam_requant_fast.h",) if saturate else ("lam_requant_fast.h", "lam_requant.h")
 
 
 def saturation(low: int, high: int) -> str:

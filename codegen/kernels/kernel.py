@@ -20,13 +20,17 @@ O = TypeVar("O", bound=Op)  # noqa: E741
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """What a kernel says of a node that it serves; the fields are those of Form."""
+    """What a kernel says of a node that it serves; the fields are those of Form.
+
+    `headers` are what the node's own form calls besides the kernel's.
+    """
 
     context: Any
     params: tuple[Field, ...] = ()
     scratch: tuple[Scratch, ...] = ()
     why: str = "plain C99"
     rows: int = 1
+    headers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +46,8 @@ class Kernel(Generic[O]):
         needs: features without which a chip cannot run it, or would not be served well.
         without: features of chips that it is not for.
         one_input: it serves only nodes that have one input, which is computed.
+        headers: files of runtime_c/include/ and runtime_c/isa/ whose functions all its forms call; what they include
+            themselves is not named, nor lam_base.h, which everything includes.
     """
 
     name: str
@@ -52,6 +58,7 @@ class Kernel(Generic[O]):
     needs: Features = frozenset()
     without: Features = frozenset()
     one_input: bool = False
+    headers: tuple[str, ...] = ()
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
@@ -62,7 +69,8 @@ class Kernel(Generic[O]):
         fit = self.make(cast("NodeOf[O]", node))
         if fit is None:
             return None
-        parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why)
+        headers = tuple(sorted({*self.headers, *fit.headers}))
+        parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
         return Form(self.name, self.template, self.run, features, *parts)
 
     def serves(self, features: Features) -> bool:

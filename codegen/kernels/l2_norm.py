@@ -27,4 +27,6 @@ def _fit(node: NodeOf[L2Norm]) -> Fit:
     return Fit(NormContext(channels(node.ins[0].shape), OUTPUT_BITS), (zero,))
 
 
-L2_NORM = Kernel("l2_norm", "l2_norm.c.j2", "pixels", (L2Norm,), _fit, one_input=True)
+L2_NORM = Kernel(
+    "l2_norm", "l2_norm.c.j2", "pixels", (L2Norm,), _fit, one_input=True, headers=("lam_fixed.h", "lam_requant.h")
+)

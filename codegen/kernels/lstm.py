@@ -113,4 +113,4 @@ def _scaling(requants: list[Requant]) -> Array:
     return np.array([(r.multiplier[0], r.shift[0]) for r in requants], np.int32).reshape(-1)
 
 
-LSTM = Kernel("lstm", "lstm.c.j2", "whole", (Lstm,), _fit)
+LSTM = Kernel("lstm", "lstm.c.j2", "whole", (Lstm,), _fit, headers=("lam_fixed.h", "lam_requant.h"))

@@ -62,7 +62,8 @@ def _fit(node: NodeOf[MatMul]) -> Fit | None:
     rq, acc_t = requant_context(op.requant, wide=wide), "int64_t" if wide else "int32_t"
     context = MatMulContext(rq, acc_t, _side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
     zeros = Field("zero", np.array([op.a_zero_point, op.b_zero_point], np.int32))
-    return Fit(context, (*requant_fields(op.requant), zeros, *constant_fields(node, ("a_const", "b_const"))))
+    params = (*requant_fields(op.requant), zeros, *constant_fields(node, ("a_const", "b_const")))
+    return Fit(context, params, headers=rq.headers)
 
 
 def _side(node: NodeOf[MatMul], index: int) -> SideContext:

@@ -36,5 +36,11 @@ def _params(op: PiecewiseLinear) -> tuple[Field, ...]:
 
 
 PIECEWISE_LINEAR = Kernel(
-    "piecewise_linear", "piecewise_linear.c.j2", "pixels", (PiecewiseLinear,), _fit, one_input=True
+    "piecewise_linear",
+    "piecewise_linear.c.j2",
+    "pixels",
+    (PiecewiseLinear,),
+    _fit,
+    one_input=True,
+    headers=("lam_pieces.h",),
 )

@@ -10,7 +10,7 @@ from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import TensorType
 from codegen.ir.shape import Shape
-from codegen.kernels.average import mean_fields, mean_fits, mean_mode
+from codegen.kernels.average import mean_fields, mean_fits, mean_headers, mean_mode
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
@@ -114,6 +114,11 @@ class Means:
         """Params of the template's `average`."""
         return mean_fields(self.how, self.mode, self.counts)
 
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """What the template's `average` calls."""
+        return mean_headers(self.mode)
+
 
 def means(node: NodeOf[AveragePool2D | GlobalAveragePool]) -> Means | None:
     """The means of one pool; None where a sum cannot be requantized for one of its divisors."""
@@ -172,14 +177,15 @@ def _fit_mean(node: NodeOf[AveragePool2D]) -> Fit | None:
         counted=len(found.counts) > 1,
         least_count=found.counts[0],
     )
-    return Fit(context, found.fields())
+    return Fit(context, found.fields(), headers=found.headers)
 
 
 def _fit_global(node: NodeOf[GlobalAveragePool]) -> Fit | None:
     found = means(node)
     if found is None:
         return None
-    return Fit(GlobalContext(found.mode, *node.ins[0].shape[1:]), found.fields(), (channel_sums(node.ins[0]),))
+    context = GlobalContext(found.mode, *node.ins[0].shape[1:])
+    return Fit(context, found.fields(), (channel_sums(node.ins[0]),), headers=found.headers)
 
 
 def channel_sums(x: TensorType) -> Scratch:

@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.kernels.average import mean_headers
 from codegen.kernels.common import channels, range_field, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.pool import GlobalContext, channel_sums
@@ -52,7 +53,8 @@ def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
         Field("multiplier", np.array(step.multiplier, np.int32)),
         Field("shift", np.array(step.shift, np.int8)),
     )
-    return Fit(GlobalContext(step.mode, *x.shape[1:]), params, (channel_sums(x),))
+    headers = mean_headers(step.mode)
+    return Fit(GlobalContext(step.mode, *x.shape[1:]), params, (channel_sums(x),), headers=headers)
 
 
 ARG_EXTREMUM = Kernel("arg_extremum", "arg_extremum.c.j2", "pixels", (ArgExtremum,), _fit_arg, one_input=True)

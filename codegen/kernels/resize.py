@@ -10,7 +10,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.kernels.average import is_wide, mean_fields, mean_fits, mean_mode
+from codegen.kernels.average import is_wide, mean_fields, mean_fits, mean_headers, mean_mode
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ResizeBilinear
 from codegen.ops.resize import WEIGHT_ONE, Tap
@@ -39,7 +39,7 @@ def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
         Field("row_weight", _second_weights(op.h)),
         Field("column_weight", _second_weights(op.w)),
     )
-    return Fit(context, (*mean_fields(how, mode, counts), *taps))
+    return Fit(context, (*mean_fields(how, mode, counts), *taps), headers=mean_headers(mode))
 
 
 def _second_weights(taps: Sequence[Tap]) -> Array:

@@ -34,4 +34,6 @@ def curve_fields(op: Sigmoid16) -> tuple[Field, ...]:
     )
 
 
-SIGMOID16 = Kernel("sigmoid16", "sigmoid16.c.j2", "pixels", (Sigmoid16,), _fit, one_input=True)
+SIGMOID16 = Kernel(
+    "sigmoid16", "sigmoid16.c.j2", "pixels", (Sigmoid16,), _fit, one_input=True, headers=("lam_fixed.h",)
+)

@@ -40,4 +40,6 @@ def _params(op: TwoSlopes) -> tuple[Field, ...]:
     )
 
 
-TWO_SLOPES = Kernel("two_slopes", "two_slopes.c.j2", "pixels", (TwoSlopes,), _fit, one_input=True)
+TWO_SLOPES = Kernel(
+    "two_slopes", "two_slopes.c.j2", "pixels", (TwoSlopes,), _fit, one_input=True, headers=("lam_requant.h",)
+)

@@ -19,6 +19,8 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 
+_FIXED = ("lam_fixed.h", "lam_requant.h")
+
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxContext:
@@ -75,7 +77,7 @@ def _fit(node: NodeOf[Softmax]) -> Fit | None:
         Field("reciprocal", np.array([numerator >> 32, numerator & 0xFFFFFFFF], np.uint32)),
         Field("step", np.array([op.y_quant.zero_point, op.y_dtype.high, shift], np.int32)),
     )
-    return Fit(SoftmaxContext(channels(x.shape), wide), params)
+    return Fit(SoftmaxContext(channels(x.shape), wide), params, headers=("lam_power.h",) if wide else ())
 
 
 def _fit_fixed(node: NodeOf[Softmax]) -> Fit | None:
@@ -130,9 +132,19 @@ def _fit_log_fixed(node: NodeOf[LogSoftmax]) -> Fit | None:
 
 
 SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", (Softmax,), _fit, one_input=True)
-SOFTMAX_FIXED = Kernel("softmax_fixed", "softmax_fixed.c.j2", "pixels", (Softmax,), _fit_fixed, one_input=True)
-SOFTMAX16 = Kernel("softmax16", "softmax16.c.j2", "pixels", (Softmax16,), _fit_16, one_input=True)
-LOG_SOFTMAX = Kernel("log_softmax", "log_softmax.c.j2", "pixels", (LogSoftmax,), _fit_log, one_input=True)
+SOFTMAX_FIXED = Kernel(
+    "softmax_fixed", "softmax_fixed.c.j2", "pixels", (Softmax,), _fit_fixed, one_input=True, headers=_FIXED
+)
+SOFTMAX16 = Kernel("softmax16", "softmax16.c.j2", "pixels", (Softmax16,), _fit_16, one_input=True, headers=_FIXED)
+LOG_SOFTMAX = Kernel(
+    "log_softmax", "log_softmax.c.j2", "pixels", (LogSoftmax,), _fit_log, one_input=True, headers=_FIXED
+)
 LOG_SOFTMAX_FIXED = Kernel(
-    "log_softmax_fixed", "log_softmax_fixed.c.j2", "pixels", (LogSoftmax,), _fit_log_fixed, one_input=True
+    "log_softmax_fixed",
+    "log_softmax_fixed.c.j2",
+    "pixels",
+    (LogSoftmax,),
+    _fit_log_fixed,
+    one_input=True,
+    headers=_FIXED,
 )

@@ -54,5 +54,13 @@ def _fit_cumulative(node: NodeOf[CumulativeSum]) -> Fit:
     return Fit(context, (total, range_field(op.y_quant.zero_point, op.low, op.high)))
 
 
-ADD_N = Kernel("add_n", "add_n.c.j2", "whole", (AddN,), _fit_add_n)
-CUMULATIVE = Kernel("cumulative_sum", "cumulative_sum.c.j2", "whole", (CumulativeSum,), _fit_cumulative, one_input=True)
+ADD_N = Kernel("add_n", "add_n.c.j2", "whole", (AddN,), _fit_add_n, headers=("lam_requant.h",))
+CUMULATIVE = Kernel(
+    "cumulative_sum",
+    "cumulative_sum.c.j2",
+    "whole",
+    (CumulativeSum,),
+    _fit_cumulative,
+    one_input=True,
+    headers=("lam_requant.h", "lam_wrap.h"),
+)

@@ -82,4 +82,4 @@ def _params(op: Svdf, wf: Array, wt: Array, b: Array) -> tuple[Field, ...]:
     )
 
 
-SVDF = Kernel("svdf", "svdf.c.j2", "whole", (Svdf,), _fit)
+SVDF = Kernel("svdf", "svdf.c.j2", "whole", (Svdf,), _fit, headers=("lam_requant.h", "lam_wrap.h"))

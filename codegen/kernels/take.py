@@ -41,4 +41,4 @@ def _fit(node: NodeOf[Take]) -> Fit | None:
     return Fit(context, constant_fields(node, ("table", "positions")))
 
 
-TAKE = Kernel("take", "take.c.j2", "whole", (Take,), _fit)
+TAKE = Kernel("take", "take.c.j2", "whole", (Take,), _fit, headers=("lam_requant.h",))

@@ -77,12 +77,17 @@ def _fit_rescale(node: NodeOf[Rescale]) -> Fit | None:
     # every s32; a 15-bit multiplier takes even more
     if not requant_takes(requant, DType.S32.low, DType.S32.high):
         return None
-    return Fit(RescaleContext(channels(node.ins[0].shape), requant_context(requant)), requant_fields(requant))
+    rq = requant_context(requant)
+    return Fit(RescaleContext(channels(node.ins[0].shape), rq), requant_fields(requant), headers=rq.headers)
 
 
 LUT = Kernel("lut", "lut.c.j2", "pixels", (Lut,), _fit_lut, one_input=True)
-LUT16 = Kernel("lut16", "lut16.c.j2", "pixels", (Lut16,), _fit_lut16, one_input=True)
+LUT16 = Kernel("lut16", "lut16.c.j2", "pixels", (Lut16,), _fit_lut16, one_input=True, headers=("lam_fixed.h",))
 CLAMP = Kernel("clamp", "clamp.c.j2", "pixels", (Clamp,), _fit_clamp, one_input=True)
-QUANTIZE = Kernel("quantize", "quantize.c.j2", "pixels", (Quantize,), _fit_quantize, one_input=True)
-DEQUANTIZE = Kernel("dequantize", "dequantize.c.j2", "pixels", (Dequantize,), _fit_dequantize, one_input=True)
+QUANTIZE = Kernel(
+    "quantize", "quantize.c.j2", "pixels", (Quantize,), _fit_quantize, one_input=True, headers=("lam_linear.h",)
+)
+DEQUANTIZE = Kernel(
+    "dequantize", "dequantize.c.j2", "pixels", (Dequantize,), _fit_dequantize, one_input=True, headers=("lam_linear.h",)
+)
 RESCALE = Kernel("rescale", "rescale.c.j2", "pixels", (Rescale,), _fit_rescale, one_input=True)

@@ -183,6 +183,7 @@ def kernel_function(symbol: str, form: Form, view: NodeView, params: Params | No
         outputs=len(view.outs),
         offsets=params.offsets if params else {},
         dtypes={f.name: f.ctype for f in params.fields} if params else {},
+        headers=form.headers,
     )
 
 

@@ -16,12 +16,12 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from codegen.emit.runtime import needed_headers
 from codegen.errors import CompileError, ToolFailed
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program
 from codegen.resources import resource_dir
 from codegen.target import load_target
+from tests.support.headers import needed_headers
 from tests.support.shared import shared_dir
 
 CHIPS = ("cortex-m4", "cortex-m7", "cortex-m55", "cortex-m0plus")

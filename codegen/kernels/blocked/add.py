@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Requant
 from codegen.kernels.blocked.registers import OTHERS
 from codegen.kernels.common import channels, range_field
-from codegen.kernels.fast import fast_requant, saturation
+from codegen.kernels.fast import fast_headers, fast_requant, saturation
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add
@@ -59,7 +59,13 @@ def _fit(node: NodeOf[Add]) -> Fit | None:
         return None
     exact = _folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != ""
     why = f"{_PER_TURN} elements per turn, one addend for rounding and zero point"
-    return Fit(_context(node), _params(op), why=why) if exact else None
+    return Fit(_context(node), _params(op), why=why, headers=_headers(op)) if exact else None
+
+
+def _headers(op: Add) -> tuple[str, ...]:
+    """Mode `single` takes of the fast form only the step that saturates."""
+    saturate = saturation(op.low, op.high)
+    return fast_headers(saturate) if saturate or op.mode == "tflite" else ("lam_requant.h",)
 
 
 def _folded(op: Add) -> tuple[int, int, int, int] | None:

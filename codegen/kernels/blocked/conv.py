@@ -109,7 +109,9 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     planar = core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(node, sums, choice, planar=planar)
     scratch = _gathered(node, context)
-    return Fit(context, _params(sums, 1 if planar else context.channels), (scratch,), _why(choice, scratch))
+    params, headers = _params(sums, 1 if planar else context.channels), context.rq.headers
+    own = ("lam_armv6m.h",) if planar else ()
+    return Fit(context, params, (scratch,), _why(choice, scratch), headers=(*headers, *own))
 
 
 def _work(node: NodeOf[Conv2D | Dense]) -> Work:
@@ -174,4 +176,7 @@ def _why(choice: Choice, scratch: Scratch) -> str:
 def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:
     """The kernel for one core."""
     served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
-    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, lambda node: _fit(core, node), *chips_of(core))
+    chips, headers = chips_of(core), ("lam_order.h",)
+    return Kernel(
+        "blocked_conv", "blocked/conv.c.j2", "row", served, lambda node: _fit(core, node), *chips, headers=headers
+    )

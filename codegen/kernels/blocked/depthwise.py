@@ -83,7 +83,8 @@ def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
     choice = choose_slide(core, _slide(node))
     sizes = " and ".join(map(str, choice.sizes))
     why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
-    return Fit(_context(node, sums, choice), _params(sums), why=why)
+    context = _context(node, sums, choice)
+    return Fit(context, _params(sums), why=why, headers=context.rq.headers)
 
 
 def _slide(node: NodeOf[Conv2D]) -> Slide:
@@ -136,5 +137,11 @@ def _params(sums: Weighted) -> tuple[Field, ...]:
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core."""
     return Kernel(
-        "blocked_depthwise", "blocked/depthwise.c.j2", "row", (Conv2D,), lambda node: _fit(core, node), *chips_of(core)
+        "blocked_depthwise",
+        "blocked/depthwise.c.j2",
+        "row",
+        (Conv2D,),
+        lambda node: _fit(core, node),
+        *chips_of(core),
+        headers=("lam_order.h",),
     )

@@ -83,6 +83,11 @@ class WindowContext(ColumnContext):
     by_row: bool
 
     @property
+    def has_edges(self) -> bool:
+        """Whether a piece may reach over an end of its row."""
+        return self.left > 0 or self.right < self.w_out
+
+    @property
     def dots(self) -> int:
         """Groups that one product takes."""
         return self.groups // self.kernel_h if self.by_row else self.groups
@@ -110,7 +115,8 @@ def _fit_dense(node: Node, wide: bool) -> Fit | None:
         return None
     context = ColumnContext(*_column_numbers(node, sums), wide, _is_shifted(sums, wide))
     why = "1 pixel x 4 channels, SMLAD on inputs widened once" + _wider(wide)
-    return Fit(context, _params(node, sums, 4, wide), (Scratch("column", _columns_bytes(node, 1)),), why)
+    column = Scratch("column", _columns_bytes(node, 1))
+    return Fit(context, _params(node, sums, 4, wide), (column,), why, headers=context.rq.headers)
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
@@ -119,7 +125,7 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
         return None
     context = ColumnContext(*_column_numbers(node, sums), wide, _is_shifted(sums, wide))
     columns = Scratch("columns", _columns_bytes(node, max(2, context.last)))
-    return Fit(context, _params(node, sums, 2, wide), (columns,), _why(node, wide))
+    return Fit(context, _params(node, sums, 2, wide), (columns,), _why(node, wide), headers=context.rq.headers)
 
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
@@ -127,7 +133,8 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
     if sums is None or node.op.groups != 1:
         return None
     context = _window_context(node, sums, wide)
-    return Fit(context, _params(node, sums, 2, wide), _window_scratch(context), _why(node, wide))
+    headers = (*context.rq.headers, *(("lam_gather.h",) if context.has_edges else ()))
+    return Fit(context, _params(node, sums, 2, wide), _window_scratch(context), _why(node, wide), headers=headers)
 
 
 def _pieces(node: Node) -> tuple[int, int]:
@@ -242,9 +249,8 @@ def _columns_bytes(node: Node, pixels: int) -> int:
 
 def _window_scratch(k: WindowContext) -> tuple[Scratch, ...]:
     """Two columns, the sums that wait for the next kernel row, and one piece that reaches over an edge."""
-    edges = k.left > 0 or k.right < k.w_out
     columns, sums = Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words)
-    return columns, sums, Scratch("edge", k.piece if edges else 0)
+    return columns, sums, Scratch("edge", k.piece if k.has_edges else 0)
 
 
 def _why(node: Node, wide: bool) -> str:
@@ -262,9 +268,17 @@ def _wider(wide: bool) -> str:
 def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dense], Kernel[Conv2D]]:
     """The kernels on weights of 8 bits, or (`wide`) of 16."""
     tail, served = "_wide" if wide else "", (Conv2D, Dense)
+    headers = ("lam_armv7em.h", "lam_armv7em_wide.h") if wide else ("lam_armv7em.h",)
     needs, without = (_DSP | _WIDE, frozenset[str]()) if wide else (_DSP, _WIDE)
     dense: Kernel[Conv2D | Dense] = Kernel(
-        f"dsp_dense{tail}", "dsp/dense.c.j2", "pixels", served, lambda node: _fit_dense(node, wide), needs, without
+        f"dsp_dense{tail}",
+        "dsp/dense.c.j2",
+        "pixels",
+        served,
+        lambda node: _fit_dense(node, wide),
+        needs,
+        without,
+        headers=headers,
     )
     pointwise: Kernel[Conv2D | Dense] = Kernel(
         f"dsp_pointwise{tail}",
@@ -274,8 +288,16 @@ def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dens
         lambda node: _fit_pointwise(node, wide),
         needs,
         without,
+        headers=headers,
     )
     window: Kernel[Conv2D] = Kernel(
-        f"dsp_conv2d{tail}", "dsp/conv2d.c.j2", "row", (Conv2D,), lambda node: _fit_window(node, wide), needs, without
+        f"dsp_conv2d{tail}",
+        "dsp/conv2d.c.j2",
+        "row",
+        (Conv2D,),
+        lambda node: _fit_window(node, wide),
+        needs,
+        without,
+        headers=headers,
     )
     return dense, pointwise, window

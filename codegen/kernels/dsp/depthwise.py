@@ -54,7 +54,8 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
         return None
     pairs = Scratch("pairs", 4 * 3 * 4 * 2 * _quads(node))
     why = "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
-    return Fit(_context(node, sums), _params(sums), (pairs,), why)
+    context = _context(node, sums)
+    return Fit(context, _params(sums), (pairs,), why, headers=context.rq.headers)
 
 
 def _quads(node: NodeOf[Conv2D]) -> int:
@@ -91,4 +92,6 @@ def _params(sums: Weighted) -> tuple[Field, ...]:
     return (sums.folded_field(), sums.zero_field(), *numbers, *sums.shift_fields(), weights)
 
 
-DEPTHWISE = Kernel("dsp_depthwise3", "dsp/depthwise3.c.j2", "row", (Conv2D,), _fit, frozenset({"dsp"}))
+DEPTHWISE = Kernel(
+    "dsp_depthwise3", "dsp/depthwise3.c.j2", "row", (Conv2D,), _fit, frozenset({"dsp"}), headers=("lam_armv7em.h",)
+)

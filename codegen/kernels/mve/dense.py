@@ -163,7 +163,8 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
         return None
     k = _context(node, requant, by_pixels=by_pixels)
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
-    return Fit(k, _params(sums, requant, k), (windows,), _why(k))
+    headers = ("lam_mve_window.h",) if k.gathered else ()
+    return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers)
 
 
 def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool) -> MveDenseContext:
@@ -231,5 +232,7 @@ def _why(k: MveDenseContext) -> str:
     return f"Helium, {k.form}, {source}; instructions per pixel and four channels: {found}"
 
 
-DENSE: Kernel[Conv2D | Dense] = Kernel("mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE)
-CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE)
+DENSE: Kernel[Conv2D | Dense] = Kernel(
+    "mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE, headers=("lam_mve_dense.h",)
+)
+CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE, headers=("lam_mve_dense.h",))

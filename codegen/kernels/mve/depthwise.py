@@ -205,4 +205,12 @@ def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[F
     )
 
 
-DEPTHWISE = Kernel("mve_depthwise", "mve/depthwise.c.j2", "row", (Conv2D,), _fit, MVE)
+DEPTHWISE = Kernel(
+    "mve_depthwise",
+    "mve/depthwise.c.j2",
+    "row",
+    (Conv2D,),
+    _fit,
+    MVE,
+    headers=("lam_mve_depthwise.h", "lam_mve_window.h"),
+)

@@ -19,6 +19,7 @@ from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 
 _HALF: Scaling = (1 << 30, 0)
 _LEFT = left_shift(DType.S8)
+_HEADERS = ("lam_mve_elements.h",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,8 @@ def _why(lanes: int) -> str:
     return f"Helium, {lanes} elements at a time"
 
 
-BINARY: Kernel[Add | Mul] = Kernel("mve_binary", "mve/binary.c.j2", "pixels", (Add, Mul), _fit_binary, MVE)
-LUT = Kernel("mve_lut", "mve/element.c.j2", "pixels", (Lut,), _fit_lut, MVE, one_input=True)
-CLAMP = Kernel("mve_clamp", "mve/element.c.j2", "pixels", (Clamp,), _fit_clamp, MVE, one_input=True)
+BINARY: Kernel[Add | Mul] = Kernel(
+    "mve_binary", "mve/binary.c.j2", "pixels", (Add, Mul), _fit_binary, MVE, headers=_HEADERS
+)
+LUT = Kernel("mve_lut", "mve/element.c.j2", "pixels", (Lut,), _fit_lut, MVE, one_input=True, headers=_HEADERS)
+CLAMP = Kernel("mve_clamp", "mve/element.c.j2", "pixels", (Clamp,), _fit_clamp, MVE, one_input=True, headers=_HEADERS)

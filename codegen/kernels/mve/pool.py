@@ -10,6 +10,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
+from codegen.kernels.average import mean_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import MVE, is_fast, lane_factors
 from codegen.kernels.pool import Means, channel_sums, means
@@ -18,6 +19,7 @@ from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import average_requant
 
 _MOST_TAPS = 64
+_HEADERS = ("lam_mve_elements.h",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def _fit_sums(node: NodeOf[AveragePool2D | GlobalAveragePool], h: Window, w: Win
     context = _context(node, h, w, found)
     params = _lanes(found) if context.vectors else found.fields()
     why = f"Helium, sums of four channels at a time, means {'likewise' if context.vectors else 'one by one'}"
-    return Fit(context, params, (channel_sums(node.ins[0]),), why)
+    headers = () if context.vectors else mean_headers(found.mode)
+    return Fit(context, params, (channel_sums(node.ins[0]),), why, headers=headers)
 
 
 def _context(
@@ -114,8 +117,17 @@ def _lanes(found: Means) -> tuple[Field, ...]:
     )
 
 
-MAX = Kernel("mve_max_pool", "mve/max_pool.c.j2", "row", (MaxPool2D,), _fit_max, MVE, one_input=True)
-MEAN = Kernel("mve_average_pool", "mve/average_pool.c.j2", "row", (AveragePool2D,), _fit_mean, MVE, one_input=True)
+MAX = Kernel("mve_max_pool", "mve/max_pool.c.j2", "row", (MaxPool2D,), _fit_max, MVE, one_input=True, headers=_HEADERS)
+MEAN = Kernel(
+    "mve_average_pool",
+    "mve/average_pool.c.j2",
+    "row",
+    (AveragePool2D,),
+    _fit_mean,
+    MVE,
+    one_input=True,
+    headers=_HEADERS,
+)
 GLOBAL_MEAN = Kernel(
     "mve_global_average",
     "mve/global_average.c.j2",
@@ -124,4 +136,5 @@ GLOBAL_MEAN = Kernel(
     _fit_global,
     MVE,
     one_input=True,
+    headers=_HEADERS,
 )

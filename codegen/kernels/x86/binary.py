@@ -83,4 +83,6 @@ def _params(op: Add | Mul) -> tuple[Field, ...]:
     return (*factor_fields(op.requant, _LARGEST_PRODUCT), Field("zero", zeros))
 
 
-BINARY: Kernel[Add | Mul] = Kernel("x86_binary", "x86/binary.c.j2", "pixels", (Add, Mul), _fit, X86)
+BINARY: Kernel[Add | Mul] = Kernel(
+    "x86_binary", "x86/binary.c.j2", "pixels", (Add, Mul), _fit, X86, headers=("lam_x86_binary.h",)
+)

@@ -118,4 +118,4 @@ def lines_scratch(node: NodeOf[Conv2D], line_bytes: int, rows: int) -> Scratch:
     return Scratch("lines", ((most - 1) * h.stride + h.extent) * line_bytes, h.extent * line_bytes)
 
 
-CONV = Kernel("x86_conv", "x86/conv.c.j2", "rows", (Conv2D,), _fit, X86)
+CONV = Kernel("x86_conv", "x86/conv.c.j2", "rows", (Conv2D,), _fit, X86, headers=("lam_x86_conv.h", "lam_x86_vector.h"))

@@ -75,4 +75,6 @@ def _context(node: NodeOf[Conv2D | Dense]) -> X86DenseContext:
     )
 
 
-DENSE: Kernel[Conv2D | Dense] = Kernel("x86_dense", "x86/dense.c.j2", "pixels", (Conv2D, Dense), _fit, X86)
+DENSE: Kernel[Conv2D | Dense] = Kernel(
+    "x86_dense", "x86/dense.c.j2", "pixels", (Conv2D, Dense), _fit, X86, headers=("lam_x86_conv.h", "lam_x86_vector.h")
+)

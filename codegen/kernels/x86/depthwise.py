@@ -60,7 +60,9 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     rows = most_rows(op, k.line_bytes)
     lines = lines_scratch(node, k.line_bytes, rows)
     why = f"x86: 64 bytes x {k.places} places, up to {rows} rows per call"
-    return Fit(k, _params(sums, k), (Scratch("weights", k.rows_at), lines, Scratch("slack", _BLOCK)), why, rows)
+    scratch = (Scratch("weights", k.rows_at), lines, Scratch("slack", _BLOCK))
+    headers = ("lam_x86_vector.h",) if k.stride == 1 else ()
+    return Fit(k, _params(sums, k), scratch, why, rows, headers)
 
 
 def _blocks(channels: int) -> int:
@@ -127,4 +129,6 @@ def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:
     return Field.later(field.name, field.dtype, lanes.size, lambda: field.values[lanes])
 
 
-DEPTHWISE = Kernel("x86_depthwise", "x86/depthwise.c.j2", "rows", (Conv2D,), _fit, X86)
+DEPTHWISE = Kernel(
+    "x86_depthwise", "x86/depthwise.c.j2", "rows", (Conv2D,), _fit, X86, headers=("lam_x86_depthwise.h",)
+)

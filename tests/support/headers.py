@@ -1,0 +1,25 @@
+"""Which runtime headers a text of C calls functions of, found in the text; kernels declare theirs instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from codegen.resources import resource_dir
+
+_DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
+
+
+@cache
+def functions_of_headers() -> dict[str, frozenset[str]]:
+    """The functions that each header defines, by its name: the common ones, and those of an instruction set (isa/)."""
+    root = resource_dir("runtime_c")
+    paths = [*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")]
+    return {path.name: frozenset(_DEFINED.findall(path.read_text(encoding="utf-8"))) for path in paths}
+
+
+def needed_headers(texts: Iterable[str]) -> tuple[str, ...]:
+    """Headers to include for these C texts, by name, sorted; lam_base.h defines none."""
+    words = {word for text in texts for word in re.findall(r"\blam_\w+", text)}
+    return tuple(sorted(name for name, functions in functions_of_headers().items() if words & functions))

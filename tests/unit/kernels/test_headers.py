@@ -1,0 +1,58 @@
+"""A kernel declares the runtime headers that its C calls functions of: each of them, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from codegen.emit.context import function_view
+from codegen.emit.render import render_kernel
+from codegen.ir.form import Form
+from codegen.ir.op import NodeView
+from codegen.kernels import KERNELS
+from codegen.lower.lower import kernel_function
+from codegen.lower.pack import ParamsPool
+from codegen.target import FEATURES
+from tests.contract.cases import cases
+from tests.contract.test_kernels import LEVELS, build_graph
+from tests.support.headers import functions_of_headers, needed_headers
+
+
+def forms(level: str) -> Iterator[tuple[NodeView, Form]]:
+    """Every kernel's form of every case that it fits, chosen or not; those of one context and types once."""
+    graph, seen = build_graph(cases()), set()
+    for view in map(graph.view, graph.nodes):
+        types = tuple(t.dtype for t in (*view.ins, *view.outs))
+        for kernel in KERNELS:
+            form = kernel.fit(view, FEATURES[level])
+            if form is not None and (key := (form.kernel, form.context, types)) not in seen:
+                seen.add(key)
+                yield view, form
+
+
+def c_of(view: NodeView, form: Form) -> str:
+    made = kernel_function("k", form, view, ParamsPool().place("p", form.params))
+    return render_kernel(function_view(made, "net"))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_kernel_declares_the_headers_that_its_c_calls(level: str) -> None:
+    found = [(form, view.name, needed_headers([c_of(view, form)])) for view, form in forms(level)]
+    wrong = [
+        f"{form.kernel} {name}: {form.headers}, calls {calls}" for form, name, calls in found if form.headers != calls
+    ]
+    assert not wrong
+    assert len({form.kernel for form, _, _ in found}) > 30
+
+
+def test_every_kernel_is_looked_at_and_declares_headers_that_exist() -> None:
+    seen = {form.kernel for level in LEVELS for _, form in forms(level)}
+    assert seen == {kernel.name for kernel in KERNELS}
+    named = {header for kernel in KERNELS for header in kernel.headers}
+    assert named < set(functions_of_headers())
+
+
+def test_a_header_is_found_by_the_functions_that_it_defines() -> None:
+    assert needed_headers(["y = lam_clamp_i32(x, 0, 1);", "/* lam_wrap_i8 */"]) == ("lam_requant.h", "lam_wrap.h")
+    assert needed_headers(["lam_clamp(x)", "x = 1;"]) == ()

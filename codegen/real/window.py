@@ -55,7 +55,8 @@ class Conv:
         """A map of as many channels as the weights have outputs."""
         x, w = ins[0].shape, ins[1].shape
         channels = x[self.channel_axis]
-        if w != (w[0], channels // self.groups, *_kernel(self.windows)) or channels % self.groups or w[0] % self.groups:
+        fits = len(w) > 0 and w[1:] == (channels // self.groups, *_kernel(self.windows))
+        if not fits or channels % self.groups or w[0] % self.groups:
             raise ShapeMismatch(f"weights {list(w)} for a map {list(x)} in {self.groups} groups")
         if len(ins) > 2 and ins[2].shape != (w[0],):
             raise ShapeMismatch(f"a bias of shape {list(ins[2].shape)} for {w[0]} outputs")
@@ -103,16 +104,8 @@ class ConvTranspose:
         """A map of the stated sizes."""
         x, w = ins[0].shape, ins[1].shape
         channels = x[self.channel_axis]
-        if (
-            len(x) != len(self.windows) + 2
-            or channels % self.groups
-            or w
-            != (
-                channels,
-                w[1],
-                *_kernel(self.windows),
-            )
-        ):
+        fits = len(w) > 1 and w[:1] + w[2:] == (channels, *_kernel(self.windows))
+        if len(x) != len(self.windows) + 2 or channels % self.groups or not fits:
             raise ShapeMismatch(f"weights {list(w)} for a map {list(x)} in {self.groups} groups")
         if len(ins) > 2 and ins[2].shape != (w[1] * self.groups,):
             raise ShapeMismatch(f"a bias of shape {list(ins[2].shape)} for {w[1] * self.groups} outputs")

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from codegen.errors import InputMissing, VariableUnsupported
-from codegen.frontends.tflite.context import Context, tensor_quant
+from codegen.frontends.tflite.context import DTYPES, Context, tensor_quant
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
 from codegen.frontends.tflite.variables import Key, handles_of
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, TensorType
+from codegen.settle.builder import check_size
 
 _KINDS = ("int8", "uint8", "int16", "int32")
 
@@ -72,6 +73,7 @@ def held(ctx: Context, node: TfliteNode, index: int) -> str:
         raise VariableUnsupported(f"input '{tensor.name}' is no variable tensor", where=node.where)
     if key not in ctx.variables.now:
         _check_kind(tensor, node)
+        check_size(TensorType(tensor.shape, DTYPES[tensor.kind]))
         zero = int(tensor.zero_point[0]) if tensor.kind == "int8" and tensor.zero_point.size else 0
         _begin(ctx, node, key, tensor, np.full(tensor.shape, zero, tensor.kind))
     return ctx.variables.now[key]
@@ -118,6 +120,7 @@ def _first_content(ctx: Context, node: TfliteNode, key: Key) -> Array:
     for own, tensor in _assigned(ctx.graph, node, constant=False):
         if own == key:
             _check_kind(tensor, node)
+            check_size(TensorType(tensor.shape, DTYPES[tensor.kind]))
             kind = np.dtype(tensor.kind)
             fill = int(tensor.zero_point[0]) & 0xFF if tensor.zero_point.size else 0
             raw = np.full(int(np.prod(tensor.shape)) * kind.itemsize, fill, np.uint8)

@@ -335,6 +335,26 @@ def test_scales_that_fit_no_axis(tmp_path: Path) -> None:
     assert only_code(net.model(net.qdq(y)), tmp_path) == "LAM-IMPORT-012"
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (), (2,)])
+def test_bias_of_another_shape_than_its_scales(shape: tuple[int, ...], tmp_path: Path) -> None:
+    net = Net()
+    x = net.q(net.input((1, 2, 6, 5)), 0.05, 3)
+    scales = net.const(np.full(3, 0.01, np.float32)), net.const(np.zeros(3, np.int8))
+    bias = net.const(np.zeros(shape, np.int32))
+    inner, outer = net.params(0.05, 3), net.params(0.1)
+    y = net.op("QLinearConv", x, *inner, net.const(net.ints(3, 2, 3, 3)), *scales, *outer, bias)
+    assert only_code(net.model(net.op("DequantizeLinear", y, *outer)), tmp_path) == "LAM-IMPORT-019"
+
+
+@pytest.mark.parametrize("op_type", ["Conv", "ConvTranspose"])
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_weights_without_axes(op_type: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 2, 6, 5)), 0.05, 3)
+    y = net.op(op_type, x, net.weights(net.ints(*shape) if shape else np.int8(3), 0.01), kernel_shape=[3, 3])
+    assert only_code(net.model(net.qdq(y)), tmp_path) == "LAM-IMPORT-014"
+
+
 def test_axis_outside_the_tensor(tmp_path: Path) -> None:
     net = Net()
     x = net.qdq(net.input((1, 2, 6, 5)), 0.05, 3)

@@ -179,6 +179,18 @@ def test_quantized_constants_are_computed_with_their_scales(tmp_path: Path) -> N
     assert_as_litert(model, tmp_path, reference=True)
 
 
+@pytest.mark.parametrize("name", ["SHAPE", "RANK"])
+@pytest.mark.parametrize("kind", ["int8", "float32"])
+def test_sizes_are_integers_that_hold_them(name: str, kind: str, tmp_path: Path) -> None:
+    model, _ = network()
+    big = model.input((1, 1960), "int8", 0.5)
+    model.op(name, [big], [model.output((2,) if name == "SHAPE" else (), kind, 0.5)])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    with pytest.raises(CompileError) as caught:
+        import_tflite(tmp_path / "m.tflite", mode="tflite")
+    assert [p.code for p in caught.value.problems()] == ["LAM-IMPORT-019"]
+
+
 @pytest.mark.parametrize(
     ("name", "arrays", "code"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -191,6 +192,20 @@ def test_what_variables_may_not_do_is_refused(write: Callable[[Net], None], foun
     write(net)
     with pytest.raises(ModelRejected, match=rf"LAM-IMPORT-031 .*{found}"):
         net.graph_in(tmp_path)
+
+
+@pytest.mark.parametrize(("shape", "code"), [((46000, 46000), "004"), ((-1, 3), "014"), ((1, 0), "014")])
+def test_a_variable_of_no_possible_size_takes_no_memory(shape: tuple[int, ...], code: str, tmp_path: Path) -> None:
+    net = Net()
+    net.give(net.read())
+    net.assign(net.tensor(shape, KIND, *MEANING))
+    tracemalloc.start()
+    with pytest.raises(ModelRejected) as caught:
+        net.graph_in(tmp_path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert caught.value.problems()[0].code == f"LAM-IMPORT-{code}"
+    assert most < 1 << 30
 
 
 def test_an_assignment_without_a_handle_is_refused(tmp_path: Path) -> None:

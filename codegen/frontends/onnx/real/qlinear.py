@@ -121,7 +121,7 @@ def _bias(r: Reading, node: OnnxNode, index: int, unit: Array) -> list[str]:
     bias = r.optional_const(node, index)
     if bias is None:
         return []
-    if bias.dtype != np.int32 or (unit.size > 1 and unit.size != bias.size):
+    if bias.dtype != np.int32 or (unit.size > 1 and bias.shape[-1:] != unit.shape):
         found = f"a bias of type {bias.dtype} and shape {list(bias.shape)} for {unit.size} scales"
         raise TypeUnsupported(found, where=node.where)
     stored = Stored(bias.dtype, unit, np.zeros(unit.shape, np.int64), bias.ndim - 1 if unit.size > 1 else None)

@@ -29,16 +29,30 @@ _INPUT_FIRST = -2
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """One params array as a kernel sees it."""
+    """One array of a kernel's parameters."""
 
     name: str
     ctype: str
+    count: int
     offset: int
+
+    @property
+    def record(self) -> bool:
+        """Whether its numbers have names: it is a struct of the runtime."""
+        return self.ctype.startswith("lam_")
+
+    @property
+    def declared(self) -> str:
+        """As a member of its struct."""
+        return f"{self.ctype} {self.name}" if self.record else f"{self.ctype} {self.name}[{self.count}]"
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionView:
-    """One kernel function: its symbol, element types and params arrays, and the runtime headers that it needs."""
+    """One kernel function: its symbol, element types and params arrays, and the runtime headers that it needs.
+
+    `like` is an earlier function with the same arrays, whose struct is this one's too.
+    """
 
     symbol: str
     in_t: str
@@ -48,6 +62,17 @@ class FunctionView:
     context: Any
     outputs: int
     headers: tuple[str, ...]
+    like: str = ""
+
+    @property
+    def struct(self) -> str:
+        """The struct of its parameters."""
+        return f"{self.symbol}_params"
+
+    @property
+    def params_t(self) -> str:
+        """What its parameters are declared as."""
+        return f"const {self.struct}" if self.fields else "const void"
 
     @property
     def y(self) -> str:
@@ -161,9 +186,10 @@ class ArrayView:
 
 @dataclass(frozen=True, slots=True)
 class ParamsView:
-    """One layer's parameters as a struct."""
+    """One layer's parameters: an object of a struct."""
 
     symbol: str
+    struct: str
     title: str
     offset: int
     arrays: tuple[ArrayView, ...]
@@ -307,15 +333,26 @@ def _spell_int(kind: np.dtype[Any]) -> Any:
     if kind == np.int32:
         return lambda v: "(-2147483647 - 1)" if v == -(2**31) else str(v)
     if kind == np.uint32:
-        return lambda v: f"{v}u"
+        return lambda v: f"0x{v:08x}u"
     return str
 
 
 def function_view(fn: KernelFn, network: str) -> FunctionView:
     """One kernel function of a network."""
-    fields = tuple(FieldView(n, fn.dtypes[n], offset) for n, offset in fn.offsets.items())
+    fields = tuple(FieldView(n, fn.dtypes[n], fn.sizes[n], offset) for n, offset in fn.offsets.items())
     types = fn.in_dtype.ctype, fn.out_dtype.ctype
     return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs, fn.headers)
+
+
+def _function_views(program: Program) -> dict[int, FunctionView]:
+    """All functions; those with the same parameters share a struct."""
+    views: dict[int, FunctionView] = {}
+    first: dict[tuple[FieldView, ...], str] = {}
+    for fn in program.functions:
+        view = function_view(fn, program.name)
+        views[id(fn)] = replace(view, like=first.get(view.fields, ""))
+        first.setdefault(view.fields, view.struct)
+    return views
 
 
 class _Builder:
@@ -327,7 +364,8 @@ class _Builder:
         self.name = program.name
         lmem = "lmem" if program.local and program.local.cores > 1 else "net->lmem"
         self.work = lmem if program.local else "net->arena"
-        self.functions = {id(fn): function_view(fn, self.name) for fn in program.functions}
+        self.functions = _function_views(program)
+        self.structs = {f.fields: f.struct for f in self.functions.values() if not f.like}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
         self.params = {id(p): i for i, p in enumerate(program.params)}
         self.tables: dict[tuple[int, ...], TableView] = {}
@@ -356,7 +394,7 @@ class _Builder:
             inputs=tuple(inputs),
             pointers=max(slot, 1),
             outputs=outputs,
-            params=self.source(call.params) if call.params_offset is None else _plus(self.work, call.params_offset),
+            params=self.params_of(call),
             scratch="NULL" if call.scratch_offset is None else self.place(call.scratch_offset),
             n=_extent(call),
             rows=call.outputs[0].rows,
@@ -375,17 +413,24 @@ class _Builder:
         memory, at = place_of(self.program.regions, offset)
         return _plus((first or self.work) if memory == ARENA else f"net->{memory}_arena", at)
 
-    def source(self, params: Params | None) -> str:
-        """Where parameters are stored."""
-        if params is None:
+    def params_of(self, call: Call) -> str:
+        """A kernel's argument: its parameters."""
+        if call.params is None:
             return "NULL"
-        if self.blob:
-            return _plus("net->weights", params.offset)
-        return f"LAM_VIEW(uint8_t, &{self.name}_p{self.params[id(params)]})"
+        if call.params_offset is None and not self.blob:
+            return f"&{self.symbol(call.params)}"
+        struct = self.functions[id(call.fn)].struct
+        local = call.params_offset is not None
+        place = _plus(self.work, call.params_offset or 0) if local else _plus("net->weights", call.params.offset)
+        return f"LAM_VIEW({struct}, {place})"
+
+    def symbol(self, params: Params) -> str:
+        """The object that a layer's parameters are."""
+        return f"{self.name}_p{self.params[id(params)]}"
 
     def load_from(self, params: Params) -> str:
         """What a table says of where parameters are stored: in a blob, how far into its weights."""
-        return str(params.offset) if self.blob else self.source(params)
+        return str(params.offset) if self.blob else f"LAM_VIEW(uint8_t, &{self.symbol(params)})"
 
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:
         rule, place, out_rows = item.rule, item.operand, call.outputs[0].rows
@@ -548,12 +593,13 @@ def _const_row(row: ConstRow, name: str) -> ArrayView:
     return ArrayView(name, row.dtype.ctype, row.elements, array_lines(values))
 
 
-def _params_view(params: Params, name: str, *, spelled: bool) -> ParamsView:
+def _params_view(params: Params, builder: _Builder) -> ParamsView:
     arrays = tuple(
-        ArrayView(f.name, f.ctype, f.values.size, array_lines(f.values) if spelled else (), params.offsets[f.name])
+        ArrayView(f.name, f.ctype, f.size, () if builder.blob else array_lines(f.values), params.offsets[f.name])
         for f in params.fields
     )
-    return ParamsView(name, comment(params.name), params.offset, arrays)
+    struct = builder.structs[tuple(FieldView(a.name, a.ctype, a.count, a.offset) for a in arrays)]
+    return ParamsView(builder.symbol(params), struct, comment(params.name), params.offset, arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,9 +695,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         groups=groups,
         const_rows=tuple(_const_row(r, builder.padding[r.dtype, r.value]) for r in program.const_rows),
         tables=tuple(builder.tables.values()),
-        params=tuple(
-            _params_view(p, f"{program.name}_p{i}", spelled=not options.blob) for i, p in enumerate(program.params)
-        ),
+        params=tuple(_params_view(p, builder) for p in program.params),
         params_bytes=program.params_bytes,
         blob=options.blob,
         small=options.small,

@@ -26,11 +26,12 @@ class Field:
     One that is made `later` has its type and size at once; it is packed when its values are first read, and then kept.
     """
 
-    __slots__ = ("_pack", "_values", "dtype", "name", "size")
+    __slots__ = ("_pack", "_record", "_values", "dtype", "name", "size")
 
-    def __init__(self, name: str, values: Array) -> None:
-        """A field whose values are at hand."""
+    def __init__(self, name: str, values: Array, *, record: str = "") -> None:
+        """A field whose values are at hand; `record` is the runtime's struct that gives each of them a name."""
         self.name = name
+        self._record = record
         self.dtype: np.dtype[Any] = values.dtype
         self.size: int = values.size
         self._values: Array | None = values
@@ -64,7 +65,9 @@ class Field:
 
     @property
     def ctype(self) -> str:
-        """The C99 type of one element."""
+        """The C99 type of one element, or of the record that all of them are."""
+        if self._record:
+            return self._record
         return "float" if self.dtype.kind == "f" else f"{self.dtype.name}_t"
 
 

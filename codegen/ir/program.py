@@ -2,12 +2,12 @@
 
 The row kernel's one signature, which every kernel function has:
 
-    void NAME_kN(const T *const *rows, T *y, const uint8_t *params, int32_t n, void *scratch);
+    void NAME_kN(const T *const *rows, T *y, const NAME_kN_params *params, int32_t n, void *scratch);
 
 `rows` has one pointer per (input, tap), padding included (a null pointer where the rule says absent); an input
 read whole gives one pointer, to its first row.  `n` is the number of pixels in this call for a kernel that takes runs
 of pixels, of output rows for one that takes several, else the number of the output row.  `params` is the layer's
-packed weights, biases and multipliers.  `T` is the element type of the first input, or of the output; inputs of other
+packed weights, biases and multipliers, a struct of arrays.  `T` is the element type of the first input, or of the output; inputs of other
 types are converted in the kernel.
 
 A node of several outputs has `T *const *y`: `y[0]` is the output, those after it are what states become.
@@ -32,7 +32,7 @@ from codegen.ir.shape import Shape
 class KernelFn:
     """One emitted function: a kernel's template with its numbers, shared by layers of equal context.
 
-    `offsets` places each params field, in bytes; `headers` are as in Form.
+    `offsets` places each params field, in bytes; `sizes` counts its elements; `headers` are as in Form.
     """
 
     symbol: str
@@ -45,6 +45,7 @@ class KernelFn:
     outputs: int
     offsets: Mapping[str, int]
     dtypes: Mapping[str, str]
+    sizes: Mapping[str, int]
     headers: tuple[str, ...]
 
 

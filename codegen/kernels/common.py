@@ -66,7 +66,7 @@ def requant_fields(requant: Requant | None) -> tuple[Field, ...]:
 
 def range_field(zero_point: int, low: int, high: int) -> Field:
     """Params `range` = [zero_point, low, high]."""
-    return Field("range", np.array([zero_point, low, high], np.int32))
+    return Field("range", np.array([zero_point, low, high], np.int32), record="lam_range")
 
 
 def _takes_64_bits(requant: Requant) -> bool:

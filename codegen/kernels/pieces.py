@@ -25,12 +25,13 @@ def _fit(node: NodeOf[PiecewiseLinear]) -> Fit:
 
 
 def _params(op: PiecewiseLinear) -> tuple[Field, ...]:
-    """`value`, `slope` and `knot`, one of each per piece, and `range` = [pieces, low, high]."""
+    """`value`, `slope` and `knot`, one of each per piece, how many `pieces` there are, and the `bounds` of the output."""
     knots, values, slopes = np.array(op.pieces, np.int32).T
     return (
         Field("value", values),
         Field("slope", slopes),
-        Field("range", np.array([len(knots), op.y_dtype.low, op.y_dtype.high], np.int32)),
+        Field("pieces", np.array([len(knots)], np.int32)),
+        Field("bounds", np.array([op.y_dtype.low, op.y_dtype.high], np.int32)),
         Field("knot", knots.astype(np.int16)),
     )
 

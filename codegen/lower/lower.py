@@ -137,7 +137,8 @@ class Lowering:
     def function(self, form: Form, view: NodeView, params: Params | None) -> KernelFn:
         """The function for this content, made once."""
         made = kernel_function(f"k{len(self.functions)}_{form.kernel}", form, view, params)
-        key = (form.kernel, made.context, tuple(made.offsets.items()), made.in_dtype, made.out_dtype, made.outputs)
+        fields = tuple((name, offset, made.sizes[name]) for name, offset in made.offsets.items())
+        key = (form.kernel, made.context, fields, made.in_dtype, made.out_dtype, made.outputs)
         return self.functions.setdefault(key, made)
 
     def note_padding(self, item: RowInput, out_rows: int) -> None:
@@ -183,6 +184,7 @@ def kernel_function(symbol: str, form: Form, view: NodeView, params: Params | No
         outputs=len(view.outs),
         offsets=params.offsets if params else {},
         dtypes={f.name: f.ctype for f in params.fields} if params else {},
+        sizes={f.name: f.size for f in params.fields} if params else {},
         headers=form.headers,
     )
 

@@ -70,6 +70,13 @@ typedef enum lam_status {
     LAM_ERROR_ROW_OVERLAP = 38         /* a row lies in the network's memory, and not where the next one is wanted */
 } lam_status;
 
+/* What the output of a layer is limited to, and the integer that stands for zero there. */
+typedef struct lam_range {
+    int32_t zero_point;
+    int32_t low;
+    int32_t high;
+} lam_range;
+
 /* LAM_UNUSED(x): x is not read here, and that is meant. */
 #define LAM_UNUSED(x) ((void)(x))
 

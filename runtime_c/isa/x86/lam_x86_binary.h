@@ -48,9 +48,9 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_scaled(lam_x86_v v, const lam_x86
 /* y = a + b.  single: sum = [ma, mb, offset, shift]; tflite: sum = [ma, ea, mb, eb, my, ey] and the zero points, negative
  * sums by a negative mb; ort: scale = [a, b, y], for a difference the second negative. */
 static inline LAM_X86_ALWAYS lam_x86_sum lam_x86_sum_of(int mode, int sign, const int32_t *sum, const float *scale,
-                                                        const int32_t *zero, const int32_t *range)
+                                                        const int32_t *zero, const lam_range *range)
 {
-    const int32_t zp = range[0], low = range[1], high = range[2];
+    const int32_t zp = range->zero_point, low = range->low, high = range->high;
     lam_x86_sum s;
     s.rq.offset = s.rq.shift = s.rq.multiplier = lam_x86_splat(0);
     s.rq.low = lam_x86_splat(low);

@@ -24,7 +24,7 @@ typedef struct lam_x86_factors {
     const int32_t *multiplier;
     const int8_t *shift;
     const float *scale;
-    const int32_t *range;
+    const lam_range *range;
 } lam_x86_factors;
 
 /* The same in registers, for sixteen channels.  `offset` is what is added: see lam_x86_rescale. */
@@ -49,9 +49,9 @@ static inline LAM_X86_ALWAYS lam_x86_rq lam_x86_factors_of(lam_x86_factors f, in
         rq.multiplier = rq.shift = rq.offset = rq.low = rq.high = lam_x86_splat(0);
         return rq;
     }
-    zp = f.range[0];
-    low = f.range[1];
-    high = f.range[2];
+    zp = f.range->zero_point;
+    low = f.range->low;
+    high = f.range->high;
     if (mode == LAM_X86_ORT) {
         rq.multiplier = per_channel ? lam_x86_load(f.scale + channel, count) : lam_x86_splat(lam_x86_bits(f.scale[0]));
         rq.shift = rq.multiplier;

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.emit.about import function_about, memory_map
 from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
 from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
@@ -51,7 +52,7 @@ class FieldView:
 class FunctionView:
     """One kernel function: its symbol, element types and params arrays, and the runtime headers that it needs.
 
-    `like` is an earlier function with the same arrays, whose struct is this one's too.
+    `like` is an earlier function with the same arrays, whose struct is this one's too; `about` a comment's lines.
     """
 
     symbol: str
@@ -63,6 +64,7 @@ class FunctionView:
     outputs: int
     headers: tuple[str, ...]
     like: str = ""
+    about: tuple[str, ...] = ()
 
     @property
     def struct(self) -> str:
@@ -302,6 +304,7 @@ class ModelView:
     uses_float: bool
     work: str
     local: LocalView | None
+    memory_map: tuple[str, ...]
 
 
 def array_lines(values: Array) -> tuple[str, ...]:
@@ -348,9 +351,11 @@ def _function_views(program: Program) -> dict[int, FunctionView]:
     """All functions; those with the same parameters share a struct."""
     views: dict[int, FunctionView] = {}
     first: dict[tuple[FieldView, ...], str] = {}
+    calls = program.local.calls if program.local else [call for group in program.groups for call in group.calls]
     for fn in program.functions:
         view = function_view(fn, program.name)
-        views[id(fn)] = replace(view, like=first.get(view.fields, ""))
+        about = function_about([call for call in calls if call.fn is fn])
+        views[id(fn)] = replace(view, like=first.get(view.fields, ""), about=about)
         first.setdefault(view.fields, view.struct)
     return views
 
@@ -710,6 +715,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         uses_float=uses_float,
         work=builder.work,
         local=_local_view(program, builder),
+        memory_map=memory_map(program),
     )
 
 

@@ -1,0 +1,128 @@
+"""What the comments of generated C say: of each layer function what it computes, of memory which tensor lies where.
+
+Decides words alone; nothing here changes what is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from codegen.emit.names import comment
+from codegen.ir.plan import ARENA, place_of
+from codegen.ir.program import Call, Operand, Program
+
+_CALL = {
+    "row": "One call makes one output row, number n.",
+    "rows": "One call makes n output rows; `rows` points to all input rows that they need, from the first tap's on.",
+    "pixels": "One call makes n pixels that lie one after another.",
+    "whole": "One call makes the whole output; n is not read.",
+    "accumulate": "One call takes input row n; sums stay in `scratch` between calls, and the last one writes y.",
+}
+_NAMED = 4
+"""Layers that a comment names before it counts the others."""
+_START, _END = -1, 1 << 30
+
+
+def function_about(calls: Sequence[Call]) -> tuple[str, ...]:
+    """Lines on a function that these calls share: operator, layers, types and layout, what a call covers, rounding."""
+    first = calls[0]
+    names = list(dict.fromkeys(call.node.name for call in calls))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    layers = comment(", ".join(names[:_NAMED]) + more)
+    kinds = dict.fromkeys(f"{type(c.node.op).__name__} {_types(c)}" for c in calls)
+    scratch = max(call.scratch_bytes for call in calls)
+    lines = [f"{layers}: {_sentence(first)}", *kinds, _CALL[first.fn.run], *_rounding(first)]
+    return (*lines, f"`scratch` has {scratch} bytes.") if scratch else tuple(lines)
+
+
+def _types(call: Call) -> str:
+    node = call.node
+    taken = " ".join(f"{t.dtype.value}{list(t.shape)}" for i, t in enumerate(node.ins) if i in node.dynamic)
+    made = " ".join(f"{t.dtype.value}{list(t.shape)}" for t in node.outs)
+    axes = ", axes N, H, W, C" if len(node.outs[0].shape) == 4 else ""
+    return f"{taken} -> {made}{axes}"
+
+
+def _sentence(call: Call) -> str:
+    """What the operator says of itself, without what is about its fields."""
+    text = (type(call.node.op).__doc__ or "").strip().split("\n\n")[0].split(";")[0].rstrip(".")
+    return " ".join(text.replace("*/", "* /").split()) + "."
+
+
+def _rounding(call: Call) -> Iterator[str]:
+    requant = getattr(call.node.op, "requant", None)
+    if requant is None or "range" not in call.fn.sizes:
+        return
+    factor = "scale" if requant.mode == "ort" else "multiplier and shift"
+    whose = "each channel's" if requant.per_channel else "the layer's"
+    yield f"Sums are requantized with {whose} {factor}, rounded as `{requant.mode}` does;"
+    yield "range.zero_point is added, and the result limited to range.low .. range.high."
+
+
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """Who has which bytes, from the step that writes them first to the last one that reads them."""
+
+    offset: int
+    bytes: int
+    first: int
+    last: int
+    what: str
+
+    def joined(self, other: _Stay) -> _Stay:
+        """Both."""
+        return _Stay(self.offset, self.bytes, min(self.first, other.first), max(self.last, other.last), self.what)
+
+
+def memory_map(program: Program) -> tuple[str, ...]:
+    """One line for each tensor, state and scratch of a working memory, by address; none for the scratchpad regime."""
+    if program.local:
+        return ()
+    stays: dict[tuple[str, int, int], _Stay] = {}
+    for key, stay in _stays(program):
+        stays[key] = stays[key].joined(stay) if key in stays else stay
+    ordered = sorted(stays.values(), key=lambda s: (s.offset, s.first, s.last, s.what))
+    return tuple(_line(program, stay) for stay in ordered)
+
+
+def _stays(program: Program) -> Iterator[tuple[tuple[str, int, int], _Stay]]:
+    ends = [(_START, p.operand) for p in program.inputs] + [(_END, p.operand) for p in program.outputs]
+    kept = [(step, at) for s in program.states for at in (s.operand, s.renewed) for step in (_START, _END)]
+    for first, last, operand in (*((step, step, at) for step, at in (*ends, *kept)), *_used(program)):
+        size = operand.ring * operand.row_bytes
+        key = operand.memory, operand.offset, size
+        yield key, _Stay(operand.offset, size, first, last, f"{comment(operand.memory)}: {_rows(operand)}")
+    for first, last, call in _calls(program):
+        if call.scratch_offset is not None:
+            at = call.scratch_offset, call.scratch_bytes
+            yield (f"scratch {first}", *at), _Stay(*at, first, last, "scratch")
+
+
+def _calls(program: Program) -> Iterator[tuple[int, int, Call]]:
+    """Calls with the steps from which and to which they run: those of a group that pulls rows take turns."""
+    step = 0
+    for group in program.groups:
+        after = step + len(group.calls)
+        for at, call in enumerate(group.calls, step):
+            yield (step, after - 1, call) if group.pulled else (at, at, call)
+        step = after
+
+
+def _used(program: Program) -> Iterator[tuple[int, int, Operand]]:
+    for first, last, call in _calls(program):
+        yield from ((first, last, operand) for operand in (*(i.operand for i in call.inputs), *call.outputs))
+
+
+def _rows(operand: Operand) -> str:
+    some = "" if operand.ring == operand.rows else f"{operand.ring} at a time of "
+    rows = "row" if operand.rows == 1 else "rows"
+    return f"{operand.dtype.value}, {some}{operand.rows} {rows} of {operand.row_bytes} bytes"
+
+
+def _line(program: Program, stay: _Stay) -> str:
+    memory, at = place_of(program.regions, stay.offset)
+    where = "" if memory == ARENA else f"{memory} "
+    first = "start" if stay.first == _START else str(stay.first)
+    last = "end" if stay.last == _END else str(stay.last)
+    return f"{where}{at:>7} {stay.bytes:>7}  {first:>5} .. {last:<5} {stay.what}"

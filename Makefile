@@ -45,6 +45,7 @@ fuzz: $(VENV)/.test
 # Rewrites the pages of docs/ that are generated from the code.
 docs: $(VENV)/.base
 	$(BIN)/python -m codegen.report.pages
+	$(BIN)/python -m codegen.verbs.generated_page
 	$(BIN)/python -m tests.support.node_page
 
 clean:

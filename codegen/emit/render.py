@@ -53,7 +53,7 @@ def render_layers(view: ModelView) -> str:
 
 
 def render_kernel(function: FunctionView) -> str:
-    """One layer function behind what it computes, without the blank lines in function bodies that macros leave behind."""
+    """One layer function, without the blank lines in function bodies that macros leave behind."""
     lines = render(f"kernels/{function.template}", k=function.context, f=function).rstrip().splitlines()
     following = [*lines[1:], ""]
     return "\n".join(line for line, after in zip(lines, following, strict=True) if line or not after.startswith(" "))

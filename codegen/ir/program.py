@@ -7,8 +7,8 @@ The row kernel's one signature, which every kernel function has:
 `rows` has one pointer per (input, tap), padding included (a null pointer where the rule says absent); an input
 read whole gives one pointer, to its first row.  `n` is the number of pixels in this call for a kernel that takes runs
 of pixels, of output rows for one that takes several, else the number of the output row.  `params` is the layer's
-packed weights, biases and multipliers, a struct of arrays.  `T` is the element type of the first input, or of the output; inputs of other
-types are converted in the kernel.
+packed weights, biases and multipliers, a struct of arrays.  `T` is the element type of the first input, or of the
+output; inputs of other types are converted in the kernel.
 
 A node of several outputs has `T *const *y`: `y[0]` is the output, those after it are what states become.
 """

@@ -25,7 +25,7 @@ def _fit(node: NodeOf[PiecewiseLinear]) -> Fit:
 
 
 def _params(op: PiecewiseLinear) -> tuple[Field, ...]:
-    """`value`, `slope` and `knot`, one of each per piece, how many `pieces` there are, and the `bounds` of the output."""
+    """`value`, `slope` and `knot`, one of each per piece, the number of `pieces`, and the `bounds` of the output."""
     knots, values, slopes = np.array(op.pieces, np.int32).T
     return (
         Field("value", values),

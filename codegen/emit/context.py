@@ -153,6 +153,11 @@ class StepView:
     place: int
 
     @property
+    def last_row(self) -> int:
+        """The row of the last step, where it is a row a step."""
+        return self.steps - 1
+
+    @property
     def makers(self) -> bool:
         """Whether any input comes row by row."""
         return any(i.made for i in self.inputs)

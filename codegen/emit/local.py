@@ -76,6 +76,16 @@ class LocalView:
     fills: tuple[FillLine, ...]
     traces: tuple[TraceLine, ...]
 
+    @property
+    def memories(self) -> str:
+        """All cores' memories out of an array of them, as an initialiser."""
+        return f"{{ {', '.join(f'(lmem_array)[{core}]' for core in range(self.cores))} }}"
+
+    @property
+    def fences(self) -> int:
+        """Where stages begin, and where the last one ends: how many places for each core."""
+        return self.stages + 1
+
 
 def local_view(local: LocalProgram, sources: tuple[str, ...], tensors: dict[str, int]) -> LocalView:
     """The record.

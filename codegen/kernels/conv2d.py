@@ -58,9 +58,9 @@ class ConvContext:
         return min(self.c_in, 16)
 
     @property
-    def full_blocks(self) -> int:
-        """Whole channel blocks per pixel."""
-        return self.c_in // self.block
+    def blocked(self) -> int:
+        """Channels in whole blocks."""
+        return self.c_in - self.rest
 
     @property
     def rest(self) -> int:

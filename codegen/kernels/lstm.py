@@ -38,6 +38,16 @@ class LstmContext:
     acc_t: str
     wide: bool
 
+    @property
+    def gates_inputs(self) -> int:
+        """Weights of a unit's four gates that inputs meet."""
+        return 4 * self.inputs
+
+    @property
+    def gates_units(self) -> int:
+        """Weights of a unit's four gates that the hidden state meets."""
+        return 4 * self.units
+
 
 def _fit(node: NodeOf[Lstm]) -> Fit | None:
     op = node.op

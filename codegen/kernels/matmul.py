@@ -43,9 +43,9 @@ class MatMulContext:
         return min(self.columns, _BLOCK)
 
     @property
-    def full_blocks(self) -> int:
-        """Whole blocks per line."""
-        return self.columns // self.block
+    def blocked(self) -> int:
+        """Columns in whole blocks."""
+        return self.columns - self.rest
 
     @property
     def rest(self) -> int:

@@ -79,9 +79,9 @@ class AveragePoolContext:
         return min(self.channels, _BLOCK)
 
     @property
-    def full_blocks(self) -> int:
-        """Whole channel blocks per pixel."""
-        return self.channels // self.block
+    def blocked(self) -> int:
+        """Channels in whole blocks."""
+        return self.channels - self.rest
 
     @property
     def rest(self) -> int:
@@ -97,6 +97,16 @@ class GlobalContext:
     rows: int
     columns: int
     channels: int
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of one channel's mean."""
+        return self.rows * self.columns
+
+    @property
+    def last_row(self) -> int:
+        """The row behind which the output is written."""
+        return self.rows - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,11 @@ class BilinearContext:
     channels: int
     one: int
 
+    @property
+    def whole(self) -> int:
+        """The sum of a pixel's four weights."""
+        return self.one * self.one
+
 
 def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
     op, x, y = node.op, node.ins[0], node.outs[0]

@@ -30,6 +30,11 @@ class SvdfContext:
     high: int
     wraps: bool
 
+    @property
+    def newest(self) -> int:
+        """Place of the newest step in a filter's memory."""
+        return self.memory - 1
+
 
 def _fit(node: NodeOf[Svdf]) -> Fit | None:
     op = node.op

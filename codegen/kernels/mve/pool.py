@@ -43,6 +43,21 @@ class MvePoolContext:
     counted: bool
     least_count: int
 
+    @property
+    def taps(self) -> int:
+        """Pixels under a window."""
+        return self.kernel_h * self.kernel_w
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of a global mean."""
+        return self.rows * self.w_in
+
+    @property
+    def last_row(self) -> int:
+        """The row behind which a global mean is written."""
+        return self.rows - 1
+
 
 def _fit_max(node: NodeOf[MaxPool2D]) -> Fit | None:
     op = node.op

@@ -323,4 +323,4 @@ def _scratch_in(plan: Plan, memory: str) -> dict[int, int]:
 
 
 def _local_scratch(local: LocalPlan) -> dict[int, int]:
-    return {layer.node: layer.scratch_offset for layer in local.layers}
+    return {layer.node: layer.scratch_offset for layer in local.layers if layer.scratch_offset is not None}

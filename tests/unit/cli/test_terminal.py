@@ -103,6 +103,8 @@ def test_control_c_ends_with_130(monkeypatch: pytest.MonkeyPatch, lamina: Lamina
 STOPPING = """
 import os, signal, sys
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process starts with it ignored
+
 class Stopping:
     def find_spec(self, name, path=None, target=None):
         if name == sys.argv[1]:
@@ -115,7 +117,7 @@ sys.exit(main(["targets"]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("module", ["codegen.cli.command_line", "click", "numpy", "codegen.api", "onnx"])
+@pytest.mark.parametrize("module", ["codegen.cli.command_line", "click", "numpy", "codegen.api"])
 def test_control_c_while_modules_are_loaded_ends_with_130(module: str) -> None:
     done = python("-c", STOPPING, module)
     assert (done.returncode, done.stdout) == (130, b"")

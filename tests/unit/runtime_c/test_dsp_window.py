@@ -71,7 +71,7 @@ def test_equal_weights_and_bias_give_right_sums(word: int, bias: int, opt_level:
     done = build_and_run(
         target,
         [tmp_path / "main.c"],
-        [runtime / "include", runtime / "isa" / "armv7em"],
+        [runtime / "include", runtime / "isa" / "dsp"],
         {"WORD": f"{word}u", "BIAS": str(bias)},
         opt_level=opt_level,
         timeout_s=60,

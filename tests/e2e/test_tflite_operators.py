@@ -13,6 +13,7 @@ import pytest
 import tflite
 
 from codegen.emit import write_project
+from codegen.errors import ModelRejected
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.importers import IMPORTERS
 from codegen.golden.interface import graph_ports, network_feeds
@@ -115,8 +116,15 @@ def _has_int32(case: Drawn) -> bool:
 @ON_PAIRS
 def test_golden_is_tflite_micro_on_many(name: str, kind: str, tmp_path: Path) -> None:
     require_module("tflite_micro", "ai_edge_litert")
+    refused = 0
     for seed in range(100, 250):
-        check_golden(draw(name, kind, seed), kind, seed, tmp_path, name)
+        try:
+            check_golden(draw(name, kind, seed), kind, seed, tmp_path, name)
+        except ModelRejected as error:  # blocks that are no dilation are images of a batch
+            assert name.endswith("_IN_BLOCKS"), error.text()
+            assert "LAM-OPS-CONV-01" in error.text()
+            refused += 1
+    assert refused <= 15
 
 
 @pytest.mark.slow

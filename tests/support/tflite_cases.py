@@ -1089,7 +1089,7 @@ LITERT_ONLY = {
 }
 """Those that TFLite Micro does not have; or, as ADD of plain numbers, without a fused activation."""
 
-LIBRARY = {("GELU", "int16"), ("GELU_TANH", "int16")}
+LIBRARY = {("GELU", "int16"), ("GELU_TANH", "int16"), ("LOG", "int16")}
 """Those whose samples take float32 functions of the C library, which round the last bit as they like."""
 
 

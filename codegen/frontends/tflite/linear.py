@@ -235,7 +235,10 @@ def transpose_conv(ctx: Context, node: TfliteNode) -> None:
     bias = read_bias(ctx, node, outputs, place=3, x_place=2)
     wide = _is_wide(ctx, node, weights, bias, x.zero_point, x_place=2)
     bounds = activation_range(node.activation(options), y, dtype)
-    requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
+    if ctx.tensor(node, 2).kind == "uint8":  # as of other products of uint8, the scales' product is float32
+        requant = product_requant(ctx.mode, x.scale, float(scales[0]), y, dtype, bounds, wide=wide)
+    else:
+        requant = channel_requant(ctx.mode, x.scale, scales, y, dtype, bounds, wide=wide)
     op = ConvTranspose2D(windows[0], windows[1], (extras[0], extras[1]), 1, x.zero_point, requant, dtype, y)
     constants = _constants(ctx, node, weights, bias)
     ctx.write(node, op, (ctx.value(node, 2), *constants), note=_spoken(node, "ConvTranspose2D", requant))

@@ -121,8 +121,8 @@ def test_golden_is_tflite_micro_on_many(name: str, kind: str, tmp_path: Path) ->
         try:
             check_golden(draw(name, kind, seed), kind, seed, tmp_path, name)
         except ModelRejected as error:  # blocks that are no dilation are images of a batch
-            assert name.endswith("_IN_BLOCKS"), error.text()
-            assert "LAM-OPS-CONV-01" in error.text()
+            if not name.endswith("_IN_BLOCKS") or "LAM-OPS-CONV-01" not in error.text():
+                raise
             refused += 1
     assert refused <= 15
 

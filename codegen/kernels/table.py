@@ -69,6 +69,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     lstm.LSTM,
     unary.LUT,
     unary.LUT16,
+    unary.INVERSE_SQRT,
     unary.CLAMP,
     unary.QUANTIZE,
     unary.DEQUANTIZE,

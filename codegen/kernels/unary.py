@@ -1,4 +1,4 @@
-"""Element by element, one input: Lut, Lut16, Clamp, Quantize, Dequantize, Rescale."""
+"""Element by element, one input: Lut, Lut16, InverseSqrt, Clamp, Quantize, Dequantize, Rescale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from codegen.kernels.common import (
     requant_takes,
 )
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.ops import Clamp, Dequantize, Lut, Lut16, Quantize, Rescale
+from codegen.ops import Clamp, Dequantize, InverseSqrt, Lut, Lut16, Quantize, Rescale
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ def _fit_lut16(node: NodeOf[Lut16]) -> Fit:
     return Fit(ElementContext(channels(node.ins[0].shape)), (Field("table", np.array(node.op.table, np.int16)),))
 
 
+def _fit_inverse_sqrt(node: NodeOf[InverseSqrt]) -> Fit:
+    scaling = Field("scaling", np.array([node.op.multiplier, node.op.exponent], np.int32))
+    return Fit(ElementContext(channels(node.ins[0].shape)), (scaling,))
+
+
 def _fit_clamp(node: NodeOf[Clamp]) -> Fit:
     x = node.ins[0]
     bounds = Field("bounds", np.array([node.op.low, node.op.high], x.dtype.numpy))
@@ -83,6 +88,15 @@ def _fit_rescale(node: NodeOf[Rescale]) -> Fit | None:
 
 LUT = Kernel("lut", "lut.c.j2", "pixels", (Lut,), _fit_lut, one_input=True)
 LUT16 = Kernel("lut16", "lut16.c.j2", "pixels", (Lut16,), _fit_lut16, one_input=True, headers=("lam_fixed.h",))
+INVERSE_SQRT = Kernel(
+    "inverse_sqrt",
+    "inverse_sqrt.c.j2",
+    "pixels",
+    (InverseSqrt,),
+    _fit_inverse_sqrt,
+    one_input=True,
+    headers=("lam_fixed.h",),
+)
 CLAMP = Kernel("clamp", "clamp.c.j2", "pixels", (Clamp,), _fit_clamp, one_input=True)
 QUANTIZE = Kernel(
     "quantize", "quantize.c.j2", "pixels", (Quantize,), _fit_quantize, one_input=True, headers=("lam_linear.h",)

@@ -18,6 +18,7 @@ from codegen.ops.div import Div
 from codegen.ops.extremum import Extremum
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
+from codegen.ops.inverse_sqrt import InverseSqrt
 from codegen.ops.l2_norm import L2Norm
 from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.log_softmax import LogSoftmax
@@ -70,6 +71,7 @@ OPS: tuple[type[Op], ...] = (
     TopK,
     Lut,
     Lut16,
+    InverseSqrt,
     Clamp,
     Softmax,
     Concat,
@@ -120,6 +122,7 @@ __all__ = [
     "Gather",
     "GlobalAveragePool",
     "GlobalSum",
+    "InverseSqrt",
     "L2Norm",
     "LogSoftmax",
     "Lstm",

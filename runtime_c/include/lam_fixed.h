@@ -172,6 +172,23 @@ static inline int32_t lam_fixed_inverse_sqrt(int32_t x, int32_t *exponent)
     return (shift < 0) ? root * ((int32_t)1 << -shift) : root;
 }
 
+/* 1 / sqrt(x) of a 16-bit number, 32767 for x <= 0.  Twin of codegen/ops/inverse_sqrt.py: golden.
+ *
+ *   multiplier  2^30 .. 2^31 - 1, or 0
+ *   exponent    -31 .. 4, of roots in steps of 2^-20
+ */
+static inline int32_t lam_inverse_sqrt_s16(int32_t x, int32_t multiplier, int32_t exponent)
+{
+    int32_t power, factor, root;
+
+    if (x <= 0) {
+        return INT16_MAX;
+    }
+    factor = lam_fixed_inverse_sqrt(x, &power);
+    root = lam_requant_tflite(1, factor, power + 20);
+    return lam_requant_tflite_q(root, multiplier, exponent, 0, INT16_MIN, INT16_MAX);
+}
+
 /* log(x) with out_bits integer bits, for 1 <= x < 2^in_bits of in_bits integer bits.  Twin: logarithm. */
 static inline int32_t lam_fixed_logarithm(int32_t x, int32_t in_bits, int32_t out_bits)
 {

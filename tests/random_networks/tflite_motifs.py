@@ -31,6 +31,7 @@ from codegen.ops import (
     make_requant,
     piecewise_linear,
 )
+from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.lut16 import lut16
 from codegen.ops.two_slopes import slope
@@ -97,6 +98,13 @@ def curve_of_samples(d: Drawing, x: str) -> str:
     """A function of 16-bit numbers from TFLite's 513 samples."""
     y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
     made = lut16(d.pick(("Gelu", "GeluTanh")), d.quant(y), Quant(float(np.float32(d.quant(y).scale / 2)), 0))
+    return d.conv(d.apply(made, y), Window(1), Window(1), dtype=DType.S8)
+
+
+def inverse_root(d: Drawing, x: str) -> str:
+    """1 / sqrt(x) of 16-bit numbers, which reach the end of the output at 1024."""
+    y = d.conv(x, *d.windows(x, same=True), dtype=DType.S16)
+    made = scaled_inverse_sqrt(d.quant(y), Quant(float(np.float32(d.quant(y).scale ** -0.5 / 2**20)), 0))
     return d.conv(d.apply(made, y), Window(1), Window(1), dtype=DType.S8)
 
 

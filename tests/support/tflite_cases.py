@@ -331,9 +331,12 @@ def from_zero(name: str) -> Callable[[Draw], Drawn]:
 
     def make(d: Draw) -> Drawn:
         shape = d.shape()
-        x = d.x(shape, None, LIMITS[d.kind][0])
+        x = d.x(shape, None, 0 if d.kind == "int16" else LIMITS[d.kind][0])
         d.op(name, [x], [d.y(shape)])
-        return d.case()
+        case = d.case()
+        if d.kind != "int16":
+            return case
+        return Drawn(case.data, tuple(tuple(v & LIMITS[d.kind][1] for v in inputs) for inputs in case.inputs))
 
     return make
 
@@ -1000,7 +1003,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "LOGISTIC": (unary("LOGISTIC", output=(2.0**-8, -128)), EVERY),
     "TANH": (unary("TANH", output=(2.0**-7, 0)), EVERY),
     "ABS": (unary("ABS"), BOTH),
-    "RSQRT": (from_zero("RSQRT"), S8),
+    "RSQRT": (from_zero("RSQRT"), BOTH),
     "LOG_SOFTMAX": (log_softmax, S8),
     "L2_NORMALIZATION": (l2_normalization, S8),
     "CAST": (cast, BOTH),
@@ -1028,7 +1031,7 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "SPACE_TO_BATCH_ND": (space_to_batch, U8),
     "CONV_2D_IN_BLOCKS": (dilated_by_blocks("CONV_2D"), EVERY),
     "DEPTHWISE_CONV_2D_IN_BLOCKS": (dilated_by_blocks("DEPTHWISE_CONV_2D"), EVERY),
-    "SQRT": (from_zero("SQRT"), S8),
+    "SQRT": (from_zero("SQRT"), BOTH),
     "STRIDED_SLICE_MASKS": (strided_slice_masks, S8),
     **{name: (comparison(name), S8) for name in COMPARISONS},
     **{f"{name}_COMPUTED": (computed_comparison(name), S8) for name in COMPARISONS},
@@ -1089,13 +1092,13 @@ LITERT_ONLY = {
 }
 """Those that TFLite Micro does not have; or, as ADD of plain numbers, without a fused activation."""
 
-LIBRARY = {("GELU", "int16"), ("GELU_TANH", "int16"), ("LOG", "int16")}
-"""Those whose samples take float32 functions of the C library, which round the last bit as they like."""
+BY_ONE = {("GELU", "int16"), ("GELU_TANH", "int16"), ("LOG", "int16"), ("SQRT", "int16")}
+"""Samples of float32 functions of the C library, which round the last bit as they like; and pieces for a real root."""
 
 
 def slack(name: str, kind: str) -> int:
     """Steps by which an interpreter's numbers may differ."""
-    return int((name, kind) in LIBRARY)
+    return int((name, kind) in BY_ONE)
 
 
 def draw(name: str, kind: str, seed: int) -> Drawn:

@@ -14,9 +14,21 @@ from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.context import Context, dtype_of
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.scales import activation_range, clamp_range
+from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant
-from codegen.ops import FUNCTIONS, Clamp, Dequantize, Lut, Quantize, Sigmoid16, TwoSlopes, unary_table
+from codegen.ops import (
+    FUNCTIONS,
+    Clamp,
+    Dequantize,
+    Lut,
+    Quantize,
+    Sigmoid16,
+    TwoSlopes,
+    piecewise_linear,
+    unary_table,
+)
 from codegen.ops import tflite_tables as tables
+from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
 from codegen.ops.lut16 import CURVES, lut16
 from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
 from codegen.ops.two_slopes import slope
@@ -135,12 +147,22 @@ def absolute(ctx: Context, node: TfliteNode) -> None:
 def rsqrt(ctx: Context, node: TfliteNode) -> None:
     """RSQRT; numbers below zero, which TFLite refuses when it meets them, give the largest value."""
     (x, x_dtype), (y, dtype) = ctx.quantized(node, 0), ctx.quantized_result(node)
+    if x_dtype is dtype is DType.S16:
+        ctx.write(node, _inverse_sqrt_16(ctx, x, y), (ctx.value(node, 0),))
+        return
     _is_small(node, x_dtype, dtype)
     if ctx.mode == "tflite":
         _table(ctx, node, tables.rsqrt_table(x, x_dtype, y, dtype))
         return
     found = unary_table(lambda v: 1.0 / np.sqrt(v), x, x_dtype, y, dtype, ctx.mode)
     _table(ctx, node, found)
+
+
+def _inverse_sqrt_16(ctx: Context, x: Quant, y: Quant) -> Op:
+    """Of 16-bit numbers: TFLite Micro's integers, or straight pieces."""
+    if ctx.mode == "tflite":
+        return scaled_inverse_sqrt(x, y)
+    return piecewise_linear(lambda v: np.where(v > 0, 1.0 / np.sqrt(v), np.inf), "Rsqrt", x, y, DType.S16)
 
 
 def relu_between(ctx: Context, node: TfliteNode) -> None:
@@ -160,6 +182,9 @@ def real_function(ctx: Context, node: TfliteNode) -> None:
     if x_dtype is dtype is DType.S16 and name in CURVES:
         ctx.write(node, lut16(name, x, y), (ctx.value(node, 0),))
         return
+    if x_dtype is dtype is DType.S16 and name == "Sqrt":
+        ctx.write(node, _sqrt_16(x, y), (ctx.value(node, 0),))
+        return
     _is_small(node, x_dtype, dtype)
 
     def curve(v: Array) -> Array:
@@ -170,6 +195,12 @@ def real_function(ctx: Context, node: TfliteNode) -> None:
         _table(ctx, node, tables.float_table(curve, x, x_dtype, y, dtype, np.floor))
     else:
         _table(ctx, node, tables.float_table(curve, x, x_dtype, y, dtype))
+
+
+def _sqrt_16(x: Quant, y: Quant) -> Op:
+    """Of 16-bit numbers, in straight pieces; LiteRT cuts off the fraction, so that half a step is taken off."""
+    half = y.scale / 2
+    return piecewise_linear(lambda v: np.where(v >= 0, np.sqrt(v) - half, -np.inf), "Sqrt", x, y, DType.S16)
 
 
 _NOWHERE = -(2.0**60)

@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.ir.quant import Mode, Quant
 from codegen.ops import LogSoftmax, Lut, Sigmoid16, Softmax, Softmax16, TwoSlopes, piecewise_linear, unary_table
+from codegen.ops.inverse_sqrt import InverseSqrt, scaled_inverse_sqrt
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.lut16 import lut16
 from tests.contract.case import (
@@ -105,6 +106,11 @@ def sixteen_bit_cases() -> Iterator[Case]:
     for multiplier, shift in ((3, 0), (16384, 14), (32767, 31), (24000, 1)):
         yield Case(f"logistic{shift}", Sigmoid16("logistic", multiplier, shift), (wide,))
         yield Case(f"tanh{shift}", Sigmoid16("tanh", multiplier, shift), (wide,))
+    for scale in (1e-7, 0.01, 30.0):
+        yield Case(f"roots{scale}", scaled_inverse_sqrt(q(scale), q(1e-3)), (wide,))
+    yield Case("roots_meant", scaled_inverse_sqrt(meant, meant), (t(S16, 1, 3, 2, 9, quant=meant),))
+    for exponent in (-31, 4):
+        yield Case(f"root_e{exponent}", InverseSqrt((1 << 31) - 1, exponent, q(1.0)), (wide,))
     for name in ("Exp", "Gelu", "Log"):
         yield Case(f"samples_{name}", lut16(name, q(3e-4), q(1e-4)), (wide,))
     yield Case("wraps", lut16("Exp", q(0.03), q(1e-3)), (t(S16, 70, 100),))

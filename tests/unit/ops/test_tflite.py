@@ -29,6 +29,7 @@ from codegen.ops import (
     make_requant,
 )
 from codegen.ops.fixed_functions import exp_on_negative, inverse_sqrt, logarithm, logistic, reciprocal, tanh
+from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.lut16 import lut16
 from codegen.ops.sigmoid16 import sigmoid16
@@ -124,6 +125,16 @@ def test_functions_of_16_bits_are_real_ones_at_their_samples() -> None:
         assert np.abs(found - real(every * x.scale) / y.scale).max() < 2, name
 
 
+@pytest.mark.parametrize("scales", [(2.0**-15, 0.006), (0.1, 0.0005), (2.0**-20, 2.0**-16), (2.0**20, 2.0**20)])
+def test_inverse_roots_are_the_real_ones_rounded(scales: tuple[float, float]) -> None:
+    x, y = (Quant(float(np.float32(scale))) for scale in scales)
+    some = np.array([-32768, -1, 0, *range(1, 40), *range(40, 32768, 311), 32767])
+    (found,) = scaled_inverse_sqrt(x, y).golden((some.astype(np.int16),))
+    real = np.minimum((np.maximum(some, 1) * x.scale) ** -0.5 / y.scale, 32767)
+    assert (found[some <= 0] == 32767).all()
+    assert np.abs(found - real)[some > 0].max() < 0.6
+
+
 def test_the_logarithm_of_nothing_is_the_lowest_number() -> None:
     (found,) = lut16("Log", Quant(2.0**-10), Quant(2.0**-10)).golden((np.array([-32768, -200, 128, 32640], np.int16),))
     assert found[0] == found[1] == -32768
@@ -187,6 +198,7 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-ELEMENTWISE-19": (WholeArithmetic("+"), (S8, S8)),
     "LAM-OPS-REDUCTION-12": (TopK(1, False), (TensorType((4,), DType.F32),)),
     "LAM-OPS-REDUCTION-01": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
+    "LAM-OPS-ACTIVATION-20": (scaled_inverse_sqrt(Quant(1.0), Quant(1.0)), (S8,)),
     "LAM-OPS-ACTIVATION-19": (lut16("Exp", Quant(1.0), Quant(1.0)), (S8,)),
 }
 

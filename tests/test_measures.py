@@ -54,6 +54,12 @@ def parameters(function: Function) -> int:
     return len([*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))])
 
 
+def isinstance_asserts(below: str) -> int:
+    """How often a function is told what it should have been given."""
+    asserts = (n for f in functions(below) for n in ast.walk(f) if isinstance(n, ast.Assert))
+    return sum(isinstance(n.test, ast.Call) and getattr(n.test.func, "id", "") == "isinstance" for n in asserts)
+
+
 MEASURES = (
     Measure("lines of a function, median", 6, lambda: math.ceil(statistics.median(lengths()))),
     Measure("lines of a function, nine in ten are within", 17, lambda: lengths()[math.ceil(0.9 * len(lengths())) - 1]),
@@ -62,6 +68,8 @@ MEASURES = (
         4,
         lambda: max(parameters(f) for f in functions("verbs/") if not f.name.startswith("_")),
     ),
+    Measure("`assert isinstance` in kernels", 14, lambda: isinstance_asserts("kernels/")),
+    Measure("`assert isinstance` in settle", 4, lambda: isinstance_asserts("settle/")),
     Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
 )
 

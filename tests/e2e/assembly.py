@@ -53,8 +53,19 @@ _BATCH = 20
 _TIMEOUT_S = 600.0
 
 
-def layer_functions(layers: str, name: str) -> set[str]:
-    """The functions in a file of layers of network `name`, each with its helpers, as if they were `net_k0_...`."""
+def parameter_types(header: str, name: str) -> dict[str, str]:
+    """The struct of parameters of each function by its number, from the header of the layers of network `name`."""
+    structs = dict(re.findall(rf"typedef struct ({name}_k\d+_\w+) \{{\n(.*?)\n\}} \1;", header, re.DOTALL))
+    for other, own in re.findall(rf"typedef ({name}_k\d+_\w+) ({name}_k\d+_\w+);", header):
+        structs[own] = structs[other]
+    numbered = {re.sub(rf"{name}_k(\d+)_.*", r"\1", own): (own, fields) for own, fields in structs.items()}
+    return {number: f"typedef struct {own} {{\n{fields}\n}} {own};" for number, (own, fields) in numbered.items()}
+
+
+def layer_functions(layers: str, header: str, name: str) -> set[str]:
+    """The functions in a file of layers of network `name`, each with its parameters' type and its helpers, as if they
+    were `net_k0_...`.
+    """
     _, start, rest = layers.partition(f'#include "{name}_layers.h"\n')
     assert start, layers
     text = re.sub(r'^#include ".+"\n', "", rest, flags=re.MULTILINE)
@@ -67,6 +78,8 @@ def layer_functions(layers: str, name: str) -> set[str]:
             bodies.setdefault(number[1], []).extend(waiting)
             waiting = []
     assert not waiting, waiting
+    types = parameter_types(header, name)
+    bodies = {number: [*filter(None, [types.get(number)]), *blocks] for number, blocks in bodies.items()}
     return {re.sub(rf"\b{name}_k\d+_", "net_k0_", "\n\n".join(blocks)) for blocks in bodies.values()}
 
 
@@ -129,7 +142,7 @@ def functions_of(models: Iterable[Path], chip: str) -> tuple[int, list[str]]:
             made = compile_file(model, Options(target=chip, vectors=0, name="net"))
         except CompileError:
             continue
-        found |= layer_functions(made.files["src/net_layers.c"].decode(), "net")
+        found |= layer_functions(*(made.files[f"src/net_layers.{end}"].decode() for end in "ch"), "net")
         count += 1
     return count, sorted(found)
 

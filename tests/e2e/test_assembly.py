@@ -56,7 +56,7 @@ def clamped(sketch: Sketch, x: str, outputs: int) -> str:
 def test_blocks_of_assembly_find_their_registers(chip: str, compiler: str, level: str) -> None:
     ready(chip, compiler)
     made = compile_graph(blocks(), load_target(chip), Options(target=chip, vectors=0))
-    functions = sorted(layer_functions(made.files["src/blocks_layers.c"].decode(), "blocks"))
+    functions = sorted(layer_functions(*(made.files[f"src/blocks_layers.{end}"].decode() for end in "ch"), "blocks"))
     assert not list(refused(functions, chip, compiler, level))
 
 

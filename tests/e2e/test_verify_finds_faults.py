@@ -42,7 +42,14 @@ def verify_changed(target: str, file: str, change: Change, monkeypatch: pytest.M
 def other_weight(text: str) -> str:
     """The first weight of the first layer is another."""
     before, mark, after = text.partition("{ /* weights */")
-    return before + mark + re.sub(r"-?\d+", lambda found: "-77" if found[0] != "-77" else "77", after, count=1)
+    return before + mark + re.sub(r"0x[0-9a-f]+|-?\d+", lambda found: _other(found[0]), after, count=1)
+
+
+def _other(number: str) -> str:
+    """Another number of the same kind: a packed word with other bits, or a weight."""
+    if number.startswith("0x"):
+        return f"0x{int(number, 16) ^ 0x55:08x}"
+    return "-77" if number != "-77" else "77"
 
 
 def scribble(text: str) -> str:

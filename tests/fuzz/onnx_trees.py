@@ -9,7 +9,9 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
@@ -25,6 +27,10 @@ _RANGES = {
 }
 _LONG = 4096
 _DEEPEST = 40
+_SHORT = 128
+_TYPES = ("bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint64")
+_ERRORS = (Exception,)
+"""What onnx and numpy may raise over a tensor that contradicts itself."""
 
 
 def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
@@ -34,7 +40,10 @@ def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
         return damaged(rng, data)
     donor = _parsed(rng.choice(others)) if others else None
     for _ in range(rng.choice((1, 1, 2, 4))):
-        _change(rng, model, donor)
+        if rng.random() < 0.2:
+            _contradict(rng, model)
+        else:
+            _change(rng, model, donor)
     return bytes(model.SerializeToString(deterministic=True))
 
 
@@ -78,6 +87,37 @@ def _change(rng: random.Random, model: Message, donor: Message | None) -> None:
         getattr(message, field.name).SetInParent()
     else:
         setattr(message, field.name, _value(rng, field, getattr(message, field.name)))
+
+
+def _contradict(rng: random.Random, model: Message) -> None:
+    """A constant gets other axes or another type, sometimes odd real numbers; sizes as likely as weights."""
+    found = [m for m in _messages(model) if m.DESCRIPTOR.name == "TensorProto"]
+    short = [m for m in found if m.ByteSize() <= _SHORT]
+    if not found:
+        return
+    tensor: Any = rng.choice(short if short and rng.random() < 0.5 else found)
+    try:
+        changed = _contradicted(rng, onnx.numpy_helper.to_array(tensor))
+        tensor.CopyFrom(onnx.numpy_helper.from_array(changed, tensor.name))
+    except _ERRORS:
+        return
+
+
+def _contradicted(rng: random.Random, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    how = rng.randrange(5)
+    if how == 0:
+        return array.reshape(-1)[0].reshape(())
+    if how == 1:
+        return array.reshape(rng.choice(((1, -1), (-1, 1), (-1,), (*array.shape, 1), (1, *array.shape))))
+    if how == 2:
+        return array.reshape(-1)[: rng.randrange(3)]
+    with np.errstate(all="ignore"):
+        if how == 3:
+            return array.astype(rng.choice(_TYPES))
+        numbers = array.astype(np.float32)
+        if numbers.size:
+            numbers.flat[rng.randrange(numbers.size)] = real(rng)
+        return numbers
 
 
 def _graft(rng: random.Random, message: Message, source: Message) -> None:

@@ -31,7 +31,8 @@ def _model(path: Path) -> None:
 def _real(path: Path) -> None:
     """A model becomes a RealGraph whose nodes are in order and say the types that its values have."""
     graph = read_real(path)
-    known = {v.name for v in graph.values.values() if v.data is not None} | set(graph.inputs)
+    known = {v.name for v in graph.values.values() if v.data is not None}
+    known |= {*graph.inputs, *(state.value for state in graph.states)}
     for node in graph.nodes:
         found = node.op.infer([graph.type(name) for name in node.inputs])
         if found[: len(node.outputs)] != tuple(graph.type(name) for name in node.outputs):
@@ -39,7 +40,7 @@ def _real(path: Path) -> None:
         if not known.issuperset(node.inputs):
             raise InternalFault(f"inputs of {node.where}")
         known.update(node.outputs)
-    if not known.issuperset(graph.outputs):
+    if not known.issuperset([*graph.outputs, *(state.next for state in graph.states)]):
         raise InternalFault("outputs that nothing writes")
 
 

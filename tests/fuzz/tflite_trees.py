@@ -5,6 +5,7 @@ That interface comes with the package `ai-edge-litert`.  A file that its reader 
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,9 @@ from tests.fuzz.values import damaged, integer, real, text
 
 _DEEPEST = 12
 _SHORT = 64
+_WATCHED = (77, 110, 142, 143, 144)
+"""SHAPE, RANK, VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE.  Source: tensorflow/lite/schema/schema.fbs."""
+_FLOAT32, _WHOLE = 0, (2, 4)
 _ERRORS = (Exception,)
 """What a writer may raise over values that no file can hold: struct.error, TypeError, its own."""
 
@@ -27,7 +31,10 @@ def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
         return damaged(rng, data)
     donor = _parsed(rng.choice(others)) if others else None
     for _ in range(rng.choice((1, 1, 2, 4))):
-        _change(rng, model, donor if donor is not None and rng.random() < 0.5 else model)
+        if rng.random() < 0.25:
+            _contradict(rng, model)
+        else:
+            _change(rng, model, donor if donor is not None and rng.random() < 0.5 else model)
     try:
         builder = flatbuffers.Builder(len(data) + 4096)
         builder.Finish(model.Pack(builder), b"TFL3")
@@ -69,6 +76,52 @@ def _change(rng: random.Random, model: Any, donor: Any) -> None:
         setattr(table, name, vars(rng.choice(same or [table]))[name])
     else:
         setattr(table, name, _value(rng, vars(table)[name]))
+
+
+def _contradict(rng: random.Random, model: Any) -> None:
+    """A tensor whose shape, type or numbers an operator counts on gets others."""
+    found = [t for graph in model.subgraphs or () for t in _counted_on(model, graph)]
+    if not found:
+        return
+    tensor = rng.choice(found)
+    shape = [1] if tensor.shape is None else [int(n) for n in tensor.shape]
+    how = rng.randrange(3)
+    if how == 0:
+        tensor.type = rng.randrange(20)
+    elif how == 1:
+        whole = math.prod(shape)
+        odd = ([], [whole], [1, whole], [whole, 1], [0], [2**31 - 1] * 4, [*shape, 1], shape[:-1], [2, *shape])
+        tensor.shape = rng.choice(odd)
+    else:
+        _make_real(rng, model, tensor)
+
+
+def _counted_on(model: Any, graph: Any) -> list[Any]:
+    """The tensors of variables, what SHAPE and RANK read and make, and short whole constants."""
+    tensors, codes = graph.tensors or [], [code.builtinCode for code in model.operatorCodes or ()]
+    places: list[int] = []
+    for op in graph.operators or ():
+        if 0 <= op.opcodeIndex < len(codes) and codes[op.opcodeIndex] in _WATCHED:
+            places += [int(i) for ends in (op.inputs, op.outputs) for i in (() if ends is None else ends)]
+    short = [t for t in tensors if t.type in _WHOLE and 0 < _numbers(model, t) <= _SHORT]
+    return [tensors[i] for i in places if 0 <= i < len(tensors)] + short
+
+
+def _numbers(model: Any, tensor: Any) -> int:
+    """Bytes of a tensor's numbers."""
+    known = 0 <= tensor.buffer < len(model.buffers or ())
+    data = model.buffers[tensor.buffer].data if known else None
+    return 0 if data is None else len(data)
+
+
+def _make_real(rng: random.Random, model: Any, tensor: Any) -> None:
+    """Odd real numbers instead of whole ones."""
+    count = _numbers(model, tensor) // 4
+    if count:
+        with np.errstate(over="ignore"):
+            numbers = np.array([real(rng) for _ in range(count)], np.float32)
+        model.buffers[tensor.buffer].data = np.frombuffer(numbers.tobytes(), np.uint8)
+        tensor.type = _FLOAT32
 
 
 def _value(rng: random.Random, old: Any) -> Any:

@@ -29,7 +29,7 @@ def _reshaped(ctx: Tensors, node: TfliteNode) -> Sizes | None:
     """The shape that a known input asks for, one size perhaps left open."""
     if not ctx.has(node, 1) or (known := ctx.tensor(node, 1).data) is None or not known.size:
         return None
-    sizes = tuple(int(n) for n in known.reshape(-1))
+    sizes = ctx.int_list(node, 1)
     elements, rest = math.prod(ctx.tensor(node, 0).shape), math.prod(n for n in sizes if n != -1)
     if min(sizes) < -1 or 0 in sizes or sizes.count(-1) > 1 or elements % rest:
         return None
@@ -52,10 +52,7 @@ def _expanded(ctx: Tensors, node: TfliteNode) -> Sizes | None:
     shape = ctx.tensor(node, 0).shape
     if ctx.tensor(node, 1).data is None:
         return None
-    axes = ctx.constant(node, 1).reshape(-1).tolist()
-    if len(axes) != 1:
-        raise ShapeMismatch(f"axes {axes}", where=node.where)
-    axis = read_axis(node, axes[0], len(shape) + 1)
+    axis = read_axis(node, ctx.whole_number(node, 1), len(shape) + 1)
     return (*shape[:axis], 1, *shape[axis:])
 
 
@@ -92,10 +89,7 @@ def read_parts(ctx: Tensors, node: TfliteNode) -> tuple[int, int, Sizes]:
     variable = node.op_type == "SPLIT_V"
     data = 0 if variable else 1
     shape = ctx.tensor(node, data).shape
-    given = ctx.int_list(node, 2 if variable else 0)
-    if len(given) != 1:
-        raise ShapeMismatch(f"axes {list(given)}", where=node.where)
-    axis = read_axis(node, given[0], len(shape))
+    axis = read_axis(node, ctx.whole_number(node, 2 if variable else 0), len(shape))
     sizes = [ctx.result(node, i).shape for i in range(len(node.outputs))]
     lengths = tuple(s[axis] if len(s) == len(shape) else 0 for s in sizes)
     if sum(lengths) != shape[axis]:
@@ -106,7 +100,7 @@ def read_parts(ctx: Tensors, node: TfliteNode) -> tuple[int, int, Sizes]:
 def read_pads(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes]:
     """Elements before and after each axis."""
     table, rank = ctx.constant(node, 1), len(ctx.tensor(node, 0).shape)
-    if table.dtype.kind != "i" or table.shape != (rank, 2) or table.min() < 0:
+    if table.dtype.kind != "i" or table.shape != (rank, 2) or table.min(initial=0) < 0:
         raise ShapeMismatch(f"pads of shape {list(table.shape)} for {rank} axes", where=node.where)
     return tuple(int(p) for p in table[:, 0]), tuple(int(p) for p in table[:, 1])
 

@@ -63,10 +63,17 @@ def _reals(x: Array) -> Array:
     return x
 
 
+def _wholes(x: Array) -> Array:
+    """Axes or sizes, in a row."""
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"{x.dtype} where whole numbers are expected")
+    return x.reshape(-1)
+
+
 def _reduction(f: Callable[..., Any]) -> Fold:
     def reduced(node: TfliteNode, arrays: Sequence[Array]) -> Array:
         keep = bool(node.options_of("ReducerOptions").KeepDims())
-        return np.asarray(f(arrays[0], axis=tuple(int(a) for a in arrays[1].reshape(-1)), keepdims=keep))
+        return np.asarray(f(arrays[0], axis=tuple(_wholes(arrays[1]).tolist()), keepdims=keep))
 
     return reduced
 
@@ -77,7 +84,7 @@ def _range(node: TfliteNode, arrays: Sequence[Array]) -> Array:
 
 
 def _cumulated(node: TfliteNode, arrays: Sequence[Array]) -> Array:
-    options, axis = node.options_of("CumsumOptions"), int(arrays[1].reshape(-1)[0])
+    options, axis = node.options_of("CumsumOptions"), _wholes(arrays[1])[0]
     x = np.flip(arrays[0], axis) if options.Reverse() else arrays[0]
     total = np.cumsum(x, axis) - (x if options.Exclusive() else 0)
     return np.flip(total, axis) if options.Reverse() else np.asarray(total)
@@ -128,7 +135,7 @@ _FOLDS: Mapping[str, Fold] = {
 
 _PAIRS: Mapping[str, Fold] = {
     "ADD": _binary(np.add, "AddOptions"),
-    "BROADCAST_ARGS": lambda node, arrays: np.array(np.broadcast_shapes(*(tuple(a.tolist()) for a in arrays))),
+    "BROADCAST_ARGS": lambda node, arrays: np.array(np.broadcast_shapes(*(tuple(_wholes(a).tolist()) for a in arrays))),
     "DIV": _binary(_nonzero(_quotient), "DivOptions"),
     "EQUAL": _binary(np.equal),
     "FLOOR_DIV": _binary(_nonzero(np.floor_divide)),

@@ -24,7 +24,7 @@ def one_hot(ctx: Context, node: TfliteNode) -> None:
     """ONE_HOT: the number for set places where a position is its own, the other one elsewhere."""
     shape, tensor = ctx.result(node).shape, ctx.result(node)
     dtype = dtype_of(tensor, node.where)
-    depth, on, off = (_single(ctx, node, i) for i in (1, 2, 3))
+    depth, on, off = (ctx.whole_number(node, i) for i in (1, 2, 3))
     if dtype not in _MADE or tensor.kind == "int64" or ctx.type(node, 0).dtype is not DType.S32:
         raise FormUnsupported(f"{tensor.kind} from {ctx.tensor(node, 0).kind} positions", where=node.where)
     axis = read_axis(node, int(node.options_of("OneHotOptions").Axis()), len(shape))
@@ -39,7 +39,7 @@ def one_hot(ctx: Context, node: TfliteNode) -> None:
 
 def top_k(ctx: Context, node: TfliteNode) -> None:
     """TOPK_V2: the largest numbers of the last axis, and where they are."""
-    count = _single(ctx, node, 1)
+    count = ctx.whole_number(node, 1)
     for index, positions in enumerate((False, True)):
         ctx.write(node, TopK(count, positions), (ctx.value(node, 0),), index)
 
@@ -77,11 +77,3 @@ def _around(
         return (ctx.apply(node, op, (ctx.value(node, 0),)),)
 
     return (*part(0, starts[axis]), middle, *part(stop, shape[axis] - stop))
-
-
-def _single(ctx: Context, node: TfliteNode, index: int) -> int:
-    """A constant of one whole number."""
-    found = ctx.constant(node, index)
-    if found.size != 1 or found.dtype.kind not in "iub":
-        raise ShapeMismatch(f"input {index} of shape {list(found.shape)} is not one whole number", where=node.where)
-    return int(found.reshape(-1)[0])

@@ -49,6 +49,14 @@ def fill(ctx: Context, node: TfliteNode) -> None:
         raise ShapeMismatch(f"a tensor of shape {list(number.shape)} to fill {list(shape)}", where=node.where)
     check_size(TensorType(shape, DType.S32))
     if number.data is not None:
-        ctx.know(node, np.full(shape, number.data.reshape(-1)[0]).astype(element_type(ctx.result(node), node.where)))
+        ctx.know(node, np.full(shape, number.data.reshape(-1)[0], _filled_type(ctx, node, number.kind)))
     else:
         ctx.write(node, Broadcast(shape), (ctx.reshaped(node, ctx.value(node, 1), (1,) * len(shape)),))
+
+
+def _filled_type(ctx: Context, node: TfliteNode, kind: str) -> str:
+    """The type of the result, which is that of the number it is filled with."""
+    found = element_type(ctx.result(node), node.where)
+    if found != kind:
+        raise ShapeMismatch(f"{found} numbers filled with one of type {kind}", where=node.where)
+    return found

@@ -59,6 +59,13 @@ class Tensors:
             raise ShapeMismatch(f"input '{self.tensor(node, index).name}' is not a list of integers", where=node.where)
         return tuple(int(i) for i in array.reshape(-1))
 
+    def whole_number(self, node: TfliteNode, index: int) -> int:
+        """A constant of one whole number."""
+        found = self.constant(node, index)
+        if found.size != 1 or found.dtype.kind not in "iub":
+            raise ShapeMismatch(f"input {index} of shape {list(found.shape)} is not one whole number", where=node.where)
+        return int(found.reshape(-1)[0])
+
     def plain_constants(self, node: TfliteNode) -> list[Array] | None:
         """The numbers of all inputs when they are constants without a scale; None when they are not."""
         records = [self.record(place) for place in node.inputs if place >= 0]

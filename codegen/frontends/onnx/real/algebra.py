@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,15 +53,17 @@ def dft(r: Reading, node: OnnxNode) -> Sequence[str]:
     """DFT: the axis is an attribute before operator set 20."""
     x = r.value(node, 0)
     rank = r.rank(x)
-    given = r.optional_const(node, 2)
-    axis = node.integer("axis", 1 if r.opset < 20 else -2) if given is None else int(given.reshape(-1)[0])
-    (axis,) = r.axes(node, (axis,), rank)
+    default = node.integer("axis", 1 if r.opset < 20 else -2)
+    (axis,) = r.axes(node, (_optional(r, node, 2, default),), rank)
     inverse, onesided = node.flag("inverse"), node.flag("onesided")
     size = r.type(x).shape[axis]
-    length = r.optional_const(node, 1)
-    length_ = (2 * (size - 1) if inverse and onesided else size) if length is None else int(length.reshape(-1)[0])
-    _check_length(node, length_)
-    return [r.apply(DFT(axis, length_, inverse, onesided), [x], node)]
+    length = _optional(r, node, 1, 2 * (size - 1) if inverse and onesided else size)
+    _check_length(node, length)
+    return [r.apply(DFT(axis, length, inverse, onesided), [x], node)]
+
+
+def _optional(r: Reading, node: OnnxNode, index: int, default: int) -> int:
+    return default if r.optional(node, index) is None else r.whole_number(node, index)
 
 
 def _check_length(node: OnnxNode, length: int) -> None:
@@ -76,9 +79,9 @@ def stft(r: Reading, node: OnnxNode) -> Sequence[str]:
         raise ShapeMismatch(f"a signal of shape {list(shape)}", where=node.where)
     if len(shape) == 2:
         x = r.apply(Reshape((*shape, 1)), [x], node, "signal")
-    step = int(r.const(node, 1).reshape(-1)[0])
-    window, given = r.optional(node, 2), r.optional_const(node, 3)
-    length = int(given.reshape(-1)[0]) if given is not None else r.type(window).shape[0] if window else shape[1]
+    step = r.whole_number(node, 1)
+    window = r.optional(node, 2)
+    length = _optional(r, node, 3, math.prod(r.type(window).shape) if window else shape[1])
     _check_length(node, length)
     if not 1 <= step <= MAX_ELEMENTS or length > shape[1]:
         raise ShapeMismatch(f"frames of {length} every {step} of a signal {list(shape)}", where=node.where)

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
+from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
 from codegen.frontends.onnx.real.reading import Reading
-from codegen.ir.quant import Array
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.movement import Gather, Reshape
@@ -20,7 +19,7 @@ from codegen.settle.builder import MAX_ELEMENTS
 def top_k(r: Reading, node: OnnxNode) -> Sequence[str]:
     """TopK: k is an attribute before operator set 10."""
     x = r.value(node, 0)
-    count = node.integer("k") if node.has("k") else _number(r, node, 1)
+    count = node.integer("k") if node.has("k") else r.whole_number(node, 1)
     op = TopK(count, r.axis(node, x, -1), node.flag("largest", True))
     node.flag("sorted", True)
     return r.apply_all(op, [x], node)
@@ -29,14 +28,14 @@ def top_k(r: Reading, node: OnnxNode) -> Sequence[str]:
 def running(r: Reading, node: OnnxNode) -> Sequence[str]:
     """CumSum and CumProd."""
     x = r.value(node, 0)
-    (axis,) = r.axes(node, (_number(r, node, 1),), r.rank(x))
+    (axis,) = r.axes(node, (r.whole_number(node, 1),), r.rank(x))
     kind = CumulativeProduct if node.op_type == "CumProd" else CumulativeSum
     return [r.apply(kind(axis, node.flag("exclusive"), node.flag("reverse")), [x], node)]
 
 
 def triangle(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Trilu."""
-    offset = 0 if r.optional(node, 1) is None else _number(r, node, 1)
+    offset = 0 if r.optional(node, 1) is None else r.whole_number(node, 1)
     return [r.apply(Triangle(node.flag("upper", True), offset), [r.value(node, 0)], node)]
 
 
@@ -54,7 +53,7 @@ def one_hot(r: Reading, node: OnnxNode) -> Sequence[str]:
     """OneHot."""
     at = r.value(node, 0)
     rank = r.rank(at) + 1
-    depth = _number(r, node, 1)
+    depth = r.whole_number(node, 1)
     if not 1 <= depth <= MAX_ELEMENTS:
         raise AttributeBad(f"{depth} entries", where=node.where)
     (axis,) = r.axes(node, (node.integer("axis", -1),), rank)
@@ -73,14 +72,6 @@ def hardmax(r: Reading, node: OnnxNode) -> Sequence[str]:
     if r.opset >= 13:
         return [r.apply(Hardmax((r.axis(node, x, -1),)), [x], node)]
     return [r.apply(Hardmax(tuple(range(r.axis(node, x, 1), r.rank(x)))), [x], node)]
-
-
-def _number(r: Reading, node: OnnxNode, index: int) -> int:
-    """A constant whole number."""
-    array: Array = r.const(node, index)
-    if array.size != 1 or not float(array.reshape(-1)[0]).is_integer():
-        raise TypeUnsupported(f"input '{node.inputs[index]}' is not a whole number", where=node.where)
-    return int(array.reshape(-1)[0])
 
 
 def compress(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,22 +38,23 @@ def non_max(r: Reading, node: OnnxNode) -> Sequence[str]:
         raise ShapeMismatch(f"scores {list(scores.shape)} of boxes {list(boxes.shape)}", where=node.where)
     if boxes.shape[1] > 1 << 12:
         raise AttributeBad(f"{boxes.shape[1]} boxes, at most {1 << 12} are read", where=node.where)
-    most, overlap, least = (r.optional_const(node, i) for i in (2, 3, 4))
-    numbers = [None if a is None or not a.size else float(a.reshape(-1)[0]) for a in (most, overlap, least)]
+    overlap, least = (None if r.optional(node, i) is None else float(r.number(node, i)) for i in (3, 4))
+    most = 0 if r.optional(node, 2) is None else r.whole_number(node, 2)
     centred = node.flag("center_point_box")
-    found = non_max_suppression(boxes, scores, int(numbers[0] or 0), numbers[1] or 0.0, numbers[2], centred=centred)
+    found = non_max_suppression(boxes, scores, most, overlap or 0.0, least, centred=centred)
     return [r.constant(node.outputs[0], found)]
 
 
 def mel_weight_matrix(r: Reading, node: OnnxNode) -> Sequence[str]:
     """MelWeightMatrix: a constant."""
-    bands, length, rate, low, high = (float(r.const(node, i).reshape(-1)[0]) for i in range(5))
-    if not (1 <= bands <= 1 << 14 and 1 <= length <= 1 << 20 and rate >= 1 and 0 <= low <= high):
+    bands, length, rate = (r.whole_number(node, i) for i in range(3))
+    low, high = (float(r.number(node, i)) for i in (3, 4))
+    if not (1 <= bands <= 1 << 14 and 1 <= length <= 1 << 20 and 1 <= rate < 1 << 63 and 0 <= low <= high < math.inf):
         raise AttributeBad(f"{bands} bands of {length} bins from {low} to {high} Hz at {rate} Hz", where=node.where)
     if bands * length > MAX_ELEMENTS:
         raise AttributeBad(f"{bands} bands of {length} bins", where=node.where)
     dtype = read_dtype(node, "output_datatype") if node.has("output_datatype") else np.dtype(np.float32)
-    return [r.constant(node.outputs[0], mel_weights(int(bands), int(length), int(rate), low, high).astype(dtype))]
+    return [r.constant(node.outputs[0], mel_weights(bands, length, rate, low, high).astype(dtype))]
 
 
 def tf_idf(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -30,9 +30,8 @@ def if_op(r: Reading, node: OnnxNode) -> Sequence[str]:
 def loop(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Loop: its steps, as long as the constant condition holds."""
     body = node.graph("body")
-    most, condition = r.optional_const(node, 0), r.optional_const(node, 1)
-    steps = _MOST_STEPS + 1 if most is None else int(most.reshape(-1)[0])
-    goes = condition is None or bool(condition.reshape(-1)[0])
+    steps = _MOST_STEPS + 1 if r.optional(node, 0) is None else r.whole_number(node, 0)
+    goes = r.optional(node, 1) is None or bool(r.number(node, 1))
     states = [r.value(node, i) for i in range(2, len(node.inputs))]
     names = [text_of(i.name) for i in body.input]
     _check(node, len(names) == 2 + len(states) <= 1 + len(body.output))

@@ -36,7 +36,7 @@ def constant(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def constant_of_shape(r: Reading, node: OnnxNode) -> Sequence[str]:
     """ConstantOfShape."""
-    shape = tuple(int(n) for n in r.const(node, 0).reshape(-1))
+    shape = r.int_list(node, 0)
     value = decode(node.tensor("value"), node.where, halves=True) if node.has("value") else np.zeros(1, np.float32)
     seed = r.constant(f"{node.outputs[0]}:value", value.reshape(()))
     return [r.apply(Expand(shape), [seed], node)]
@@ -180,21 +180,18 @@ def pad(r: Reading, node: OnnxNode) -> Sequence[str]:
     for i, axis in enumerate(axes):
         before[axis], after[axis] = pads[i], pads[i + len(axes)]
     mode = node.string("mode", "constant", _PAD_MODES)
-    filler = r.optional_const(node, 2)
-    value = node.real("value", 0.0) if filler is None else float(filler.reshape(-1)[0])
+    value = node.real("value", 0.0) if r.optional(node, 2) is None else float(r.number(node, 2))
     return [r.apply(Pad(tuple(before), tuple(after), mode, value), [x], node)]  # type: ignore[arg-type]
 
 
 def expand(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Expand."""
-    shape = tuple(int(n) for n in r.const(node, 1).reshape(-1))
-    return [r.apply(Expand(shape), [r.value(node, 0)], node)]
+    return [r.apply(Expand(r.int_list(node, 1)), [r.value(node, 0)], node)]
 
 
 def tile(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Tile."""
-    counts = tuple(int(n) for n in r.const(node, 1).reshape(-1))
-    return [r.apply(Tile(counts), [r.value(node, 0)], node)]
+    return [r.apply(Tile(r.int_list(node, 1)), [r.value(node, 0)], node)]
 
 
 def gather(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -224,7 +221,7 @@ def _blocks(r: Reading, node: OnnxNode, kind: type[DepthToSpace] | type[SpaceToD
 
 def range_of(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Range of known bounds."""
-    start, limit, step = (r.const(node, i).reshape(-1)[0] for i in range(3))
+    start, limit, step = (r.number(node, i) for i in range(3))
     if step == 0 or not abs((float(limit) - float(start)) / float(step)) <= MAX_ELEMENTS:
         raise AttributeBad(f"a range from {start} to {limit} in steps of {step}", where=node.where)
     return [r.constant(node.outputs[0], np.arange(start, limit, step, dtype=start.dtype))]

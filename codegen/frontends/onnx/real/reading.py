@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch
+from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.tensors import bits_of, decode
 from codegen.frontends.real import RealBuilder
@@ -86,9 +86,28 @@ class Reading(RealBuilder):
         array = self.optional_const(node, index)
         if array is None:
             return node.integers(attribute) if node.has(attribute) else None
+        return self.int_list(node, index)
+
+    def int_list(self, node: OnnxNode, index: int) -> tuple[int, ...]:
+        """A list of whole numbers that a required input has."""
+        array = self.const(node, index)
         if array.dtype.kind not in "iu" or array.ndim > 1:
             raise ShapeMismatch(f"input '{node.inputs[index]}' is not a list of integers", where=node.where)
         return tuple(int(i) for i in array.reshape(-1))
+
+    def number(self, node: OnnxNode, index: int) -> Any:
+        """The one number of a required input, in its own type."""
+        array = self.const(node, index)
+        if array.size != 1:
+            raise ShapeMismatch(f"input '{node.inputs[index]}' has shape {list(array.shape)}", where=node.where)
+        return array.reshape(-1)[0]
+
+    def whole_number(self, node: OnnxNode, index: int) -> int:
+        """The one number of a required input, which is whole."""
+        number = self.number(node, index)
+        if not float(number).is_integer():
+            raise TypeUnsupported(f"input '{node.inputs[index]}' is not a whole number", where=node.where)
+        return int(number)
 
     def axis(self, node: OnnxNode, value: str, default: int | None = None, name: str = "axis") -> int:
         """The attribute `axis`, not negative; LAM-IMPORT-013 outside the tensor, -014 of a single number."""

@@ -64,6 +64,8 @@ def _stretches(r: Reading, node: OnnxNode, x: str) -> tuple[Stretch | None, ...]
     roi, scales, sizes = (_given(r, node, i) for i in (1, 2, 3))
     crops = node.string("coordinate_transformation_mode", "half_pixel", _COORDINATES) == "tf_crop_and_resize"
     parts = tuple(float(v) for v in roi.reshape(-1)) if crops and roi is not None else (0.0,) * len(axes)
+    if not all(math.isfinite(v) for v in parts):
+        raise ShapeMismatch(f"a part of the tensor from {list(parts)}", where=node.where)
     parts = parts if len(parts) == 2 * len(axes) else (0.0,) * len(axes) + (1.0,) * len(axes)
     pairs = tuple(v for i in range(len(axes)) for v in (parts[i], parts[i + len(axes)]))
     if scales is not None:

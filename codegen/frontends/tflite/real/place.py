@@ -16,7 +16,7 @@ from codegen.real.update import UpdateSlice
 
 def top_k(ctx: RealContext, node: TfliteNode) -> None:
     """TOPK_V2: the largest numbers of the last axis, and where they are."""
-    rank, count, result = len(ctx.shape(node, 0)), int(ctx.number(node, 1)), ctx.result(node)
+    rank, count, result = len(ctx.shape(node, 0)), ctx.whole_number(node, 1), ctx.result(node)
     if not rank:
         raise ShapeMismatch("a single number has no last axis", where=node.where)
     names, stored = [result.name, f"{result.name}:places"], stored_of(result, node.where)
@@ -28,7 +28,7 @@ def top_k(ctx: RealContext, node: TfliteNode) -> None:
 
 def one_hot(ctx: RealContext, node: TfliteNode) -> None:
     """ONE_HOT: one number where a position is its own, the other elsewhere."""
-    depth, rank = int(ctx.number(node, 1)), len(ctx.shape(node, 0)) + 1
+    depth, rank = ctx.whole_number(node, 1), len(ctx.shape(node, 0)) + 1
     kind = ctx.type(node, 0).dtype
     if kind.name not in ("int32", "int64") or depth < 1:
         raise FormUnsupported(f"positions of type {kind} among {depth}", where=node.where)

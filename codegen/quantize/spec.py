@@ -1,0 +1,66 @@
+"""How one tensor is to be quantized, once everything that was asked for has been put together.
+
+Decides nothing: `config.py` resolves it, `ranges` and `weights` carry it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["input", "weights", "bias", "activation"]
+"""What a tensor is to its network: what it is given, what it knows, or what it computes."""
+Method = Literal[
+    "minmax",
+    "moving_average",
+    "percentile",
+    "entropy",
+    "mse",
+    "diffs",
+    "octav",
+    "aciq_gauss",
+    "aciq_laplace",
+    "mix",
+    "fixed",
+]
+"""How a range is found; each is a function of `ranges`."""
+Rounding = Literal["half_even", "half_up", "half_away", "half_down"]
+"""Where a number between two steps goes: to the even one, upwards, away from zero, towards zero."""
+Statistic = Literal["all", "mean", "median", "max", "mode"]
+"""What the samples' own ranges are put together by; `all` takes the samples as one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One tensor's quantization as it was asked for.
+
+    `group` is the number of entries along the reduced axis that share a scale: 0 means that nothing is shared by
+    groups; with `per_channel`, each entry of the output channels' axis has its own.  `low` and `high` are the range
+    that method `fixed` takes; `percentile` is in percent, `momentum` the weight of a new sample in a moving average.
+    """
+
+    bits: int = 8
+    symmetric: bool = False
+    per_channel: bool = False
+    group: int = 0
+    pot: bool = False
+    rounding: Rounding = "half_even"
+    method: Method = "minmax"
+    percentile: float = 99.99
+    bins: int = 2048
+    momentum: float = 0.01
+    statistic: Statistic = "all"
+    narrow_range: bool = False
+    signed: bool = True
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def least(self) -> int:
+        """The least integer."""
+        return (-(1 << (self.bits - 1)) + self.narrow_range) if self.signed else 0
+
+    @property
+    def greatest(self) -> int:
+        """The greatest integer."""
+        return (1 << (self.bits - 1)) - 1 if self.signed else (1 << self.bits) - 1

@@ -10,6 +10,7 @@ from codegen.errors.data import *
 from codegen.errors.model import *
 from codegen.errors.operators import *
 from codegen.errors.project import *
+from codegen.errors.quantize import *
 from codegen.errors.target import *
 from codegen.errors.tools import *
 from codegen.errors.usage import *

@@ -1,4 +1,4 @@
-"""Bank conflicts of local memory, by addresses that know no banks and by those that do.  README.md has the columns."""
+"""Bank conflicts of scratchpads, by addresses that know no banks and by those that do.  README.md has the columns."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.support.real import model_path  # noqa: E402
 CHIP = "sophgo-like"
 NAMES = ("resnet8_qdq", "vww_qdq", "kws_qdq", "ad_qdq")
 SIZES = ((1 << 24, 16), (1 << 17, 8), (1 << 16, 16))
-"""Bytes of local memory, and its banks."""
-HEAD = ("network", "local B", "banks", "calls", "plain: used B", "conflicts", "by banks: used B", "conflicts")
+"""Bytes of scratchpad, and its banks."""
+HEAD = ("network", "scratchpad B", "banks", "calls", "plain: used B", "conflicts", "by banks: used B", "conflicts")
 
 
 def rows() -> Iterator[tuple[str, ...]]:
@@ -29,17 +29,17 @@ def rows() -> Iterator[tuple[str, ...]]:
             numbers: list[int] = []
             for known in (1, banks):
                 made = compile_for(name, size, known)
-                local = made.program.local
-                assert local is not None
+                scratchpad = made.program.scratchpad
+                assert scratchpad is not None
                 calls = sum(work.calls for work in made.shadow.work.values())
-                numbers += [local.bytes, bank_conflicts(replace(local, bank_bytes=size // banks)) or 0]
+                numbers += [scratchpad.bytes, bank_conflicts(replace(scratchpad, bank_bytes=size // banks)) or 0]
             yield name, *(f"{n:,}" for n in (size, banks, calls, *numbers))
 
 
 def compile_for(name: str, size: int, banks: int) -> Compiled:
-    """A network for the chip with so much local memory in so many banks."""
+    """A network for the chip with so much scratchpad in so many banks."""
     chip = load_target(CHIP)
-    memories = (replace(m, bytes=size, banks=banks) if m.kind == "lmem" else m for m in chip.memories)
+    memories = (replace(m, bytes=size, banks=banks) if m.kind == "scratchpad" else m for m in chip.memories)
     target, options = replace(chip, memories=tuple(memories)), Options(target=CHIP, vectors=0)
     return compile_graph(read_model(model_path(name), options, target), target, options)
 

@@ -17,6 +17,8 @@ OLD_WORDS = {"optimize": "goal", "level": "opt_level"}
 OLD_FLAGS = {"--optimize": "--goal", "--level": "--opt-level"}
 OLD_KEYS = {"optimize_default": "goal_default", "optimize": "opt_level"}
 """Of a target's file."""
+OLD_KINDS = {"lmem": "scratchpad"}
+"""Kinds of memory, in a target's file."""
 _T = TypeVar("_T")
 
 

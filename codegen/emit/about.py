@@ -77,7 +77,7 @@ class _Stay:
 
 def memory_map(program: Program) -> tuple[str, ...]:
     """One line for each tensor, state and scratch of a working memory, by address; none for the scratchpad regime."""
-    if program.local:
+    if program.scratchpad:
         return ()
     stays: dict[tuple[str, int, int], _Stay] = {}
     for key, stay in _stays(program):

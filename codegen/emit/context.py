@@ -13,8 +13,8 @@ import numpy as np
 
 from codegen.emit.about import function_about, memory_map
 from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
-from codegen.emit.local import LocalView, local_view
 from codegen.emit.names import comment
+from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.ir.op import RowRule
 from codegen.ir.plan import ARENA, place_of
 from codegen.ir.producer import Producer, Ready, Step, Streamed
@@ -308,7 +308,7 @@ class ModelView:
     stream: StreamView | None
     uses_float: bool
     work: str
-    local: LocalView | None
+    scratchpad: ScratchpadView | None
     memory_map: tuple[str, ...]
 
 
@@ -356,7 +356,9 @@ def _function_views(program: Program) -> dict[int, FunctionView]:
     """All functions; those with the same parameters share a struct."""
     views: dict[int, FunctionView] = {}
     first: dict[tuple[FieldView, ...], str] = {}
-    calls = program.local.calls if program.local else [call for group in program.groups for call in group.calls]
+    calls = (
+        program.scratchpad.calls if program.scratchpad else [call for group in program.groups for call in group.calls]
+    )
     for fn in program.functions:
         view = function_view(fn, program.name)
         about = function_about([call for call in calls if call.fn is fn])
@@ -372,8 +374,8 @@ class _Builder:
         self.program = program
         self.blob = blob
         self.name = program.name
-        lmem = "lmem" if program.local and program.local.cores > 1 else "net->lmem"
-        self.work = lmem if program.local else "net->arena"
+        scratchpad = "scratchpad" if program.scratchpad and program.scratchpad.cores > 1 else "net->scratchpad"
+        self.work = scratchpad if program.scratchpad else "net->arena"
         self.functions = _function_views(program)
         self.structs = {f.fields: f.struct for f in self.functions.values() if not f.like}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
@@ -411,7 +413,7 @@ class _Builder:
             rows_per_call=call.rows_per_call,
             rows_made=_rows_made(call),
             uses_row=not alone,
-            takes_row=reads_row or not alone or pulled or self.program.local is not None,
+            takes_row=reads_row or not alone or pulled or self.program.scratchpad is not None,
             reads_row=reads_row,
             moves=moves,
             steps=call.steps,
@@ -430,8 +432,8 @@ class _Builder:
         if call.params_offset is None and not self.blob:
             return f"&{self.symbol(call.params)}"
         struct = self.functions[id(call.fn)].struct
-        local = call.params_offset is not None
-        place = _plus(self.work, call.params_offset or 0) if local else _plus("net->weights", call.params.offset)
+        scratchpad = call.params_offset is not None
+        place = _plus(self.work, call.params_offset or 0) if scratchpad else _plus("net->weights", call.params.offset)
         return f"LAM_VIEW({struct}, {place})"
 
     def symbol(self, params: Params) -> str:
@@ -639,8 +641,8 @@ def emit_options(options: Options, target: Target, said: str) -> EmitOptions:
 
 
 def _group_views(program: Program, builder: _Builder) -> tuple[GroupView, ...]:
-    if program.local:
-        steps = tuple(builder.step(call, i, 0, pulled=False) for i, call in enumerate(program.local.calls))
+    if program.scratchpad:
+        steps = tuple(builder.step(call, i, 0, pulled=False) for i, call in enumerate(program.scratchpad.calls))
         return (GroupView(0, steps, False, False, (), "", (), False),)
     groups: list[GroupView] = []
     index = 0
@@ -719,13 +721,13 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         stream=_stream_view(program, builder),
         uses_float=uses_float,
         work=builder.work,
-        local=_local_view(program, builder),
+        scratchpad=_scratchpad_view(program, builder),
         memory_map=memory_map(program),
     )
 
 
-def _local_view(program: Program, builder: _Builder) -> LocalView | None:
-    if program.local is None:
+def _scratchpad_view(program: Program, builder: _Builder) -> ScratchpadView | None:
+    if program.scratchpad is None:
         return None
-    sources = tuple(builder.load_from(load.params) for load in program.local.params)
-    return local_view(program.local, sources, builder.tensors)
+    sources = tuple(builder.load_from(load.params) for load in program.scratchpad.params)
+    return scratchpad_view(program.scratchpad, sources, builder.tensors)

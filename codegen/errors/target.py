@@ -63,10 +63,10 @@ class OperatorNotOnTarget(CompileError):
 
 
 class StateNotOnTarget(CompileError):
-    """The network keeps state from run to run, which code for chips with local memory and DMA does not."""
+    """The network keeps state from run to run, which code for chips with a scratchpad and DMA does not."""
 
     code = "LAM-TARGET-009"
-    hint = "choose a target without local memory"
+    hint = "choose a target without a scratchpad"
 
 
 class RuleBroken(CompileError):
@@ -118,8 +118,8 @@ class StreamImpossible(CompileError):
     hint = "compile without --stream-input"
 
 
-class LocalMemoryTooSmall(CompileError):
-    """A layer does not fit the target's local memory, even one row and a few output channels at a time."""
+class ScratchpadTooSmall(CompileError):
+    """A layer does not fit the target's scratchpad, even one row and a few output channels at a time."""
 
     code = "LAM-SCHEDULE-305"
-    hint = "choose a target with more local memory, or lower the input's width"
+    hint = "choose a target with more scratchpad, or lower the input's width"

@@ -73,7 +73,7 @@ def build_library(
     library = out / f"lib{name}.so"
     sources = [*project_sources(project, name), shim]
     threads: list[str] = []
-    if manifest.get("lmem_bytes"):
+    if manifest.get("scratchpad_bytes"):
         sources.append(shim.with_name("lam_dma_deferred.c"))
         threads = ["-pthread", "-DLAM_DMA_THREADS"] if manifest["cores"] > 1 else []
     includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
@@ -113,8 +113,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     found = [f"-DLAM_HOST_NAME={name}", f"-DLAM_HOST_UPPER={name.upper()}", f'-DLAM_HOST_HEADER="{name}.h"']
     if manifest["weights_file"]:
         found.append("-DLAM_HOST_BLOB")
-    if manifest.get("lmem_bytes"):
-        found.append("-DLAM_HOST_LMEM")
+    if manifest.get("scratchpad_bytes"):
+        found.append("-DLAM_HOST_SCRATCHPAD")
         found += ["-DLAM_HOST_CORES"] if manifest["cores"] > 1 else []
     regions = [memory["memory"] for memory in manifest["plan"]["memories"][1:]]
     found += [f"-DLAM_HOST_REGIONS={host_regions(regions)}"] if regions else []

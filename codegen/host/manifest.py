@@ -59,8 +59,8 @@ def _problem(manifest: Mapping[str, Any]) -> str:
     """What is wrong with a manifest's values, nothing for a sound one; raises for one of another form."""
     ports = [PortSpec.read(record) for record in (*manifest["inputs"], *manifest["outputs"])]
     memories = manifest["plan"]["memories"]
-    sizes = [memory["bytes"] for memory in memories] + [manifest["lmem_bytes"] or 0]
-    aligns = [manifest["arena_align"], manifest["lmem_align"] or 1]
+    sizes = [memory["bytes"] for memory in memories] + [manifest["scratchpad_bytes"] or 0]
+    aligns = [manifest["arena_align"], manifest["scratchpad_align"] or 1]
     if any(port.perm is not None and sorted(port.perm) != list(range(len(port.shape))) for port in ports):
         return "axes of an input or output"
     for tensor in manifest["tensors"]:

@@ -32,7 +32,7 @@ from codegen.ir.shape import row_count
 
 _CDEF = """
 size_t lam_host_net_bytes(void);
-void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
+void lam_host_scratchpad(int32_t core, uint8_t *scratchpad, size_t scratchpad_bytes);
 void lam_host_region(int32_t index, uint8_t *region, size_t region_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
@@ -96,8 +96,8 @@ class Network:
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             sizes = [memory["bytes"] for memory in self.manifest["plan"]["memories"]]
             self._arenas = [_odd_aligned(size, self.manifest["arena_align"]) for size in sizes]
-            lmem = (self.manifest["lmem_bytes"] or 0, self.manifest["lmem_align"] or 1)
-            self._local = [_odd_aligned(*lmem) for _ in range(self.manifest["cores"])]
+            scratchpad = (self.manifest["scratchpad_bytes"] or 0, self.manifest["scratchpad_align"] or 1)
+            self._scratchpad = [_odd_aligned(*scratchpad) for _ in range(self.manifest["cores"])]
             self._weights = self._load_weights(project)
             self._sinks = Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
             self._init()
@@ -129,8 +129,8 @@ class Network:
         (arena, _), *regions = self._arenas
         for index, (region, _) in enumerate(regions):
             self._lib.lam_host_region(index, ffi.from_buffer("uint8_t[]", region), region.size)
-        for core, (lmem, _) in enumerate(self._local):
-            self._lib.lam_host_local(core, ffi.from_buffer("uint8_t[]", lmem), lmem.size)
+        for core, (scratchpad, _) in enumerate(self._scratchpad):
+            self._lib.lam_host_scratchpad(core, ffi.from_buffer("uint8_t[]", scratchpad), scratchpad.size)
         status = self._lib.lam_host_init(self._net, ffi.from_buffer("uint8_t[]", arena), arena.size, weights, size)
         if status != 0:
             raise RunFailed(f"init returned status {status}", where=self.manifest["name"])
@@ -296,7 +296,7 @@ class Network:
         return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
 
     def _check_canaries(self) -> None:
-        for part, guarded in (*self._arenas, *self._local):
+        for part, guarded in (*self._arenas, *self._scratchpad):
             start = part.ctypes.data - guarded.ctypes.data
             around = (guarded[:start], guarded[start + part.size :])
             if any((side != _CANARY).any() for side in around):

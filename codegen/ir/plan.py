@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from codegen.ir.graph import Graph
-from codegen.ir.local import LocalPlan
+from codegen.ir.scratchpad import ScratchpadPlan
 
 ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""
@@ -48,13 +48,13 @@ class NodeNeeds:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where one tensor lives, in bytes: in the arena, or, inside a group of the scratchpad regime, in local memory."""
+    """Where one tensor lives, in bytes: in the arena, or, inside a group on a chip that has one, in the scratchpad."""
 
     offset: int
     rows: int
     ring: int
     row_bytes: int
-    memory: Literal["arena", "lmem"] = "arena"
+    memory: Literal["arena", "scratchpad"] = "arena"
 
     @property
     def bytes(self) -> int:
@@ -122,8 +122,8 @@ class Plan:
 
     `views` are nodes that only rename memory (a reshape of a whole tensor) and need no code.  `lower_bound_bytes`
     is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
-    `front` holds the plans to choose from, `regions` working memory beside the arena.  `local` is set in the scratchpad
-    regime: kernels work in local memory, and the arena holds what is in global memory.
+    `front` holds the plans to choose from, `regions` working memory beside the arena.  `scratchpad` is set on a
+    chip that has one: kernels work in it, and the arena holds what is in global memory.
     """
 
     graph: Graph
@@ -138,7 +138,7 @@ class Plan:
     streamed: str = ""
     front: tuple[FrontPoint, ...] = ()
     regions: tuple[Region, ...] = ()
-    local: LocalPlan | None = None
+    scratchpad: ScratchpadPlan | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""

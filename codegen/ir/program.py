@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.form import Field, Run
-from codegen.ir.local import Command, Fill, Stream
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Region
 from codegen.ir.producer import READY, Producer
 from codegen.ir.quant import Array, DType
+from codegen.ir.scratchpad import Command, Fill, Stream
 from codegen.ir.shape import Shape
 
 
@@ -81,7 +81,7 @@ class RowInput:
     """One input of a call: its operand, the rule, and who makes its rows.
 
     `in_place`: each element is read before the output's element in its place is written.  `padding_offset` is
-    where local memory has the row of padding, None when it is in read-only data or none is needed.
+    where the scratchpad has the row of padding, None when it is in read-only data or none is needed.
     """
 
     operand: Operand
@@ -96,7 +96,7 @@ class Call:
     """One layer: which kernel, on which rows.
 
     `scratch_bytes` are those that a call of so many rows takes, from `scratch_offset` on.
-    `params_offset` is where local memory has the parameters, None when they are read in place.  `partial`: the output
+    `params_offset` is where the scratchpad has the parameters, None when they are read in place.  `partial`: the output
     is some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left)
     make the output; an accumulating kernel takes one step per input row, and has its output after the last.
     """
@@ -197,8 +197,8 @@ class TracedTensor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalParams:
-    """Parameters to load: of which node, from which of its output channels on, and where they go in local memory."""
+class ScratchpadParams:
+    """Parameters to load: of which node, from which of its output channels on, and where they go in the scratchpad."""
 
     node: str
     channel: int
@@ -207,12 +207,12 @@ class LocalParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LocalProgram:
-    """The scratchpad regime: calls on local memory, and the list of commands that runs and feeds them.
+class ScratchpadProgram:
+    """The scratchpad regime: calls on the scratchpad, and the list of commands that runs and feeds them.
 
     `global_offsets` are the places of the streams' tensors in the arena.  `bytes` are those of each core's memory, in
     which calls have the same places, `bank_bytes` those of a bank (0: no banks); `bounds` divides the commands by core
-    and stage, as in LocalPlan.
+    and stage, as in ScratchpadPlan.
     """
 
     bytes: int
@@ -221,7 +221,7 @@ class LocalProgram:
     calls: tuple[Call, ...]
     streams: tuple[Stream, ...]
     global_offsets: tuple[int, ...]
-    params: tuple[LocalParams, ...]
+    params: tuple[ScratchpadParams, ...]
     fills: tuple[Fill, ...]
     commands: tuple[Command, ...]
     steps: tuple[int, ...]
@@ -243,7 +243,7 @@ class LocalProgram:
 class Program:
     """All that the C spells.
 
-    `regions` are working memory beside the arena, as in Plan.  With `local` set, calls work in local memory, and
+    `regions` are working memory beside the arena, as in Plan.  With `scratchpad` set, calls work in the scratchpad, and
     `groups` is only the account of which layers run together.  `params_bytes` is the size of the weight section, with
     the gaps that align its layers.
     """
@@ -262,7 +262,7 @@ class Program:
     states: tuple[KeptState, ...] = ()
     streamed: bool = False
     regions: tuple[Region, ...] = ()
-    local: LocalProgram | None = None
+    scratchpad: ScratchpadProgram | None = None
 
     @property
     def packed_bytes(self) -> int:

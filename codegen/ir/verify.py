@@ -123,7 +123,7 @@ def verify_plan(plan: Plan) -> None:
     computed = {name for name, value in plan.graph.values.items() if not value.is_const}
     _hold(set(plan.storage) == computed, f"places without tensors, or tensors without: {set(plan.storage) ^ computed}")
     _verify_regions(plan)
-    if plan.local is not None:
+    if plan.scratchpad is not None:
         return
     live = _Liveness.of(plan)
     for name, place in plan.storage.items():
@@ -345,7 +345,7 @@ def verify_program(program: Program) -> None:
         whole = all(o.ring == o.rows for o in (state.operand, state.renewed))
         _hold(whole, f"state {state.name!r} is a ring")
     known = {id(fn) for fn in program.functions}
-    if program.local is not None:
+    if program.scratchpad is not None:
         _verify_params(program)
         return
     for group in program.groups:

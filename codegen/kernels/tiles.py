@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
-from codegen.ir.local import ParamsNeeds
 from codegen.ir.op import NodeOf, NodeView
+from codegen.ir.scratchpad import ParamsNeeds
 from codegen.kernels.choose import refit
 from codegen.ops import answers
 

@@ -10,8 +10,8 @@ from codegen.ir.plan import Plan
 from codegen.options import Options
 from codegen.planning.arena import plan_arena
 from codegen.planning.asked import asked_notes, choose_goal, choose_mode, in_flash, planning_notes, said, settled
-from codegen.planning.local import plan_local
 from codegen.planning.orders import Candidates, candidates
+from codegen.planning.scratchpad import plan_scratchpad
 from codegen.target import Target
 
 __all__ = [
@@ -45,4 +45,4 @@ def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options
 
 
 def _plan(found: Candidates, target: Target, options: Options) -> Plan:
-    return plan_local(found, target, options) if target.dma is not None else plan_arena(found, target, options)
+    return plan_scratchpad(found, target, options) if target.dma is not None else plan_arena(found, target, options)

@@ -54,7 +54,7 @@ def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
     """What was asked of the plan, and changes nothing."""
     if target.dma is None or options.goal in (None, "size"):
         return ()
-    return (f"goal {options.goal} changes nothing: {target.name} has local memory, its plan has fewest cycles",)
+    return (f"goal {options.goal} changes nothing: {target.name} has a scratchpad, its plan has fewest cycles",)
 
 
 def asked_notes(program: Program, options: Options, target: Target) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The orders of a network's operators that compete for the best plan, its turned form among them.
 
-Decides: which candidates there are.  Leaves to `arena` and `local` which one is taken.
+Decides: which candidates there are.  Leaves to `arena` and `scratchpad` which one is taken.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class ShadowReport:
     """What the run saw: rows made of each tensor (not those that nobody needs), work by node, bytes ever touched.
 
     `moved` has the bytes of rows that kernel calls were given and made, by the tensor whose memory they lie in; it is
-    empty where kernels work in local memory.
+    empty where kernels work in the scratchpad.
     """
 
     rows: Mapping[str, int]

@@ -13,8 +13,8 @@ from codegen.ir.quant import Mode
 from codegen.options import Goal, Options
 from codegen.prove import ShadowReport, bank_conflicts
 from codegen.report.layers import layer_records
-from codegen.report.local import local_record
 from codegen.report.plan import plan_record
+from codegen.report.scratchpad import scratchpad_record
 from codegen.report.table import plain
 from codegen.resources import VERSION
 from codegen.target import Target
@@ -70,16 +70,16 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
 
 
 def _memory(plan: Plan) -> dict[str, Any]:
-    """The arena, and the local memory of a chip that has one."""
-    local = plan.local
+    """The arena, and the scratchpad of a chip that has one."""
+    scratchpad = plan.scratchpad
     return {
         "arena_bytes": plan.arena_bytes,
         "arena_align": plan.arena_align,
         "arena_lower_bound_bytes": plan.lower_bound_bytes,
-        "lmem_bytes": local.bytes if local else None,
-        "lmem_align": local.align if local else None,
-        "cores": local.cores if local else 1,
-        "stages": local.stages if local else 1,
+        "scratchpad_bytes": scratchpad.bytes if scratchpad else None,
+        "scratchpad_align": scratchpad.align if scratchpad else None,
+        "cores": scratchpad.cores if scratchpad else 1,
+        "stages": scratchpad.stages if scratchpad else 1,
     }
 
 
@@ -103,15 +103,17 @@ def _work(plan: Plan, program: Program) -> dict[str, Any]:
 
     `stack_bytes` is null: only a compiler knows it, and the files do not depend on one; see `manifest_with_stack`.
     """
-    local = plan.local
+    scratchpad = plan.scratchpad
     return {
         "macs": total_macs(plan.graph),
-        "recomputed_macs": local.recomputed_macs if local else 0,
+        "recomputed_macs": scratchpad.recomputed_macs if scratchpad else 0,
         "groups": len(plan.groups),
         "stack_bytes": None,
         "stack_flags": None,
         "streamed": bool(plan.streamed),
-        "local": local_record(local, bank_conflicts(program.local)) if local and program.local else None,
+        "scratchpad": scratchpad_record(scratchpad, bank_conflicts(program.scratchpad))
+        if scratchpad and program.scratchpad
+        else None,
     }
 
 

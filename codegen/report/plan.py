@@ -93,7 +93,7 @@ class MemoryRecord:
     """Working memory: the arena, which is in the chip's fastest memory, or what a slower one of that name holds.
 
     `cost` is that of a byte read or written, beside 1.  `moved_bytes` are those of rows that kernel calls were given
-    and made; null where kernels work in local memory.
+    and made; null where kernels work in the scratchpad.
     """
 
     memory: str
@@ -128,7 +128,7 @@ class PlanRecord:
     `lower_bound_bytes` is what no placement of these groups can beat, `gap_bytes` what the arena has above it.
     `streamed` names the input whose rows are pushed one by one, or is empty.  `slices` has the groups that are run on
     several cores, and those beside them; it is empty where there is one core.  `memories` begin with the arena.
-    `bank_conflicts` counts kernel calls that share a bank of local memory with a transfer; null where there are no
+    `bank_conflicts` counts kernel calls that share a bank of scratchpad with a transfer; null where there are no
     banks.
     `front` has every plan that no other one beats in both memory (live bytes before placement) and time (units of the
     cost model).
@@ -182,7 +182,7 @@ def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecor
         tensors=tuple(_tensor(plan, r) for r in held),
         slices=tuple(_slices(plan)),
         memories=_memories(plan, program, shadow),
-        bank_conflicts=bank_conflicts(program.local) if program.local else None,
+        bank_conflicts=bank_conflicts(program.scratchpad) if program.scratchpad else None,
         front=plan.front,
     )
 
@@ -196,15 +196,15 @@ def _memories(plan: Plan, program: Program, shadow: ShadowReport) -> tuple[Memor
     moved = dict.fromkeys([ARENA, *(r.memory for r in plan.regions)], 0)
     for tensor, size in shadow.moved.items():
         moved[place_of(plan.regions, plan.storage[tensor].offset)[0]] += size
-    first = None if program.local else moved[ARENA]
+    first = None if program.scratchpad else moved[ARENA]
     arena = MemoryRecord(ARENA, plan.arena_bytes, plan.lower_bound_bytes, 1, first)
     others = (MemoryRecord(r.memory, r.bytes, r.lower_bound_bytes, r.cost, moved[r.memory]) for r in plan.regions)
     return (arena, *others)
 
 
 def _slices(plan: Plan) -> Iterator[SlicesRecord]:
-    if plan.local is not None and plan.local.cores > 1:
-        for index, stage in enumerate(plan.local.slices):
+    if plan.scratchpad is not None and plan.scratchpad.cores > 1:
+        for index, stage in enumerate(plan.scratchpad.slices):
             yield SlicesRecord(index, group_title(plan, index), stage.rows, stage.macs, stage.recomputed_macs)
 
 

@@ -27,7 +27,7 @@ FEATURES: Mapping[str, frozenset[str]] = {
 EXPANDED = {"armv7em": "armv7em_wide"}
 """Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
 BYTE_ORDERS = ("little", "big")
-MEMORY_KINDS = ("ram", "flash", "psram", "lmem")
+MEMORY_KINDS = ("ram", "flash", "psram", "scratchpad")
 WORKING_KINDS = ("ram", "psram")
 GOALS = ("memory", "balanced", "speed")
 REQUANT_MODES = ("single", "tflite", "ort")
@@ -122,7 +122,7 @@ class Cycles:
 
 @dataclass(frozen=True, slots=True)
 class Dma:
-    """How a chip with local memory moves and computes, for the model of time; `source` says where the numbers stand.
+    """How a chip with a scratchpad moves and computes, for the model of time; `source` says where the numbers stand.
 
     `cores` compute at one time, each on a slice of its own.
     """
@@ -203,7 +203,7 @@ class Target:
     def working(self) -> tuple[Memory, ...]:
         """The memories that may hold tensors, the fastest first: there is the arena; the others take what it cannot.
 
-        One memory where kernels work in local memory.
+        One memory where kernels work in the scratchpad.
         """
         found = sorted((m for m in self.memories if m.kind in WORKING_KINDS), key=lambda m: m.cost)
         return tuple(found if self.dma is None else [m for m in found if m.kind == "ram"][:1])
@@ -214,16 +214,16 @@ class Target:
         return self.working[0].bytes
 
     @property
-    def lmem_bytes(self) -> int:
-        """Bytes of local memory that kernels work in; 0 when they work in the arena."""
-        lmem = self.memory("lmem")
-        return (lmem.bytes or 1 << 31) if lmem else 0
+    def scratchpad_bytes(self) -> int:
+        """Bytes of scratchpad that kernels work in; 0 when they work in the arena."""
+        scratchpad = self.memory("scratchpad")
+        return (scratchpad.bytes or 1 << 31) if scratchpad else 0
 
     @property
-    def lmem_banks(self) -> int:
-        """Banks of local memory."""
-        lmem = self.memory("lmem")
-        return lmem.banks if lmem else 1
+    def scratchpad_banks(self) -> int:
+        """Banks of the scratchpad."""
+        scratchpad = self.memory("scratchpad")
+        return scratchpad.banks if scratchpad else 1
 
     @property
     def flash_bytes(self) -> int | None:

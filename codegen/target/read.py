@@ -85,8 +85,10 @@ def _target(table: Table) -> Target:
     )
     if target.board and not target.toolchain:
         raise TargetKeyMissing("a [board] needs a [toolchain] that builds for it", where=table.at("toolchain"))
-    if (target.dma is None) != (target.memory("lmem") is None):
-        raise TargetKeyMissing("a memory of kind 'lmem' and a [dma] that fills it come together", where=table.at("dma"))
+    if (target.dma is None) != (target.memory("scratchpad") is None):
+        raise TargetKeyMissing(
+            "a memory of kind 'scratchpad' and a [dma] that fills it come together", where=table.at("dma")
+        )
     return target
 
 

@@ -38,9 +38,9 @@ class Reading:
 
 
 def check_memory(chip: Target) -> None:
-    """LAM-EMULATOR-001 for a target whose kernels work in a local memory."""
+    """LAM-EMULATOR-001 for a target whose kernels work in a scratchpad."""
     if chip.dma is not None:
-        raise BoardMissing("has local memory, which no board here emulates", where=f"target {chip.name}")
+        raise BoardMissing("has a scratchpad, which no board here emulates", where=f"target {chip.name}")
 
 
 def board_level(compiled: Compiled, opt_level: str | None) -> str:

@@ -7,7 +7,7 @@
  *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DKWS_TRACE -DLAM_CHECK_TENSORS=17
  *     [-DLAM_HOST_BLOB]        the weights are lam_check_weights
  *     [-DLAM_HOST_STREAM]      the input is pushed row by row
- *     [-DLAM_HOST_LMEM]        kernels work in local memory
+ *     [-DLAM_HOST_SCRATCHPAD]        kernels work in the scratchpad
  *     [-DLAM_HOST_CORES]       of several cores, which take turns
  *     [-DLAM_CHECK_THREADS]    each core is a thread (POSIX; give no KWS_TRACE and 0 tensors)
  *     [-DLAM_CHECK_STEPS=5]    the network keeps state, and is reset before each row of five samples
@@ -47,13 +47,13 @@ extern const uint32_t lam_check_weights_bytes;
 static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
 #include "lam_host_regions.h"
 #ifdef LAM_HOST_CORES
-static uint8_t lmem[BIG(_CORES)][BIG(_LMEM_SIZE)] BIG(_LMEM_ALIGNED);
-#define LOCAL , lmem
-#elif defined(LAM_HOST_LMEM)
-static uint8_t lmem[BIG(_LMEM_SIZE)] BIG(_LMEM_ALIGNED);
-#define LOCAL , lmem
+static uint8_t scratchpad[BIG(_CORES)][BIG(_SCRATCHPAD_SIZE)] BIG(_SCRATCHPAD_ALIGNED);
+#define SCRATCHPAD , scratchpad
+#elif defined(LAM_HOST_SCRATCHPAD)
+static uint8_t scratchpad[BIG(_SCRATCHPAD_SIZE)] BIG(_SCRATCHPAD_ALIGNED);
+#define SCRATCHPAD , scratchpad
 #else
-#define LOCAL
+#define SCRATCHPAD
 #endif
 static uint32_t crcs[LAM_CHECK_TENSORS + 1];
 
@@ -161,9 +161,9 @@ int main(void)
 {
     NET(_t) net;
 #ifdef LAM_HOST_BLOB
-    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS LOCAL, lam_check_weights, lam_check_weights_bytes));
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS SCRATCHPAD, lam_check_weights, lam_check_weights_bytes));
 #else
-    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS LOCAL));
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS SCRATCHPAD));
 #endif
     const uint8_t *data = lam_check_data;
     if (NET(_init)(&net, &memory) != LAM_OK) {

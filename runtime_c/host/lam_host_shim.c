@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_LMEM [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DKWS_TRACE -DLAM_HOST_TRACE]
  *
  * LAM_HOST_REGIONS is REGION(psram, PSRAM) for each working memory beside the arena, one after another.
  */
@@ -15,7 +15,7 @@
 #define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
 
 size_t lam_host_net_bytes(void);
-void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
+void lam_host_scratchpad(int32_t core, uint8_t *scratchpad, size_t scratchpad_bytes);
 void lam_host_region(int32_t index, uint8_t *region, size_t region_bytes);
 int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *lam_host_input(void *net, int32_t index);
@@ -32,14 +32,14 @@ size_t lam_host_net_bytes(void)
 }
 
 #define MOST_CORES 64
-static uint8_t *local_memory[MOST_CORES];
-static size_t local_bytes;
+static uint8_t *scratchpads[MOST_CORES];
+static size_t scratchpad_size;
 
-/* Names a core's local memory of the networks that are initialised from now on. */
-void lam_host_local(int32_t core, uint8_t *lmem, size_t lmem_bytes)
+/* Names a core's scratchpad of the networks that are initialised from now on. */
+void lam_host_scratchpad(int32_t core, uint8_t *scratchpad, size_t scratchpad_bytes)
 {
-    local_memory[core] = lmem;
-    local_bytes = lmem_bytes;
+    scratchpads[core] = scratchpad;
+    scratchpad_size = scratchpad_bytes;
 }
 
 #define MOST_REGIONS 8
@@ -64,13 +64,13 @@ int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *
 #endif
     memory.arena = arena;
     memory.arena_size = arena_bytes;
-#ifdef LAM_HOST_LMEM
+#ifdef LAM_HOST_SCRATCHPAD
 #ifdef LAM_HOST_CORES
-    memcpy(memory.lmem, local_memory, sizeof(memory.lmem));
+    memcpy(memory.scratchpad, scratchpads, sizeof(memory.scratchpad));
 #else
-    memory.lmem = local_memory[0];
+    memory.scratchpad = scratchpads[0];
 #endif
-    memory.lmem_size = local_bytes;
+    memory.scratchpad_size = scratchpad_size;
 #endif
 #ifdef LAM_HOST_BLOB
     memory.weights = weights;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * The hooks by which a network moves bytes between global and local memory.  The firmware defines lam_dma_start and
+ * The hooks by which a network moves bytes between global memory and the scratchpad.  The firmware defines lam_dma_start and
  * lam_dma_wait for its chip; with LAM_DMA_SYNC defined they are plain copies made at once, on any chip.
  *
  * A network starts a transfer, computes on other bytes, and waits for it before it touches the destination, or writes to the

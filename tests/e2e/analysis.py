@@ -85,7 +85,7 @@ SUBJECTS = (
     Subject(("SVDF", "int8", 1)),
     *(Subject(_MODELS[name], options) for options, names in _OTHERWISE.items() for name in names),
 )
-"""Twenty networks of ../shared and three drawn ones; some of them again for local memory, streamed, or with floats."""
+"""Twenty networks of ../shared and three drawn ones; some again for a scratchpad, streamed, or with floats."""
 
 INTEGER = ("-g", "-O1", "-fsanitize=undefined,integer", "-fno-sanitize-recover=all")
 WRAPS: Mapping[str, str] = {"*_svdf": "sums wrap around in 32 bits, as the reference's do (codegen/ops/svdf.py)"}
@@ -96,9 +96,14 @@ def _defines(made: Project) -> list[str]:
     """The macros of analysis_main.c and of the self-test."""
     found = [f"-DNET={made.name}", f"-DBIG={made.upper}", f'-DHEADER="{made.name}.h"']
     found.append(f"-D{made.upper}_SELFTEST_ARENA=(*lent_arena)")
-    if made.compiled.manifest.get("lmem_bytes"):
+    if made.compiled.manifest.get("scratchpad_bytes"):
         cores = made.compiled.manifest["cores"]
-        found += [f"-D{made.upper}_SELFTEST_LMEM=(*lent_lmem)", "-DLMEM", f"-DCORES={cores}", "-DLAM_DMA_SYNC"]
+        found += [
+            f"-D{made.upper}_SELFTEST_SCRATCHPAD=(*lent_scratchpad)",
+            "-DSCRATCHPAD",
+            f"-DCORES={cores}",
+            "-DLAM_DMA_SYNC",
+        ]
     return found if made.blob is None else [*found, "-DBLOB"]
 
 

@@ -6,7 +6,7 @@
  * Compile it, and test/selftest.c, with
  *
  *     -DNET=kws -DBIG=KWS -DHEADER="kws.h" -DKWS_SELFTEST_ARENA="(*lent_arena)"
- *     [-DKWS_SELFTEST_LMEM="(*lent_lmem)" -DLMEM -DCORES=1]     kernels work in local memory, of so many cores
+ *     [-DKWS_SELFTEST_SCRATCHPAD="(*lent_scratchpad)" -DSCRATCHPAD -DCORES=1]     kernels work in the scratchpad, of so many cores
  *     [-DBLOB]                                  the weights are the file that is named as the argument
  *     [-DTOO_FEW=16]                            the arena is so much smaller than it should be
  */
@@ -35,14 +35,14 @@ static void *lent(size_t align, size_t bytes)
     return found;
 }
 
-#ifdef LMEM
+#ifdef SCRATCHPAD
 #if CORES > 1
-typedef uint8_t local_memory[CORES][JOIN(BIG, _LMEM_SIZE)];
+typedef uint8_t scratchpad_memory[CORES][JOIN(BIG, _SCRATCHPAD_SIZE)];
 #else
-typedef uint8_t local_memory[JOIN(BIG, _LMEM_SIZE)];
+typedef uint8_t scratchpad_memory[JOIN(BIG, _SCRATCHPAD_SIZE)];
 #endif
-extern local_memory *lent_lmem;
-local_memory *lent_lmem;
+extern scratchpad_memory *lent_scratchpad;
+scratchpad_memory *lent_scratchpad;
 #endif
 
 #ifdef BLOB
@@ -72,12 +72,12 @@ int main(int argc, char **argv)
     (void)argv;
 #endif
     lent_arena = lent(JOIN(BIG, _ARENA_ALIGN), sizeof(*lent_arena) - TOO_FEW);
-#ifdef LMEM
-    lent_lmem = lent(JOIN(BIG, _LMEM_ALIGN), sizeof(*lent_lmem));
+#ifdef SCRATCHPAD
+    lent_scratchpad = lent(JOIN(BIG, _SCRATCHPAD_ALIGN), sizeof(*lent_scratchpad));
 #endif
     result = JOIN(NET, _selftest)();
-#ifdef LMEM
-    free(lent_lmem);
+#ifdef SCRATCHPAD
+    free(lent_scratchpad);
 #endif
     free(lent_arena);
 #ifdef BLOB

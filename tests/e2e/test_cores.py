@@ -12,18 +12,18 @@ import pytest
 from codegen.emit import write_project
 from codegen.host import Network
 from codegen.ir.graph import Graph
-from codegen.ir.program import LocalProgram, Program
+from codegen.ir.program import Program, ScratchpadProgram
 from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.process import run_program
-from codegen.prove import shadow_local
+from codegen.prove import shadow_scratchpad
 from tests.e2e.projects import HOST_C, Project, build, check_sources, expected_lines, random_feeds, run
 from tests.e2e.test_scratchpad import check
 from tests.support.graphs import Sketch, conv_chain, residual
 from tests.support.networks import network_path
 from tests.support.real import model_path
-from tests.support.scratchpad import branches, compile_local
+from tests.support.scratchpad import branches, compile_scratchpad
 from tests.support.tools import require_tool
 
 
@@ -53,9 +53,9 @@ CORES = (2, 3, 4, 8)
 UBSAN = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 
-def local_program(compiled: Compiled) -> LocalProgram:
-    assert compiled.program.local is not None
-    return compiled.program.local
+def scratchpad_program(compiled: Compiled) -> ScratchpadProgram:
+    assert compiled.program.scratchpad is not None
+    return compiled.program.scratchpad
 
 
 def proven(compiled: Compiled, folder: Path, flags: tuple[str, ...] = ("-O1",)) -> None:
@@ -80,8 +80,8 @@ def proven(compiled: Compiled, folder: Path, flags: tuple[str, ...] = ("-O1",)) 
 )
 def test_every_tensor_equals_golden(name: str, cores: int, tmp_path: Path) -> None:
     weights = "blob" if cores == 3 and name != "stack" else "c"
-    compiled = compile_local(GRAPHS[name](), 16384 * cores, weights, cores)
-    assert local_program(compiled).cores == compiled.manifest["cores"] == cores
+    compiled = compile_scratchpad(GRAPHS[name](), 16384 * cores, weights, cores)
+    assert scratchpad_program(compiled).cores == compiled.manifest["cores"] == cores
     proven(compiled, tmp_path / "project", UBSAN)
 
 
@@ -89,7 +89,7 @@ def test_every_tensor_equals_golden(name: str, cores: int, tmp_path: Path) -> No
     ("name", "each", "cores"), [("resnet8_qdq", 8192, 8), ("kws_qdq", 16384, 3), ("vww_qdq", 16384, 2)]
 )
 def test_real_networks_equal_golden(name: str, each: int, cores: int, tmp_path: Path) -> None:
-    proven(compile_local(model_path(name), each * cores, cores=cores), tmp_path / "project")
+    proven(compile_scratchpad(model_path(name), each * cores, cores=cores), tmp_path / "project")
 
 
 @pytest.mark.slow
@@ -97,12 +97,12 @@ def test_real_networks_equal_golden(name: str, each: int, cores: int, tmp_path: 
 @pytest.mark.parametrize("each", [10240, 65536])
 @pytest.mark.parametrize("name", ["resnet8_qdq", "kws_qdq", "vww_qdq"])
 def test_real_networks_equal_golden_on_any_number_of_cores(name: str, each: int, cores: int, tmp_path: Path) -> None:
-    proven(compile_local(model_path(name), each * cores, cores=cores), tmp_path / "project")
+    proven(compile_scratchpad(model_path(name), each * cores, cores=cores), tmp_path / "project")
 
 
 @pytest.mark.slow
 def test_mobilenet_v2_equals_golden_on_eight_cores(tmp_path: Path) -> None:
-    compiled = compile_local(network_path("mobilenet_v2_0.35_144"), 8 * 65536, cores=8)
+    compiled = compile_scratchpad(network_path("mobilenet_v2_0.35_144"), 8 * 65536, cores=8)
     assert compiled.manifest["recomputed_macs"] > 0
     proven(compiled, tmp_path / "project")
 
@@ -118,7 +118,7 @@ class Turns(Network):
 
 
 def test_the_order_of_cores_within_a_stage_does_not_matter(tmp_path: Path) -> None:
-    compiled = compile_local(stack(), 32768, cores=4)
+    compiled = compile_scratchpad(stack(), 32768, cores=4)
     write_project(tmp_path / "project", compiled.files)
     with Turns(tmp_path / "project", trace=True, flags=("-O1",), threads=True) as net:
         for seed, order in enumerate(((3, 2, 1, 0), (2, 0, 3, 1))):
@@ -127,10 +127,10 @@ def test_the_order_of_cores_within_a_stage_does_not_matter(tmp_path: Path) -> No
 
 
 def test_a_stage_or_a_core_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    compiled = compile_local(stack(), 32768, cores=4)
+    compiled = compile_scratchpad(stack(), 32768, cores=4)
     write_project(tmp_path / "project", compiled.files)
     with Network(tmp_path / "project") as net:
-        for turn in ((-1, 0), (0, -1), (0, 4), (local_program(compiled).stages, 0)):
+        for turn in ((-1, 0), (0, -1), (0, 4), (scratchpad_program(compiled).stages, 0)):
             assert net._lib.lam_host_run_core(net._net, *turn) != 0
 
 
@@ -142,7 +142,7 @@ def test_threads_do_not_race(compiler: str, tmp_path: Path) -> None:
     no more, and may miss a race in one run.
     """
     require_tool(compiler)
-    compiled = compile_local(stack(), 32768, cores=4)
+    compiled = compile_scratchpad(stack(), 32768, cores=4)
     write_project(tmp_path / "project", compiled.files)
     made = Project(compiled, tmp_path / "project")
     given = random_feeds(compiled, 2)
@@ -159,7 +159,7 @@ def _in_threads(compiler: str, made: Project, given: list[dict[str, Array]], out
     """A program that runs each core as a thread, under ThreadSanitizer, and prints checksums of the outputs."""
     sources, defines = check_sources(made, given, out.parent)
     defines = [d for d in defines if "TRACE" not in d and "TENSORS" not in d]
-    defines += ["-DLAM_CHECK_TENSORS=0", "-DLAM_CHECK_STDIO", "-DLAM_CHECK_THREADS", "-DLAM_HOST_LMEM"]
+    defines += ["-DLAM_CHECK_TENSORS=0", "-DLAM_CHECK_STDIO", "-DLAM_CHECK_THREADS", "-DLAM_HOST_SCRATCHPAD"]
     defines += ["-DLAM_HOST_CORES", "-D_POSIX_C_SOURCE=200112L", "-pthread", f"-I{HOST_C}", *more]
     flags = ("-O1", "-g", "-fsanitize=thread", *defines)
     return build(compiler, flags, [*sources, HOST_C / "lam_dma_deferred.c"], out, includes=made.includes)
@@ -168,7 +168,7 @@ def _in_threads(compiler: str, made: Project, given: list[dict[str, Array]], out
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_the_project_builds_without_a_word_and_tests_itself(compiler: str, tmp_path: Path) -> None:
     require_tool(compiler)
-    compiled = compile_local(stack(), 32768, cores=4)
+    compiled = compile_scratchpad(stack(), 32768, cores=4)
     write_project(tmp_path / "project", compiled.files)
     made = Project(compiled, tmp_path / "project")
     sources = [*made.sources, made.folder / "test" / "selftest.c", made.folder / "test" / "main.c"]
@@ -184,15 +184,15 @@ def test_recomputed_multiply_accumulates_are_counted() -> None:
     """Two 3x3 convolutions in one group on two cores: each makes one row of the first that the other makes too."""
     sketch = Sketch("two", seed=1)
     graph = sketch.graph(sketch.conv(sketch.conv(sketch.input((1, 24, 10, 4)), 8), 8))
-    compiled = compile_local(graph, 65536, cores=2)
-    (stage,) = compiled.plan.local.slices if compiled.plan.local else ()
+    compiled = compile_scratchpad(graph, 65536, cores=2)
+    (stage,) = compiled.plan.scratchpad.slices if compiled.plan.scratchpad else ()
     assert stage.rows == ((0, 12), (12, 24))
     one_row = 10 * 8 * 9 * 4
     assert stage.recomputed_macs == 2 * one_row
     assert compiled.manifest["recomputed_macs"] == 2 * one_row
-    again = sum(c.count for c in local_program(compiled).commands if c.act == "again")
+    again = sum(c.count for c in scratchpad_program(compiled).commands if c.act == "again")
     assert again == 2
-    assert compile_local(graph, 65536).manifest["recomputed_macs"] == 0
+    assert compile_scratchpad(graph, 65536).manifest["recomputed_macs"] == 0
 
 
 def test_the_number_of_cores_is_what_the_estimate_likes_best() -> None:
@@ -208,61 +208,66 @@ def test_the_number_of_cores_is_what_the_estimate_likes_best() -> None:
 
 @pytest.fixture(scope="module")
 def sliced() -> Program:
-    return compile_local(stack(), 24576, cores=4).program
+    return compile_scratchpad(stack(), 24576, cores=4).program
 
 
 def changed(program: Program, **parts: object) -> Program:
-    assert program.local is not None
-    return replace(program, local=replace(program.local, **parts))  # type: ignore[arg-type]
+    assert program.scratchpad is not None
+    return replace(program, scratchpad=replace(program.scratchpad, **parts))  # type: ignore[arg-type]
 
 
 def test_no_barrier_can_be_left_out(sliced: Program) -> None:
-    local = sliced.local
-    assert local is not None
-    assert local.stages > 1
-    for gone in range(1, local.stages):
-        bounds = tuple((*core[:gone], *core[gone + 1 :]) for core in local.bounds)
+    scratchpad = sliced.scratchpad
+    assert scratchpad is not None
+    assert scratchpad.stages > 1
+    for gone in range(1, scratchpad.stages):
+        bounds = tuple((*core[:gone], *core[gone + 1 :]) for core in scratchpad.bounds)
         with pytest.raises(IrError):
-            shadow_local(changed(sliced, bounds=bounds))
+            shadow_scratchpad(changed(sliced, bounds=bounds))
 
 
 def test_no_command_of_any_core_can_be_left_out(sliced: Program) -> None:
-    local = sliced.local
-    assert local is not None
-    for i, command in enumerate(local.commands):
+    scratchpad = sliced.scratchpad
+    assert scratchpad is not None
+    for i, command in enumerate(scratchpad.commands):
         if command.act in ("wait", "load", "store", "params", "fill", "run", "again"):
             idle = replace(command, act="run", index=0, row=0, count=0)
-            commands = (*local.commands[:i], idle, *local.commands[i + 1 :])
+            commands = (*scratchpad.commands[:i], idle, *scratchpad.commands[i + 1 :])
             with pytest.raises(IrError):
-                shadow_local(changed(sliced, commands=commands))
+                shadow_scratchpad(changed(sliced, commands=commands))
 
 
 def test_rows_are_accounted_for_once(sliced: Program) -> None:
-    local = sliced.local
-    assert local is not None
+    scratchpad = sliced.scratchpad
+    assert scratchpad is not None
     other = {"run": "again", "again": "run"}
-    for i, command in enumerate(local.commands):
+    for i, command in enumerate(scratchpad.commands):
         if command.act in other:
             swapped = replace(command, act=other[command.act])  # type: ignore[arg-type]
             with pytest.raises(IrError, match="accounted for"):
-                shadow_local(changed(sliced, commands=(*local.commands[:i], swapped, *local.commands[i + 1 :])))
+                shadow_scratchpad(
+                    changed(sliced, commands=(*scratchpad.commands[:i], swapped, *scratchpad.commands[i + 1 :]))
+                )
 
 
 def test_a_slice_that_stores_a_row_of_the_next_one_is_refused(sliced: Program) -> None:
     """Same rows, same numbers; but two cores would write them at one time."""
-    local = sliced.local
-    assert local is not None
+    scratchpad = sliced.scratchpad
+    assert scratchpad is not None
     tried = 0
-    for first, second in pairwise(local.bounds):
-        for stage in range(local.stages):
+    for first, second in pairwise(scratchpad.bounds):
+        for stage in range(scratchpad.stages):
             mine, theirs = (
-                [i for i in range(b[stage], b[stage + 1]) if local.commands[i].act == "store"] for b in (first, second)
+                [i for i in range(b[stage], b[stage + 1]) if scratchpad.commands[i].act == "store"]
+                for b in (first, second)
             )
             for i in mine[-1:]:
-                other = local.commands[theirs[0]] if theirs else None
-                if other and other.index == local.commands[i].index:
-                    wrong = replace(local.commands[i], row=other.row)
+                other = scratchpad.commands[theirs[0]] if theirs else None
+                if other and other.index == scratchpad.commands[i].index:
+                    wrong = replace(scratchpad.commands[i], row=other.row)
                     with pytest.raises(IrError):
-                        shadow_local(changed(sliced, commands=(*local.commands[:i], wrong, *local.commands[i + 1 :])))
+                        shadow_scratchpad(
+                            changed(sliced, commands=(*scratchpad.commands[:i], wrong, *scratchpad.commands[i + 1 :]))
+                        )
                     tried += 1
     assert tried > 3

@@ -191,7 +191,7 @@ def test_changed_plans_of_small_networks_are_refused(make: object) -> None:
 def test_changed_plans_of_random_networks_are_refused() -> None:
     totals = [0, 0, 0]
     for case in map(draw_case, RANDOM):
-        if case.local_bytes:
+        if case.scratchpad_bytes:
             continue
         found = planned(case)
         if found.plan.regions:

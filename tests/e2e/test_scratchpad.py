@@ -1,4 +1,4 @@
-"""The scratchpad regime: kernels on local memory, transfers as late as the contract allows, every wait needed."""
+"""The scratchpad regime: kernels on the scratchpad, transfers as late as the contract allows, every wait needed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 
 from codegen.api import verify
 from codegen.emit import write_project
-from codegen.errors import LocalMemoryTooSmall
+from codegen.errors import ScratchpadTooSmall
 from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
 from codegen.pipeline import Compiled
-from codegen.prove import shadow_local
+from codegen.prove import shadow_scratchpad
 from tests.support.graphs import conv_chain, residual
 from tests.support.networks import network_path
 from tests.support.real import model_path
-from tests.support.scratchpad import branches, compile_local, target_file
+from tests.support.scratchpad import branches, compile_scratchpad, target_file
 
 GRAPHS = {"branches": branches, "residual": residual, "conv_chain": conv_chain}
 SIZES = {"branches": (3200, 5000, 65536), "residual": (1500, 65536), "conv_chain": (1500, 65536)}
@@ -48,9 +48,9 @@ def check(compiled: Compiled, net: Network, seed: int = 0) -> list[str]:
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_every_tensor_equals_golden(name: str, size: int, weights: str, tmp_path: Path) -> None:
-    compiled = compile_local(GRAPHS[name](), size, weights)
-    assert compiled.program.local is not None
-    assert compiled.program.local.bytes <= size
+    compiled = compile_scratchpad(GRAPHS[name](), size, weights)
+    assert compiled.program.scratchpad is not None
+    assert compiled.program.scratchpad.bytes <= size
     write_project(tmp_path / "project", compiled.files)
     flags = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")
     with Network(tmp_path / "project", trace=True, flags=flags) as net:
@@ -59,21 +59,21 @@ def test_every_tensor_equals_golden(name: str, size: int, weights: str, tmp_path
 
 
 def test_copies_made_at_once_give_the_same(tmp_path: Path) -> None:
-    compiled = compile_local(branches(), 5000)
+    compiled = compile_scratchpad(branches(), 5000)
     write_project(tmp_path / "project", compiled.files)
     with Network(tmp_path / "project", trace=True, flags=("-O1", "-DLAM_DMA_SYNC")) as net:
         assert check(compiled, net) == []
 
 
-def test_too_little_local_memory_names_the_layer() -> None:
-    with pytest.raises(LocalMemoryTooSmall, match="B of local memory at least"):
-        compile_local(branches(), 400)
+def test_too_little_scratchpad_names_the_layer() -> None:
+    with pytest.raises(ScratchpadTooSmall, match="B of scratchpad at least"):
+        compile_scratchpad(branches(), 400)
 
 
 @pytest.mark.parametrize(
     ("name", "size"), [("resnet8_qdq", 16384), ("vww_qdq", 24576), ("kws_qdq", 8192), ("ad_qdq", 16384)]
 )
-def test_real_networks_verify_in_little_local_memory(name: str, size: int, tmp_path: Path) -> None:
+def test_real_networks_verify_in_little_scratchpad(name: str, size: int, tmp_path: Path) -> None:
     found = verify(model_path(name), target=target_file(tmp_path, size), samples=2)
     assert found.equal, found.first_difference
 
@@ -86,31 +86,31 @@ def test_mobilenet_v2_verifies_in_64_kilobytes() -> None:
 
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_shadow_run_needs_every_wait(name: str, size: int) -> None:
-    program = compile_local(GRAPHS[name](), size).program
-    local = program.local
-    assert local is not None
-    for i, command in enumerate(local.commands):
+    program = compile_scratchpad(GRAPHS[name](), size).program
+    scratchpad = program.scratchpad
+    assert scratchpad is not None
+    for i, command in enumerate(scratchpad.commands):
         if command.act == "wait":
-            without = replace(local, commands=local.commands[:i] + local.commands[i + 1 :])
+            without = replace(scratchpad, commands=scratchpad.commands[:i] + scratchpad.commands[i + 1 :])
             with pytest.raises(IrError):
-                shadow_local(replace(program, local=without))
+                shadow_scratchpad(replace(program, scratchpad=without))
 
 
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_shadow_run_needs_every_transfer_and_every_row_of_the_rings(name: str, size: int) -> None:
-    program = compile_local(GRAPHS[name](), size).program
-    local = program.local
-    assert local is not None
-    for i, stream in enumerate(local.streams):
+    program = compile_scratchpad(GRAPHS[name](), size).program
+    scratchpad = program.scratchpad
+    assert scratchpad is not None
+    for i, stream in enumerate(scratchpad.streams):
         if stream.ring > 1:
-            streams = (*local.streams[:i], replace(stream, ring=stream.ring - 1), *local.streams[i + 1 :])
+            streams = (*scratchpad.streams[:i], replace(stream, ring=stream.ring - 1), *scratchpad.streams[i + 1 :])
             with pytest.raises(IrError):
-                shadow_local(replace(program, local=replace(local, streams=streams)))
-    for i, command in enumerate(local.commands):
+                shadow_scratchpad(replace(program, scratchpad=replace(scratchpad, streams=streams)))
+    for i, command in enumerate(scratchpad.commands):
         if command.act in ("load", "store", "params", "fill"):
-            without = replace(local, commands=local.commands[:i] + local.commands[i + 1 :])
+            without = replace(scratchpad, commands=scratchpad.commands[:i] + scratchpad.commands[i + 1 :])
             with pytest.raises(IrError):
-                shadow_local(replace(program, local=without))
+                shadow_scratchpad(replace(program, scratchpad=without))
 
 
 class Patched:
@@ -141,7 +141,7 @@ class Patched:
 
 @pytest.fixture(scope="module")
 def resnet8(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Compiled, Patched]]:
-    compiled = compile_local(model_path("resnet8_qdq"), 16384)
+    compiled = compile_scratchpad(model_path("resnet8_qdq"), 16384)
     patched = Patched(compiled, tmp_path_factory.mktemp("resnet8") / "project")
     with patched.net:
         yield compiled, patched
@@ -149,8 +149,8 @@ def resnet8(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Compiled
 
 def test_no_wait_of_resnet8_can_be_left_out(resnet8: tuple[Compiled, Patched]) -> None:
     compiled, patched = resnet8
-    assert compiled.program.local is not None
-    commands = compiled.program.local.commands
+    assert compiled.program.scratchpad is not None
+    commands = compiled.program.scratchpad.commands
     assert re.search(rb"\{WAIT, \d+, 0, 0, 0\},", compiled.files["src/resnet8_qdq.c"])
     patched.skip(-1)
     assert check(compiled, patched.net) == []

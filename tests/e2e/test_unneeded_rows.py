@@ -16,7 +16,7 @@ from codegen.ops import Concat, Slice
 from codegen.pipeline import Compiled, Options, compile_graph
 from codegen.target import load_target
 from tests.support.graphs import HALF, Sketch
-from tests.support.scratchpad import compile_local
+from tests.support.scratchpad import compile_scratchpad
 
 
 def compiled(graph: Graph) -> Compiled:
@@ -36,14 +36,14 @@ def check(made: Compiled, folder: Path) -> None:
 
 @pytest.mark.parametrize("cores", [0, 1, 3])
 def test_a_tensor_of_which_no_row_is_needed_is_never_made(cores: int, tmp_path: Path) -> None:
-    """Also with local memory, on one core and on several."""
+    """Also with a scratchpad, on one core and on several."""
     sketch = Sketch("unneeded")
     x = sketch.input((1, 12, 8, 2))
     above, below = sketch.conv(x, 16), sketch.conv(x, 16)
     both = sketch.apply(Concat(1, (None, None), DType.S8, HALF), above, below)
     cut = sketch.apply(Slice((0, 0, 0, 0), (1, 9, 8, 16), (1, 1, 1, 1)), both)
     graph = sketch.graph(sketch.conv(cut, 2))
-    made = compile_local(graph, 65536, cores=cores) if cores else compiled(graph)
+    made = compile_scratchpad(graph, 65536, cores=cores) if cores else compiled(graph)
     assert made.shadow.rows[above] == 9
     assert made.shadow.rows[below] == 0
     check(made, tmp_path / "project")

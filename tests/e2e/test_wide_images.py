@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codegen.errors import LocalMemoryTooSmall
+from codegen.errors import ScratchpadTooSmall
 from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
@@ -20,7 +20,7 @@ from codegen.target import Target, load_target
 from tests.e2e.projects import random_feeds, written
 from tests.passes.test_turn_sideways import signal
 from tests.support.graphs import Sketch
-from tests.support.scratchpad import compile_local, scratchpad
+from tests.support.scratchpad import compile_scratchpad, scratchpad
 from tests.support.tools import require_tool
 
 
@@ -87,12 +87,12 @@ def test_a_streamed_input_keeps_its_rows() -> None:
     assert not is_turned(made)
 
 
-def test_local_memory_that_no_row_fits(tmp_path: Path) -> None:
+def test_scratchpad_that_no_row_fits(tmp_path: Path) -> None:
     require_tool("cc")
     graph = signal(300, channels=32)
     chip = scratchpad(6000)
-    with pytest.raises(LocalMemoryTooSmall):
+    with pytest.raises(ScratchpadTooSmall):
         make_plan(graph, select_kernels(graph, chip.isa), chip, Options(target="gap8-like"))
-    made = compile_local(graph, 6000)
+    made = compile_scratchpad(graph, 6000)
     assert is_turned(made)
     check(made, graph, tmp_path)

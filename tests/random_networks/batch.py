@@ -17,9 +17,9 @@ import numpy as np
 from codegen.golden.interface import made_rows
 from codegen.golden.interpreter import Stepper
 from codegen.host.build import WARNINGS, compiler_words, shim_defines
-from codegen.ir.local import LocalPlan
 from codegen.ir.plan import ARENA, Plan, place_of
 from codegen.ir.quant import Array
+from codegen.ir.scratchpad import ScratchpadPlan
 from codegen.ir.shape import row_count
 from codegen.kernels import select_kernels
 from codegen.pipeline import Options, finish
@@ -32,7 +32,7 @@ _SHIM = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
 _DMA = _SHIM.with_name("lam_dma_deferred.c")
 _NAMES = (
     "net_bytes",
-    "local",
+    "scratchpad",
     "region",
     "init",
     "input",
@@ -47,7 +47,7 @@ _NAMES = (
 )
 _CDEF = """
 size_t {p}_net_bytes(void);
-void {p}_local(int32_t core, uint8_t *lmem, size_t lmem_bytes);
+void {p}_scratchpad(int32_t core, uint8_t *scratchpad, size_t scratchpad_bytes);
 void {p}_region(int32_t index, uint8_t *region, size_t region_bytes);
 int {p}_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
 void *{p}_input(void *net, int32_t index);
@@ -101,9 +101,9 @@ class Batch:
             check_program(argv, timeout_s=_TIMEOUT_S)
             return out
 
-        local = next((unit for unit, p in zip(units, found, strict=True) if p.program.local), None)
-        if local is not None:
-            units.append(local.with_name(_DMA.name))
+        scratchpad = next((unit for unit, p in zip(units, found, strict=True) if p.program.scratchpad), None)
+        if scratchpad is not None:
+            units.append(scratchpad.with_name(_DMA.name))
             units[-1].write_bytes(_DMA.read_bytes())
         with ThreadPoolExecutor(jobs) as pool:
             objects = list(pool.map(build, units))
@@ -113,7 +113,7 @@ class Batch:
 
     def _misused(self) -> int:
         """Transfers that broke the contract so far."""
-        return int(self._lib.lam_dma_faults()) if any(p.program.local for p in self.found) else 0
+        return int(self._lib.lam_dma_faults()) if any(p.program.scratchpad for p in self.found) else 0
 
     def close(self) -> None:
         self._ffi.dlclose(self._lib)
@@ -146,10 +146,13 @@ def _write(found: Planned, folder: Path) -> Path:
         if path.startswith(("src/", "include/", "runtime/")):
             (home / path).parent.mkdir(parents=True, exist_ok=True)
             (home / path).write_bytes(data)
-    local = found.program.local
+    scratchpad = found.program.scratchpad
     streamed = found.program.streamed
     manifest: dict[str, object] = {"name": name, "weights_file": None, "streamed": streamed}
-    manifest |= {"lmem_bytes": local.bytes if local else 0, "cores": local.cores if local else 1}
+    manifest |= {
+        "scratchpad_bytes": scratchpad.bytes if scratchpad else 0,
+        "cores": scratchpad.cores if scratchpad else 1,
+    }
     manifest["plan"] = {"memories": [{"memory": ARENA}, *({"memory": r.memory} for r in found.program.regions)]}
     manifest["states"] = found.program.states
     lines = [f"#define {d[2:].replace('=', ' ', 1)}" for d in shim_defines(manifest, trace=True)]
@@ -191,8 +194,10 @@ class _Instance:
         self.net = ffi.new("uint64_t[]", -(-self._call("net_bytes")() // 8))
         self.arena = _Region(program.arena_bytes, program.arena_align)
         self.regions = [_Region(r.bytes, program.arena_align) for r in program.regions]
-        local = program.local
-        self.locals = [_Region(local.bytes, local.align) for _ in range(local.cores)] if local else []
+        scratchpad = program.scratchpad
+        self.scratchpads = (
+            [_Region(scratchpad.bytes, scratchpad.align) for _ in range(scratchpad.cores)] if scratchpad else []
+        )
         self.traced = [np.zeros(_bytes(t), np.uint8) for t in program.tensors]
         self.seen = [np.zeros(row_count(t.shape), np.uint8) for t in program.tensors]
         pairs = zip(self.traced, self.seen, strict=True)
@@ -208,11 +213,11 @@ class _Instance:
         """Begin anew, in an arena that holds `fill` everywhere."""
         ffi = self.ffi
         self.arena.bytes[:] = fill
-        for region in (*self.locals, *self.regions):
+        for region in (*self.scratchpads, *self.regions):
             region.bytes[:] = fill
         arena = ffi.from_buffer("uint8_t[]", self.arena.bytes)
-        for core, region in enumerate(self.locals):
-            self._call("local")(core, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
+        for core, region in enumerate(self.scratchpads):
+            self._call("scratchpad")(core, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
         for index, region in enumerate(self.regions):
             self._call("region")(index, ffi.from_buffer("uint8_t[]", region.bytes), region.bytes.size)
         assert self._call("init")(self.net, arena, self.arena.bytes.size, ffi.NULL, 0) == 0
@@ -243,11 +248,11 @@ class _Instance:
 
     def _inference(self) -> int:
         """Cores in turn; every other time the last one first, for their order within a stage must not matter."""
-        local = self.found.program.local
+        scratchpad = self.found.program.scratchpad
         self.runs += 1
-        if local is None or local.cores == 1 or self.runs % 2:
+        if scratchpad is None or scratchpad.cores == 1 or self.runs % 2:
             return int(self._call("run")(self.net))
-        turns = [(stage, core) for stage in range(local.stages) for core in reversed(range(local.cores))]
+        turns = [(stage, core) for stage in range(scratchpad.stages) for core in reversed(range(scratchpad.cores))]
         return max(self._call("run_core")(self.net, *turn) for turn in turns)
 
 
@@ -268,7 +273,7 @@ def _check(found: Planned, net: _Instance) -> str:
             what = _tensors(found, net, golden.run(feeds)) or _outputs(found, outputs, drawn.run(feeds))
             if what:
                 return what
-        for region in (net.arena, *net.locals, *net.regions):
+        for region in (net.arena, *net.scratchpads, *net.regions):
             region.note(fill)
             if not region.intact:
                 return "bytes outside the memory were written"
@@ -302,15 +307,18 @@ def _peak(found: Planned, net: _Instance) -> str:
     regions = [(arena, plan.arena_align, _scratch_in(plan, ARENA))]
     for part, region in zip(plan.regions, net.regions, strict=True):
         regions.append((region.touched, plan.arena_align, _scratch_in(plan, part.memory)))
-    if plan.local is not None:
-        local = np.any([region.touched for region in net.locals], axis=0)
-        regions = [(arena, plan.arena_align, {}), (local, plan.local.align, _local_scratch(plan.local))]
+    if plan.scratchpad is not None:
+        scratchpad = np.any([region.touched for region in net.scratchpads], axis=0)
+        regions = [
+            (arena, plan.arena_align, {}),
+            (scratchpad, plan.scratchpad.align, _scratchpad_scratch(plan.scratchpad)),
+        ]
     for touched, align, scratch in regions:
         top = int(np.flatnonzero(touched)[-1]) + 1
         end = max((offset + plan.scratch_bytes.get(i, 0) for i, offset in scratch.items()), default=0)
         if touched.size - top >= align and end <= top:
             return f"the memory has {touched.size} B, of which only {top} are used"
-    bytes_touched = sum(int(region.touched.sum()) for region in (net.locals or [net.arena, *net.regions]))
+    bytes_touched = sum(int(region.touched.sum()) for region in (net.scratchpads or [net.arena, *net.regions]))
     if bytes_touched > found.shadow.touched_bytes:
         return f"C touched {bytes_touched} B, the shadow run {found.shadow.touched_bytes}"
     return ""
@@ -322,5 +330,5 @@ def _scratch_in(plan: Plan, memory: str) -> dict[int, int]:
     return {i: at for i, (name, at) in places.items() if name == memory}
 
 
-def _local_scratch(local: LocalPlan) -> dict[int, int]:
-    return {layer.node: layer.scratch_offset for layer in local.layers if layer.scratch_offset is not None}
+def _scratchpad_scratch(scratchpad: ScratchpadPlan) -> dict[int, int]:
+    return {layer.node: layer.scratch_offset for layer in scratchpad.layers if layer.scratch_offset is not None}

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from codegen.errors import ArenaLimitUnreachable, LocalMemoryTooSmall, StreamImpossible
+from codegen.errors import ArenaLimitUnreachable, ScratchpadTooSmall, StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Program
@@ -27,25 +27,25 @@ from tests.support.scratchpad import plan_on_cores, scratchpad
 
 MOST_NODES = 24
 SCRATCHPAD = 0.25
-"""Share of networks for chips with local memory."""
+"""Share of networks for chips with a scratchpad."""
 CORES = 0.5
 """Share of those for chips with several cores."""
 STATE = 0.2
-"""Share of networks with state; they take inputs whole, and run on chips without local memory."""
+"""Share of networks with state; they take inputs whole, and run on chips without a scratchpad."""
 REMEMBERED = 0.3
 """Share of their steps that keep something."""
 MEMORIES = 0.2
 """Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
-"""Bytes of each core's local memory in which every random network fits."""
+"""Bytes of each core's scratchpad in which every random network fits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """A network and how it is to be compiled.  `graph` is what is scheduled: as drawn, or after the passes.
 
-    `eager`: by the scheduler of eager.py.  `local_bytes`: the local memory of each of the chip's `cores`, 0 for a chip
-    without.  `fast_bytes`: the first of its working memories, 0 where it has one without limit; the second has as much.
+    `eager`: by the scheduler of eager.py.  `scratchpad_bytes`: the scratchpad of each of its `cores`, 0 where it has
+    none.  `fast_bytes`: the first of its working memories, 0 where it has one without limit; the second has as much.
     """
 
     seed: int
@@ -53,7 +53,7 @@ class Case:
     graph: Graph
     options: Options
     eager: bool = False
-    local_bytes: int = 0
+    scratchpad_bytes: int = 0
     cores: int = 1
     fast_bytes: int = 0
 
@@ -63,7 +63,7 @@ class Case:
         o = self.options
         how = f"limit {o.arena_limit}" if o.arena_limit is not None else o.goal
         more = f"{', streamed' if o.stream_input else ''}{', eager' if self.eager else ''}"
-        how = f"{self.local_bytes} B of local memory" if self.local_bytes else how
+        how = f"{self.scratchpad_bytes} B of scratchpad" if self.scratchpad_bytes else how
         how = f"{self.cores} cores with {how}" if self.cores > 1 else how
         how = f"{how}, {self.fast_bytes} B of fast memory" if self.fast_bytes else how
         return f"seed {self.seed}: {len(self.graph.nodes)} nodes, {how}{more}"
@@ -125,7 +125,7 @@ def draw_case(seed: int) -> Case:
     options = Options(goal=d.pick(("memory",) * 5 + ("balanced", "speed")))
     if d.chance(SCRATCHPAD) and not graph.states:
         cores = d.pick((2, 3, 4, 8)) if d.chance(CORES) else 1
-        return _in_local_memory(Case(seed, drawn, graph, options, cores=cores), d)
+        return _in_scratchpad(Case(seed, drawn, graph, options, cores=cores), d)
     if len(graph.inputs) == 1 and d.chance(0.35) and not graph.states:
         options = replace(options, stream_input=True)
     case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
@@ -146,17 +146,17 @@ def _possible(case: Case) -> Case:
     return case
 
 
-def _in_local_memory(case: Case, d: Drawing) -> Case:
-    """The case for a chip with local memory: as much as its groups would like, or less."""
-    plan = plan_of(replace(case, local_bytes=PLENTY))
-    local = plan.local
-    assert local is not None
-    size = local.bytes * d.int(25, 100) // 100
+def _in_scratchpad(case: Case, d: Drawing) -> Case:
+    """The case for a chip with a scratchpad: as much as its groups would like, or less."""
+    plan = plan_of(replace(case, scratchpad_bytes=PLENTY))
+    scratchpad = plan.scratchpad
+    assert scratchpad is not None
+    size = scratchpad.bytes * d.int(25, 100) // 100
     while True:
-        smaller = replace(case, local_bytes=size)
+        smaller = replace(case, scratchpad_bytes=size)
         try:
             plan_of(smaller)
-        except LocalMemoryTooSmall:
+        except ScratchpadTooSmall:
             size += 1 + size // 4
         else:
             return smaller
@@ -185,7 +185,7 @@ def target_of(case: Case) -> Target:
         fast = Memory("sram", "ram", case.fast_bytes, "drawn")
         slow = (Memory("tcm-2", "ram", case.fast_bytes, "drawn", cost=2), Memory("psram", "psram", None, "any", cost=7))
         return replace(load_target("host"), memories=(*slow, fast))
-    return scratchpad(case.local_bytes * case.cores, case.cores) if case.local_bytes else load_target("host")
+    return scratchpad(case.scratchpad_bytes * case.cores, case.cores) if case.scratchpad_bytes else load_target("host")
 
 
 @lru_cache(maxsize=2)

@@ -67,10 +67,10 @@ def features(found: Planned) -> set[str]:
         "a group output also read inside": any(_read_inside(plan, g) for g in plan.groups),
         "a streamed input": bool(plan.streamed),
         "a limit": case.options.arena_limit is not None,
-        "local memory": plan.local is not None,
-        "several cores": plan.local is not None and plan.local.cores > 1,
-        "a group in slices": plan.local is not None and any(len(s.rows) > 1 for s in plan.local.slices),
-        "rows made by two cores": plan.local is not None and plan.local.recomputed_macs > 0,
+        "the scratchpad": plan.scratchpad is not None,
+        "several cores": plan.scratchpad is not None and plan.scratchpad.cores > 1,
+        "a group in slices": plan.scratchpad is not None and any(len(s.rows) > 1 for s in plan.scratchpad.slices),
+        "rows made by two cores": plan.scratchpad is not None and plan.scratchpad.recomputed_macs > 0,
         "a layer of which no row is needed": any(n == 0 for n in found.shadow.rows.values()),
         "rows that nobody needs": any(found.shadow.rows.get(n, p.rows) < p.rows for n, p in plan.storage.items()),
     }
@@ -97,7 +97,7 @@ def _read_inside(plan: Plan, group: Group) -> bool:
 def _shares(plan: Plan, g: int) -> bool:
     """Whether something made in the group lies over something that the group is the last to read, not in place."""
     group, graph = plan.groups[g], plan.graph
-    if plan.local is not None:
+    if plan.scratchpad is not None:
         return False
     nodes = [graph.nodes[i] for i in group.nodes]
     made = {o for node in nodes for o in node.outputs if plan.storage[o].ring == plan.storage[o].rows}

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-import codegen.schedule.local
+import codegen.schedule.scratchpad
 from codegen.schedule import arena, exact, planner
 from codegen.schedule.groups import Grouping
 
-assert codegen.schedule.local
+assert codegen.schedule.scratchpad
 TRIES = 40
 """Moves that the packer may try."""
 _SCHEDULE = sys.modules["codegen.schedule.schedule"]
-_LOCAL = sys.modules["codegen.schedule.local.schedule"]
+_SCRATCHPAD = sys.modules["codegen.schedule.scratchpad.schedule"]
 
 
 class Eager(Grouping):
@@ -40,7 +40,7 @@ class Eager(Grouping):
 def scheduling(*, eager: bool) -> Iterator[None]:
     """Schedules made meanwhile: packed in little time, for soundness is the question and not the last byte."""
     with ExitStack() as stack:
-        for room in (planner, _LOCAL):
+        for room in (planner, _SCRATCHPAD):
             stack.enter_context(patch.object(room, "pack", lambda *given, **_: arena.pack(*given, tries=TRIES)))
         stack.enter_context(patch.object(exact, "NODE_LIMIT", 100))
         if eager:

@@ -140,3 +140,13 @@ def test_a_target_of_the_user_may_have_the_keys_of_the_past(tmp_path: Path) -> N
         "'optimize_default' is called 'goal_default' now",
         "'optimize' is called 'opt_level' now",
     ]
+
+
+def test_a_memory_of_the_users_target_may_be_called_lmem(tmp_path: Path) -> None:
+    """The kind `scratchpad` by its name of the past."""
+    chip = (resource_dir("targets") / "chips/reference/gap8-like.toml").read_text(encoding="utf-8")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(chip.replace('kind = "scratchpad"', 'kind = "lmem"'), encoding="utf-8")
+    with pytest.warns(OldName, match="memories, kind: 'lmem' is called 'scratchpad' now"):
+        target = codegen.describe_target(str(mine))
+    assert target.memories == codegen.describe_target("gap8-like").memories

@@ -201,8 +201,8 @@ def test_working_memories_begin_with_the_fastest(tmp_path: Path) -> None:
         ("ext", "ext", 9),
     ]
     assert target.ram_bytes is None
-    local = load_target("gap8-like")
-    assert [m.name for m in local.working] == ["l2"]
+    scratchpad = load_target("gap8-like")
+    assert [m.name for m in scratchpad.working] == ["l2"]
 
 
 def test_rules_and_unsupported_operators_are_read(tmp_path: Path) -> None:

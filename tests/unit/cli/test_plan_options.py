@@ -68,8 +68,8 @@ def test_compile_says_what_the_plan_is(lamina: Lamina, tmp_path: Path) -> None:
     assert manifest["stack_bytes"] is None
 
 
-def test_a_chip_with_local_memory_says_that_it_has_one_plan(lamina: Lamina, tmp_path: Path) -> None:
-    note = "goal memory changes nothing: gap8-like has local memory"
+def test_a_chip_with_a_scratchpad_says_that_it_has_one_plan(lamina: Lamina, tmp_path: Path) -> None:
+    note = "goal memory changes nothing: gap8-like has a scratchpad"
     ran = lamina("compile", DIGITS, "-t", "gap8-like", "-o", tmp_path / "d", "--goal", "memory")
     assert f"  note: {note}" in ran.out
     assert any(n.startswith(note) for n in json.loads((tmp_path / "d" / "manifest.json").read_text())["notes"])

@@ -8,7 +8,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import DType
 from codegen.ops import Concat, Gather, Pad, Slice
 from codegen.schedule.demand import Rows
-from codegen.schedule.local.slices import cut, duplicated
+from codegen.schedule.scratchpad.slices import cut, duplicated
 from tests.support.graphs import HALF, Sketch, conv_chain, residual
 
 

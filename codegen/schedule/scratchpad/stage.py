@@ -1,4 +1,4 @@
-"""A group as it is run: at one cut, on one core or in slices on several, each with local memory of its own.
+"""A group as it is run: at one cut, on one core or in slices on several, each with a scratchpad of its own.
 
 All cores of a stage have the same blocks at the same places of their memories, so that one function serves a layer on
 every core.
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from codegen.schedule.local.flow import GroupFlow
-from codegen.schedule.local.shape import Cut, Facts, Key, Shape
+from codegen.schedule.scratchpad.flow import GroupFlow
+from codegen.schedule.scratchpad.shape import Cut, Facts, Key, Shape
 
 
 class Stage:
@@ -34,12 +34,12 @@ class Stage:
 
     @property
     def blocks(self) -> dict[Key, int]:
-        """Bytes of every block of a core's local memory."""
+        """Bytes of every block of a core's scratchpad."""
         return self.model.blocks
 
     @property
     def memory(self) -> int:
-        """Bytes of each core's local memory while the group runs."""
+        """Bytes of each core's scratchpad while the group runs."""
         return self.model.memory
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The scratchpad regime as records for templates/local.c.j2: commands, streams, parameters and padding rows."""
+"""The scratchpad regime as records for templates/scratchpad.c.j2: commands, streams, parameters and padding rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from codegen.emit.names import comment
-from codegen.ir.local import Command, Stream
-from codegen.ir.program import LocalProgram
+from codegen.ir.program import ScratchpadProgram
 from codegen.ir.quant import DType
+from codegen.ir.scratchpad import Command, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class StepLines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalView:
-    """What templates/local.c.j2 sees.  `bounds` spells, by core, where stages begin and the last one ends."""
+class ScratchpadView:
+    """What templates/scratchpad.c.j2 sees.  `bounds` spells, by core, where stages begin and the last one ends."""
 
     bytes: int
     align: int
@@ -79,7 +79,7 @@ class LocalView:
     @property
     def memories(self) -> str:
         """All cores' memories out of an array of them, as an initialiser."""
-        return f"{{ {', '.join(f'(lmem_array)[{core}]' for core in range(self.cores))} }}"
+        return f"{{ {', '.join(f'(scratchpad_array)[{core}]' for core in range(self.cores))} }}"
 
     @property
     def fences(self) -> int:
@@ -87,47 +87,49 @@ class LocalView:
         return self.stages + 1
 
 
-def local_view(local: LocalProgram, sources: tuple[str, ...], tensors: dict[str, int]) -> LocalView:
+def scratchpad_view(scratchpad: ScratchpadProgram, sources: tuple[str, ...], tensors: dict[str, int]) -> ScratchpadView:
     """The record.
 
     `sources` spells where each load of parameters comes from, in a blob how far into it; `tensors` numbers the tensors
     for the trace.
     """
-    return LocalView(
-        bytes=local.bytes,
-        align=local.align,
-        cores=local.cores,
-        stages=local.stages,
-        bounds=tuple(f"{{ {', '.join(map(str, core))} }}," for core in local.bounds),
-        slots=local.slots,
-        calls=len(local.calls),
-        commands=len(local.commands),
-        steps=tuple(_steps(local)),
-        streams=tuple(_stream(s, o) for s, o in zip(local.streams, local.global_offsets, strict=True)),
-        params=tuple(ParamsLine(s, p.params.bytes, p.offset) for s, p in zip(sources, local.params, strict=True)),
+    return ScratchpadView(
+        bytes=scratchpad.bytes,
+        align=scratchpad.align,
+        cores=scratchpad.cores,
+        stages=scratchpad.stages,
+        bounds=tuple(f"{{ {', '.join(map(str, core))} }}," for core in scratchpad.bounds),
+        slots=scratchpad.slots,
+        calls=len(scratchpad.calls),
+        commands=len(scratchpad.commands),
+        steps=tuple(_steps(scratchpad)),
+        streams=tuple(_stream(s, o) for s, o in zip(scratchpad.streams, scratchpad.global_offsets, strict=True)),
+        params=tuple(ParamsLine(s, p.params.bytes, p.offset) for s, p in zip(sources, scratchpad.params, strict=True)),
         fills=tuple(
             FillLine(i, DType(f.padding[0]).ctype, f.padding[1], f.bytes // DType(f.padding[0]).bytes, f.offset)
-            for i, f in enumerate(local.fills)
+            for i, f in enumerate(scratchpad.fills)
         ),
-        traces=tuple(_trace(local, i, tensors) for i in sorted({c.index for c in local.commands if c.act == "trace"})),
+        traces=tuple(
+            _trace(scratchpad, i, tensors) for i in sorted({c.index for c in scratchpad.commands if c.act == "trace"})
+        ),
     )
 
 
-def _steps(local: LocalProgram) -> Iterator[StepLines]:
+def _steps(scratchpad: ScratchpadProgram) -> Iterator[StepLines]:
     """The time steps of every core, one core after the other; on several, those in which a core does something."""
-    each = len(local.steps) // local.cores
-    for i, (a, b) in enumerate(pairwise([*local.steps, len(local.commands)])):
+    each = len(scratchpad.steps) // scratchpad.cores
+    for i, (a, b) in enumerate(pairwise([*scratchpad.steps, len(scratchpad.commands)])):
         core, step = divmod(i, each)
-        lines = tuple(_spell(c) for c in local.commands[a:b])
-        if local.cores == 1:
+        lines = tuple(_spell(c) for c in scratchpad.commands[a:b])
+        if scratchpad.cores == 1:
             yield StepLines(f"time step {step}", lines)
         elif lines:
-            yield StepLines(f"core {core}, stage {_stage(local, core, a)}, time step {step}", lines)
+            yield StepLines(f"core {core}, stage {_stage(scratchpad, core, a)}, time step {step}", lines)
 
 
-def _stage(local: LocalProgram, core: int, at: int) -> int:
+def _stage(scratchpad: ScratchpadProgram, core: int, at: int) -> int:
     """The stage of the command at a place."""
-    return sum(begin <= at for begin in local.bounds[core][1:])
+    return sum(begin <= at for begin in scratchpad.bounds[core][1:])
 
 
 def _spell(command: Command) -> str:
@@ -149,7 +151,7 @@ def _stream(stream: Stream, base: int) -> StreamLine:
     return StreamLine(comment(stream.value), ", ".join(map(str, numbers)))
 
 
-def _trace(local: LocalProgram, index: int, tensors: dict[str, int]) -> TraceLine:
-    stream = local.streams[index]
+def _trace(scratchpad: ScratchpadProgram, index: int, tensors: dict[str, int]) -> TraceLine:
+    stream = scratchpad.streams[index]
     row_bytes = stream.pieces * stream.global_step
-    return TraceLine(index, tensors[stream.value], local.global_offsets[index], row_bytes)
+    return TraceLine(index, tensors[stream.value], scratchpad.global_offsets[index], row_bytes)

@@ -1,26 +1,26 @@
-"""Graph to Plan in the scratchpad regime: groups within local memory, then steps, addresses and commands."""
+"""Graph to Plan in the scratchpad regime: groups within the scratchpad, then steps, addresses and commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from codegen.errors import LocalMemoryTooSmall
+from codegen.errors import ScratchpadTooSmall
 from codegen.ir.graph import Graph
-from codegen.ir.local import Engine, Estimate, LocalBlock, LocalPlan, Padding, ParamsNeeds, StageSlices
 from codegen.ir.plan import Group, NodeNeeds, Plan, Storage
+from codegen.ir.scratchpad import Engine, Estimate, Padding, ParamsNeeds, ScratchpadBlock, ScratchpadPlan, StageSlices
 from codegen.schedule.arena import Block, Packing, pack, round_up
 from codegen.schedule.demand import Rows
-from codegen.schedule.local.banks import in_banks
-from codegen.schedule.local.commands import Listing, Tables, clock
-from codegen.schedule.local.groups import LocalGroups
-from codegen.schedule.local.shape import ALIGN, Facts
-from codegen.schedule.local.stage import Stage
-from codegen.schedule.local.timeline import Place, Timeline, block_name, prefetch
 from codegen.schedule.planner import view_roots
+from codegen.schedule.scratchpad.banks import in_banks
+from codegen.schedule.scratchpad.commands import Listing, Tables, clock
+from codegen.schedule.scratchpad.groups import ScratchpadGroups
+from codegen.schedule.scratchpad.shape import ALIGN, Facts
+from codegen.schedule.scratchpad.stage import Stage
+from codegen.schedule.scratchpad.timeline import Place, Timeline, block_name, prefetch
 
 TRIES = (1.0, 0.96, 0.92, 0.88, 0.8, 0.7, 0.6)
-"""Shares of local memory that blocks may fill, tried in turn until they also find addresses."""
+"""Shares of scratchpad that blocks may fill, tried in turn until they also find addresses."""
 
 
 def schedule_cores(
@@ -29,28 +29,28 @@ def schedule_cores(
     params: Mapping[int, ParamsNeeds],
     engine: Engine,
     *,
-    local_bytes: int,
+    scratchpad_bytes: int,
     arena_align: int,
     cores: int,
     banks: int = 1,
 ) -> Plan:
-    """The fastest plan on all cores, on half of them, and so on: `local_bytes` are shared by those that are used.
+    """The fastest plan on all cores, on half of them, and so on: `scratchpad_bytes` are shared by those that are used.
 
-    They have `banks` of equal size, which count where each core has whole ones.  Fewer cores have more local memory
+    They have `banks` of equal size, which count where each core has whole ones.  Fewer cores have more scratchpad
     each, and load parameters fewer times.  The search ends where fewer are slower.
 
     Raises:
-        LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer does not fit all of it, even in tiles.
+        ScratchpadTooSmall: LAM-SCHEDULE-305, some layer does not fit all of it, even in tiles.
     """
     best: Plan | None = None
-    refusal: LocalMemoryTooSmall | None = None
+    refusal: ScratchpadTooSmall | None = None
     for count in [cores >> n for n in range(cores.bit_length())]:
-        each = local_bytes // count
+        each = scratchpad_bytes // count
         bank_bytes = each * count // banks if banks > 1 and banks % count == 0 else 0
-        sizes = {"local_bytes": each, "arena_align": arena_align, "cores": count, "bank_bytes": bank_bytes}
+        sizes = {"scratchpad_bytes": each, "arena_align": arena_align, "cores": count, "bank_bytes": bank_bytes}
         try:
-            plan = schedule_local(graph, needs, params, engine, **sizes)
-        except LocalMemoryTooSmall as error:
+            plan = schedule_scratchpad(graph, needs, params, engine, **sizes)
+        except ScratchpadTooSmall as error:
             refusal = error
             continue
         if best is not None and _cycles(plan) >= _cycles(best):
@@ -63,34 +63,34 @@ def schedule_cores(
 
 
 def _cycles(plan: Plan) -> int:
-    assert plan.local is not None
-    return plan.local.estimate.cycles
+    assert plan.scratchpad is not None
+    return plan.scratchpad.estimate.cycles
 
 
-def schedule_local(
+def schedule_scratchpad(
     graph: Graph,
     needs: Mapping[int, NodeNeeds],
     params: Mapping[int, ParamsNeeds],
     engine: Engine,
     *,
-    local_bytes: int,
+    scratchpad_bytes: int,
     arena_align: int,
     cores: int = 1,
     bank_bytes: int = 0,
 ) -> Plan:
-    """Groups, steps and addresses for a chip whose kernels touch only local memory, `local_bytes` of each core.
+    """Groups, steps and addresses for a chip whose kernels touch only the scratchpad, `scratchpad_bytes` of each core.
 
     What moves and what computes is kept apart in banks of `bank_bytes` as far as there is room, unless that is 0.
 
     Raises:
-        LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer does not fit it, even in tiles.
+        ScratchpadTooSmall: LAM-SCHEDULE-305, some layer does not fit it, even in tiles.
     """
     views = frozenset(i for i in range(len(graph.nodes)) if i not in needs)
     roots = view_roots(graph, views)
     facts = facts_of(graph, needs, params, engine)
-    lines, packing = _lines(facts, roots, local_bytes, cores)
+    lines, packing = _lines(facts, roots, scratchpad_bytes, cores)
     if bank_bytes:
-        packing = in_banks(lines, _blocks(lines), packing, bank_bytes, local_bytes)
+        packing = in_banks(lines, _blocks(lines), packing, bank_bytes, scratchpad_bytes)
     spans = _spans(lines)
     places = {place: packing.offsets[block_name(place)] for place in spans}
     lists = _listed(lines, places)
@@ -105,7 +105,7 @@ def schedule_local(
         arena_bytes=arena.bytes,
         arena_align=arena_align,
         lower_bound_bytes=arena.bound,
-        local=_local(lists, packing, places, spans, bank_bytes),
+        scratchpad=_scratchpad(lists, packing, places, spans, bank_bytes),
     )
 
 
@@ -147,19 +147,21 @@ def _padded(graph: Graph, rows: Rows, index: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _lines(facts: Facts, roots: Mapping[str, str], local_bytes: int, cores: int) -> tuple[list[Timeline], Packing[str]]:
-    """The fullest timelines whose blocks find addresses within local memory, one for each core."""
-    groups = LocalGroups(facts, roots, cores)
-    local_bytes -= local_bytes % ALIGN
+def _lines(
+    facts: Facts, roots: Mapping[str, str], scratchpad_bytes: int, cores: int
+) -> tuple[list[Timeline], Packing[str]]:
+    """The fullest timelines whose blocks find addresses within the scratchpad, one for each core."""
+    groups = ScratchpadGroups(facts, roots, cores)
+    scratchpad_bytes -= scratchpad_bytes % ALIGN
     for share in TRIES:
-        stages = groups.choose(int(local_bytes * share))
+        stages = groups.choose(int(scratchpad_bytes * share))
         for ahead in (1.0, 0.95, 0.9, 0.8, 0.0):
             lines = [Timeline(facts, roots, stages, core, cores) for core in range(cores)]
             for line in lines if ahead else ():
-                prefetch(line, int(local_bytes * share * ahead))
-            if pack(_blocks(lines), {}, ALIGN, enough=local_bytes).bytes <= local_bytes:
+                prefetch(line, int(scratchpad_bytes * share * ahead))
+            if pack(_blocks(lines), {}, ALIGN, enough=scratchpad_bytes).bytes <= scratchpad_bytes:
                 return lines, pack(_blocks(lines), {}, ALIGN)
-    raise LocalMemoryTooSmall(f"no addresses found within {local_bytes} B", where=facts.graph.name)
+    raise ScratchpadTooSmall(f"no addresses found within {scratchpad_bytes} B", where=facts.graph.name)
 
 
 def _listed(lines: Sequence[Timeline], places: Mapping[Place, int]) -> list[Listing]:
@@ -218,32 +220,32 @@ def _storage(
     for g, stage in enumerate(line.stages):
         for name, ring in stage.model.rings.items():
             offset = places[g, ("ring", name, 0)]
-            found[name] = Storage(offset, rows.height[name], ring, rows.row_bytes[name], "lmem")
+            found[name] = Storage(offset, rows.height[name], ring, rows.row_bytes[name], "scratchpad")
         for name in stage.model.kept:
             key = ("kept", name, 0)
             offset, height = places[line.owner(g, key), key], rows.height[name]
-            found[name] = Storage(offset, height, height, rows.row_bytes[name], "lmem")
+            found[name] = Storage(offset, height, height, rows.row_bytes[name], "scratchpad")
     for name in roots:
         # of this one no row is needed
-        found.setdefault(name, Storage(0, rows.height[name], 1, rows.row_bytes[name], "lmem"))
+        found.setdefault(name, Storage(0, rows.height[name], 1, rows.row_bytes[name], "scratchpad"))
     return found
 
 
-def _local(
+def _scratchpad(
     lists: Sequence[Listing],
     packing: Packing[str],
     places: Mapping[Place, int],
     spans: Mapping[Place, tuple[int, int]],
     bank_bytes: int,
-) -> LocalPlan:
+) -> ScratchpadPlan:
     line, tables = lists[0].line, lists[0].tables
     blocks = [
-        LocalBlock(block_name(place), offset, line.stages[place[0]].blocks[place[1]], *spans[place])
+        ScratchpadBlock(block_name(place), offset, line.stages[place[0]].blocks[place[1]], *spans[place])
         for place, offset in places.items()
     ]
     starts = [0, *accumulate(len(listing.commands) for listing in lists)]
     commands = [command for listing in lists for command in listing.commands]
-    return LocalPlan(
+    return ScratchpadPlan(
         bytes=round_up(packing.bytes, ALIGN),
         align=ALIGN,
         bank_bytes=bank_bytes,

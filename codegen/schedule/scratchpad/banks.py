@@ -1,4 +1,4 @@
-"""Banks of local memory: what moves and what kernels touch in the same step lies in different ones where it can.
+"""Banks of the scratchpad: what moves and what kernels touch in the same step lies in different ones where it can.
 
 A preference, not a rule: blocks are put down one after another, in several orders, each where it shares banks with the
 fewest of those that it meets, as low as that allows; then, and from the packing that knows no banks, blocks move to
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from codegen.schedule.arena import Packing
 from codegen.schedule.blocks import Block, round_up
-from codegen.schedule.local.shape import ALIGN, Key
-from codegen.schedule.local.timeline import Move, Place, Run, Timeline, block_name
+from codegen.schedule.scratchpad.shape import ALIGN, Key
+from codegen.schedule.scratchpad.timeline import Move, Place, Run, Timeline, block_name
 
 ROUNDS = 20
 """How often all blocks may move to better places."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.schedule.demand import NodeRows, Rows
-from codegen.schedule.local.slices import Range, Slice, cut
+from codegen.schedule.scratchpad.slices import Range, Slice, cut
 
 
 @dataclass(frozen=True, slots=True, eq=False)

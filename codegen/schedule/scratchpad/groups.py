@@ -1,8 +1,8 @@
-"""Which neighbours of the order share local memory: the prefix dynamic program of least time.
+"""Which neighbours of the order share the scratchpad: the prefix dynamic program of least time.
 
-A candidate is a connected interval of the order whose blocks fit local memory at some cut.  Scores add up over groups,
-so two labels per prefix are enough: with the tensor at its border moved out to global memory, and with it kept.  On
-several cores a candidate is cut into slices, and nothing is kept, for the next group's slices need rows of others.
+A candidate is a connected interval of the order whose blocks fit the scratchpad at some cut.  Scores add up over
+groups, so two labels per prefix are enough: with the tensor at its border moved out to global memory, and with it kept.
+On several cores a candidate is cut into slices, and nothing is kept, for the next group's slices need rows of others.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from codegen.errors import LocalMemoryTooSmall
+from codegen.errors import ScratchpadTooSmall
 from codegen.ir.graph import Graph
-from codegen.schedule.local.flow import GroupFlow, record, record_slices
-from codegen.schedule.local.shape import Cut, Facts
-from codegen.schedule.local.slices import cut, duplicated
-from codegen.schedule.local.stage import Stage, stages
+from codegen.schedule.scratchpad.flow import GroupFlow, record, record_slices
+from codegen.schedule.scratchpad.shape import Cut, Facts
+from codegen.schedule.scratchpad.slices import cut, duplicated
+from codegen.schedule.scratchpad.stage import Stage, stages
 
 LONGEST = 24
 """Nodes in one group at most."""
@@ -37,7 +37,7 @@ class _Label:
     stage: Stage | None
 
 
-class LocalGroups:
+class ScratchpadGroups:
     """The candidates of one graph.
 
     Args:
@@ -68,7 +68,7 @@ class LocalGroups:
         """The groups of least time whose blocks fit `limit` bytes.
 
         Raises:
-            LocalMemoryTooSmall: LAM-SCHEDULE-305, some layer alone does not fit.
+            ScratchpadTooSmall: LAM-SCHEDULE-305, some layer alone does not fit.
         """
         count = len(self.graph.nodes)
         best: dict[tuple[int, bool], _Label] = {(0, False): _Label(0.0, 0, False, None)}
@@ -86,7 +86,7 @@ class LocalGroups:
             self._refuse(count, limit)
             stuck = max(stop for stop, _ in best)
             where = next(self.graph.nodes[i].name for i in range(stuck, count) if i in self.facts.needs)
-            raise LocalMemoryTooSmall(f"no group with it fits {limit} B of local memory", where=where)
+            raise ScratchpadTooSmall(f"no group with it fits {limit} B of scratchpad", where=where)
         return self._trail(best)
 
     def _label(
@@ -114,7 +114,7 @@ class LocalGroups:
         return _Label(before.score + stage.score, begin[0], begin[1], stage)
 
     def _kept(self, stop: int, kept: bool) -> str | None:
-        """The tensor that may stay in local memory across a border: the one that the last node before it made."""
+        """The tensor that may stay in the scratchpad across a border: the one that the last node before it made."""
         if not kept:
             return ""
         outputs = self.graph.nodes[stop - 1].outputs
@@ -143,7 +143,7 @@ class LocalGroups:
         cuts = [cut for cut in tightest if self._can(start, cut)]
         least = min(Stage(self.facts, flows, cut).memory for flows in self._ways(start, stop) for cut in cuts)
         if least > limit:
-            raise LocalMemoryTooSmall(f"needs {least} B of local memory at least, there are {limit} B", where=node.name)
+            raise ScratchpadTooSmall(f"needs {least} B of scratchpad at least, there are {limit} B", where=node.name)
 
     def _candidates(self, start: int, limit: int) -> Iterator[tuple[int, Ways]]:
         """Groups that begin at `start`."""

@@ -1,9 +1,9 @@
-"""The scratchpad regime in data: what lives in local memory when, what moves, and the list of commands in order.
+"""The scratchpad regime in data: what lives in the scratchpad when, what moves, and the list of commands in order.
 
-Kernels touch only local memory.  A network runs as one list of `Command`s in time steps: transfers are started for a
+Kernels touch only the scratchpad.  A network runs as one list of `Command`s in time steps: transfers are started for a
 later step, waited for where their bytes are needed, and the rows of the step are computed between.  The plan
-(`LocalPlan`) speaks of nodes and rows; the lowered form (`LocalProgram`) has the same commands on numbered calls and
-addresses.
+(`ScratchpadPlan`) speaks of nodes and rows; the lowered form (`ScratchpadProgram`) has the same commands on numbered
+calls and addresses.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ParamsNeeds:
 class Stream:
     """A tensor's way between the memories while one group runs.
 
-    In local memory row r is at `offset + (r % ring) * row_bytes`.  A row has `pieces` pieces: one, or one per pixel
+    In the scratchpad row r is at `offset + (r % ring) * row_bytes`.  A row has `pieces` pieces: one, or one per pixel
     when the stream carries only some channels of each; then piece p of row r starts in global memory at `(r * pieces +
     p) * global_step + skip`, and is `row_bytes / pieces` long.
     """
@@ -79,7 +79,7 @@ class ParamsLoad:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """A row of padding in local memory."""
+    """A row of padding in the scratchpad."""
 
     padding: Padding
     offset: int
@@ -87,8 +87,8 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LocalLayer:
-    """A node, or a tile [start, stop) of its output channels (all when stop is 0), with its places in local memory.
+class ScratchpadLayer:
+    """A node, or a tile [start, stop) of its output channels (all when stop is 0), with its places in the scratchpad.
 
     `rows` maps each computed tensor it touches to (offset, ring); None stands for no parameters and no scratch.
     """
@@ -124,8 +124,8 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalBlock:
-    """Bytes of local memory in use from step `start` to step `stop`, both included."""
+class ScratchpadBlock:
+    """Bytes of scratchpad in use from step `start` to step `stop`, both included."""
 
     name: str
     offset: int
@@ -167,8 +167,8 @@ class StageSlices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LocalPlan:
-    """Everything decided about local memory.
+class ScratchpadPlan:
+    """Everything decided about the scratchpad.
 
     `bytes` are those of each core's memory, of which `bank_bytes` are one bank (0: no banks).  `commands` are those of
     core 0, then of core 1, and so on; `steps` are the places in them at which time steps begin, and `bounds` has, by
@@ -179,7 +179,7 @@ class LocalPlan:
     bytes: int
     align: int
     bank_bytes: int
-    layers: tuple[LocalLayer, ...]
+    layers: tuple[ScratchpadLayer, ...]
     streams: tuple[Stream, ...]
     params: tuple[ParamsLoad, ...]
     fills: tuple[Fill, ...]
@@ -187,7 +187,7 @@ class LocalPlan:
     steps: tuple[int, ...]
     bounds: tuple[tuple[int, ...], ...]
     slots: int
-    blocks: tuple[LocalBlock, ...]
+    blocks: tuple[ScratchpadBlock, ...]
     slices: tuple[StageSlices, ...]
     estimate: Estimate
 

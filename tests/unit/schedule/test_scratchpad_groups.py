@@ -1,19 +1,19 @@
-"""The search for groups in local memory: what it may leave out, and where its work ends."""
+"""The search for groups in the scratchpad: what it may leave out, and where its work ends."""
 
 from __future__ import annotations
 
 import pytest
 
-from codegen.ir.local import Engine
+from codegen.ir.scratchpad import Engine
 from codegen.kernels import kernel_needs, params_needs, select_kernels
-from codegen.schedule.local import groups
-from codegen.schedule.local.groups import LocalGroups
-from codegen.schedule.local.schedule import facts_of
-from codegen.schedule.local.shape import Cut
-from codegen.schedule.local.stage import Stage
 from codegen.schedule.planner import view_roots
+from codegen.schedule.scratchpad import groups
+from codegen.schedule.scratchpad.groups import ScratchpadGroups
+from codegen.schedule.scratchpad.schedule import facts_of
+from codegen.schedule.scratchpad.shape import Cut
+from codegen.schedule.scratchpad.stage import Stage
 from tests.support.graphs import Sketch, residual
-from tests.support.scratchpad import compile_local
+from tests.support.scratchpad import compile_scratchpad
 
 
 def chain(count: int) -> Sketch:
@@ -31,7 +31,7 @@ def test_longer_steps_never_take_less_memory(ahead: bool, cores: int) -> None:
     graph = residual()
     kernels = select_kernels(graph, "aarch64_dot")
     facts = facts_of(graph, kernel_needs(graph, kernels), params_needs(graph, kernels), Engine(4.0, 30.0, 4.0))
-    found = LocalGroups(facts, view_roots(graph, frozenset(set(range(len(graph.nodes))) - set(kernels))), cores)
+    found = ScratchpadGroups(facts, view_roots(graph, frozenset(set(range(len(graph.nodes))) - set(kernels))), cores)
     seen = 0
     for start in kernels:
         for _, ways in found._candidates(start, 1 << 20):
@@ -46,7 +46,7 @@ def test_longer_steps_never_take_less_memory(ahead: bool, cores: int) -> None:
 
 def longest_group(count: int) -> int:
     sketch = chain(count)
-    made = compile_local(sketch.graph(list(sketch.values)[-1]), 1 << 16)
+    made = compile_scratchpad(sketch.graph(list(sketch.values)[-1]), 1 << 16)
     return max(len(group.nodes) for group in made.plan.groups)
 
 

@@ -1,4 +1,4 @@
-"""One group in local memory at one size of time step: rings, bytes and time.
+"""One group in the scratchpad at one size of time step: rings, bytes and time.
 
 A step makes the rows of `pulls` pulls.  While it runs, the rows of the next step come and those of the last one leave,
 so an input's ring holds two steps' rows and so does an output's.  A layer whose parameters do not fit is cut into tiles
@@ -15,15 +15,15 @@ from functools import cached_property
 import numpy as np
 
 from codegen.ir.graph import Graph
-from codegen.ir.local import Engine, Padding, ParamsNeeds
 from codegen.ir.plan import NodeNeeds
 from codegen.ir.quant import Array
+from codegen.ir.scratchpad import Engine, Padding, ParamsNeeds
 from codegen.schedule.arena import round_up
 from codegen.schedule.demand import Rows
-from codegen.schedule.local.flow import GroupFlow
+from codegen.schedule.scratchpad.flow import GroupFlow
 
 ALIGN = 8
-"""Alignment of everything in local memory."""
+"""Alignment of everything in the scratchpad."""
 CALL_CYCLES = 30
 """Cycles of a kernel call beside its arithmetic."""
 ELEMENT_MACS = 2
@@ -33,7 +33,7 @@ TRAFFIC = 0.5
 """What a cycle of transfers counts for that passes behind computation."""
 
 Key = tuple[str, str, int]
-"""A block of local memory within a group: role (in, out, kept, ring, params, pad, once, keep), of what, which one."""
+"""A block of scratchpad within a group: role (in, out, kept, ring, params, pad, once, keep), of what, which one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class Cut:
     """Pulls per step; channels per tile (0: no tiles); whether the input comes again for each tile.
 
     `ahead`: rows come one step early and leave one step late, behind computation; without it they take less room.
-    `kept_in` and `kept_out` name tensors that stay whole in local memory from the group before, and for the group
+    `kept_in` and `kept_out` name tensors that stay whole in the scratchpad from the group before, and for the group
     after.
     """
 
@@ -105,7 +105,7 @@ class Shape:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Tensors that are whole in local memory and are not moved."""
+        """Tensors that are whole in the scratchpad and are not moved."""
         return tuple(v for v in (self.cut.kept_in, self.cut.kept_out) if v)
 
     @property
@@ -158,13 +158,13 @@ class Shape:
         return max(1, min(self.facts.rows.height[value], ring))
 
     def out_row_bytes(self, value: str) -> int:
-        """Bytes of an output's row in local memory: of a tile, its own channels."""
+        """Bytes of an output's row in the scratchpad: of a tile, its own channels."""
         whole = self.facts.rows.row_bytes[value]
         return whole // self.channels * self.cut.tile if self.cut.tile else whole
 
     @cached_property
     def blocks(self) -> dict[Key, int]:
-        """Bytes of every block of local memory."""
+        """Bytes of every block of scratchpad."""
         facts, members = self.facts, self.flow.members
         both = range(2 if self.passes > 1 else 1)
         found: dict[Key, int] = {}
@@ -204,7 +204,7 @@ class Shape:
 
     @cached_property
     def memory(self) -> int:
-        """Bytes of local memory while the group runs."""
+        """Bytes of scratchpad while the group runs."""
         return sum(round_up(size, ALIGN) for size in self.blocks.values())
 
     @cached_property

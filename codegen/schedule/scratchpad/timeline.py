@@ -2,7 +2,7 @@
 
 At the beginning of a step, waits come first, then starts, then the rows of the step are computed.  Rows come one step
 before they are read and leave one step after they were made.  Parameters, and a group's first rows, are moved earlier
-by slack: into the steps of the group before, while local memory has room and the transfers of those steps leave time
+by slack: into the steps of the group before, while the scratchpad has room and the transfers of those steps leave time
 (`prefetch`).
 
 With several cores each has a timeline of its own, and all have the same number of steps in each group.  A group is then
@@ -18,11 +18,11 @@ from itertools import pairwise
 from typing import Literal
 
 from codegen.schedule.arena import round_up
-from codegen.schedule.local.shape import ALIGN, Facts, Key, Shape
-from codegen.schedule.local.stage import Stage
+from codegen.schedule.scratchpad.shape import ALIGN, Facts, Key, Shape
+from codegen.schedule.scratchpad.stage import Stage
 
 Place = tuple[int, Key]
-"""A block of local memory: group, key."""
+"""A block of scratchpad: group, key."""
 
 
 def block_name(place: Place) -> str:
@@ -197,7 +197,7 @@ class Timeline:
         return g - 1 if key[0] == "kept" and key[1] == self.stages[g].model.cut.kept_in else g
 
     def spans(self) -> dict[Place, tuple[int, int]]:
-        """First and last step of every block of local memory."""
+        """First and last step of every block of scratchpad."""
         found: dict[Place, tuple[int, int]] = {}
         for g, stage in enumerate(self.stages):
             for key in stage.blocks:
@@ -210,7 +210,7 @@ class Timeline:
         return found
 
     def live(self) -> list[int]:
-        """Bytes of local memory in use in each step."""
+        """Bytes of scratchpad in use in each step."""
         total = [0] * (self.steps + 2)
         for (g, key), (first, last) in self.spans().items():
             for step in range(first, last + 1):

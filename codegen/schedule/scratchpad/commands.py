@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
-from codegen.ir.local import Act, Command, Engine, Fill, LocalLayer, Padding, ParamsLoad, Stream
-from codegen.schedule.local.shape import Facts, Shape
-from codegen.schedule.local.timeline import Move, Place, Run, Timeline
+from codegen.ir.scratchpad import Act, Command, Engine, Fill, Padding, ParamsLoad, ScratchpadLayer, Stream
+from codegen.schedule.scratchpad.shape import Facts, Shape
+from codegen.schedule.scratchpad.timeline import Move, Place, Run, Timeline
 
 _T = TypeVar("_T")
 
@@ -39,7 +39,7 @@ class Table(Generic[_T]):
 class Tables:
     """What commands number, for all cores."""
 
-    layers: Table[LocalLayer] = field(default_factory=Table)
+    layers: Table[ScratchpadLayer] = field(default_factory=Table)
     streams: Table[Stream] = field(default_factory=Table)
     params: Table[ParamsLoad] = field(default_factory=Table)
     fills: Table[Fill] = field(default_factory=Table)
@@ -51,7 +51,7 @@ class Listing:
 
     Args:
         line: its timeline.
-        offsets: where each block of local memory is.
+        offsets: where each block of scratchpad is.
         tables: what the commands number.
     """
 
@@ -174,7 +174,7 @@ class Listing:
     def _layer(self, run: Run) -> int:
         return self.tables.layers.number((run.group, run.node, run.tile), lambda: self._new_layer(run))
 
-    def _new_layer(self, run: Run) -> LocalLayer:
+    def _new_layer(self, run: Run) -> ScratchpadLayer:
         shape, g = self.line.stages[run.group].model, run.group
         node = self.line.facts.graph.nodes[run.node]
         rows: dict[str, tuple[int, int]] = {}
@@ -189,7 +189,7 @@ class Listing:
         needs = self.line.facts.needs[run.node]
         scratch = (g, ("keep", str(run.node), 0)) if needs.keeps else (g, ("once", "", 0))
         start = run.tile * shape.cut.tile
-        return LocalLayer(
+        return ScratchpadLayer(
             node=run.node,
             start=start,
             stop=min(start + shape.cut.tile, shape.channels) if shape.cut.tile else 0,

@@ -1,4 +1,4 @@
-"""Plans for chips whose kernels touch only local memory, which a DMA fills.
+"""Plans for chips whose kernels touch only the scratchpad, which a DMA fills.
 
 Decides: that the plan of fewest cycles is taken, and that a limit of the arena is only checked.
 """
@@ -7,29 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.errors import LocalMemoryTooSmall, StateNotOnTarget, StreamImpossible
-from codegen.ir.local import Engine
+from codegen.errors import ScratchpadTooSmall, StateNotOnTarget, StreamImpossible
 from codegen.ir.plan import Plan
+from codegen.ir.scratchpad import Engine
 from codegen.kernels import kernel_needs, params_needs
 from codegen.options import Options
 from codegen.planning.orders import Candidates, Ordered
 from codegen.schedule import limit_unreachable
-from codegen.schedule.local import schedule_cores
+from codegen.schedule.scratchpad import schedule_cores
 from codegen.target import Target
 
 
-def plan_local(found: Candidates, target: Target, options: Options) -> Plan:
+def plan_scratchpad(found: Candidates, target: Target, options: Options) -> Plan:
     """The plan of fewest cycles; the turned network is tried where the other one does not fit.
 
     Raises:
         StateNotOnTarget: LAM-TARGET-009.
         StreamImpossible: LAM-SCHEDULE-304.
-        LocalMemoryTooSmall: LAM-SCHEDULE-305, of the last order tried.
+        ScratchpadTooSmall: LAM-SCHEDULE-305, of the last order tried.
         ArenaLimitUnreachable: LAM-SCHEDULE-303.
     """
     graph = found.orders[0][0]
     if graph.states:
-        raise StateNotOnTarget(f"{target.name} has local memories, on which no state is kept", where=graph.name)
+        raise StateNotOnTarget(f"{target.name} has a scratchpad, beside which no state is kept", where=graph.name)
     if options.stream_input:
         raise StreamImpossible("its input comes by DMA from an arena that holds it whole", where=target.name)
     best = _quickest(found.orders, found.turned, target)
@@ -41,11 +41,11 @@ def plan_local(found: Candidates, target: Target, options: Options) -> Plan:
 def _quickest(orders: Sequence[Ordered], otherwise: Sequence[Ordered], target: Target) -> Plan:
     """The plan of fewest cycles, of `otherwise` where no order of the first ones fits."""
     plans: list[Plan] = []
-    refusal: LocalMemoryTooSmall | None = None
+    refusal: ScratchpadTooSmall | None = None
     for order in orders:
         try:
             plans.append(_schedule(order, target))
-        except LocalMemoryTooSmall as error:
+        except ScratchpadTooSmall as error:
             refusal = error
     if plans:
         return min(plans, key=_cycles)
@@ -56,20 +56,20 @@ def _quickest(orders: Sequence[Ordered], otherwise: Sequence[Ordered], target: T
 
 
 def _cycles(plan: Plan) -> int:
-    assert plan.local is not None, "the plan is one of local memory"
-    return plan.local.estimate.cycles
+    assert plan.scratchpad is not None, "the plan is one of the scratchpad"
+    return plan.scratchpad.estimate.cycles
 
 
 def _schedule(order: Ordered, target: Target) -> Plan:
     graph, kernels = order
-    assert target.dma is not None, "the chip has local memory"
+    assert target.dma is not None, "the chip has a scratchpad"
     return schedule_cores(
         graph,
         kernel_needs(graph, kernels),
         params_needs(graph, kernels),
         Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle),
-        local_bytes=target.lmem_bytes,
+        scratchpad_bytes=target.scratchpad_bytes,
         arena_align=target.arena_align,
         cores=target.dma.cores,
-        banks=target.lmem_banks,
+        banks=target.scratchpad_banks,
     )

@@ -1,4 +1,4 @@
-"""A Plan of the scratchpad regime to calls on local memory and numbered commands."""
+"""A Plan of the scratchpad regime to calls on the scratchpad and numbered commands."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from codegen.ir.form import Form
-from codegen.ir.local import LocalLayer, LocalPlan
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Plan
-from codegen.ir.program import Call, GroupProgram, LocalParams, LocalProgram, Operand, Params, Program, RowInput
+from codegen.ir.program import (
+    Call,
+    GroupProgram,
+    Operand,
+    Params,
+    Program,
+    RowInput,
+    ScratchpadParams,
+    ScratchpadProgram,
+)
+from codegen.ir.scratchpad import ScratchpadLayer, ScratchpadPlan
 from codegen.ir.shape import row_elements, row_pixels
 from codegen.kernels import refit
 from codegen.kernels.tiles import channel_tile
 from codegen.lower.lower import Lowering, traced
 
 
-def lower_local(plan: Plan, forms: Mapping[int, Form]) -> Program:
+def lower_scratchpad(plan: Plan, forms: Mapping[int, Form]) -> Program:
     """Resolve the plan's layers, parameters and streams.  `forms` is by node index."""
-    assert plan.local is not None
-    work = _LocalLowering(plan, plan.local, forms)
-    made = [work.call(layer) for layer in plan.local.layers]
-    local = work.program(made)
+    assert plan.scratchpad is not None
+    work = _ScratchpadLowering(plan, plan.scratchpad, forms)
+    made = [work.call(layer) for layer in plan.scratchpad.layers]
+    scratchpad = work.program(made)
     graph = plan.graph
     return Program(
         name=graph.name,
@@ -35,13 +44,13 @@ def lower_local(plan: Plan, forms: Mapping[int, Form]) -> Program:
         params=tuple(work.base.pool.placed),
         params_bytes=work.base.pool.bytes,
         tensors=traced(plan),
-        local=local,
+        scratchpad=scratchpad,
     )
 
 
-class _LocalLowering:
-    def __init__(self, plan: Plan, local: LocalPlan, forms: Mapping[int, Form]) -> None:
-        self.plan, self.local, self.forms = plan, local, forms
+class _ScratchpadLowering:
+    def __init__(self, plan: Plan, scratchpad: ScratchpadPlan, forms: Mapping[int, Form]) -> None:
+        self.plan, self.scratchpad, self.forms = plan, scratchpad, forms
         self.base = Lowering(plan, forms)
         self.tiles: dict[tuple[int, int, int], Form] = {}
         self.known: dict[tuple[object, ...], int] = {}
@@ -64,7 +73,7 @@ class _LocalLowering:
             self.tiles[node, start, stop] = refit(self.forms[node], self.view(node, start, stop))
         return self.tiles[node, start, stop]
 
-    def call(self, layer: LocalLayer) -> int:
+    def call(self, layer: ScratchpadLayer) -> int:
         """The number of the layer's call; layers that differ only in what is loaded for them share one."""
         call = self._call(layer)
         operands = tuple((i.operand, i.padding_offset) for i in call.inputs)
@@ -74,7 +83,7 @@ class _LocalLowering:
             self.calls.append(call)
         return self.known[key]
 
-    def _call(self, layer: LocalLayer) -> Call:
+    def _call(self, layer: ScratchpadLayer) -> Call:
         node = self.plan.graph.nodes[layer.node]
         view = self.view(layer.node, layer.start, layer.stop)
         form = self.form(layer.node, layer.start, layer.stop)
@@ -100,40 +109,40 @@ class _LocalLowering:
             partial=layer.stop > 0,
         )
 
-    def _input(self, layer: LocalLayer, view: NodeView, form: Form, name: str, index: int) -> RowInput:
+    def _input(self, layer: ScratchpadLayer, view: NodeView, form: Form, name: str, index: int) -> RowInput:
         rule = self.base.rule(view, form, index)
         operand = self._operand(layer, name, self.plan.storage[name].row_bytes)
         return RowInput(operand, rule, padding_offset=_padding(layer, rule, operand))
 
-    def _operand(self, layer: LocalLayer, name: str, row_bytes: int) -> Operand:
+    def _operand(self, layer: ScratchpadLayer, name: str, row_bytes: int) -> Operand:
         offset, ring = layer.rows[name]
         dtype = self.plan.graph.type(name).dtype
         return Operand(name, offset, self.plan.storage[name].rows, ring, row_bytes, dtype, self.base.memory(name))
 
-    def program(self, made: list[int]) -> LocalProgram:
+    def program(self, made: list[int]) -> ScratchpadProgram:
         """The commands on numbered calls."""
         graph, loads = self.plan.graph, []
-        for load in self.local.params:
+        for load in self.scratchpad.params:
             params = self.params(load.node, load.start, load.stop)
             assert params is not None
             assert params.bytes == load.bytes
-            loads.append(LocalParams(graph.nodes[load.node].name, load.start, params, load.offset))
+            loads.append(ScratchpadParams(graph.nodes[load.node].name, load.start, params, load.offset))
         commands = tuple(
-            replace(c, index=made[c.index]) if c.act in ("run", "again") else c for c in self.local.commands
+            replace(c, index=made[c.index]) if c.act in ("run", "again") else c for c in self.scratchpad.commands
         )
-        return LocalProgram(
-            bytes=self.local.bytes,
-            align=self.local.align,
-            bank_bytes=self.local.bank_bytes,
+        return ScratchpadProgram(
+            bytes=self.scratchpad.bytes,
+            align=self.scratchpad.align,
+            bank_bytes=self.scratchpad.bank_bytes,
             calls=tuple(self.calls),
-            streams=self.local.streams,
-            global_offsets=tuple(self.plan.storage[s.value].offset for s in self.local.streams),
+            streams=self.scratchpad.streams,
+            global_offsets=tuple(self.plan.storage[s.value].offset for s in self.scratchpad.streams),
             params=tuple(loads),
-            fills=self.local.fills,
+            fills=self.scratchpad.fills,
             commands=commands,
-            steps=self.local.steps,
-            bounds=self.local.bounds,
-            slots=self.local.slots,
+            steps=self.scratchpad.steps,
+            bounds=self.scratchpad.bounds,
+            slots=self.scratchpad.slots,
         )
 
     def groups(self, made: list[int]) -> tuple[GroupProgram, ...]:
@@ -142,7 +151,7 @@ class _LocalLowering:
         A node of which no row is needed has none.
         """
         by_node: dict[int, Call] = {}
-        for layer, number in zip(self.local.layers, made, strict=True):
+        for layer, number in zip(self.scratchpad.layers, made, strict=True):
             call = self.calls[number]
             if layer.stop and call.params is not None:
                 before = by_node[layer.node].params.bytes if layer.node in by_node else 0  # type: ignore[union-attr]
@@ -153,5 +162,5 @@ class _LocalLowering:
         return tuple(GroupProgram(tuple(by_node[i] for i in group.nodes if i in by_node)) for group in self.plan.groups)
 
 
-def _padding(layer: LocalLayer, rule: RowRule, operand: Operand) -> int | None:
+def _padding(layer: ScratchpadLayer, rule: RowRule, operand: Operand) -> int | None:
     return None if rule.fill is None else layer.pads.get((operand.dtype.value, rule.fill))

@@ -1,11 +1,11 @@
 """The shadow run of the scratchpad regime: the commands of a finished Program on tags, in both memories.
 
-Every byte of local and of global memory carries the tag (tensor, byte of it) of what was last written there.  A
+Every byte of scratchpad and of global memory carries the tag (tensor, byte of it) of what was last written there.  A
 transfer is checked as the contract of lam_dma.h has it: its source must hold the right rows from start to wait, nobody
 may touch its destination between, and its bytes are there only after the wait.  Each kernel call checks every row that
-it reads, its padding row and its parameters, all in local memory.
+it reads, its padding row and its parameters, all in the scratchpad.
 
-With several cores, each with a local memory of its own, the run takes them in turn, stage by stage, and `Access` holds
+With several cores, each with a scratchpad of its own, the run takes them in turn, stage by stage, and `Access` holds
 that every other order within a stage gives the same.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codegen.ir.local import Command, Stream
-from codegen.ir.program import Call, LocalParams, LocalProgram, Operand, Program, RowInput
+from codegen.ir.program import Call, Operand, Program, RowInput, ScratchpadParams, ScratchpadProgram
 from codegen.ir.quant import Array
+from codegen.ir.scratchpad import Command, Stream
 from codegen.ir.shape import row_pixels
 from codegen.ir.verify import IrError
 from codegen.prove.arena import ShadowReport, Tag, Work, rows_read
@@ -28,21 +28,21 @@ _FLYING = -2
 _SHIFT = 40
 
 
-def shadow_local(program: Program) -> ShadowReport:
+def shadow_scratchpad(program: Program) -> ShadowReport:
     """Run the commands on tags.
 
     Raises:
         IrError: something reads bytes that do not hold what it needs, or a transfer is disturbed or never waited for.
     """
-    assert program.local is not None
-    run = _LocalShadow(program, program.local)
+    assert program.scratchpad is not None
+    run = _ScratchpadShadow(program, program.scratchpad)
     for port in program.inputs:
         run.give(port.operand)
-    for stage in range(program.local.stages):
+    for stage in range(program.scratchpad.stages):
         run.begin_stage()
-        for core, bounds in enumerate(program.local.bounds):
+        for core, bounds in enumerate(program.scratchpad.bounds):
             run.use(core)
-            for command in program.local.commands[bounds[stage] : bounds[stage + 1]]:
+            for command in program.scratchpad.commands[bounds[stage] : bounds[stage + 1]]:
                 run.command(command)
     left = sum(len(memory.flying) for memory in run.cores)
     if left:
@@ -65,25 +65,25 @@ class _Flight:
     """A transfer under way: where from, where to (indices into the memories), and the tags it carries."""
 
     title: str
-    from_local: bool
+    from_scratchpad: bool
     source: Array
     target: Array
     tags: Array
 
 
 class _Core:
-    """A core's local memory, what is on its way there or from there, and the parameters that came."""
+    """A core's scratchpad, what is on its way there or from there, and the parameters that came."""
 
     def __init__(self, size: int) -> None:
-        self.lmem = np.full(size, _GARBAGE, np.int64)
+        self.scratchpad = np.full(size, _GARBAGE, np.int64)
         self.touched = np.zeros(size, np.bool_)
         self.flying: dict[int, _Flight] = {}
 
 
 @dataclass(slots=True)
-class _LocalShadow:
+class _ScratchpadShadow:
     program: Program
-    local: LocalProgram
+    tables: ScratchpadProgram
     arena: Array = field(init=False)
     access: Access = field(init=False)
     cores: list[_Core] = field(init=False)
@@ -91,17 +91,17 @@ class _LocalShadow:
     memories: dict[str | Tag, int] = field(default_factory=dict)
     made: dict[str, set[int]] = field(default_factory=dict)
     work: dict[str, list[int]] = field(default_factory=dict)
-    loads: dict[int, LocalParams] = field(default_factory=dict)
+    loads: dict[int, ScratchpadParams] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.arena = np.full(self.program.arena_bytes, _GARBAGE, np.int64)
         self.access = Access(self.program.arena_bytes)
-        self.cores = [_Core(self.local.bytes) for _ in self.local.bounds]
+        self.cores = [_Core(self.tables.bytes) for _ in self.tables.bounds]
 
     @property
-    def lmem(self) -> Array:
-        """Local memory of the core that runs."""
-        return self.cores[self.core].lmem
+    def scratchpad(self) -> Array:
+        """The scratchpad of the core that runs."""
+        return self.cores[self.core].scratchpad
 
     @property
     def touched(self) -> Array:
@@ -123,7 +123,7 @@ class _LocalShadow:
         for core, memory in enumerate(self.cores):
             self.use(core)
             for flight in memory.flying.values():
-                if flight.from_local:
+                if flight.from_scratchpad:
                     raise IrError(f"{flight.title}: still on its way when its stage ends")
                 self.access.read(flight.source, self.core, flight.title)
 
@@ -154,19 +154,19 @@ class _LocalShadow:
         if c.act in ("load", "store"):
             self.start_rows(c)
         elif c.act == "params":
-            self.start_params(self.local.params[c.index], c.slot)
+            self.start_params(self.tables.params[c.index], c.slot)
         elif c.act == "wait":
             self.land(c.slot)
         elif c.act == "fill":
-            fill = self.local.fills[c.index]
+            fill = self.tables.fills[c.index]
             tag = self.memory(Tag("padding", str(fill.padding)))
             self.write(slice(fill.offset, fill.offset + fill.bytes), tag, "a padding row")
         elif c.act in ("run", "again"):
-            call = self.local.calls[c.index]
+            call = self.tables.calls[c.index]
             for row in range(c.row, c.row + c.count):
                 self.call(call, row, again=c.act == "again")
 
-    def start_params(self, load: LocalParams, slot: int) -> None:
+    def start_params(self, load: ScratchpadParams, slot: int) -> None:
         """Begin to move parameters."""
         first = self.memory(Tag("params", f"{load.node} {load.channel}"))
         self.loads[first] = load
@@ -177,7 +177,7 @@ class _LocalShadow:
 
     def start_rows(self, c: Command) -> None:
         """Begin to move rows of a stream."""
-        stream, base = self.local.streams[c.index], self.local.global_offsets[c.index]
+        stream, base = self.tables.streams[c.index], self.tables.global_offsets[c.index]
         if c.row % stream.ring + c.count > stream.ring or c.row + c.count > stream.rows:
             raise IrError(f"a transfer of {stream.value} wraps")
         near = stream.offset + c.row % stream.ring * stream.row_bytes + np.arange(c.count * stream.row_bytes)
@@ -191,7 +191,7 @@ class _LocalShadow:
 
     def root(self, value: str) -> str:
         """The tensor whose memory a tensor has."""
-        operands = (o for call in self.local.calls for o in (*(i.operand for i in call.inputs), *call.outputs))
+        operands = (o for call in self.tables.calls for o in (*(i.operand for i in call.inputs), *call.outputs))
         return next(o.memory for o in operands if o.value == value)
 
     def launch(self, slot: int, flight: _Flight) -> None:
@@ -199,11 +199,11 @@ class _LocalShadow:
         if slot in self.flying:
             raise IrError(f"{flight.title}: the ticket is still in use")
         self.check_source(flight, "starts")
-        memory = self.arena if flight.from_local else self.lmem
+        memory = self.arena if flight.from_scratchpad else self.scratchpad
         if (memory[flight.target] == _FLYING).any():
             raise IrError(f"{flight.title}: two transfers write the same bytes")
         memory[flight.target] = _FLYING
-        if flight.from_local:
+        if flight.from_scratchpad:
             self.access.write(flight.target, self.core, flight.title)
         else:
             self.touched[flight.target] = True
@@ -216,22 +216,22 @@ class _LocalShadow:
             raise IrError("a wait for nothing")
         flight = self.flying.pop(slot)
         self.check_source(flight, "ends")
-        memory = self.arena if flight.from_local else self.lmem
+        memory = self.arena if flight.from_scratchpad else self.scratchpad
         if (memory[flight.target] != _FLYING).any():
             raise IrError(f"{flight.title}: its destination was written to while it ran")
         memory[flight.target] = flight.tags
 
     def check_source(self, flight: _Flight, when: str) -> None:
         """The source holds what is to be moved (parameters never change)."""
-        memory = self.lmem if flight.from_local else self.arena
+        memory = self.scratchpad if flight.from_scratchpad else self.arena
         if len(flight.source) and not np.array_equal(memory[flight.source], flight.tags):
             raise IrError(f"{flight.title}: when it {when}, its source does not hold these rows")
 
     def write(self, place: slice, tags: Array | int, writer: str) -> None:
-        """Bytes of local memory are written by the processor."""
-        if (self.lmem[place] == _FLYING).any():
+        """Bytes of scratchpad are written by the processor."""
+        if (self.scratchpad[place] == _FLYING).any():
             raise IrError(f"{writer} writes where a transfer is on its way")
-        self.lmem[place] = tags
+        self.scratchpad[place] = tags
         self.touched[place] = True
 
     def call(self, call: Call, row: int, *, again: bool) -> None:
@@ -271,7 +271,7 @@ class _LocalShadow:
         whole = next(t.row_bytes for t in self.program.tensors if t.value == out.value)
         pixels = row_pixels(call.node.outs[0].shape)
         assert call.params_offset is not None, "a tile's parameters were checked"
-        load = self.loads[int(self.lmem[call.params_offset])]
+        load = self.loads[int(self.scratchpad[call.params_offset])]
         skip = load.channel * out.dtype.bytes
         stream = Stream(out.value, 0, out.rows, out.ring, out.row_bytes, pixels, whole // pixels, skip)
         return self.memory(out.memory) + _global_bytes(stream, row, 1)
@@ -281,7 +281,7 @@ class _LocalShadow:
         if call.params is None:
             return
         at = call.params_offset
-        place = self.lmem[at : at + call.params.bytes] if at is not None else self.lmem[:0]
+        place = self.scratchpad[at : at + call.params.bytes] if at is not None else self.scratchpad[:0]
         load = self.loads.get(int(place[0])) if place.size else None
         if load is None or load.node != call.node.name or (np.diff(place) != 1).any():
             raise IrError(f"{reader}: its parameters are not there")
@@ -299,12 +299,12 @@ class _LocalShadow:
             start = place.offset + at % place.ring * place.row_bytes
             first = self.memory(place.memory) + at * place.row_bytes
             expected = np.arange(first, first + place.row_bytes)
-            if not np.array_equal(self.lmem[start : start + place.row_bytes], expected):
+            if not np.array_equal(self.scratchpad[start : start + place.row_bytes], expected):
                 raise IrError(f"{reader} reads row {at} of {place.value}, which was overwritten or never came")
         if item.rule.fill is not None and not item.rule.accumulate and len(inside) < item.rule.taps:
             tag = self.memory(Tag("padding", str((place.dtype.value, item.rule.fill))))
             lies = item.padding_offset
-            found = self.lmem[lies : lies + place.row_bytes] if lies is not None else self.lmem[:0]
+            found = self.scratchpad[lies : lies + place.row_bytes] if lies is not None else self.scratchpad[:0]
             if len(found) < place.row_bytes or (found != tag).any():
                 raise IrError(f"{reader} reads a padding row that is not there")
 
@@ -317,13 +317,13 @@ class _LocalShadow:
         place = slice(call.scratch_offset, call.scratch_offset + size)
         tag = self.memory(Tag("scratch", call.node.name))
         if call.fn.run == "accumulate" and row > 0:
-            if (self.lmem[place] != tag).any():
+            if (self.scratchpad[place] != tag).any():
                 raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
             return
         self.write(place, tag, f"{call.node.name}, scratch")
 
 
 def _global_bytes(stream: Stream, row: int, count: int) -> Array:
-    """Bytes of the tensor that rows of a stream are, in the order of local memory."""
+    """Bytes of the tensor that rows of a stream are, in the order of the scratchpad."""
     pieces = np.arange(row * stream.pieces, (row + count) * stream.pieces) * stream.global_step + stream.skip
     return (pieces[:, None] + np.arange(stream.piece_bytes)).reshape(-1)

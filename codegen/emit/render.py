@@ -7,7 +7,8 @@ from typing import Any
 
 import jinja2
 
-from codegen.emit.context import FunctionView, ModelView
+from codegen.emit.context import ModelView
+from codegen.emit.functions import FunctionView
 from codegen.resources import resource_dir
 
 

@@ -14,7 +14,8 @@ import re
 from dataclasses import replace
 
 from codegen.emit.blob import Fit
-from codegen.emit.context import EmitOptions, ModelView, PortView, build_view
+from codegen.emit.context import EmitOptions, ModelView, build_view
+from codegen.emit.interface import PortView
 from codegen.emit.render import source_texts
 from codegen.emit.runtime import header_closure
 from codegen.ir.program import Program

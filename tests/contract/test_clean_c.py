@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.emit.context import function_view
+from codegen.emit.functions import function_view
 from codegen.emit.render import render_kernel
 from codegen.kernels import find_form
 from codegen.lower.lower import kernel_function

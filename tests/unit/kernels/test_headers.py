@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from codegen.emit.context import function_view
+from codegen.emit.functions import function_view
 from codegen.emit.render import render_kernel
 from codegen.ir.form import Form
 from codegen.ir.op import NodeView

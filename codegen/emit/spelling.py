@@ -1,0 +1,60 @@
+"""Numbers and arrays as C spells them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir.quant import Array
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayView:
+    """A constant array, spelled in lines of C; `offset` is its place in its struct, in bytes."""
+
+    name: str
+    ctype: str
+    count: int
+    lines: tuple[str, ...]
+    offset: int = 0
+
+
+def array_lines(values: Array) -> tuple[str, ...]:
+    """An array spelled in C, in lines of at most about 110 columns; exact for floats."""
+    flat = values.reshape(-1)
+    kind = flat.dtype
+    spell = spell_float if kind.kind == "f" else _spell_int(kind)
+    lines: list[str] = []
+    current = ""
+    for value in flat.tolist():
+        token = f"{spell(value)},"
+        if len(current) + len(token) + 1 > 110:
+            lines.append(current)
+            current = token
+        else:
+            current = f"{current} {token}" if current else token
+    lines.append(current)
+    return tuple(lines)
+
+
+def spell_float(value: float) -> str:
+    """A float32 in C, exact."""
+    if value != value or value in (float("inf"), float("-inf")):
+        raise AssertionError("parameters are finite")
+    text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
+    return f"{text}f"
+
+
+def _spell_int(kind: np.dtype[Any]) -> Any:
+    if kind == np.int32:
+        return lambda v: "(-2147483647 - 1)" if v == -(2**31) else str(v)
+    if kind == np.uint32:
+        return lambda v: f"0x{v:08x}u"
+    return str
+
+
+def plus(text: str, number: int) -> str:
+    """A sum with a literal, spelled without what does nothing."""
+    return text if number == 0 else f"{text} {'+' if number > 0 else '-'} {abs(number)}"

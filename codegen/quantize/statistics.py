@@ -1,0 +1,144 @@
+"""What is known of one tensor after the samples have been seen twice, in memory that does not grow with them.
+
+Decides: the first pass finds extremes, moments and each sample's own range; the second one counts a histogram between
+the extremes.  One edge of the histogram is zero, so that the histogram of |x| is the two sides added; zeros are counted
+apart from it.  NaN and infinities are counted and left out of everything else; whoever asks refuses them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.quant import Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """Counts of the numbers that are not zero: bin i holds those from `width * (start + i)` to the next edge."""
+
+    width: float
+    start: int
+    counts: Array
+
+    @property
+    def edges(self) -> Array:
+        """Where bins begin, and where the last one ends."""
+        return self.width * np.arange(self.start, self.start + len(self.counts) + 1)
+
+    def folded(self) -> Histogram:
+        """The histogram of |x|, from zero."""
+        stop = max(self.start + len(self.counts), -self.start, 1)
+        counts = np.zeros(stop, np.int64)
+        at = np.arange(self.start, self.start + len(self.counts))
+        np.add.at(counts, np.where(at < 0, -1 - at, at), self.counts)
+        return Histogram(self.width, 0, counts)
+
+
+class Channels:
+    """Least, greatest and summed numbers of each entry along one axis."""
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+        self.low: Array = np.array(np.inf)
+        self.high: Array = np.array(-np.inf)
+        self._sums: Array = np.array(0.0)
+        self._count = 0
+
+    @property
+    def mean(self) -> Array:
+        """Mean of each channel."""
+        return np.asarray(self._sums / max(self._count, 1))
+
+    def take(self, array: Array) -> None:
+        """One more sample."""
+        rows = np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
+        self.low = np.minimum(self.low, rows.min(axis=1, initial=np.inf))
+        self.high = np.maximum(self.high, rows.max(axis=1, initial=-np.inf))
+        self._sums = self._sums + rows.sum(axis=1, dtype=np.float64)
+        self._count += rows.shape[1]
+
+
+class Statistics:
+    """One tensor's numbers: `first` takes each sample, then `second` takes each of them again."""
+
+    def __init__(self, bins: int = 2048, channel_axis: int | None = None) -> None:
+        self.bins = bins
+        self.low = np.inf
+        self.high = -np.inf
+        self.count = 0
+        self.zeros = 0
+        self.total = 0.0
+        self.squares = 0.0
+        self.magnitude = 0.0
+        self.unreal = 0
+        self.samples: list[tuple[float, float]] = []
+        self.channels = None if channel_axis is None else Channels(channel_axis)
+        self._counts: Array | None = None
+
+    @property
+    def reach(self) -> float:
+        """The greatest |x|."""
+        return max(self.high, -self.low, 0.0)
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether no two numbers have different signs."""
+        return self.low >= 0 or self.high <= 0
+
+    @property
+    def nonzero(self) -> int:
+        """How many numbers are not zero."""
+        return self.count - self.zeros
+
+    @property
+    def histogram(self) -> Histogram:
+        """What the second pass has counted."""
+        assert self._counts is not None, "no second pass"
+        return Histogram(self._width, self._start, self._counts)
+
+    def first(self, array: Array) -> None:
+        """A sample in the first pass."""
+        x = self._real(array)
+        self.unreal += array.size - x.size
+        if not x.size:
+            return
+        low, high = float(x.min()), float(x.max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self.samples.append((low, high))
+        self.count += x.size
+        self.zeros += x.size - int(np.count_nonzero(x))
+        wide = x.astype(np.float64)
+        self.total += float(wide.sum())
+        self.squares += float(np.vdot(wide, wide))
+        self.magnitude += float(np.abs(wide).sum())
+        if self.channels is not None and x.size == array.size:
+            self.channels.take(array)
+
+    def second(self, array: Array) -> None:
+        """The same sample in the second pass."""
+        if self._counts is None:
+            self._counts = np.zeros(self._stop - self._start, np.int64)
+        x = self._real(array)
+        at = np.floor(x[x != 0].astype(np.float64) / self._width).astype(np.int64) - self._start
+        self._counts += np.bincount(np.clip(at, 0, len(self._counts) - 1), minlength=len(self._counts))
+
+    @property
+    def _width(self) -> float:
+        extent = self.high - self.low if self.high > self.low else self.reach
+        return extent / self.bins if np.isfinite(extent) and extent > 0 else 1.0
+
+    @property
+    def _start(self) -> int:
+        return int(np.floor(self.low / self._width)) if self.count else 0
+
+    @property
+    def _stop(self) -> int:
+        return int(np.floor(self.high / self._width)) + 1 if self.count else 1
+
+    @staticmethod
+    def _real(array: Array) -> Array:
+        flat = array.reshape(-1)
+        real = np.isfinite(flat)
+        return flat if real.all() else flat[real]

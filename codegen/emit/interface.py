@@ -34,6 +34,11 @@ class PortView:
     model_shape: str
     order: str
 
+    @property
+    def elements(self) -> int:
+        """How many numbers it has."""
+        return self.bytes // self.element_bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateView:
@@ -64,6 +69,7 @@ class StreamView:
     ring: int
     rows: int
     row_bytes: int
+    row_elements: int
     memories: tuple[tuple[str, str], ...]
 
 
@@ -136,5 +142,6 @@ def stream_view(program: Program, names: Names) -> StreamView | None:
         place.ring,
         place.rows,
         place.row_bytes,
+        place.row_bytes // place.dtype.bytes,
         (("net->arena", f"{upper}_ARENA_SIZE"), *beside),
     )

@@ -48,6 +48,21 @@ class ConvContext:
         return self.c_out // self.groups
 
     @property
+    def filter(self) -> int:
+        """Weights of one output channel."""
+        return self.kernel_h * self.kernel_w * self.c_group
+
+    @property
+    def run(self) -> int:
+        """Inputs that the taps of one kernel row take."""
+        return self.kernel_w * self.c_in
+
+    @property
+    def tap_step(self) -> int:
+        """Elements from the inputs of one tap of a kernel row to those of the next."""
+        return self.dilation * self.c_in
+
+    @property
     def contiguous(self) -> bool:
         """Whether the taps of one kernel row are one run of memory."""
         return self.groups == 1 and self.dilation == 1

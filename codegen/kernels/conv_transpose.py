@@ -43,6 +43,11 @@ class Axis:
         """Taps that meet one output, at most."""
         return -(-self.size // self.step)
 
+    @property
+    def last(self) -> int:
+        """From the first of those taps to the last."""
+        return (self.taps - 1) * self.step
+
 
 @dataclass(frozen=True, slots=True)
 class TransposeContext:
@@ -70,6 +75,16 @@ class TransposeContext:
     def o_group(self) -> int:
         """Output channels per group."""
         return self.c_out // self.groups
+
+    @property
+    def taps(self) -> int:
+        """Input pixels that reach one output pixel, at most."""
+        return self.h.taps * self.w.taps
+
+    @property
+    def w_spread(self) -> int:
+        """Columns of a row whose pixels are set a stride apart."""
+        return self.w_in * self.w.stride
 
     @property
     def filter(self) -> int:

@@ -27,6 +27,15 @@ class Columns:
         return self.before + self.count + self.after
 
     @property
+    def until(self) -> int:
+        """Columns in front of the padding behind."""
+        return self.before + self.count
+
+    def in_bytes(self, channels: int) -> Columns:
+        """The same in bytes, of pixels of so many."""
+        return Columns(self.before * channels, self.first * channels, self.count * channels, self.after * channels)
+
+    @property
     def inside(self) -> bool:
         """Whether none is padding."""
         return self.before == self.after == 0

@@ -60,6 +60,10 @@ class MoveContext:
     phases: int = 1
     phase: int = 0
 
+    def bytes_of(self, run: int) -> int:
+        """What so many elements take."""
+        return run * self.element_bytes
+
 
 def strides(shape: Shape) -> tuple[int, ...]:
     """Elements between neighbours of each axis, row-major."""

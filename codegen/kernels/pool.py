@@ -103,6 +103,10 @@ class GlobalContext:
         """Pixels of one channel's mean."""
         return self.rows * self.columns
 
+    def pixel_at(self, column: int) -> int:
+        """From the first pixel of a row to another."""
+        return column * self.channels
+
     @property
     def last_row(self) -> int:
         """The row behind which the output is written."""

@@ -35,6 +35,16 @@ class CumulativeContext:
     exclusive: bool
     reverse: bool
 
+    @property
+    def last(self) -> int:
+        """The last place along the axis."""
+        return self.depth - 1
+
+    @property
+    def slice(self) -> int:
+        """Elements from one place before the axis to the next."""
+        return self.depth * self.inner
+
 
 def _fit_add_n(node: NodeOf[AddN]) -> Fit | None:
     if not node.dynamic:

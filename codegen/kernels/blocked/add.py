@@ -29,10 +29,24 @@ _REACH = 2 * 255 << (_LEFT_SHIFT - 1)
 
 @dataclass(frozen=True, slots=True)
 class TermContext:
-    """One input: its type, and in mode `tflite` whether its factor is one half; others are less, or 0."""
+    """One input: its type, and in mode `tflite` whether its factor is one half; others are less, or 0.
+
+    `zero`, `factor` and `places` say which of the parameters `terms` they are.
+    """
 
     t: str
     half: bool
+    zero: int
+
+    @property
+    def factor(self) -> int:
+        """Place of the multiplier."""
+        return self.zero + 1
+
+    @property
+    def places(self) -> int:
+        """Place of the right shift."""
+        return self.zero + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,11 @@ class AddContext:
     saturate: str
     channels: int
     per_turn: int
+
+    @property
+    def rest(self) -> int:
+        """Elements of a pixel that are left over of whole turns."""
+        return self.channels % self.per_turn
 
 
 def _fit(node: NodeOf[Add]) -> Fit | None:
@@ -86,8 +105,8 @@ def _output(op: Add) -> Requant:
     return Requant("tflite", op.y_quant.zero_point, op.low, op.high, (multiplier,), (exponent,))
 
 
-def _term(dtype: DType, scaling: Scaling) -> TermContext:
-    return TermContext(dtype.ctype, scaling == _HALF)
+def _term(dtype: DType, scaling: Scaling, place: int) -> TermContext:
+    return TermContext(dtype.ctype, scaling == _HALF, place)
 
 
 def _context(node: NodeOf[Add]) -> AddContext:
@@ -96,8 +115,8 @@ def _context(node: NodeOf[Add]) -> AddContext:
     return AddContext(
         mode=op.mode,
         sign="-" if op.sign < 0 and op.mode == "tflite" else "+",
-        a=_term(node.ins[0].dtype, a),
-        b=_term(node.ins[1].dtype, b),
+        a=_term(node.ins[0].dtype, a, 0),
+        b=_term(node.ins[1].dtype, b, 3),
         y_t=op.y_dtype.ctype,
         saturate=saturation(op.low, op.high),
         channels=channels(node.outs[0].shape),

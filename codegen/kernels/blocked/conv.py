@@ -13,7 +13,7 @@ import numpy as np
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
-from codegen.ir.shape import Window, row_pixels
+from codegen.ir.shape import Shape, Window, row_pixels
 from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, unrolled
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
@@ -27,12 +27,19 @@ _POINT = Window(1)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`count` blocks of `pixels` from output column `first` on; `columns` are what the first one reads."""
+    """`count` blocks of `pixels` from output column `first` on; `columns` are what the first one reads, in bytes.
+
+    The outputs of the first one begin at element `y`; a block's inputs lie `x_step` behind the last one's, its outputs
+    `y_step`.
+    """
 
     first: int
     pixels: int
     count: int
     columns: Columns
+    y: int
+    x_step: int
+    y_step: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,49 @@ class BlockedContext:
         return self.kernel_h * self.runs * self.run
 
     @property
+    def turns(self) -> int:
+        """Whole turns of the inner loop in one run."""
+        return self.run // self.unroll
+
+    @property
+    def left_over(self) -> int:
+        """Taps of a run behind its whole turns."""
+        return self.run % self.unroll
+
+    @property
+    def pixel_step(self) -> int:
+        """Elements from the inputs of one pixel to those of the next."""
+        return self.stride * self.c_in
+
+    def input_at(self, pixel: int, tap: int) -> int:
+        """Where a block's pixel finds the input of a tap."""
+        return pixel * self.pixel_step + tap
+
+    def weight_at(self, channel: int, tap: int, channels: int) -> int:
+        """Where one of `channels` channels finds the weight of a tap."""
+        return channel * self.taps + tap if self.planar else tap * channels + channel
+
+    def weights_of(self, taps: int, channels: int) -> int:
+        """How far so many taps go along the weights."""
+        return taps if self.planar else taps * channels
+
+    def others_weights(self, channels: int) -> int:
+        """Weights of the channels behind the first."""
+        return (channels - 1) * self.taps
+
+    def sum_at(self, pixel: int, channel: int) -> int:
+        """The place of a sum among those of lam_armv6m_sum_2x2."""
+        return 2 * pixel + channel
+
+    def output_at(self, pixel: int, channel: int) -> int:
+        """Where a block stores the output of a channel."""
+        return pixel * self.c_out + channel
+
+    def to_next_run(self, *, looped: bool) -> int:
+        """From where the last tap was read to the next run; a loop over turns has moved on by them."""
+        return self.run_step - (self.turns * self.unroll if looped else 0)
+
+    @property
     def gathers(self) -> bool:
         """Whether any block reads a copy."""
         return any(not p.columns.inside for p in self.pieces)
@@ -85,17 +135,19 @@ def windows(op: Conv2D | Dense) -> tuple[Window, Window]:
     return (op.h, op.w) if isinstance(op, Conv2D) else (_POINT, _POINT)
 
 
-def pieces_of(choice: Choice, w: Window, w_in: int) -> tuple[Piece, ...]:
+def pieces_of(choice: Choice, w: Window, x: Shape, c_out: int) -> tuple[Piece, ...]:
     """Blocks from left to right; neighbours of one size within the row are one piece."""
+    w_in, c_in = row_pixels(x), x[-1]
     pieces: list[Piece] = []
     for first, pixels in choice.blocks:
-        columns = block_columns(w, w_in, first, pixels)
+        columns = block_columns(w, w_in, first, pixels).in_bytes(c_in)
         last = pieces[-1] if pieces else None
         follows = last is not None and last.pixels == pixels and first == last.first + last.count * pixels
         if last is not None and follows and columns.inside and last.columns.inside:
-            pieces[-1] = Piece(last.first, pixels, last.count + 1, last.columns)
+            pieces[-1] = replace(last, count=last.count + 1)
         else:
-            pieces.append(Piece(first, pixels, 1, columns))
+            steps = pixels * w.stride * c_in, pixels * c_out
+            pieces.append(Piece(first, pixels, 1, columns, first * c_out, *steps))
     return tuple(pieces)
 
 
@@ -140,7 +192,7 @@ def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, pl
         planar=planar,
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
-        pieces=pieces_of(choice, w, row_pixels(x.shape)),
+        pieces=pieces_of(choice, w, x.shape, y.shape[-1]),
         shifted=sums.shift is not None,
         rq=fast_requant(node.op.requant, sums.reach),
     )

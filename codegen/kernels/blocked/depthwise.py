@@ -70,6 +70,10 @@ class DepthwiseContext:
     shifted: bool
     rq: FastRequant
 
+    def output_at(self, pixel: int) -> int:
+        """From the output of a block's first pixel to that of another, in one channel."""
+        return pixel * self.channels
+
     @property
     def unrolled(self) -> bool:
         """Whether each kernel row has a pointer."""
@@ -93,23 +97,23 @@ def _slide(node: NodeOf[Conv2D]) -> Slide:
 
 
 def _variant(slide: Slide, piece: Piece, channels: int) -> Variant:
-    """The inputs of a piece's blocks; columns.before of them, at most, are left of the row."""
-    columns = piece.columns
+    """The inputs of a piece's blocks; some of the first are left of the row."""
+    before, until = piece.columns.before // channels, piece.columns.until // channels
     inputs = []
     for at in slide.inputs(piece.pixels):
-        inside = columns.before <= at < columns.before + columns.count
+        inside = before <= at < until
         both = ((p, at - p * slide.stride) for p in range(piece.pixels))
         found = tuple((p, d // slide.dilation) for p, d in both if d >= 0 and d % slide.dilation == 0)
         products = tuple((p, j) for p, j in found if j < slide.columns)
-        inputs.append(Input((at - columns.before) * channels if inside else -1, products))
-    return Variant(piece.pixels, columns.before, columns.after, tuple(inputs))
+        inputs.append(Input((at - before) * channels if inside else -1, products))
+    return Variant(piece.pixels, before, piece.columns.after // channels, tuple(inputs))
 
 
 def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     variants: list[Variant] = []
     pieces: list[tuple[Piece, int]] = []
-    for piece in pieces_of(choice, op.w, x.shape[2]):
+    for piece in pieces_of(choice, op.w, x.shape, x.shape[3]):
         variant = _variant(_slide(node), piece, x.shape[3])
         if variant not in variants:
             variants.append(variant)

@@ -61,6 +61,41 @@ class ColumnContext:
         """Channels that have a partner."""
         return self.c_out & ~1
 
+    @property
+    def c_even(self) -> int:
+        """Channels in pairs, the last of which may lack its second."""
+        return self.c_out + self.c_out % 2
+
+    @property
+    def rest(self) -> int:
+        """Channels behind the last whole four."""
+        return self.c_out % 4
+
+    @property
+    def to_next_pair(self) -> int:
+        """Words from one group of a pair's second channel, the last, to the next pair."""
+        return (2 * self.groups - 1) * self.words
+
+    def column_at(self, pixel: int) -> int:
+        """Words from the column of the first pixel to that of another beside it."""
+        return 2 * pixel
+
+    def input_at(self, pixel: int) -> int:
+        """From the inputs of the first pixel to those of another, where they lie together."""
+        return pixel * self.piece
+
+    def output_at(self, pixel: int, channel: int = 0) -> int:
+        """From the first output of the first pixel to another."""
+        return pixel * self.c_out + channel
+
+    def sums_of(self, pixels: int, channels: int) -> int:
+        """Sums of so many pixels by so many channels."""
+        return pixels * channels
+
+    def sum_at(self, pixels: int, pixel: int, channel: int) -> int:
+        """The place of a sum: channel by channel, the pixels of each."""
+        return channel * pixels + pixel
+
 
 @dataclass(frozen=True, slots=True)
 class WindowContext(ColumnContext):
@@ -86,6 +121,11 @@ class WindowContext(ColumnContext):
     def has_edges(self) -> bool:
         """Whether a piece may reach over an end of its row."""
         return self.left > 0 or self.right < self.w_out
+
+    @property
+    def in_twos(self) -> int:
+        """Pixels that are made two at a time."""
+        return self.w_out - self.last
 
     @property
     def dots(self) -> int:

@@ -23,6 +23,14 @@ _MOST_PAIRS = 126
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a quad, counted from the row's first, and whether the row has it."""
+
+    at: int
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DepthwiseContext:
     """Literals: `stride` is 1 or 2; rows are taken apart in `quads` of columns, of which [left, right) lie inside."""
 
@@ -43,6 +51,54 @@ class DepthwiseContext:
     def edges(self) -> tuple[int, ...]:
         """Quads that reach outside the row."""
         return (*range(self.left), *range(self.right, self.quads))
+
+    @property
+    def last_quad(self) -> int:
+        """The number of the last quad."""
+        return self.quads - 1
+
+    @property
+    def rest(self) -> int:
+        """Channels behind the last whole four."""
+        return self.channels % 4
+
+    @property
+    def row_words(self) -> int:
+        """Pairs of columns in a row of a plane."""
+        return 2 * self.quads
+
+    @property
+    def plane_words(self) -> int:
+        """Words of one channel's plane: three rows."""
+        return 3 * self.row_words
+
+    @property
+    def outputs(self) -> int:
+        """Outputs that a turn makes of one pair of columns and the next."""
+        return 2 if self.stride == 1 else 1
+
+    @property
+    def turns(self) -> int:
+        """Whole turns of a row."""
+        return self.w_out // self.outputs
+
+    @property
+    def left_over(self) -> int:
+        """Outputs behind the whole turns."""
+        return self.w_out % self.outputs
+
+    def column_at(self, column: int) -> int:
+        """From the first column of a row to another."""
+        return column * self.channels
+
+    def quad_at(self, quad: int) -> int:
+        """From the first column of a row to the first of a quad."""
+        return self.column_at(4 * quad - self.pad)
+
+    def columns_of(self, quad: int) -> tuple[Column, ...]:
+        """The four columns of a quad."""
+        first = 4 * quad - self.pad
+        return tuple(Column(at, 0 <= at < self.w_in) for at in range(first, first + 4))
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:

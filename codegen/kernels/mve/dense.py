@@ -102,6 +102,48 @@ class MveDenseContext:
         return self.chunks * CHUNK if self.gathered else self.stride * self.c_in
 
     @property
+    def paired(self) -> int:
+        """Pixels of a row that are made two at a time."""
+        return self.run // 2 * 2 if self.form == "pairs" else 0
+
+    @property
+    def unpaired(self) -> int:
+        """The other ones."""
+        return self.run - self.paired
+
+    @property
+    def last_column(self) -> int:
+        """The last pixel of a row."""
+        return self.run - 1
+
+    @property
+    def last_inside(self) -> int:
+        """The last column at which a window without dilation lies inside the row."""
+        return self.w_in - self.kernel_w
+
+    @property
+    def row_bytes(self) -> int:
+        """Inputs of one kernel row without dilation."""
+        return self.kernel_w * self.c_in
+
+    @property
+    def aside_bytes(self) -> int:
+        """What the partial block of a tile's pixels takes."""
+        return LANES * self.tile
+
+    def words_of(self, blocks: int) -> int:
+        """Words of so many blocks of the stream."""
+        return blocks * self.block_words
+
+    def read_by(self, pixels: int) -> int:
+        """How far so many pixels go along the input where they read it."""
+        return pixels * (self.inputs if self.gathered else self.x_step)
+
+    def made_by(self, pixels: int) -> int:
+        """Outputs of so many pixels."""
+        return pixels * self.c_out
+
+    @property
     def tiles_are_even(self) -> bool:
         """Whether a row is a number of whole tiles."""
         return self.run % self.tile == 0

@@ -109,6 +109,58 @@ class MveDepthwiseContext:
         return self.channels - self.rest
 
     @property
+    def beyond_groups(self) -> int:
+        """Channels of whole blocks behind the last whole group."""
+        return self.whole % _GROUP
+
+    @property
+    def groups_are_even(self) -> bool:
+        """Whether the channels are a number of whole groups."""
+        return self.channels % _GROUP == 0
+
+    @property
+    def partial_at(self) -> int:
+        """Where a buffer has the first column of the partial block."""
+        return self.beyond_groups * _PLANE_ROWS
+
+    @property
+    def overhang(self) -> int:
+        """Columns of a tile less those of the row."""
+        return self.columns - self.w_in
+
+    @property
+    def x_step(self) -> int:
+        """Bytes of a buffer from one output pixel to the next."""
+        return _COLUMN_BYTES * self.stride
+
+    @property
+    def tile_bytes(self) -> int:
+        """Outputs of a tile."""
+        return self.tile * self.channels
+
+    @property
+    def aside_bytes(self) -> int:
+        """What the partial block of a tile's pixels takes."""
+        return LANES * self.tile
+
+    def plane_at(self, plane: int) -> int:
+        """Where a buffer begins."""
+        return plane * self.plane_bytes
+
+    def rows_of(self, plane: int) -> tuple[int, ...]:
+        """The kernel rows of a buffer; where there are fewer than four the last one again."""
+        first = plane * _PLANE_ROWS
+        return tuple(min(i, self.kernel_h - 1) for i in range(first, first + _PLANE_ROWS))
+
+    def has_four(self, plane: int) -> bool:
+        """Whether a buffer holds four kernel rows."""
+        return self.kernel_h >= (plane + 1) * _PLANE_ROWS
+
+    def words_of(self, channels: int) -> int:
+        """Words of the stream for so many channels of whole blocks."""
+        return channels // LANES * self.block_words
+
+    @property
     def tiles_are_even(self) -> bool:
         """Whether a row is a number of whole tiles."""
         return self.w_out % self.tile == 0

@@ -49,6 +49,11 @@ class MvePoolContext:
         return self.kernel_h * self.kernel_w
 
     @property
+    def sums_bytes(self) -> int:
+        """What one sum of 32 bits per channel takes."""
+        return 4 * self.channels
+
+    @property
     def pixels(self) -> int:
         """Pixels of a global mean."""
         return self.rows * self.w_in

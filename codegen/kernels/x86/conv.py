@@ -54,6 +54,11 @@ class X86ConvContext:
     extent_h: int
     rq: X86Requant
 
+    @property
+    def overlap_h(self) -> int:
+        """Input rows that two neighbouring output rows share; below 0 where some are read by none."""
+        return self.extent_h - self.stride_h
+
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     op, sums = node.op, byte_sums(node)

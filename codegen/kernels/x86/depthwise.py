@@ -51,6 +51,26 @@ class X86DepthwiseContext:
     rows_at: int
     rq: X86Requant
 
+    @property
+    def overlap_h(self) -> int:
+        """Input rows that two neighbouring output rows share; below 0 where some are read by none."""
+        return self.extent_h - self.stride_h
+
+    @property
+    def left_bytes(self) -> int:
+        """Padding before the input."""
+        return self.left * self.channels
+
+    @property
+    def inner_bytes(self) -> int:
+        """What is read of the input."""
+        return self.inner * self.channels
+
+    @property
+    def right_bytes(self) -> int:
+        """Padding behind the input."""
+        return self.right * self.channels
+
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     op, sums = node.op, byte_sums(node)

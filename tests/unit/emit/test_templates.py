@@ -1,7 +1,4 @@
-"""Templates spell: numbers arrive ready, so that a template has no arithmetic on them and builds no C in lists.
-
-What still does is counted here by template.  The counts may only fall, and a template that is not listed has none.
-"""
+"""Templates spell: numbers arrive ready, so that a template has no arithmetic on them and builds no C in lists."""
 
 from __future__ import annotations
 
@@ -13,28 +10,6 @@ from jinja2 import nodes
 from codegen.emit.render import environment
 
 ARITHMETIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Add, nodes.Sub)
-LEFT = {
-    "kernels/blocked/add.c.j2": 3,
-    "kernels/blocked/conv.c.j2": 32,
-    "kernels/blocked/depthwise.c.j2": 6,
-    "kernels/conv2d.c.j2": 7,
-    "kernels/conv_transpose.c.j2": 5,
-    "kernels/cumulative_sum.c.j2": 3,
-    "kernels/dsp/conv2d.c.j2": 3,
-    "kernels/dsp/dense.c.j2": 1,
-    "kernels/dsp/depthwise3.c.j2": 23,
-    "kernels/dsp/pointwise.c.j2": 4,
-    "kernels/global_average.c.j2": 1,
-    "kernels/move.c.j2": 7,
-    "kernels/mve/average_pool.c.j2": 1,
-    "kernels/mve/dense.c.j2": 15,
-    "kernels/mve/depthwise.c.j2": 28,
-    "kernels/x86/conv.c.j2": 1,
-    "kernels/x86/depthwise.c.j2": 4,
-    "macros/dsp.c.j2": 25,
-    "macros/gather.c.j2": 8,
-    "selftest.c.j2": 3,
-}
 
 
 def computed(text: str) -> int:
@@ -74,4 +49,5 @@ def test_templates_do_not_compute() -> None:
     loader = environment().loader
     assert loader is not None
     found = Counter({n: computed(loader.get_source(environment(), n)[0]) for n in loader.list_templates()})
-    assert +found == Counter(LEFT)
+    assert len(found) > 50
+    assert +found == Counter()

@@ -1,0 +1,80 @@
+"""Numbers that templates only spell: places of weights, inputs and sums, against arrays laid out as the kernels say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from codegen.ir.quant import Requant
+from codegen.ir.shape import Window
+from codegen.kernels.blocked.conv import BlockedContext, packed, pieces_of
+from codegen.kernels.blocked.registers import Choice
+from codegen.kernels.dsp.columns import ColumnContext
+from codegen.kernels.dsp.depthwise import DepthwiseContext
+from codegen.kernels.fast import fast_requant
+from codegen.kernels.gather import block_columns
+from codegen.kernels.mve.depthwise import MveDepthwiseContext
+
+RQ = fast_requant(Requant("single", 0, -128, 127, (1 << 30,), (40,)), 1 << 20)
+RUNS, RUN = 1, 3 * 2
+
+
+def blocked(*, planar: bool, unroll: int = 4) -> BlockedContext:
+    """Two output channels over a 3x3 window of two channels."""
+    sizes = {"x_t": "int8_t", "y_t": "int8_t", "c_in": 2, "c_out": 5, "kernel_h": 3, "stride": 2, "pad": 0}
+    runs = {"runs": RUNS, "run": RUN, "run_step": 2, "unroll": unroll}
+    return BlockedContext(**sizes, **runs, planar=planar, channels=2, sizes=(2,), pieces=(), shifted=False, rq=RQ)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("planar", [False, True])
+def test_a_weight_is_found_where_it_was_packed(planar: bool) -> None:
+    k = blocked(planar=planar)
+    weights = np.arange(2 * k.taps).reshape(2, k.taps)
+    flat = packed(weights, 1 if planar else 2)
+    assert [[flat[k.weight_at(m, tap, 2)] for tap in range(k.taps)] for m in range(2)] == weights.tolist()
+    assert k.weights_of(k.taps, 2) + (k.others_weights(2) if planar else 0) == flat.size
+
+
+def test_turns_and_what_is_left_over_make_a_run() -> None:
+    k = blocked(planar=False)
+    assert k.turns * k.unroll + k.left_over == RUN
+    assert k.turns * k.unroll + k.to_next_run(looped=True) == k.to_next_run(looped=False) == k.run_step
+
+
+def test_pieces_name_the_bytes_that_their_blocks_read_and_the_elements_that_they_write() -> None:
+    w, row, deep = Window(3, stride=2, pad_before=1, pad_after=1), 9, 4
+    blocks = ((0, 2), (2, 2), (4, 1))
+    for piece in pieces_of(Choice(1, blocks, 1.0), w, (1, 1, row, deep), 7):
+        for turn in range(piece.count):
+            first = piece.first + turn * piece.pixels
+            columns = block_columns(w, row, first, piece.pixels)
+            assert piece.columns.first + turn * piece.x_step == deep * columns.first
+            assert piece.columns.until == deep * (columns.before + columns.count)
+            assert piece.y + turn * piece.y_step == 7 * first
+
+
+def test_sums_of_two_pixels_lie_channel_by_channel() -> None:
+    k = ColumnContext("s8", "int8_t", 5, 3, 12, 3, RQ, wide=False, shifted=False)
+    sums = np.arange(k.sums_of(2, k.c_even)).reshape(k.c_even, 2)
+    assert all(sums[m, p] == k.sum_at(2, p, m) for m in range(k.c_even) for p in range(2))
+    assert (k.c_even, k.paired, k.rest) == (6, 4, 1)
+    assert k.words + k.to_next_pair == 2 * k.groups * k.words
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+def test_quads_take_the_columns_of_the_padded_row(pad: int) -> None:
+    k = DepthwiseContext("s8", "int8_t", 3, 6, 6, 1, pad, quads=2, left=pad, right=1, shifted=False, rq=RQ)
+    row = [-1] * pad + list(range(k.w_in))
+    padded = (row + [-1] * 8)[:8]
+    found = [c.at if c.inside else -1 for quad in range(2) for c in k.columns_of(quad)]
+    assert found == padded
+    assert [k.quad_at(q) for q in range(2)] == [3 * k.columns_of(q)[0].at for q in range(2)]
+
+
+def test_buffers_of_four_rows_repeat_the_last_row() -> None:
+    sizes = {"channels": 22, "w_in": 8, "w_out": 8, "kernel_h": 6, "kernel_w": 3, "stride": 1, "dilation": 1, "pad": 1}
+    k = MveDepthwiseContext(mode="single", each=False, head=4, full=True, flip=0, tile=4, **sizes)
+    assert [k.rows_of(plane) for plane in range(k.planes)] == [(0, 1, 2, 3), (4, 5, 5, 5)]
+    assert [k.has_four(plane) for plane in range(k.planes)] == [True, False]
+    assert (k.whole, k.rest, k.beyond_groups, k.partial_at) == (20, 2, 4, 16)
+    assert k.words_of(k.whole) == 5 * k.block_words

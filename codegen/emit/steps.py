@@ -46,12 +46,12 @@ class InputView:
 
 @dataclass(frozen=True, slots=True)
 class OutputView:
-    """Where one output of a call goes, and how it is traced; `tensor` is -1 where only a part of it is made.
+    """Where one output of a call goes, and how it is traced; `tensor` is None where only a part of it is made.
 
     `place` spells the address of its first row.
     """
 
-    tensor: int
+    tensor: int | None
     ctype: str
     place: str
     row_bytes: int
@@ -197,7 +197,7 @@ class Steps:
     def _output(self, call: Call, index: int) -> OutputView:
         out = call.outputs[index]
         wraps = out.ring < out.rows
-        tensor = -1 if call.partial else self.names.tensors[out.value]
+        tensor = None if call.partial else self.names.tensors[out.value]
         return OutputView(tensor, out.dtype.ctype, self.names.place(out.offset), out.row_bytes, wraps, out.ring)
 
 

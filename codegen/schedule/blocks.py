@@ -33,9 +33,13 @@ def tensor(name: str) -> Key:
     return Key(BlockKind.TENSOR, name)
 
 
+BEFORE = 0
+"""When the network is entered: with what its inputs and states hold.  Step 1 is the first that runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block(Generic[N]):
-    """Bytes that are needed from step `start` to step `stop`, both included."""
+    """Bytes that are needed from step `start` to step `stop`, both included; inputs from `BEFORE` on."""
 
     name: N
     bytes: int

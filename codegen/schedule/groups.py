@@ -77,7 +77,7 @@ class Grouping:
         self.renewals = renewals(graph, roots, whole)
         homes = {renewal.new: renewal.home for renewal in self.renewals}
         self.roots = roots = {name: homes.get(root, root) for name, root in roots.items()}
-        self.born = {roots[value]: -1 for value in graph.source_values}
+        self.born: dict[str, int | None] = {roots[value]: None for value in graph.source_values}
         self.last: dict[str, int] = {}
         for step, node in enumerate(graph.nodes):
             for name in node.outputs:
@@ -160,7 +160,7 @@ class Grouping:
             newest = stop - 1
             if newest not in self.needs or self.rows.nodes[newest].barrier or patience == 0:
                 return
-            if any(start <= renewal.last_reader < renewal.maker == newest for renewal in self.renewals):
+            if any(renewal.parts(start, newest) for renewal in self.renewals):
                 return
             if self._may_gain(start, stop) and not self._must_stream(start, stop) and self._connected(start, stop):
                 least, most = self._least(start, stop), self._most(start, stop)
@@ -272,18 +272,24 @@ class Grouping:
     def _dying(self, start: int, stop: int) -> list[str]:
         """Outside tensors that the group is the last to read."""
         read = dict.fromkeys(n for i in range(start, stop) for n in self.graph.nodes[i].inputs if n in self.roots)
-        return [n for n in read if self.born[self.roots[n]] < start and self.last[self.roots[n]] < stop]
+        return [n for n in read if self._before(self.roots[n], start) and self.last[self.roots[n]] < stop]
+
+    def _before(self, root: str, start: int) -> bool:
+        """Whether the memory holds something before node `start` runs."""
+        born = self.born[root]
+        return born is None or born < start
 
     def _passing(self, start: int, outputs: set[str]) -> int:
         """Bytes of whole tensors alive while the group runs: passing by, read, and left behind."""
-        return self._before[start] + sum(self.size[r] for r in outputs if self.born[r] >= start)
+        return self._waiting[start] + sum(self.size[r] for r in outputs if not self._before(r, start))
 
     @cached_property
-    def _before(self) -> Sequence[int]:
+    def _waiting(self) -> Sequence[int]:
         """By node, the bytes of whole tensors that are there before it runs and still needed; not a streamed input."""
         change = [0] * (len(self.graph.nodes) + 2)
         for root, born in self.born.items():
-            first = 1 if self.streamed and root == self.roots[self.streamed] else born + 1
+            first = 0 if born is None else born + 1
+            first = 1 if self.streamed and root == self.roots[self.streamed] else first
             last = self.last.get(root, -1)
             if first <= last:
                 change[first] += self.size[root]
@@ -298,7 +304,7 @@ class Grouping:
             gaps[pair] = max(gaps.get(pair, 0), gap)
         options: list[tuple[int, str, str, int]] = []
         for (value, out), gap in gaps.items():
-            if self.roots[out] in outputs and self.born[self.roots[out]] >= 0:
+            if self.roots[out] in outputs and self.born[self.roots[out]] is not None:
                 inside, outside = self.size[value], self.size[self.roots[out]]
                 gap = -(-gap // 4) * 4
                 saved = inside + outside - max(gap + inside, outside)

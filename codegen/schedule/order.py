@@ -21,11 +21,11 @@ WORK = 8_000
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A set of operators that have run: peak so far, bytes live now, readers still to come of each live memory."""
+    """A set of operators that have run, `last` the last of them: peak so far, and bytes live now."""
 
     peak: int
     live: int
-    last: int
+    last: int | None
     before: _State | None
 
 
@@ -72,7 +72,7 @@ def order_nodes(graph: Graph, views: frozenset[int]) -> Graph:
         views: nodes that only rename memory.
     """
     facts = _Facts(graph, views)
-    now = _State(facts.start, facts.start, -1, None)
+    now = _State(facts.start, facts.start, None, None)
     done = 0
     for i in range(len(graph.nodes)):
         now = facts.run(done, now, i)
@@ -85,7 +85,7 @@ def order_nodes(graph: Graph, views: frozenset[int]) -> Graph:
 
 def _search(facts: _Facts) -> _State:
     """The best state in which every operator has run."""
-    layer: dict[int, _State] = {0: _State(facts.start, facts.start, -1, None)}
+    layer: dict[int, _State] = {0: _State(facts.start, facts.start, None, None)}
     for _ in facts.nodes:
         following: dict[int, _State] = {}
         for done, state in layer.items():
@@ -114,7 +114,7 @@ def _narrowed(layer: dict[int, _State], width: int) -> dict[int, _State]:
 def _path(state: _State) -> Sequence[int]:
     found: list[int] = []
     at: _State | None = state
-    while at is not None and at.last >= 0:
+    while at is not None and at.last is not None:
         found.append(at.last)
         at = at.before
     return found[::-1]

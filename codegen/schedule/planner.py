@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, Group, Plan, Region, Storage
 from codegen.schedule.arena import TRIES, Packing, pack
-from codegen.schedule.blocks import Block, BlockKind, Key, round_up, tensor
+from codegen.schedule.blocks import BEFORE, Block, BlockKind, Key, round_up, tensor
 from codegen.schedule.cost import SCRATCH_READS, calls_alone
 from codegen.schedule.groups import Candidate, Grouping, Label
 from codegen.schedule.spread import Load, place_in, spread
@@ -100,30 +100,31 @@ def _align(blocks: Sequence[Block[Key]]) -> int:
 
 
 def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block[Key]], dict[tuple[Key, Key], int]]:
-    graph, roots = grouping.graph, grouping.roots
-    at = {i: g for g, c in enumerate(groups) for i in range(c.start, c.stop)}
+    roots = grouping.roots
+    at = {i: g for g, c in enumerate(groups, 1) for i in range(c.start, c.stop)}
     shares: dict[tuple[Key, Key], int] = {}
     blocks: list[Block[Key]] = []
     rings = {roots[v]: n for c in groups for v, n in c.flow.rings.items()}
     for root, born in grouping.born.items():
+        start = BEFORE if born is None else at[born]
         last = grouping.last.get(root, born)
-        stop = len(groups) if last >= len(graph.nodes) else at.get(max(last, 0), 0)
+        stop = at.get(last or 0, len(groups) + 1)
         size = rings[root] * grouping.rows.row_bytes[root] if root in rings else grouping.size[root]
-        blocks.append(Block(tensor(root), size, -1 if born < 0 else at[born], stop))
+        blocks.append(Block(tensor(root), size, start, stop))
     for g, candidate in enumerate(groups):
         shares |= {(tensor(roots[out]), tensor(roots[value])): gap for value, out, gap in candidate.shared}
         blocks += _scratch_blocks(grouping, candidate, g)
     return blocks, shares
 
 
-def _scratch_blocks(grouping: Grouping, candidate: Candidate, step: int) -> list[Block[Key]]:
+def _scratch_blocks(grouping: Grouping, candidate: Candidate, group: int) -> list[Block[Key]]:
     """One block that the group's nodes take turns in, and one for each that keeps its own."""
     sizes: dict[Key, int] = {}
     for i, size in grouping.scratch_sizes(candidate.start, candidate.stop).items():
-        key = _scratch_key(grouping, i, step)
+        key = _scratch_key(grouping, i, group)
         sizes[key] = max(size, sizes.get(key, 0))
     kept_last = sorted(sizes.items(), key=lambda item: item[0].kind is BlockKind.KEPT)
-    return [Block(key, size, step, step) for key, size in kept_last]
+    return [Block(key, size, group + 1, group + 1) for key, size in kept_last]
 
 
 def _scratch_key(grouping: Grouping, node: int, step: int) -> Key:

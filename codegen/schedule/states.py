@@ -18,13 +18,17 @@ class Renewal:
     """A state whose new content is written over the old one by node `maker`.
 
     `new` is the memory that the content would have had, `home` the state's.  No node from `last_reader` up to the maker
-    may run in one group with it.  `last_reader` is -1 when only the maker reads.
+    may run in one group with it; None when only the maker reads.
     """
 
     new: str
     home: str
     maker: int
-    last_reader: int
+    last_reader: int | None
+
+    def parts(self, start: int, newest: int) -> bool:
+        """Whether nodes `start` to `newest` may not be one group because of it."""
+        return self.last_reader is not None and start <= self.last_reader < self.maker == newest
 
 
 def renewals(graph: Graph, roots: Mapping[str, str], whole: frozenset[int]) -> tuple[Renewal, ...]:
@@ -54,7 +58,7 @@ def _renewal(
     readers = [i for i, n in enumerate(graph.nodes) if _computes(graph, roots, i) and home in map(roots.get, n.inputs)]
     if max(readers, default=-1) > maker or (maker in readers and not _over_itself(graph, roots, whole, maker, home)):
         return None
-    return Renewal(new, home, maker, max((i for i in readers if i < maker), default=-1))
+    return Renewal(new, home, maker, max((i for i in readers if i < maker), default=None))
 
 
 def _computes(graph: Graph, roots: Mapping[str, str], index: int) -> bool:

@@ -10,6 +10,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import Group, NodeNeeds, Plan, Storage
 from codegen.ir.scratchpad import Engine, Estimate, Padding, ParamsNeeds, ScratchpadBlock, ScratchpadPlan, StageSlices
 from codegen.schedule.arena import Block, Packing, pack, round_up
+from codegen.schedule.blocks import BEFORE
 from codegen.schedule.demand import Rows
 from codegen.schedule.planner import view_roots
 from codegen.schedule.scratchpad.banks import in_banks
@@ -193,18 +194,18 @@ def _arena(lines: Sequence[Timeline], roots: Mapping[str, str]) -> Packing[str]:
     Cores are not in step with each other, so that where there are several a tensor is there for whole stages.
     """
     graph, steps = lines[0].facts.graph, lines[0].steps
-    spans: dict[str, list[int]] = {roots[face.value]: [-1, -1] for face in graph.inputs}
+    spans: dict[str, list[int]] = {roots[face.value]: [BEFORE, BEFORE] for face in graph.inputs}
     for line in lines:
         for move in line.moves:
             if move.root:
-                start, stop = move.start, move.wait + 1
+                start, stop = move.start + 1, move.wait + 2
                 if len(lines) > 1:
-                    start, stop = line.first[move.place[0]], max(stop, line.first[move.place[0] + 1] - 1)
+                    start, stop = line.first[move.place[0]] + 1, max(stop, line.first[move.place[0] + 1])
                 span = spans.setdefault(move.root, [start, start])
                 span[0] = min(span[0], start) if move.kind == "store" else span[0]
                 span[1] = max(span[1], stop)
     for name in graph.output_values:
-        spans[roots[name]][1] = steps + 2
+        spans[roots[name]][1] = steps + 3
     size = {root: max(graph.type(v).bytes for v, r in roots.items() if r == root) for root in spans}
     return pack([Block(root, size[root], *span) for root, span in spans.items()], {}, ALIGN)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.ir.quant import Array
-from codegen.ir.real import RealGraph, RealNode, RealType, RealValue
+from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
 from codegen.real.engine import numbers_of
 
 
@@ -32,6 +32,10 @@ class Draft:
     def nodes(self) -> tuple[RealNode, ...]:
         """The nodes as they are now."""
         return tuple(self._nodes.values())
+
+    def has(self, node: RealNode) -> bool:
+        """Whether a node is there still, perhaps changed."""
+        return node.label in self._nodes
 
     def node(self, label: str) -> RealNode:
         """A node by its label."""
@@ -74,11 +78,20 @@ class Draft:
 
     def own(self, name: str, numbers: Array) -> str:
         """A new constant in float32, called after `name`."""
-        count, free = 0, name
-        while free in self.values:
-            count += 1
-            free = f"{name}:{count}"
+        free = self._free(name)
         self.values[free] = RealValue(free, RealType(numbers.shape), numbers.astype(np.float32))
+        return free
+
+    def computed(self, name: str, op: RealOp, before: RealNode, *inputs: str) -> str:
+        """A new value that an operator computes in front of a node, of whose operator it is a part."""
+        free = self._free(name)
+        (kind,) = op.infer([self.values[i].type for i in inputs])
+        self.values[free] = RealValue(free, kind)
+        node = RealNode(free, op, inputs, (free,), before.name, before.op_type, before.tensor, part=True)
+        at = list(self._nodes).index(before.label)
+        ordered = list(self._nodes.items())
+        self._nodes = dict([*ordered[:at], (free, node), *ordered[at:]])
+        self._enter(node)
         return free
 
     def put(self, node: RealNode) -> None:
@@ -101,6 +114,14 @@ class Draft:
         self._leave(node)
         del self._nodes[node.label]
 
+    def drop_unread(self, names: Sequence[str]) -> None:
+        """Take away what makes values that nobody reads any more."""
+        for name in names:
+            maker = self.maker(name)
+            if maker is not None and name not in self._fixed and not any(self._readers.get(o) for o in maker.outputs):
+                self.drop(maker)
+                self.drop_unread(maker.inputs)
+
     def bypass(self, node: RealNode, source: str) -> None:
         """Take a node of one output away, whose readers read `source` instead."""
         (gone,) = node.outputs
@@ -111,6 +132,13 @@ class Draft:
     def done(self) -> RealGraph:
         """The network as it is now."""
         return replace(self._graph, values=self.values, nodes=self.nodes).live()
+
+    def _free(self, name: str) -> str:
+        count, free = 0, name
+        while free in self.values:
+            count += 1
+            free = f"{name}:{count}"
+        return free
 
     def _enter(self, node: RealNode) -> None:
         for name in node.inputs:

@@ -18,14 +18,14 @@ class QuantKeyUnknown(CompileError):
     """The quantizer's configuration has a table or a key that means nothing where it stands."""
 
     code = "LAM-QUANT-002"
-    hint = "take it out, or correct its name"
+    hint = "docs/quantizer_keys.md lists the keys"
 
 
 class QuantValueBad(CompileError):
     """A key of the quantizer's configuration has a value of the wrong type, or out of range."""
 
     code = "LAM-QUANT-003"
-    hint = "the message says what the key takes"
+    hint = "docs/quantizer_keys.md lists the values"
 
 
 class QuantKeyMissing(CompileError):
@@ -39,7 +39,7 @@ class QuantKeysConflict(CompileError):
     """Two keys that hold for the same tensor cannot both be met; the message states the rule."""
 
     code = "LAM-QUANT-005"
-    hint = "change one of the keys, where the message says"
+    hint = "change one of the keys; docs/quantizer.md says which level wins"
 
 
 class QuantConfigRejected(ModelRejected):

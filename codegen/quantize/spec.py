@@ -37,6 +37,7 @@ class Spec:
     `group` is the number of entries along the reduced axis that share a scale: 0 means that nothing is shared by
     groups; with `per_channel`, each entry of the output channels' axis has its own.  `low` and `high` are the range
     that method `fixed` takes; `percentile` is in percent, `momentum` the weight of a new sample in a moving average.
+    With `keep_float` the tensor stays real, and the other fields say nothing.
     """
 
     bits: int = 8
@@ -54,6 +55,7 @@ class Spec:
     signed: bool = True
     low: float | None = None
     high: float | None = None
+    keep_float: bool = False
 
     @property
     def least(self) -> int:

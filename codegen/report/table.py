@@ -35,6 +35,12 @@ def text_table(
     return "\n".join([*(_line(line, sizes, right) for line in lines), *([gone] if gone else [])])
 
 
+def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of a page in Markdown."""
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
 def text_pairs(pairs: Sequence[tuple[str, object]]) -> str:
     """One `name  value` per line, the values aligned."""
     width = max((len(name) for name, _ in pairs), default=0)

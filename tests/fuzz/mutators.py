@@ -22,5 +22,6 @@ MUTATORS: dict[str, Mutate] = {
     "tflite-real": tflite_trees.mutate,
     "target": toml_trees.mutate,
     "config": toml_trees.mutate,
+    "quantizer": toml_trees.mutate,
     "arrays": _bytes,
 }

@@ -15,6 +15,7 @@ from codegen.frontends import import_model, own_mode, read_real
 from codegen.ir.verify import verify_graph
 from codegen.passes import simplify
 from codegen.preprocess import load_preprocess, read_npz
+from codegen.quantize.config import QuantConfig
 from codegen.target import load_target
 
 ACCEPTED = "accepted"
@@ -51,6 +52,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "tflite-real": (".tflite", _real),
     "target": (".toml", load_target),
     "config": (".toml", load_preprocess),
+    "quantizer": (".toml", QuantConfig.load),
     "arrays": (".npz", read_npz),
 }
 """Reader by name: the suffix of its files, and what reads one."""

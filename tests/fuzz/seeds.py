@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 
 import numpy as np
 import pytest
@@ -52,6 +53,12 @@ def _configs() -> list[bytes]:
     return [path.read_bytes() for path in sorted((ROOT / "benchmarks" / "configs").glob("*.toml"))]
 
 
+def _quantizers() -> list[bytes]:
+    """The files that the page shows."""
+    page = (ROOT / "docs" / "quantizer.md").read_text()
+    return [block.encode() for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+
+
 def _arrays() -> list[bytes]:
     found = []
     for save in (np.savez, np.savez_compressed):
@@ -69,5 +76,6 @@ _SEEDS = {
     "tflite-real": _tflite_real,
     "target": _targets,
     "config": _configs,
+    "quantizer": _quantizers,
     "arrays": _arrays,
 }

@@ -1,0 +1,135 @@
+"""Rounding of weights as an optimisation: the integers q of least (w - s q)' H (w - s q), H the inputs' second moments.
+
+Decides: how the search goes.  Everything is done for all outputs of all groups at once: weights and integers are
+[groups, outputs, terms], moments [groups, terms, terms], steps broadcast against the weights.
+Sources: E. Frantar and others, Optimal Brain Compression (arXiv 2208.11580) and GPTQ (arXiv 2210.17323), for the error
+that later terms make up for; K. Behdin and others, QuantEase (arXiv 2309.01885), for descent along coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.quant import Array
+
+_BLOCK = 64
+"""Terms that are gone through before what they change is carried to all the others, as one matrix product."""
+_BEYOND_HALF = 0.5 + 1e-9
+"""A step to the next integer is taken where it gains something, not where both are alike."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Real weights, what their errors cost together, and the integers that there are.
+
+    `sharing` numbers the outputs, [groups, outputs]: those of one number share their scale.
+    """
+
+    weights: Array
+    moments: Array
+    sharing: Array
+    low: int
+    high: int
+
+    def shared(self, sizes: Array) -> Array:
+        """The sum over all outputs that share a scale, for each of them."""
+        return np.asarray(np.bincount(self.sharing.reshape(-1), sizes.reshape(-1))[self.sharing])
+
+    def loss(self, integers: Array, steps: Array) -> Array:
+        """The squared error of each output: [groups, outputs]."""
+        error = self.weights - integers * steps
+        return np.asarray(((error @ self.moments) * error).sum(axis=-1))
+
+    def nearest(self, steps: Array) -> Array:
+        """Each weight rounded for itself."""
+        return np.clip(np.rint(self.weights / steps), self.low, self.high)
+
+
+def fed_back(problem: Problem, steps: Array, damping: float = 0.01) -> Array:
+    """Integers of one term after the other, the terms that are left making up for the error so far.
+
+    The terms of greatest moments come first; `damping` times the mean moment is added to each.
+    """
+    diagonal = np.diagonal(problem.moments, axis1=-2, axis2=-1)
+    order = np.argsort(-diagonal, axis=-1, kind="stable")
+    damped = _damped(problem.moments, diagonal, damping)
+    damped = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None, :], 2)
+    carried = np.swapaxes(np.linalg.cholesky(np.linalg.inv(damped)), -1, -2)
+    everywhere = np.broadcast_to(order[:, None, :], problem.weights.shape)
+    weights = np.take_along_axis(problem.weights, everywhere, 2)
+    wide = np.take_along_axis(np.broadcast_to(steps, weights.shape), everywhere, 2)
+    found = _carry_errors(weights, wide, carried, problem)
+    integers = np.empty_like(found)
+    np.put_along_axis(integers, everywhere, found, 2)
+    return integers
+
+
+def _damped(moments: Array, diagonal: Array, damping: float) -> Array:
+    mean = diagonal.mean(axis=-1)
+    added = np.where(mean > 0, damping * mean, 1.0)
+    return np.asarray(moments + added[:, None, None] * np.eye(moments.shape[-1]))
+
+
+def _carry_errors(weights: Array, steps: Array, carried: Array, problem: Problem) -> Array:
+    """Rounds term by term, in place of the weights that later terms are changed from."""
+    terms = weights.shape[-1]
+    integers = np.empty_like(weights)
+    for start in range(0, terms, _BLOCK):
+        block = slice(start, min(start + _BLOCK, terms))
+        errors = np.empty_like(weights[..., block])
+        for j in range(block.start, block.stop):
+            integers[..., j] = np.clip(np.rint(weights[..., j] / steps[..., j]), problem.low, problem.high)
+            error = (weights[..., j] - integers[..., j] * steps[..., j]) / carried[:, j, j, None]
+            weights[..., j : block.stop] -= error[..., None] * carried[:, None, j, j : block.stop]
+            errors[..., j - start] = error
+        weights[..., block.stop :] -= errors @ carried[:, block, block.stop :]
+    return integers
+
+
+def descended(problem: Problem, steps: Array, integers: Array, sweeps: int = 20) -> Array:
+    """Integers that no change of a single one makes better, or those after so many sweeps over all terms."""
+    integers = integers.copy()
+    steps = np.broadcast_to(steps, integers.shape)
+    slope = (integers * steps - problem.weights) @ problem.moments
+    for _ in range(sweeps):
+        if not _swept(problem, steps, integers, slope):
+            break
+    return integers
+
+
+def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> bool:
+    """Sets each integer to the best one given the others; says whether any has changed."""
+    terms, changed = integers.shape[-1], False
+    for start in range(0, terms, _BLOCK):
+        block = slice(start, min(start + _BLOCK, terms))
+        local, moves = slope[..., block].copy(), np.zeros_like(slope[..., block])
+        for j in range(block.start, block.stop):
+            move = _move(
+                problem, steps[..., j], integers[..., j], local[..., j - start], problem.moments[:, j, j, None]
+            )
+            if move.any():
+                integers[..., j] += move
+                moves[..., j - start] = move * steps[..., j]
+                local += moves[..., j - start, None] * problem.moments[:, None, j, block]
+        if moves.any():
+            slope += moves @ problem.moments[:, block]
+            changed = True
+    return changed
+
+
+def _move(problem: Problem, steps: Array, integers: Array, slope: Array, curvature: Array) -> Array:
+    """How far each integer is from its best value while the others stay."""
+    wanted = np.where(curvature > 0, -slope / np.where(curvature > 0, steps * curvature, 1.0), 0.0)
+    wanted = np.where(np.abs(wanted) > _BEYOND_HALF, np.rint(wanted), 0.0)
+    return np.asarray(np.clip(integers + wanted, problem.low, problem.high) - integers)
+
+
+def rescaled(problem: Problem, integers: Array, steps: Array) -> Array:
+    """The steps of least error for these integers, one for all outputs that share one; steps do not vary by term."""
+    moved = integers @ problem.moments
+    along = problem.shared((moved * problem.weights).sum(axis=-1))
+    square = problem.shared((moved * integers).sum(axis=-1))
+    known = (square > 0) & (along > 0)
+    return np.where(known, along / np.where(known, square, 1.0), steps[..., 0])[..., None]

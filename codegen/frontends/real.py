@@ -158,6 +158,8 @@ class RealBuilder:
 
 def _regathered(stored: Stored, scale: Array, zero: Array) -> Stored:
     """The scales of a tensor, each spread over it, as one, as one per entry of an axis, or as they are."""
+    if not scale.size:  # of no numbers, which any scale says
+        return Stored(stored.dtype, np.ones(1, np.float32), np.zeros(1, np.int64), bits=stored.bits)
     flat = [axis for axis in range(scale.ndim) if _varies(scale, axis) or _varies(zero, axis)]
     if len(flat) > 1:
         raise FoldFailed("scales that vary along two axes")

@@ -16,6 +16,7 @@ from onnx import AttributeProto, TensorProto, defs
 from codegen.errors import (
     CompileError,
     FormUnsupported,
+    InputMissing,
     ModelRejected,
     ModelTooLarge,
     OperatorUnknown,
@@ -186,6 +187,8 @@ def _spoken(error: CompileError, node: OnnxNode) -> CompileError:
 
 def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
     """The values of a node's outputs; those of its function's body where it has no translator."""
+    if not any(node.outputs):  # inside a body; the network's own are looked at as a whole
+        raise InputMissing("the node has no output", where=node.where)
     check_node(node, reading.opset)
     check_types(node, [reading.kind(node, i) for i in range(len(node.inputs))], reading.opset)
     translator = TRANSLATORS.get((node.domain, node.op_type))

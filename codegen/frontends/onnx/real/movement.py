@@ -38,6 +38,8 @@ def constant_of_shape(r: Reading, node: OnnxNode) -> Sequence[str]:
     """ConstantOfShape."""
     shape = r.int_list(node, 0)
     value = decode(node.tensor("value"), node.where, halves=True) if node.has("value") else np.zeros(1, np.float32)
+    if value.size != 1:
+        raise ShapeMismatch(f"`value` holds {value.size} numbers, one is repeated", where=node.where)
     seed = r.constant(f"{node.outputs[0]}:value", value.reshape(()))
     return [r.apply(Expand(shape), [seed], node)]
 

@@ -1,9 +1,9 @@
 """Data files and what makes their samples a model's inputs: one Preprocess object for every verb that reads data."""
 
-from codegen.preprocess.advice import Wanted
 from codegen.preprocess.config import load_preprocess, parse_preprocess
+from codegen.preprocess.given import Given, Wanted
 from codegen.preprocess.npz import need, read_npz, write_npz
-from codegen.preprocess.plausible import FEW, Given, check_fed, check_given
+from codegen.preprocess.plausible import FEW, check_fed, check_given
 from codegen.preprocess.steps import COLORS, Preprocess, decode_jpeg, jpeg_slices
 
 __all__ = [

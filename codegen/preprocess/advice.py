@@ -1,49 +1,18 @@
 """The `[preprocess]` table that would make data a model's input, as lines of TOML.
 
-Decides: which table is proposed, from what the data and the input say of themselves: shapes, element types, the
-range of real numbers that a quantized input holds.  Whether a table is needed at all is decided in plausible.py.
+Decides: which table is proposed, from what the data and the input say of themselves: shapes, element types, ranges.
+Whether a table is needed at all is decided in plausible.py.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from codegen.ir.quant import DType, Quant
+from codegen.preprocess.given import Given, Wanted
+from codegen.preprocess.ranges import is_sliver, scaling
 from codegen.preprocess.steps import Preprocess
 
-_CONVENTIONS: Mapping[tuple[str, ...], tuple[float, float]] = {
-    ("# the numbers as they are", "dequantize = { scale = 1.0 }"): (0.0, 255.0),
-    ("divide = 255",): (0.0, 1.0),
-    ("divide = 127.5", "mean = 1"): (-1.0, 1.0),
-    ("mean = 128",): (-128.0, 127.0),
-    ("divide = 255", "mean = [0.485, 0.456, 0.406]", "std = [0.229, 0.224, 0.225]"): (-2.118, 2.64),
-}
-"""What networks are fed with for pixels of 0 .. 255, and the range that it makes."""
-_ALIKE = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What an input takes: the model's shape and element type, and what is stored for it where that is quantized."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    stored: DType | None
-    quant: Quant | None
-
-    @property
-    def reals(self) -> tuple[float, float] | None:
-        """The smallest and the largest real number that it holds; None for floats that nothing quantizes."""
-        if self.quant is None or self.stored is None or self.stored.is_float:
-            return None
-        scale, zero = self.quant.scale, self.quant.zero_point
-        return scale * (self.stored.low - zero), scale * (self.stored.high - zero)
+_AS_THEY_ARE = ("# the numbers as they are", "dequantize = { scale = 1.0 }")
 
 
 def layout_of(sample: tuple[int, ...], shape: tuple[int, ...]) -> str | None:
@@ -68,66 +37,45 @@ def layout_of(sample: tuple[int, ...], shape: tuple[int, ...]) -> str | None:
     return None if any(sample[k] != 1 for k in free) else f"N{letters}->N{arranged}"
 
 
-def table_for(sample: tuple[int, ...], kind: np.dtype[Any], how: Preprocess, wanted: Wanted) -> str:
-    """The table for samples of this shape and element type; pictures stay what the table given so far makes of them."""
-    layout = "->".join((how.axes, how.model_axes)) if how.axes else layout_of(sample, wanted.shape)
+def table_for(given: Given, how: Preprocess, wanted: Wanted) -> str:
+    """The table for these samples; pictures stay what the table given so far makes of them."""
+    layout = "->".join((how.axes, how.model_axes)) if how.axes else layout_of(given.shape, wanted.shape)
     lines = ["jpeg = true"] * how.jpeg
     lines += [f'layout = "{layout}"'] * (layout is not None)
     lines += [f"resize = {list(how.resize or ())}"] * (how.resize is not None)
     lines += [f'color = "{how.color}"'] * (how.color != "rgb")
-    return "\n".join(["[preprocess]", *lines, *_numbers(kind, wanted)])
+    return "\n".join(["[preprocess]", *lines, *_numbers(given, wanted)])
 
 
-def _numbers(kind: np.dtype[Any], wanted: Wanted) -> list[str]:
+def _numbers(given: Given, wanted: Wanted) -> list[str]:
     """The keys that make the data's numbers the input's."""
-    reals = wanted.reals
-    integers = np.dtype(wanted.dtype).kind in "iu"
-    to_integers = [f"quantize = {_meaning(wanted.quant)}"] if integers and wanted.quant is not None else []
-    if kind.kind == "f":
-        return to_integers or _scaled(reals)
-    if kind == np.uint8:
-        return [*_pixels(reals), *to_integers]
-    if wanted.quant is None or wanted.stored is None or kind != wanted.stored.numpy:
+    if _are_the_inputs(given, wanted):
+        return []
+    to_integers = [f"quantize = {wanted.meaning}"] if wanted.is_integer and wanted.quant is not None else []
+    if given.dtype.kind == "f":
+        return [*_scaled(given, wanted), *to_integers]
+    if given.dtype == np.uint8:
+        return [*(_scaled(given, wanted) or _AS_THEY_ARE), *to_integers]
+    if wanted.is_integer or wanted.quant is None or wanted.stored is None or given.dtype != wanted.stored.numpy:
         unknown = "# the scale and zero point that the data was quantized with; 1.0 and 0 for none"
         return [unknown, "dequantize = { scale = S, zero_point = Z }", *to_integers]
     return [
         "# the input's own, if the data was quantized for this model; else the data's",
-        f"dequantize = {_meaning(wanted.quant)}",
+        f"dequantize = {wanted.meaning}",
     ]
 
 
-def _pixels(reals: tuple[float, float] | None) -> list[str]:
-    """The convention whose range is the input's."""
-    if reals is None:
-        return [
-            "# if the model takes pixels as 0 .. 1; dequantize = { scale = 1.0 } if as 0 .. 255",
-            "divide = 255",
-        ]
-    for lines, made in _CONVENTIONS.items():
-        if _is_range(made, reals):
-            return list(lines)
-    scale = (reals[1] - reals[0]) / 255
-    zero = round(-reals[0] / scale)
-    return ["# makes 0 .. 255 the input's range", f"dequantize = {{ scale = {scale!r}, zero_point = {zero} }}"]
+def _are_the_inputs(given: Given, wanted: Wanted) -> bool:
+    """Whether the data has the integers that the model takes."""
+    if not wanted.is_integer or given.dtype != wanted.dtype:
+        return False
+    return wanted.reals is None or not is_sliver(wanted.real(given.numbers), wanted.reals)
 
 
-def _is_range(made: tuple[float, float], reals: tuple[float, float]) -> bool:
-    """Whether the input was calibrated on such numbers; a symmetric input has as much room below zero as above."""
-    size = max(abs(made[0]), abs(made[1]))
-    low, high = reals
-    symmetric = math.isclose(-low, high, rel_tol=0.02)
-    reach = abs(max(abs(low), abs(high)) - size) <= _ALIKE * size
-    return reach and (symmetric or (abs(low - made[0]) <= _ALIKE * size and abs(high - made[1]) <= _ALIKE * size))
-
-
-def _scaled(reals: tuple[float, float] | None) -> list[str]:
-    """Real numbers of another range than the input's."""
-    if reals is None:
-        return []
-    factor = max(abs(reals[0]), abs(reals[1]))
-    return ["# for data of -1 .. 1: the input takes this times the data", f"dequantize = {{ scale = {factor:.6g} }}"]
-
-
-def _meaning(quant: Quant | None) -> str:
-    assert quant is not None
-    return f"{{ scale = {quant.scale!r}, zero_point = {quant.zero_point} }}"
+def _scaled(given: Given, wanted: Wanted) -> list[str]:
+    """The keys that make pictures or real numbers fill the input's range."""
+    pictures = given.dtype == np.uint8
+    if wanted.reals is not None:
+        return scaling(given.numbers, wanted.reals, pictures=pictures)
+    unknown = ["# if the model takes pixels as 0 .. 1; dequantize = { scale = 1.0 } if as 0 .. 255", "divide = 255"]
+    return unknown if pictures else []

@@ -7,46 +7,21 @@ result.  Only what cannot be right is refused; the message prints the table that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from codegen.errors import DataNotTheInputs
 from codegen.ir.quant import Array
-from codegen.preprocess.advice import Wanted, layout_of, table_for
+from codegen.preprocess.advice import layout_of, table_for
+from codegen.preprocess.given import Given, Wanted, finite
+from codegen.preprocess.ranges import MOST_OUTSIDE, is_sliver, outside
 from codegen.preprocess.steps import Preprocess
 
-_MARGIN = 0.1
-"""How far beyond the input's range, in widths of it, a number may lie and still count as within."""
-_MOST_OUTSIDE = 0.25
-"""A larger share of numbers beyond the range than calibration cuts off anywhere."""
-_LEAST_FILLED = 0.02
-"""Data that covers less of the range than this, 5 of 256 steps, was scaled otherwise."""
+_WIDEST = 2
+"""Bytes of an integer that may stand for a real number; wider ones count or point at something."""
 FEW = 8
 """Of fewer samples nothing is said about how they fill the range: a test may well be all zeros."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Given:
-    """Some samples as the file has them, at least one, of numbers; and where that is."""
-
-    raw: Sequence[Array]
-    where: str
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """That of one sample."""
-        return self.raw[0].shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The element type."""
-        return self.raw[0].dtype
-
-    def spoken(self) -> str:
-        """Element type and range."""
-        return f"{self.dtype} {min(x.min() for x in self.raw)} .. {max(x.max() for x in self.raw)}"
 
 
 def check_given(given: Given, how: Preprocess, wanted: Wanted) -> None:
@@ -58,8 +33,7 @@ def check_given(given: Given, how: Preprocess, wanted: Wanted) -> None:
 
 def check_fed(fed: Sequence[Array], given: Given, how: Preprocess, wanted: Wanted) -> None:
     """Refuse what the samples become, when it has another range than the input holds."""
-    found = _range(fed, wanted)
-    if found:
+    if found := _range(fed, wanted) if wanted.is_real else _stood_for(fed, given, how, wanted):
         raise _refusal(found, given, how, wanted)
 
 
@@ -68,7 +42,7 @@ def _bare(shape: tuple[int, ...]) -> list[int]:
 
 
 def _refusal(found: str, given: Given, how: Preprocess, wanted: Wanted) -> DataNotTheInputs:
-    return DataNotTheInputs(found, table_for(given.shape, given.dtype, how, wanted), where=given.where)
+    return DataNotTheInputs(found, table_for(given, how, wanted), where=given.where)
 
 
 def _order(given: Given, how: Preprocess, wanted: Wanted) -> str:
@@ -85,7 +59,7 @@ def _integers(given: Given, how: Preprocess, wanted: Wanted) -> str:
     if kind.kind not in "biu" or how.computes or how.quantize[0] is not None:
         return ""
     theirs = given.spoken()
-    if np.dtype(wanted.dtype).kind in "iu":
+    if wanted.is_integer:
         other = kind.itemsize == 1 and wanted.dtype in ("int8", "uint8") and str(kind) != wanted.dtype
         return f"samples are {theirs}, input '{wanted.name}' is {wanted.dtype}" if other else ""
     signed = kind.kind == "i" and kind.itemsize <= 2
@@ -96,30 +70,35 @@ def _integers(given: Given, how: Preprocess, wanted: Wanted) -> str:
 
 
 def _reals(given: Given, how: Preprocess, wanted: Wanted) -> str:
-    """What is wrong with real numbers for an input of integers; empty when they are whole, or a table computes."""
+    """What is wrong with real numbers for an input of integers; empty when they are its own, or a table computes."""
     known = how.computes or how.quantize[0] is not None or wanted.quant is None
-    if given.dtype.kind != "f" or np.dtype(wanted.dtype).kind not in "iu" or known:
+    if given.dtype.kind != "f" or not wanted.is_integer or known:
         return ""
-    whole = all(bool((x == np.rint(x)).all()) for x in given.raw)
-    return "" if whole else f"samples are {given.spoken()}, input '{wanted.name}' is {wanted.dtype}"
+    info = np.iinfo(wanted.dtype)
+    own = all(bool(((x == np.rint(x)) & (x >= info.min) & (x <= info.max)).all()) for x in given.raw)
+    return "" if own else f"samples are {given.spoken()}, input '{wanted.name}' is {wanted.dtype}"
+
+
+def _stood_for(fed: Sequence[Array], given: Given, how: Preprocess, wanted: Wanted) -> str:
+    """What is wrong with what the model's integers stand for, or with what `quantize` saturated to make them."""
+    if wanted.reals is None or np.dtype(wanted.dtype).itemsize > _WIDEST:
+        return ""
+    before = replace(how, quantize=(None, 0))
+    real = [] if how.quantize[0] is None else [before.apply(x, wanted.shape, "float32") for x in given.raw]
+    return (_range(real, wanted) if real else "") or _range([wanted.real(x) for x in fed], wanted)
 
 
 def _range(fed: Sequence[Array], wanted: Wanted) -> str:
     """What is wrong with the range of the real numbers that the input is given; empty when nothing is."""
-    if wanted.reals is None or np.dtype(wanted.dtype).kind != "f":
+    numbers = finite(fed)
+    if wanted.reals is None or not numbers.size:
         return ""
-    numbers = np.concatenate([np.asarray(x, np.float64).reshape(-1) for x in fed])
-    numbers = numbers[np.isfinite(numbers)]
-    if not numbers.size:
-        return ""
-    low, high = wanted.reals
-    margin = _MARGIN * (high - low)
-    outside = float(((numbers < low - margin) | (numbers > high + margin)).mean())
-    least, most = float(numbers.min()), float(numbers.max())
-    theirs = f"samples become {least:.4g} .. {most:.4g}"
-    if outside > _MOST_OUTSIDE:
-        return f"{theirs}, {outside:.0%} of them far beyond what input '{wanted.name}' holds{_spoken(wanted)}"
-    if len(fed) >= FEW and 0 < most - least < _LEAST_FILLED * (high - low):
+    low, high = float(numbers.min()), float(numbers.max())
+    theirs = f"samples become {low:.4g} .. {high:.4g}"
+    beyond = outside(numbers, wanted.reals)
+    if beyond > MOST_OUTSIDE:
+        return f"{theirs}, {beyond:.0%} of them far beyond what input '{wanted.name}' holds{_spoken(wanted)}"
+    if len(fed) >= FEW and is_sliver(numbers, wanted.reals):
         return f"{theirs}, a sliver of what input '{wanted.name}' holds{_spoken(wanted)}"
     return ""
 

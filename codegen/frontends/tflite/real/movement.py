@@ -180,7 +180,9 @@ def gather(ctx: RealContext, node: TfliteNode) -> None:
 def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
     """GATHER_ND."""
     shape, places = ctx.shape(node, 0), ctx.shape(node, 1)
-    _check_places(ctx, node, 1, shape[: places[-1]] if places else ())
+    if not places or places[-1] > len(shape):
+        raise ShapeMismatch(f"positions of shape {list(places)} in a tensor of shape {list(shape)}", where=node.where)
+    _check_places(ctx, node, 1, shape[: places[-1]])
     ctx.write(node, GatherND(), [ctx.value(node, 0), ctx.value(node, 1)])
 
 
@@ -195,7 +197,7 @@ def _check_places(ctx: RealContext, node: TfliteNode, index: int, sizes: Shape) 
     kind, known = ctx.type(node, index), ctx.tensor(node, index).data
     if kind.dtype.name not in ("int16", "int32", "int64"):
         raise FormUnsupported(f"positions of type {kind.dtype}", where=node.where)
-    if not sizes or (known is not None and (known.min() < 0 or (known >= np.array(sizes)).any())):
+    if not sizes or (known is not None and bool(((known < 0) | (known >= np.array(sizes))).any())):
         raise ShapeMismatch(f"positions outside {list(sizes)}", where=node.where)
 
 

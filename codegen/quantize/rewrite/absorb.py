@@ -15,7 +15,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode
-from codegen.quantize.rewrite.chains import Chain, chains
+from codegen.quantize.rewrite.chains import Chain, Terms, chains
 from codegen.quantize.rewrite.draft import Draft
 from codegen.quantize.rewrite.extremes import Seen
 from codegen.quantize.rewrite.product import Product, product_of, takes_bias, write_product
@@ -38,7 +38,7 @@ def absorb(graph: RealGraph, floors: Mapping[str, Array]) -> Rewritten:
         floors: by what a product of this network writes, a number per channel that it is never below.
     """
     draft = Draft(graph)
-    found, broken = chains(draft, _keeps_an_offset)
+    found, broken = chains(draft, Terms(_keeps_an_offset))
     taken = [_absorbed(draft, chain, floors) for chain in found]
     return Rewritten(draft.done(), Record("absorb", sum(t > 0 for t in taken), max([1.0, *taken]), tuple(broken)))
 

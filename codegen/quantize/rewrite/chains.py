@@ -6,7 +6,7 @@ whole or it is none: where any reader would see the factor, there is no chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,25 +59,32 @@ class Chain:
     between: tuple[RealNode, ...]
 
 
-def chains(draft: Draft, passes: Callable[[RealNode], bool] | None = None) -> tuple[list[Chain], list[str]]:
-    """Every whole chain, and in words what broke the others.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What else a chain must and may hold.
 
-    Args:
-        draft: the network.
-        passes: what else a node between must fulfil.
+    `passes` is asked of each node between; `capped` are what products write that a Clip with an upper bound may read:
+    the caller takes care of the bound.
     """
+
+    passes: Callable[[RealNode], bool] = lambda node: True
+    capped: Collection[str] = ()
+
+
+def chains(draft: Draft, terms: Terms | None = None) -> tuple[list[Chain], list[str]]:
+    """Every whole chain, and in words what broke the others."""
     found, broken = [], []
     for node in draft.nodes:
         product = product_of(draft, node)
         if product is not None:
             try:
-                found.append(_chain(draft, product, passes or (lambda node: True)))
+                found.append(_chain(draft, product, terms or Terms()))
             except Broken as error:
                 broken.append(f"{node.where}: {error}")
     return found, broken
 
 
-def _chain(draft: Draft, maker: Product, passes: Callable[[RealNode], bool]) -> Chain:
+def _chain(draft: Draft, maker: Product, terms: Terms) -> Chain:
     shape = draft.shape(maker.y)
     channels = _spread(np.arange(maker.outputs), maker.y_axis, shape)
     readers: list[Reader] = []
@@ -90,10 +97,8 @@ def _chain(draft: Draft, maker: Product, passes: Callable[[RealNode], bool]) -> 
             if product is not None and node.inputs.index(name) == 0:
                 readers.append(Reader(product, _along(channels, product.x_axis, node)))
                 continue
-            if not passes(node):
-                raise Broken(f"read by {node.where}")
             between[node.label] = node
-            ahead.append((node.outputs[0], _behind(draft, node, name, channels)))
+            ahead.append((node.outputs[0], _passed(draft, node, name, (channels, maker, terms))))
     return Chain(maker, tuple(readers), tuple(between.values()))
 
 
@@ -103,6 +108,16 @@ def _readers(draft: Draft, name: str) -> Iterator[RealNode]:
     if not draft.is_inner(name) or not found:
         raise Broken("its result leaves the network")
     yield from found
+
+
+def _passed(draft: Draft, node: RealNode, name: str, known: tuple[Array, Product, Terms]) -> Array:
+    """The channels behind a node that the terms allow."""
+    channels, maker, terms = known
+    if not terms.passes(node):
+        raise Broken(f"read by {node.where}")
+    if isinstance(node.op, Clip) and node.op.low == 0 and name == maker.y and name in terms.capped:
+        return channels
+    return _behind(draft, node, name, channels)
 
 
 def _behind(draft: Draft, node: RealNode, name: str, channels: Array) -> Array:

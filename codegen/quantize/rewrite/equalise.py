@@ -7,46 +7,68 @@ Source: Nagel et al., "Data-Free Quantization Through Weight Equalization and Bi
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.quantize.rewrite.chains import Chain, chains
+from codegen.quantize.rewrite.chains import Chain, Terms, chains
 from codegen.quantize.rewrite.draft import Draft
+from codegen.quantize.rewrite.extremes import Seen
 from codegen.quantize.rewrite.record import Record, Rewritten
 from codegen.quantize.rewrite.rescale import Scaling
+from codegen.real.elementwise import Clip
 
 _STILL = 1e-4
 """Nothing moves any more."""
 _FAINT = 2.0**-24
 
 
-def equalise(graph: RealGraph, *, iterations: int = 20, with_bias: bool = False) -> Rewritten:
-    """Equalise every chain, again and again, until nothing moves.
+@dataclass(frozen=True, slots=True)
+class Equalising:
+    """How: `iterations` rounds at most; `with_bias`: a channel's range is that of its weights and its bias.
 
-    Args:
-        graph: the network, factors and offsets folded.
-        iterations: rounds at most.
-        with_bias: a channel's range is that of its weights and its bias.
+    With `seen`, chains through activations with an upper bound take part: a channel that never reached the bound may
+    grow as far as `margin` times its largest number stays within; one that did stays as it is.
     """
-    draft = Draft(graph)
-    found, broken = chains(draft)
-    scaling = Scaling(found)
-    for _ in range(iterations):
-        if max((_equalised(scaling, chain, with_bias) for chain in found), default=0.0) < _STILL:
+
+    iterations: int = 20
+    with_bias: bool = False
+    seen: Seen = field(default_factory=dict)
+    margin: float = 1.0
+
+
+def equalise(graph: RealGraph, how: Equalising | None = None) -> Rewritten:
+    """Equalise every chain of a network, factors and offsets folded, again and again, until nothing moves."""
+    how, draft = how or Equalising(), Draft(graph)
+    found, broken = chains(draft, Terms(capped=how.seen.keys()))
+    scaling, least = Scaling(found), [_least(chain, how) for chain in found]
+    for _ in range(how.iterations):
+        moved = [_equalised(scaling, chain, floor, how) for chain, floor in zip(found, least, strict=True)]
+        if max(moved, default=0.0) < _STILL:
             break
     scaling.write(draft)
     return Rewritten(draft.done(), Record("equalise", scaling.pairs, scaling.largest, tuple(broken)))
 
 
-def _equalised(scaling: Scaling, chain: Chain, with_bias: bool) -> float:
+def _least(chain: Chain, how: Equalising) -> Array:
+    """What each channel may be divided by at least, over all rounds, so that no bound is reached that was not."""
+    highs = [n.op.high for n in chain.between if isinstance(n.op, Clip) and 0 < n.op.high < np.inf]
+    if not highs:
+        return np.zeros(chain.maker.outputs)
+    return np.asarray(how.seen[chain.maker.y].high * how.margin / min(highs))
+
+
+def _equalised(scaling: Scaling, chain: Chain, least: Array, how: Equalising) -> float:
     """One chain's round; gives how far it moved anything."""
     maker = scaling.maker(chain)
     made, read = maker.by_output(), scaling.read(chain)
-    if with_bias:
+    if how.with_bias:
         made = np.maximum(made, np.abs(maker.bias))
-    factor = scaling.move(chain, balance(made, read))
-    return float(np.abs(np.log(factor)).max())
+    before = scaling.moved(chain)
+    wanted = np.where(least >= 1, 1.0, np.maximum(before * balance(made, read), least))
+    return float(np.abs(np.log(scaling.move(chain, wanted / before))).max())
 
 
 def balance(made: Array, read: Array) -> Array:

@@ -36,7 +36,7 @@ def _folded_once(draft: Draft) -> list[float]:
 
 
 def _behind(draft: Draft, node: RealNode, affine: Affine) -> bool:
-    product = _maker(draft, affine.x)
+    product = maker_of(draft, affine.x)
     if product is None or not affine.is_along(product.y_axis) or draft.only_reader(product.y) is not node:
         return False
     if affine.offset.any() and not takes_bias(draft, product):
@@ -46,7 +46,7 @@ def _behind(draft: Draft, node: RealNode, affine: Affine) -> bool:
     return True
 
 
-def _maker(draft: Draft, name: str) -> Product | None:
+def maker_of(draft: Draft, name: str) -> Product | None:
     """The product that writes a value, itself or by the node that adds its bias."""
     maker = draft.maker(name)
     candidates = [] if maker is None else [maker, *filter(None, map(draft.maker, maker.inputs))]

@@ -13,7 +13,8 @@ from codegen.frontends import read_real
 from codegen.ir.real import RealGraph
 from codegen.quantize.rewrite.chains import chains
 from codegen.quantize.rewrite.draft import Draft
-from codegen.quantize.rewrite.equalise import equalise
+from codegen.quantize.rewrite.equalise import Equalising, equalise
+from codegen.quantize.rewrite.extremes import observe_extremes
 from codegen.quantize.rewrite.fold import fold_affine
 from codegen.quantize.rewrite.product import Product, product_of
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
@@ -37,7 +38,7 @@ def products(graph: RealGraph) -> list[Product]:
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_equalising_keeps_what_a_network_computes(seed: int, with_bias: bool) -> None:
     graph = fold_affine(random_network(seed)).graph
-    assert_same(graph, equalise(graph, with_bias=with_bias).graph)
+    assert_same(graph, equalise(graph, Equalising(with_bias=with_bias)).graph)
 
 
 def test_the_ranges_of_a_pair_meet_in_one_round() -> None:
@@ -45,7 +46,7 @@ def test_the_ranges_of_a_pair_meet_in_one_round() -> None:
     maker.conv(8)
     maker.add(Function("Relu"))
     maker.conv(5)
-    done = equalise(maker.done(), iterations=1)
+    done = equalise(maker.done(), Equalising(iterations=1))
     first, second = products(maker.done())
     wanted = np.sqrt(first.by_output() * second.by_input())
     now = products(done.graph)
@@ -108,6 +109,27 @@ def test_it_stops_at_what_does_not(between: str) -> None:
     assert len(done.record.passed_over) == 2
     for before, after in zip(products(graph), products(done.graph), strict=True):
         np.testing.assert_array_equal(before.weights, after.weights)
+
+
+def test_a_bound_that_samples_never_reached_lets_a_channel_grow() -> None:
+    maker = Maker(9)
+    maker.conv(6)
+    maker.add(Clip(0.0, 6.0))
+    maker.conv(6)
+    graph = maker.done()
+    rng = np.random.default_rng(0)
+    feeds = [{"x": rng.normal(0, 1, (1, 3, 6, 6)).astype(np.float32)} for _ in range(3)]
+    seen = observe_extremes(graph, RealEngine, feeds)
+    highs = seen["conv1"].high
+    assert highs.min() < 6 < highs.max()
+    done = equalise(graph, Equalising(seen=seen))
+    assert done.record.pairs == 1
+    assert_same(graph, done.graph)
+    first, now = products(graph)[0], products(done.graph)[0]
+    np.testing.assert_array_equal(first.weights.reshape(6, -1)[highs >= 6], now.weights.reshape(6, -1)[highs >= 6])
+    after = observe_extremes(done.graph, RealEngine, feeds)["conv1"].high
+    assert (after[highs < 6] <= 6 * (1 + 1e-6)).all()
+    assert (after != highs).any()
 
 
 def test_every_reader_takes_the_factor_or_none_does() -> None:

@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 from codegen.frontends import read_real
 from codegen.ir.real import RealGraph
 from codegen.quantize.rewrite.fold import fold_affine
+from codegen.quantize.rewrite.hoist import hoist_affine
 from codegen.real.elementwise import Binary, Function
 from codegen.real.engine import RealEngine
+from codegen.real.movement import Concat
 from codegen.real.normal import BatchNorm
 from codegen.real.product import Gemm, MatMul
+from codegen.real.resize import Resize
+from codegen.real.taps import Stretch
 from codegen.real.window import Conv, ConvTranspose
 from tests.support.float_networks import Maker, assert_same, random_network
 from tests.support.shared import shared_dir
@@ -150,12 +154,53 @@ def test_a_batch_norm_that_no_product_takes_is_told() -> None:
     assert len(record.passed_over) == 1
 
 
+@pytest.mark.parametrize("between", ["linear", "nearest", "concat"])
+def test_a_batch_norm_behind_a_stretch_or_a_join_is_part_of_the_products(between: str) -> None:
+    maker = Maker(12)
+    if between == "concat":
+        maker.branches()
+    else:
+        maker.conv()
+        double = Stretch(12, 2.0)
+        maker.add(Resize((None, None, double, double), "linear" if between == "linear" else "nearest"))
+    last = maker.batch_norm()
+    done = hoist_affine(maker.done())
+    assert_same(maker.done(), done.graph)
+    assert done.record.pairs == 1
+    assert not any(isinstance(n.op, BatchNorm) for n in done.graph.nodes)
+    assert done.graph.outputs == (last,)
+
+
+def test_a_join_with_something_else_keeps_its_batch_norm() -> None:
+    maker = Maker(13)
+    maker.conv()
+    maker.add(Concat(1), "x")
+    maker.batch_norm()
+    assert hoist_affine(maker.done()).record.pairs == 0
+    maker = Maker(13)
+    conv = maker.conv(3)
+    maker.add(Concat(1), conv)
+    maker.batch_norm()
+    assert hoist_affine(maker.done()).record.pairs == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_hoisting_keeps_what_a_network_computes(seed: int) -> None:
+    graph = random_network(seed)
+    assert_same(graph, hoist_affine(graph).graph)
+
+
 def test_a_real_network_loses_its_batch_norms() -> None:
     graph = read_real(shared_dir() / "models" / "onnx" / "sinet_portrait_f32.onnx")
     done = fold_affine(graph)
     assert sum(isinstance(n.op, BatchNorm) for n in graph.nodes) == 58
+    assert len(done.record.passed_over) == 20
+    hoisted = hoist_affine(done.graph)
+    done = fold_affine(hoisted.graph)
     left = sum(isinstance(n.op, BatchNorm) for n in done.graph.nodes)
-    assert left == len(done.record.passed_over) == 20
+    assert left == len(done.record.passed_over) == 20 - hoisted.record.pairs
+    assert hoisted.record.pairs == 9
     x = {n: np.random.default_rng(0).random(graph.type(n).shape, np.float32) for n in graph.inputs}
     for was, now in zip(RealEngine(graph).run(x).values(), RealEngine(done.graph).run(x).values(), strict=True):
         assert np.abs(was - now).max() <= 1e-4 * np.abs(was).max()

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from codegen.ir.op import Op
+from codegen.ops import OPS, ArgExtremum, L2Norm, TopK
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "codegen"
 PAGE = ROOT / "docs" / "architecture.md"
@@ -60,6 +63,37 @@ def isinstance_asserts(below: str) -> int:
     return sum(isinstance(n.test, ast.Call) and getattr(n.test.func, "id", "") == "isinstance" for n in asserts)
 
 
+ROOMS_OF_OPERATORS = ("ops/", "kernels/", "settle/", "frontends/")
+"""Where operators are defined, spelled, made of real ones and read: an operator has a file, or some lines, in each."""
+
+
+def named_elsewhere() -> dict[str, set[Path]]:
+    """The files outside those rooms that name an operator of the Graph, by operator."""
+    found: dict[str, set[Path]] = {op.__name__: set() for op in OPS}
+    for path, tree in trees().items():
+        if not path.relative_to(PACKAGE).as_posix().startswith(ROOMS_OF_OPERATORS):
+            for name in _imported_operators(tree) & set(found):
+                found[name].add(path)
+    return found
+
+
+def _imported_operators(tree: ast.Module) -> set[str]:
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module)
+    return {a.name for n in imports if f"{n.module}.".startswith("codegen.ops.") for a in n.names}
+
+
+ONE_KERNEL = (L2Norm, TopK, ArgExtremum)
+"""Operators of the plain kind: one kernel, and no pass that is about them."""
+
+
+def files_of(op: type[Op]) -> set[Path]:
+    """All files of the package and its templates that name an operator, in words of C, Python or a model."""
+    words = re.findall(r"[A-Z][a-z0-9]*", op.__name__)
+    name = re.compile("_?".join(words), re.IGNORECASE)
+    files = (*PACKAGE.rglob("*.py"), *(ROOT / "templates").rglob("*.j2"))
+    return {path for path in files if name.search(path.read_text(encoding="utf-8"))}
+
+
 MEASURES = (
     Measure("lines of a function, median", 6, lambda: math.ceil(statistics.median(lengths()))),
     Measure("lines of a function, nine in ten are within", 17, lambda: lengths()[math.ceil(0.9 * len(lengths())) - 1]),
@@ -70,6 +104,14 @@ MEASURES = (
     ),
     Measure("`assert isinstance` in kernels", 14, lambda: isinstance_asserts("kernels/")),
     Measure("`assert isinstance` in settle", 4, lambda: isinstance_asserts("settle/")),
+    Measure(
+        "files that name one operator outside ops, kernels, settle and frontends, most",
+        8,
+        lambda: max(map(len, named_elsewhere().values())),
+    ),
+    Measure(
+        "files that one operator of a single kernel takes, most", 12, lambda: max(map(len, map(files_of, ONE_KERNEL)))
+    ),
     Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
 )
 
@@ -93,4 +135,6 @@ def test_the_page_has_no_other_figures() -> None:
 
 def test_the_measures_see_the_package() -> None:
     assert len(lengths()) > 2000
+    assert {path.name for path in named_elsewhere()["Pad"]} == {"fold_pad.py"}
+    assert {"top_k.py", "top_k.c.j2", "reduce.py"} <= {path.name for path in files_of(TopK)}
     assert parameters(ast.parse("def f(a, /, b, *c, d=1, **e): ...").body[0]) == 5  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ matters, one row is made per call.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -273,3 +273,5 @@ def _wide_fields(op: Add) -> tuple[Field, ...]:
 _OPS: tuple[type[Binary], ...] = get_args(Binary)
 PIXELS: Kernel[Binary] = Kernel("binary", "binary.c.j2", "pixels", _OPS, _fit_pixels)
 ROWS: Kernel[Binary] = Kernel("binary_rows", "binary.c.j2", "row", _OPS, _fit_rows)
+
+KERNELS: tuple[Kernel[Any], ...] = (PIXELS, ROWS)

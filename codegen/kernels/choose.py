@@ -18,7 +18,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import NodeNeeds
 from codegen.kernels.kernel import Features
 from codegen.kernels.table import KERNELS
-from codegen.ops import Reshape
+from codegen.ops import answers
 from codegen.target import FEATURES, Target
 
 MOST_GROWTH = Fraction(2, 100)
@@ -97,7 +97,7 @@ def _work(view: NodeView) -> int:
 
 def is_view(graph: Graph, node: Node) -> bool:
     """Whether the node only renames the memory of a computed tensor, and needs no code."""
-    return isinstance(node.op, Reshape) and not graph.values[node.inputs[0]].is_const
+    return answers.is_view(node.op) and not graph.values[node.inputs[0]].is_const
 
 
 def kernel_needs(graph: Graph, kernels: Mapping[int, Form]) -> dict[int, NodeNeeds]:

@@ -6,6 +6,7 @@ One output row per call; weights [Cout, KH, KW, Cin/groups].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
@@ -142,3 +143,5 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
 
 
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit)
+
+KERNELS: tuple[Kernel[Any], ...] = (CONV2D,)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -152,3 +153,5 @@ def _params(op: ConvTranspose2D, weights: Array, bias: Array) -> tuple[Field, ..
 
 
 CONV_TRANSPOSE = Kernel("conv_transpose", "conv_transpose.c.j2", "row", (ConvTranspose2D,), _fit)
+
+KERNELS: tuple[Kernel[Any], ...] = (CONV_TRANSPOSE,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,3 +66,5 @@ def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, *, shifted: bool) -> 
 
 DENSE: Kernel[Conv2D | Dense] = Kernel("dense", "dense.c.j2", "pixels", (Dense, Conv2D), _fit)
 DENSE_SHIFTED: Kernel[Conv2D | Dense] = Kernel("dense_shifted", "dense.c.j2", "pixels", (Dense, Conv2D), _fit_shifted)
+
+KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE)

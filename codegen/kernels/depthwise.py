@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from codegen.ir.form import Field
@@ -29,3 +31,5 @@ def _by_tap(weights: Array) -> Array:
 
 
 DEPTHWISE = Kernel("depthwise", "depthwise.c.j2", "row", (Conv2D,), _fit)
+
+KERNELS: tuple[Kernel[Any], ...] = (DEPTHWISE,)

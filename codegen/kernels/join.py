@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -186,3 +187,5 @@ CONCAT_ROWS = Kernel("concat_rows", TEMPLATE, "row", (Concat,), _fit_rows)
 CONCAT_STACKED = Kernel("concat_stacked", TEMPLATE, "row", (Concat,), _fit_stacked)
 CONCAT_WHOLE = Kernel("concat_whole", TEMPLATE, "whole", (Concat,), _fit_whole)
 PAD = Kernel("pad", TEMPLATE, "row", (Pad,), _fit_pad, one_input=True)
+
+KERNELS: tuple[Kernel[Any], ...] = (CONCAT_PIXELS, CONCAT_ROWS, CONCAT_STACKED, CONCAT_WHOLE, PAD)

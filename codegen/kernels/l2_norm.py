@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,3 +31,5 @@ def _fit(node: NodeOf[L2Norm]) -> Fit:
 L2_NORM = Kernel(
     "l2_norm", "l2_norm.c.j2", "pixels", (L2Norm,), _fit, one_input=True, headers=("lam_fixed.h", "lam_requant.h")
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (L2_NORM,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -124,3 +125,5 @@ def _scaling(requants: list[Requant]) -> Array:
 
 
 LSTM = Kernel("lstm", "lstm.c.j2", "whole", (Lstm,), _fit, headers=("lam_fixed.h", "lam_requant.h"))
+
+KERNELS: tuple[Kernel[Any], ...] = (LSTM,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,3 +75,5 @@ def _side(node: NodeOf[MatMul], index: int) -> SideContext:
 
 
 MATMUL = Kernel("matmul", "matmul.c.j2", "row", (MatMul,), _fit)
+
+KERNELS: tuple[Kernel[Any], ...] = (MATMUL,)

@@ -156,7 +156,7 @@ def _fit_nearest(node: NodeOf[ResizeNearest]) -> Fit:
     return Fit(one_move(node, loops), (positions(op.w_index),))
 
 
-MOVEMENT: tuple[Kernel[Any], ...] = (
+KERNELS: tuple[Kernel[Any], ...] = (
     Kernel("transpose", TEMPLATE, "whole", (Transpose,), _fit_transposed, one_input=True),
     Kernel("transpose_rows", TEMPLATE, "row", (Transpose,), _fit_transposed_rows, one_input=True),
     Kernel("slice_channels", TEMPLATE, "pixels", (Slice,), _fit_sliced_channels, one_input=True),

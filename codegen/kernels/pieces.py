@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,3 +46,5 @@ PIECEWISE_LINEAR = Kernel(
     one_input=True,
     headers=("lam_pieces.h",),
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (PIECEWISE_LINEAR,)

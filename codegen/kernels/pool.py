@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -212,3 +213,5 @@ MEAN = Kernel("average_pool", "average_pool.c.j2", "row", (AveragePool2D,), _fit
 GLOBAL_MEAN = Kernel(
     "global_average", "global_average.c.j2", "accumulate", (GlobalAveragePool,), _fit_global, one_input=True
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (MAX, MEAN, GLOBAL_MEAN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,3 +61,5 @@ def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
 ARG_EXTREMUM = Kernel("arg_extremum", "arg_extremum.c.j2", "pixels", (ArgExtremum,), _fit_arg, one_input=True)
 TOP_K = Kernel("top_k", "top_k.c.j2", "pixels", (TopK,), _fit_top, one_input=True)
 GLOBAL_SUM = Kernel("global_sum", "global_average.c.j2", "accumulate", (GlobalSum,), _fit_sum, one_input=True)
+
+KERNELS: tuple[Kernel[Any], ...] = (GLOBAL_SUM, ARG_EXTREMUM, TOP_K)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,3 +54,5 @@ def _second_weights(taps: Sequence[Tap]) -> Array:
 
 
 BILINEAR = Kernel("resize_bilinear", "resize_bilinear.c.j2", "row", (ResizeBilinear,), _fit, one_input=True)
+
+KERNELS: tuple[Kernel[Any], ...] = (BILINEAR,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
@@ -37,3 +38,5 @@ def _side(node: NodeOf[Select], index: int) -> tuple[str, str]:
 
 
 SELECT = Kernel("select", "select.c.j2", "whole", (Select,), _fit)
+
+KERNELS: tuple[Kernel[Any], ...] = (SELECT,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,3 +38,5 @@ def curve_fields(op: Sigmoid16) -> tuple[Field, ...]:
 SIGMOID16 = Kernel(
     "sigmoid16", "sigmoid16.c.j2", "pixels", (Sigmoid16,), _fit, one_input=True, headers=("lam_fixed.h",)
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (SIGMOID16,)

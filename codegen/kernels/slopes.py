@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,3 +44,5 @@ def _params(op: TwoSlopes) -> tuple[Field, ...]:
 TWO_SLOPES = Kernel(
     "two_slopes", "two_slopes.c.j2", "pixels", (TwoSlopes,), _fit, one_input=True, headers=("lam_requant.h",)
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (TWO_SLOPES,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -148,3 +149,5 @@ LOG_SOFTMAX_FIXED = Kernel(
     one_input=True,
     headers=_FIXED,
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (SOFTMAX, SOFTMAX_FIXED, SOFTMAX16, LOG_SOFTMAX, LOG_SOFTMAX_FIXED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,3 +75,5 @@ CUMULATIVE = Kernel(
     one_input=True,
     headers=("lam_requant.h", "lam_wrap.h"),
 )
+
+KERNELS: tuple[Kernel[Any], ...] = (ADD_N, CUMULATIVE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -88,3 +89,5 @@ def _params(op: Svdf, wf: Array, wt: Array, b: Array) -> tuple[Field, ...]:
 
 
 SVDF = Kernel("svdf", "svdf.c.j2", "whole", (Svdf,), _fit, headers=("lam_requant.h", "lam_wrap.h"))
+
+KERNELS: tuple[Kernel[Any], ...] = (SVDF,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
@@ -42,3 +43,5 @@ def _fit(node: NodeOf[Take]) -> Fit | None:
 
 
 TAKE = Kernel("take", "take.c.j2", "whole", (Take,), _fit, headers=("lam_requant.h",))
+
+KERNELS: tuple[Kernel[Any], ...] = (TAKE,)

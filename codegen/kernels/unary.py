@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -105,3 +106,5 @@ DEQUANTIZE = Kernel(
     "dequantize", "dequantize.c.j2", "pixels", (Dequantize,), _fit_dequantize, one_input=True, headers=("lam_linear.h",)
 )
 RESCALE = Kernel("rescale", "rescale.c.j2", "pixels", (Rescale,), _fit_rescale, one_input=True)
+
+KERNELS: tuple[Kernel[Any], ...] = (LUT, LUT16, INVERSE_SQRT, CLAMP, QUANTIZE, DEQUANTIZE, RESCALE)

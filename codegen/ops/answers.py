@@ -122,6 +122,22 @@ def moves_only(op: Op) -> bool:
     return bool(getattr(op, "moves_only", False))
 
 
+def is_view(op: Op) -> bool:
+    """Whether the result is the memory of the only input, under another shape."""
+    return bool(getattr(op, "view", False))
+
+
+def permutation(op: Op, x: TensorType) -> Perm | None:
+    """The order of axes in which the result has those of `x`; None where it is more than that."""
+    answer: Callable[[TensorType], Perm | None] | None = getattr(op, "permutation", None)
+    return None if answer is None else answer(x)
+
+
+def reorders(op: Op) -> bool:
+    """Whether the operator is for the order or the shape of the axes alone."""
+    return hasattr(op, "permutation")
+
+
 def is_weighted_sum(op: Op) -> bool:
     """Whether channel o of the result is `requant(sum of (x - x_zero_point) * w[o] + b[o])`, over some of the taps."""
     return bool(getattr(op, "weighted_sum", False))

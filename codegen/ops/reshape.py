@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from codegen.ir.op import SAME_ROW, WHOLE, Limit, Op, RowRule
-from codegen.ir.permutation import Perm, permute
+from codegen.ir.permutation import Perm, as_perm, permute
 from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Shape, row_count
 from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, never_in_place, no_macs
@@ -30,6 +30,7 @@ class Reshape:
     shape: Shape
 
     moves_only: ClassVar[bool] = True
+    view: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -46,6 +47,10 @@ class Reshape:
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """Row by row when rows keep their elements."""
         return SAME_ROW if row_count(ins[0].shape) == row_count(outs[0].shape) else WHOLE
+
+    def permutation(self, x: TensorType) -> Perm | None:
+        """That of axes of size 1, where no others change."""
+        return as_perm(x.shape, self.shape)
 
     macs = no_macs
     in_place = in_place_when_equal

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
+from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs
 from codegen.ops.limits import only_input, require
@@ -43,6 +44,10 @@ class Transpose:
         """Row by row when only the last two axes change places."""
         lead = len(self.perm) - 2
         return SAME_ROW if self.perm[: max(lead, 0)] == tuple(range(lead)) else WHOLE
+
+    def permutation(self, x: TensorType) -> Perm:
+        """Its own."""
+        return self.perm
 
     macs = no_macs
     in_place = never_in_place

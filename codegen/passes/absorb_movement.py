@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
-from codegen.ops import Reshape
+from codegen.ops.answers import is_view
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
 from codegen.passes.movement import LARGEST, MOVEMENT, equal_to, moved_bytes
@@ -34,7 +34,7 @@ def absorb_movement(graph: Graph) -> Graph:
 
 def _absorbed(graph: Graph, node: Node) -> dict[str, Op]:
     """The readers of the node's result as they read its input; empty when one of them cannot."""
-    if not isinstance(node.op, MOVEMENT) or isinstance(node.op, Reshape) or node.outputs[0] in graph.output_values:
+    if not isinstance(node.op, MOVEMENT) or is_view(node.op) or node.outputs[0] in graph.output_values:
         return {}
     x, y = graph.type(node.inputs[0]), graph.type(node.outputs[0])
     users = graph.users[node.outputs[0]]

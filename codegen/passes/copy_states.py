@@ -7,7 +7,8 @@ is a state under another shape, or a state that becomes what another one was, is
 from __future__ import annotations
 
 from codegen.ir.graph import Graph, Node
-from codegen.ops import Broadcast, Reshape
+from codegen.ops import Broadcast
+from codegen.ops.answers import is_view
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
 
@@ -30,7 +31,7 @@ def copy_states(graph: Graph) -> Graph:
 def _renames_state(graph: Graph, node: Node) -> bool:
     """Whether the node is the last of Reshapes that begin with a state."""
     before: Node | None = node
-    while before is not None and isinstance(before.op, Reshape):
+    while before is not None and is_view(before.op):
         if before.inputs[0] in graph.source_values:
             return any(before.inputs[0] == state.value for state in graph.states)
         before = graph.producers.get(before.inputs[0])

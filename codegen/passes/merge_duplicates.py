@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.ir.graph import Graph
 from codegen.ir.op import Op
-from codegen.ops import Reshape, Transpose
+from codegen.ops.answers import reorders
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
 
@@ -19,7 +19,7 @@ def merge_duplicates(graph: Graph) -> Graph:
     draft = Draft(graph)
     first: dict[tuple[Op, str], str] = {}
     for node in graph.nodes:
-        key = (node.op, draft.now(node.inputs[0])) if isinstance(node.op, Transpose | Reshape) else None
+        key = (node.op, draft.now(node.inputs[0])) if reorders(node.op) else None
         if key is not None and key in first and draft.can_replace(node.outputs[0], first[key]):
             draft.replace_value(node.outputs[0], first[key])
             continue

@@ -18,6 +18,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Shape
 from codegen.ops import Gather, Reshape, Slice, Transpose
+from codegen.ops.answers import is_view
 
 MOVEMENT = (Reshape, Transpose, Slice, Gather)
 LARGEST = 1 << 22
@@ -25,8 +26,8 @@ LARGEST = 1 << 22
 
 
 def moved_bytes(op: Op, y: TensorType) -> int:
-    """Bytes that a movement operator writes; a Reshape is a view."""
-    return 0 if isinstance(op, Reshape) else y.bytes
+    """Bytes that a movement operator writes; a view none."""
+    return 0 if is_view(op) else y.bytes
 
 
 def chain_to(graph: Graph, node: Node) -> tuple[Node, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from codegen.ir.graph import Graph, Node, Value
-from codegen.ir.permutation import Perm, as_perm, inverse, then
-from codegen.ops import Reshape, Transpose
+from codegen.ir.graph import Graph, Value
+from codegen.ir.permutation import Perm, inverse, then
+from codegen.ops.answers import permutation
 from codegen.passes.contract import graph_pass
 
 
@@ -19,7 +19,7 @@ def trace_sources(graph: Graph) -> Graph:
     """
     values = dict(graph.values)
     for node in (*graph.nodes, *reversed(graph.nodes)):
-        perm = _perm(graph, node)
+        perm = permutation(node.op, graph.type(node.inputs[0])) if node.inputs else None
         if perm is not None:
             x, y = node.inputs[0], node.outputs[0]
             _pass_on(values, x, y, perm)
@@ -27,15 +27,6 @@ def trace_sources(graph: Graph) -> Graph:
     if all(values[name].source == old.source for name, old in graph.values.items()):
         return graph
     return replace(graph, values=values)
-
-
-def _perm(graph: Graph, node: Node) -> Perm | None:
-    """The permutation that the node is, Reshapes that only move axes of size 1 included."""
-    if isinstance(node.op, Transpose):
-        return node.op.perm
-    if isinstance(node.op, Reshape):
-        return as_perm(graph.type(node.inputs[0]).shape, node.op.shape)
-    return None
 
 
 def _pass_on(values: dict[str, Value], giver: str, taker: str, perm: Perm) -> None:

@@ -108,6 +108,20 @@ def test_movement_copies_elements(case: Case) -> None:
     assert np.array_equal(result(case.op, [x]), x.reshape(-1)[result(case.op, [source])])
 
 
+@on_cases(lambda case: answers.is_view(case.op))
+def test_a_view_has_the_bytes_of_its_input(case: Case) -> None:
+    (x,) = case.arrays
+    assert result(case.op, [x]).tobytes() == x.tobytes()
+
+
+@on_cases(lambda case: answers.reorders(case.op) and answers.permutation(case.op, case.types[0]) is not None)
+def test_an_operator_that_names_an_order_of_axes_transposes(case: Case) -> None:
+    (x,) = case.arrays
+    perm = answers.permutation(case.op, case.types[0])
+    assert perm is not None
+    assert np.array_equal(result(case.op, [x]), x.transpose(perm))
+
+
 @on_cases(lambda case: answers.is_weighted_sum(case.op))
 def test_weighted_sums_are_those_of_their_weights(case: Case) -> None:
     """An output without weights is its bias; the sum of one tap is a product."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from codegen.frontends.onnx.real.translators import MICROSOFT, TRANSLATORS
+from codegen.frontends.onnx.real.reading import MICROSOFT
+from codegen.frontends.onnx.real.translators import TRANSLATORS
 from tests.support.node_tests import Result, node_tests, results
 from tests.support.shared import ROOT
 

@@ -11,6 +11,7 @@ from onnx import parser
 
 from codegen.errors import ModelRejected
 from codegen.frontends.onnx.real import read_real
+from codegen.frontends.onnx.real.translators import FAMILIES, QUANTIZED, TRANSLATORS
 from codegen.ir.real import RealGraph
 from codegen.real.engine import RealEngine
 
@@ -83,3 +84,8 @@ def test_the_steps_of_a_loop_are_read_one_by_one(tmp_path: Path) -> None:
     graph = _read(tmp_path, "float[2] x", f"{known} last, y = {_LOOP}")
     (y,) = RealEngine(graph).run({"x": np.array([1, -2], np.float32)}).values()
     assert y.tolist() == [[-1, 2], [-2, 4], [-4, 8]]
+
+
+def test_each_operator_is_read_by_one_family() -> None:
+    assert len(TRANSLATORS) == sum(map(len, FAMILIES))
+    assert QUANTIZED - set(TRANSLATORS) == {("", "DynamicQuantizeLinear")}, "read as a function of others"

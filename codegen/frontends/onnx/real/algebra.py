@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.algebra import Determinant, Einsum
 from codegen.real.elementwise import Binary
 from codegen.real.movement import Gather, Reshape
@@ -94,3 +94,11 @@ def stft(r: Reading, node: OnnxNode) -> Sequence[str]:
         weights = r.apply(Reshape((length, 1)), [window], node, "window")
         frames = r.apply(Binary("Mul"), [frames, weights], node, "windowed")
     return [r.apply(DFT(2, length, onesided=node.flag("onesided", True)), [frames], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "DFT"): dft,
+    ("", "Det"): det,
+    ("", "Einsum"): einsum,
+    ("", "STFT"): stft,
+}

@@ -9,7 +9,7 @@ import numpy as np
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.movement import Gather, Reshape
@@ -85,3 +85,16 @@ def compress(r: Reading, node: OnnxNode) -> Sequence[str]:
         raise ShapeMismatch(f"a condition longer than an axis of {r.type(x).shape[axis]}", where=node.where)
     at = r.constant(f"{node.outputs[0]}:places", places.astype(np.int64))
     return [r.apply(Gather(axis), [x, at], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "Compress"): compress,
+    ("", "CumProd"): running,
+    ("", "CumSum"): running,
+    ("", "EyeLike"): eye_like,
+    ("", "Hardmax"): hardmax,
+    ("", "OneHot"): one_hot,
+    ("", "ReverseSequence"): reverse_sequence,
+    ("", "TopK"): top_k,
+    ("", "Trilu"): triangle,
+}

@@ -10,7 +10,7 @@ import numpy as np
 from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.chosen import mel_weights, non_max_suppression, unique
 from codegen.real.ngrams import CountNgrams
 from codegen.settle.builder import MAX_ELEMENTS
@@ -77,3 +77,12 @@ def tf_idf(r: Reading, node: OnnxNode) -> Sequence[str]:
     weights = node.reals("weights") if node.has("weights") and mode != "TF" else ()
     op = CountNgrams(known, places, shortest, longest, skips, mode != "IDF", weights)
     return [r.apply(op, [r.value(node, 0)], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "MelWeightMatrix"): mel_weight_matrix,
+    ("", "NonMaxSuppression"): non_max,
+    ("", "NonZero"): non_zero,
+    ("", "TfIdfVectorizer"): tf_idf,
+    ("", "Unique"): unique_op,
+}

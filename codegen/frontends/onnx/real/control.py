@@ -13,7 +13,7 @@ import numpy as np
 
 from codegen.errors import FormUnsupported, InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
 from codegen.real.movement import Concat, Gather, Reshape
 
@@ -148,3 +148,10 @@ def _output(r: Reading, node: OnnxNode, name: str) -> str:
     if name not in r.tensors:
         raise InputMissing(f"the body has no tensor '{name}'", where=node.where)
     return r.tensors[name]
+
+
+TRANSLATORS: Table = {
+    ("", "If"): if_op,
+    ("", "Loop"): loop,
+    ("", "Scan"): scan,
+}

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from codegen.errors import ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.activation import DEFAULTS
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
 from codegen.frontends.onnx.tensors import bits_of, type_name
 from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf, IsNaN
 from codegen.real.elementwise import Binary, Cast, Clip, Function, Not, PRelu, Where
@@ -156,3 +156,37 @@ def bitwise_not(r: Reading, node: OnnxNode) -> Sequence[str]:
 def identity(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Identity, and Dropout outside training: the tensor itself."""
     return [r.value(node, 0)]
+
+
+FUNCTIONS = (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp"),
+    *("Floor", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu", "Round", "Selu"),
+    *("Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh"),
+    "ThresholdedRelu",
+)
+"""Functions of one tensor, which ONNX and `Pointwise` name alike."""
+_BINARY = (
+    *("Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual", "Less"),
+    *("LessOrEqual", "Mul", "Or", "Pow", "Sub", "Xor"),
+)
+
+TRANSLATORS: Table = {
+    **{("", name): function for name in FUNCTIONS},
+    **{("", name): binary for name in _BINARY},
+    **{("", name): variadic for name in ("Max", "Mean", "Min", "Sum")},
+    ("", "BitCast"): bit_cast,
+    ("", "BitShift"): bit_shift,
+    ("", "BitwiseNot"): bitwise_not,
+    ("", "Cast"): cast,
+    ("", "CastLike"): cast_like,
+    ("", "Clip"): clip,
+    ("", "Gelu"): gelu,
+    ("", "Identity"): identity,
+    ("", "IsInf"): is_inf,
+    ("", "IsNaN"): is_nan,
+    ("", "Mod"): mod,
+    ("", "Not"): invert,
+    ("", "PRelu"): prelu,
+    ("", "Where"): where,
+    (MICROSOFT, "Gelu"): gelu,
+}

@@ -8,7 +8,7 @@ import numpy as np
 
 from codegen.errors import TypeUnsupported, ZeroPointBad
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.window import conv_windows
 from codegen.real.integer import ConvInteger, MatMulInteger
 
@@ -40,3 +40,9 @@ def _zero(r: Reading, node: OnnxNode, index: int, side: str) -> str:
     if r.type(zero).dtype != dtype:
         raise ZeroPointBad(f"a zero point of type {r.type(zero).dtype} for a tensor of type {dtype}", where=node.where)
     return zero
+
+
+TRANSLATORS: Table = {
+    ("", "ConvInteger"): conv_integer,
+    ("", "MatMulInteger"): matmul_integer,
+}

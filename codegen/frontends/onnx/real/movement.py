@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.tensors import constant_of, decode
 from codegen.real.movement import (
     BlockMode,
@@ -240,3 +240,27 @@ def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:
     if not any(node.outputs[1:]):
         return [x]
     return [x, r.constant(node.outputs[1], np.ones(r.type(x).shape, bool))]
+
+
+TRANSLATORS: Table = {
+    ("", "Concat"): concat,
+    ("", "Constant"): constant,
+    ("", "ConstantOfShape"): constant_of_shape,
+    ("", "DepthToSpace"): depth_to_space,
+    ("", "Dropout"): dropout,
+    ("", "Expand"): expand,
+    ("", "Flatten"): flatten,
+    ("", "Gather"): gather,
+    ("", "Pad"): pad,
+    ("", "Range"): range_of,
+    ("", "Reshape"): reshape,
+    ("", "Shape"): shape_of,
+    ("", "Size"): shape_of,
+    ("", "Slice"): slice_op,
+    ("", "SpaceToDepth"): space_to_depth,
+    ("", "Split"): split,
+    ("", "Squeeze"): squeeze,
+    ("", "Tile"): tile,
+    ("", "Transpose"): transpose,
+    ("", "Unsqueeze"): unsqueeze,
+}

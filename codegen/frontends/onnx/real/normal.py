@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.normal import BatchNorm, InstanceNorm, LocalResponseNorm, LpNorm
 
 
@@ -34,3 +34,11 @@ def lp_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     """LpNormalization."""
     x = r.value(node, 0)
     return [r.apply(LpNorm(r.axis(node, x, -1), node.integer("p", 2, low=1, high=2)), [x], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "BatchNormalization"): batch_normalization,
+    ("", "InstanceNormalization"): instance_normalization,
+    ("", "LRN"): local_response_normalization,
+    ("", "LpNormalization"): lp_normalization,
+}

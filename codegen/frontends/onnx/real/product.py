@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.product import Gemm, MatMul
 
 
@@ -18,3 +18,9 @@ def gemm(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Gemm."""
     op = Gemm(node.real("alpha", 1.0), node.real("beta", 1.0), node.flag("transA"), node.flag("transB"))
     return [r.apply(op, r.given(node), node)]
+
+
+TRANSLATORS: Table = {
+    ("", "Gemm"): gemm,
+    ("", "MatMul"): matmul,
+}

@@ -15,7 +15,7 @@ from codegen.frontends.onnx.activation import DEFAULTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.movement import concat
 from codegen.frontends.onnx.real.product import gemm
-from codegen.frontends.onnx.real.reading import Reading, Translator
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table, Translator
 from codegen.frontends.onnx.real.storage import held_as, held_at, quantized_to
 from codegen.frontends.onnx.real.window import average_pool, conv
 from codegen.ir.quant import Array
@@ -132,3 +132,19 @@ def _quantized(r: Reading, node: OnnxNode, value: str, index: int) -> str:
     """The value as integers, with the scale and zero point at `index`."""
     dtype = quantized_to(r, node, index + 1)
     return r.apply(Quantize(held_at(r, node, r.type(value), dtype, index, axis=None)), [value], node)
+
+
+TRANSLATORS: Table = {
+    ("", "QLinearConv"): qlinear_conv,
+    ("", "QLinearMatMul"): qlinear_matmul,
+    (MICROSOFT, "QGemm"): qgemm,
+    (MICROSOFT, "QLinearAdd"): qlinear_binary,
+    (MICROSOFT, "QLinearAveragePool"): qlinear_average_pool,
+    (MICROSOFT, "QLinearConcat"): qlinear_concat,
+    (MICROSOFT, "QLinearConv"): qlinear_conv,
+    (MICROSOFT, "QLinearGlobalAveragePool"): qlinear_global_average_pool,
+    (MICROSOFT, "QLinearLeakyRelu"): qlinear_unary,
+    (MICROSOFT, "QLinearMul"): qlinear_binary,
+    (MICROSOFT, "QLinearSigmoid"): qlinear_unary,
+    (MICROSOFT, "QLinearSoftmax"): qlinear_softmax,
+}

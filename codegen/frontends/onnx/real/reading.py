@@ -5,7 +5,7 @@ Decides: how the names of a node's inputs are found, and what is refused of them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch, TypeUnsupported
@@ -18,6 +18,9 @@ from codegen.real.engine import numbers_of
 
 Translator = Callable[["Reading", OnnxNode], Sequence[str]]
 """Reads one node: returns the values of its outputs."""
+Table = Mapping[tuple[str, str], Translator]
+"""What reads an operator, by its domain and name."""
+MICROSOFT = "com.microsoft"
 
 _DEEPEST = 8
 """Bodies and functions within each other."""

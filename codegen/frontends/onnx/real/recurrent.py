@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.real import RealOp
 from codegen.ir.shape import Shape
 from codegen.real.activation import ACTIVATIONS, FACTORS, Activation
@@ -103,3 +103,10 @@ def _or_zeros(r: Reading, node: OnnxNode, index: int, shape: Shape, name: str) -
     given = r.optional(node, index)
     zeros = np.zeros(shape, r.type(r.value(node, 0)).dtype)
     return r.constant(f"{node.outputs[0] or node.name}:{name}", zeros) if given is None else given
+
+
+TRANSLATORS: Table = {
+    ("", "GRU"): gru,
+    ("", "LSTM"): lstm,
+    ("", "RNN"): rnn,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
 
 
@@ -41,3 +41,14 @@ def softmax(r: Reading, node: OnnxNode) -> Sequence[str]:
         return [r.apply(Softmax((r.axis(node, x, -1),), log), [x], node)]
     axes = tuple(range(r.axis(node, x, 1), r.rank(x)))
     return [r.apply(Softmax(axes, log), [x], node)]
+
+
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+
+TRANSLATORS: Table = {
+    **{("", f"Reduce{name}"): reduce for name in _REDUCTIONS},
+    ("", "ArgMax"): arg_extremum,
+    ("", "ArgMin"): arg_extremum,
+    ("", "LogSoftmax"): softmax,
+    ("", "Softmax"): softmax,
+}

@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
 from codegen.real.resize import Resize
 from codegen.real.taps import Stretch
@@ -128,3 +128,9 @@ def _settled(stretches: Sequence[Stretch | None], shape: Sequence[int], mode: st
         None if s is not None and not mode and s.scale == 1 and s.size == n else s
         for s, n in zip(stretches, shape, strict=True)
     )
+
+
+TRANSLATORS: Table = {
+    ("", "Resize"): resize,
+    ("", "Upsample"): upsample,
+}

@@ -8,7 +8,7 @@ import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.window import conv_windows
 from codegen.real.sampling import DeformConv, GridSample, RoiAlign
 
@@ -60,3 +60,10 @@ def deform_conv(r: Reading, node: OnnxNode) -> Sequence[str]:
     shape[1:2] = [n // 2 for n in shape[1:2]]
     factors = r.optional(node, 4) or r.constant(f"{node.outputs[0]}:factors", np.ones(shape, dtype))
     return [r.apply(op, [x, w, moved, bias, factors], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "DeformConv"): deform_conv,
+    ("", "GridSample"): grid_sample,
+    ("", "RoiAlign"): roi_align,
+}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.scatter import CacheWrite, GatherElements, GatherND, ScatterElements, ScatterND
 
 _REDUCTIONS = ("none", "add", "mul", "max", "min")
@@ -46,3 +46,13 @@ def tensor_scatter(r: Reading, node: OnnxNode) -> Sequence[str]:
         at = r.constant(f"{node.outputs[0]}:start", np.zeros(r.type(cache).shape[:1], np.int64))
     circular = node.string("mode", "linear", ("linear", "circular")) == "circular"
     return [r.apply(CacheWrite(r.axis(node, cache, -2), circular), [cache, r.value(node, 1), at], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "GatherElements"): gather_elements,
+    ("", "GatherND"): gather_nd,
+    ("", "Scatter"): scatter_elements,
+    ("", "ScatterElements"): scatter_elements,
+    ("", "ScatterND"): scatter_nd,
+    ("", "TensorScatter"): tensor_scatter,
+}

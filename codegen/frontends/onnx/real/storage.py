@@ -11,7 +11,7 @@ from onnx import TensorProto
 from codegen.errors import QuantAxisBad, ShapeMismatch, TypeUnsupported, ZeroPointBad
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import fitting_axis, read_scale
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
 from codegen.frontends.onnx.tensors import bits_of, type_name
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
@@ -142,3 +142,11 @@ def _blocks(r: Reading, node: OnnxNode, kind: RealType, dtype: Kind, zero: Array
         raise ShapeMismatch(found, where=node.where)
     zeros = np.zeros(wanted, np.int64) if zero is None else zero.astype(np.int64)
     return Stored(dtype, scale, zeros, axis, block)
+
+
+TRANSLATORS: Table = {
+    ("", "DequantizeLinear"): dequantize,
+    ("", "QuantizeLinear"): quantize,
+    (MICROSOFT, "DequantizeLinear"): dequantize,
+    (MICROSOFT, "QuantizeLinear"): quantize,
+}

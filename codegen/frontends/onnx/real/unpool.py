@@ -8,7 +8,7 @@ import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.window import pool_windows, read_windows, spatial_of
 from codegen.ir.shape import Window
 from codegen.real.unpool import ColumnsToImage, LpPool, MaxPoolPlaces, MaxUnpool
@@ -65,3 +65,12 @@ def columns_to_image(r: Reading, node: OnnxNode) -> Sequence[str]:
     if float(np.prod(np.array([*image, *block], np.float64))) > MAX_ELEMENTS:
         raise AttributeBad(f"an image {list(image)} in blocks {list(block)}", where=node.where)
     return [r.apply(ColumnsToImage(read_windows(node, (1, 1, *image), block), image), [r.value(node, 0)], node)]
+
+
+TRANSLATORS: Table = {
+    ("", "Col2Im"): columns_to_image,
+    ("", "GlobalLpPool"): global_lp_pool,
+    ("", "LpPool"): lp_pool,
+    ("", "MaxPool"): max_pool,
+    ("", "MaxUnpool"): max_unpool,
+}

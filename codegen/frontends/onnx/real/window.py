@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from codegen.errors import AttributeBad, FormUnsupported, ModelTooLarge, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.windows import AUTO_PADS, auto_padded, with_ceiling
 from codegen.ir.shape import Shape, Window
 from codegen.real.reduce import Reduce
@@ -140,3 +140,12 @@ def read_windows(node: OnnxNode, shape: Shape, kernel: Sequence[int]) -> tuple[W
     if math.prod((*shape[:2], *padded)) > MAX_ELEMENTS:
         raise ModelTooLarge(f"a map padded to {[*shape[:2], *padded]}", where=node.where)
     return tuple(windows)
+
+
+TRANSLATORS: Table = {
+    ("", "AveragePool"): average_pool,
+    ("", "Conv"): conv,
+    ("", "ConvTranspose"): conv_transpose,
+    ("", "GlobalAveragePool"): global_average_pool,
+    ("", "GlobalMaxPool"): global_max_pool,
+}

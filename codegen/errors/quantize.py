@@ -51,3 +51,31 @@ class QuantConfigRejected(ModelRejected):
     def __init__(self, problems: Iterable[CompileError], *, where: str = "") -> None:
         """Gather the problems found in one configuration; there must be at least one."""
         super().__init__(problems, where=where)
+
+
+class VitisConflict(CompileError):
+    """A configuration of vai_q_pytorch asks for what its own target device does not have, by a rule that is stated."""
+
+    code = "LAM-QUANT-007"
+    hint = "change the parameter, or the target_device; docs/quantizer.md says how such files are read"
+
+
+class TableLineBad(CompileError):
+    """A line of another tool's table is not what its format has there."""
+
+    code = "LAM-QUANT-008"
+    hint = "write the table anew with the tool that made it"
+
+
+class FormatUnknown(CompileError):
+    """A configuration or a table is none of the formats that are read."""
+
+    code = "LAM-QUANT-009"
+    hint = "docs/quantizer.md lists the formats"
+
+
+class NotInIntegers(CompileError):
+    """Another tool's file asks for something that has no form here, and that cannot be left out either."""
+
+    code = "LAM-QUANT-010"
+    hint = "docs/quantizer.md says what of each format is taken; change the value in the file"

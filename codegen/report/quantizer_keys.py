@@ -16,7 +16,7 @@ _TENSORS = """\
 These say how a tensor is quantized. They stand in `[quantize]` for all tensors, in `[quantize.input]`,
 `[quantize.weights]`, `[quantize.bias]` and `[quantize.activation]` for one role, in a `[[layer]]` with a `type` or a
 `name`, there too in tables by role (`weights = { bits = 4 }`), and in a `[[tensor]]` with a `name`. Said for all roles,
-a key goes to those that have it: bits above 8 to what is computed, `moving_average` and `fixed` too."""
+a key goes to those that have it: 16 bits, `signed = false`, `moving_average` and `fixed` to what is computed."""
 _RULES = "Of whatever levels a tensor's keys come; `LAM-QUANT-005` states the rule that is broken."
 
 

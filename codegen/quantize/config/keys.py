@@ -20,7 +20,7 @@ _KNOWN: tuple[Role, ...] = ("input", "weights", "activation")
 _OF_SAMPLES = ("moving_average", "fixed")
 """Methods that do not go with weights."""
 _WIDE = 16
-"""Bits that do not."""
+"""Bits that do not, and that tensors around zero have."""
 
 DEFAULTS: Mapping[Role, Spec] = {
     "input": Spec(),
@@ -57,12 +57,26 @@ def _range(value: tuple[float, float]) -> dict[str, object]:
     return {"low": value[0], "high": value[1], "method": "fixed"}
 
 
+def _bits(value: int) -> dict[str, object]:
+    return {"bits": value, "symmetric": True} if value == _WIDE else {"bits": value}
+
+
+def _threshold(value: float) -> dict[str, object]:
+    return {"low": -value, "high": value, "method": "fixed"}
+
+
 def _scale(value: str) -> dict[str, object]:
     return {"pot": True, "symmetric": True} if value == "pot" else {"pot": False}
 
 
 KEYS: tuple[Key, ...] = (
-    _key("bits", whole(2, 8, 16, 32), "Width of the integers; 32 is that of biases.", ROLES),
+    Key(
+        "bits",
+        whole(2, 8, 16, 32),
+        "Width of the integers; 16 implies `symmetric`, 32 is that of biases.",
+        ROLES,
+        _bits,
+    ),
     Key(
         "scale",
         one_of("float", "pot"),
@@ -82,6 +96,13 @@ KEYS: tuple[Key, ...] = (
     ),
     _key("rounding", words_of(get_args(Rounding)), "Where a number between two integers goes.", ROLES),
     Key("range", RANGE, 'The range itself, for `method = "fixed"`, which it implies.', _COMPUTED, _range),
+    Key(
+        "threshold",
+        real(1e-30, 3e38, "a number above zero"),
+        "What the least signed integer stands for; it goes before `range` where a tensor is symmetric.",
+        _COMPUTED,
+        _threshold,
+    ),
     _key("method", words_of(METHODS), "How a range is found."),
     _key("percentile", real(50, 100), "Per cent of the numbers that `percentile` leaves in range."),
     _key("bins", whole(128, 65536), "Bins of the histogram that methods look at."),
@@ -89,6 +110,9 @@ KEYS: tuple[Key, ...] = (
     _key("statistic", words_of(get_args(Statistic)), "What the samples' own extremes become one range by.", _COMPUTED),
     _key("keep_float", FLAG, "Whether the tensor stays float.", ROLES),
 )
+_LAST = ("range", "symmetric", "method")
+"""What is said of these goes before what other keys imply."""
+_ORDER = (*(key.name for key in KEYS if key.name not in _LAST), *_LAST)
 NAMED: Mapping[str, Key] = {key.name: key for key in KEYS}
 
 
@@ -110,12 +134,23 @@ def _is_not_for(role: Role, name: str, value: object) -> bool:
     """Whether what is said of all tensors can only mean the others."""
     if name == "bits":
         return role == "bias" or (role == "weights" and value == _WIDE)
-    return role == "weights" and value in _OF_SAMPLES
+    return role == "weights" and (value in _OF_SAMPLES or (name, value) == ("signed", False))
+
+
+def _at_threshold(spec: Spec, threshold: float) -> Spec:
+    """Steps of the threshold over the number of negative integers: the greatest one reaches a step less."""
+    negative = 1 << (spec.bits - 1)
+    reach = threshold * spec.greatest / negative if spec.signed else threshold
+    return replace(spec, low=-reach if spec.signed else 0.0, high=reach)
 
 
 def spec_of(role: Role, values: Mapping[str, object]) -> Spec:
     """The whole of what values of keys ask for; what is said goes before what other keys imply."""
     asked: dict[str, Any] = {}
-    for name in sorted(values, key=lambda name: name in ("symmetric", "method")):
+    for name in sorted(values, key=_ORDER.index):
         asked.update(NAMED[name].fills(values[name]))
-    return replace(DEFAULTS[role], **asked)
+    spec = replace(DEFAULTS[role], **asked)
+    threshold = values.get("threshold")
+    if isinstance(threshold, float) and (spec.symmetric or "range" not in values):
+        return _at_threshold(spec, threshold)
+    return spec

@@ -18,8 +18,14 @@ from codegen.quantize.config.rules import broken
 from codegen.quantize.spec import Role, Spec
 
 ALL, LAYER_TYPE, LAYER_NAME, TENSOR = 0, 1, 2, 3
-_INSTEAD = {"range": "method", "method": "range", "scale": "symmetric"}
-"""A key that takes back what an earlier level said of another one, unless its own level says that too."""
+_INSTEAD = {
+    "range": ("method", "threshold"),
+    "threshold": ("method", "range"),
+    "method": ("range", "threshold"),
+    "scale": ("symmetric",),
+    "bits": ("symmetric",),
+}
+"""Keys that take back what an earlier level said of others, unless their own level says that too."""
 _ESCAPED = re.compile(r"\[([*?[])\]")
 
 
@@ -100,10 +106,16 @@ def resolved(role: Role, levels: Iterable[Level]) -> tuple[Spec, dict[str, str]]
             said = said_to(role, level.values, level.role is None)
             for key in said:
                 places[key] = level.place
-                if _INSTEAD.get(key) not in said:
-                    values.pop(_INSTEAD.get(key, ""), None)
+                for other in _INSTEAD.get(key, ()):
+                    if other not in said and _implies(key, said[key]):
+                        values.pop(other, None)
             values.update(said)
     return spec_of(role, values), places
+
+
+def _implies(key: str, value: object) -> bool:
+    """Whether a value says something of other keys: widths and scales do where zero is to be in the middle."""
+    return key not in ("scale", "bits") or value in ("pot", 16)
 
 
 def conflicts(

@@ -29,6 +29,8 @@ SETTINGS: Mapping[str, type[Any]] = {
 }
 _TABLES = ("quantize", "layer", "tensor", "preprocess")
 """Of a file; `preprocess` is read by the commands that prepare samples."""
+_GIVEN = ("range", "threshold")
+"""Keys that cannot be meant for every tensor of a network."""
 Values = Mapping[str, object]
 
 
@@ -104,7 +106,7 @@ def _levels(
     roles = [(role, findings.table(items, role, place)) for role in ROLES]
     for role, table in ((None, own), *roles):
         inner = f"{place}{role}." if role else place
-        kinds = {key: NAMED[key].kind for key in keys_of(role) if (rank, role, key) != (ALL, None, "range")}
+        kinds = {key: NAMED[key].kind for key in keys_of(role) if role or rank != ALL or key not in _GIVEN}
         read = findings.values(_of_role(table, role, inner, findings), kinds, inner, () if role else (*known, *ROLES))
         if read:
             at = findings.at(inner.rstrip("."))

@@ -89,7 +89,7 @@ def test_keys_add_up_over_levels() -> None:
         layer=[{"type": "Conv", "percentile": 99.9}, {"name": "conv1", "bits": 16}],
     )
     spec = config.spec("activation", layer="conv1", op_type="Conv", tensor="y")
-    assert spec == Spec(bits=16, rounding="half_up", method="percentile", percentile=99.9)
+    assert spec == Spec(bits=16, symmetric=True, rounding="half_up", method="percentile", percentile=99.9)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,23 @@ def test_powers_of_two_imply_symmetric_and_a_range_that_it_is_taken() -> None:
     assert config.spec("activation", tensor="x") == Spec(pot=True, symmetric=True)
     spec = config.spec("activation", tensor="y")
     assert (spec.method, spec.low, spec.high) == ("fixed", -1.0, 2.5)
+
+
+def test_16_bits_imply_symmetric_unless_more_is_said() -> None:
+    config = parsed(quantize={"bits": 16, "input": {"symmetric": False}}, tensor=[{"name": "y", "bits": 8}])
+    assert config.spec("activation") == Spec(bits=16, symmetric=True)
+    assert config.spec("activation", tensor="y") == Spec()
+    assert config.spec("input") == Spec(bits=16)
+
+
+def test_a_threshold_is_the_least_integer_and_goes_before_a_range_where_zero_is_in_the_middle() -> None:
+    tensor = {"name": "y", "range": [-1.0, 3.0], "threshold": 2.0}
+    spec = parsed(tensor=[tensor]).spec("activation", tensor="y")
+    assert (spec.low, spec.high, spec.method) == (-1.0, 3.0, "fixed")
+    spec = parsed(quantize={"symmetric": True}, tensor=[tensor]).spec("activation", tensor="y")
+    assert (spec.low, spec.high) == (-2.0 * 127 / 128, 2.0 * 127 / 128)
+    spec = parsed(quantize={"symmetric": True, "signed": False}, tensor=[tensor]).spec("activation", tensor="y")
+    assert (spec.low, spec.high) == (0.0, 2.0)
 
 
 def test_a_later_method_takes_back_an_earlier_range_and_a_later_range_a_method() -> None:

@@ -10,6 +10,7 @@ from codegen.api.functions import (
     evaluate,
     inspect,
     profile,
+    quantize,
     read_samples,
     run,
     run_file,
@@ -21,6 +22,7 @@ from codegen.old_names import OldName
 from codegen.options import Options
 from codegen.report.plan import PlanRecord
 from codegen.report.profile import Profile, ProfiledLayer
+from codegen.report.quantized import QuantReport
 from codegen.target import Target
 from codegen.verbs.compare import Comparison, TensorComparison, compare
 from codegen.verbs.compile import Project
@@ -30,6 +32,7 @@ from codegen.verbs.draw import draw_plan
 from codegen.verbs.evaluate import EngineScore, Evaluation
 from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.load import load
+from codegen.verbs.quantize import Quantized
 from codegen.verbs.reference import ReferenceCheck
 from codegen.verbs.run import save_arrays
 from codegen.verbs.targets import describe_target, targets
@@ -52,6 +55,8 @@ __all__ = [
     "Profile",
     "ProfiledLayer",
     "Project",
+    "QuantReport",
+    "Quantized",
     "ReferenceCheck",
     "Target",
     "TensorCheck",
@@ -68,6 +73,7 @@ __all__ = [
     "inspect",
     "load",
     "profile",
+    "quantize",
     "read_samples",
     "run",
     "run_file",

@@ -16,19 +16,23 @@ from codegen.api.words import (
     JudgingWords,
     MeasuringWords,
     OptionWords,
+    QuantizingWords,
     WritingWords,
     options_of,
     parted,
 )
 from codegen.ir.quant import Array
+from codegen.options import ShapesGiven
 from codegen.report.profile import Profile
 from codegen.verbs import compile as compiling
 from codegen.verbs import evaluate as evaluating
 from codegen.verbs import inspect as inspecting
 from codegen.verbs import profile as profiling
+from codegen.verbs import quantize as quantizing
 from codegen.verbs import run as running
 from codegen.verbs import samples as sampling
 from codegen.verbs import verify as verifying
+from codegen.verbs.calibration import Calibration
 from codegen.verbs.inspection import Inspection
 from codegen.verbs.samples import Sample
 from codegen.verbs.sources import ModelSource
@@ -79,6 +83,46 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
             progress: called with the number of samples done.
     """
     return verifying.verify(model, *parted(target, words, verifying.Checking))
+
+
+def quantize(
+    model: ModelSource,
+    calib: Calibration,
+    out: str | Path | None = None,
+    *,
+    target: str | None = None,
+    shapes: ShapesGiven = None,
+    **words: Unpack[QuantizingWords],
+) -> quantizing.Quantized:
+    """Quantize a float model by samples of what it will see.
+
+    Args:
+        model: a float ONNX or TFLite file, as in `compile_model`.
+        calib: .npz with samples, arrays of samples by the inputs' names, one array, or a sequence of samples.
+        out: where the quantized model goes, an ONNX file with QuantizeLinear and DequantizeLinear nodes; its report as
+            JSON stands beside it.  Without it nothing is written.
+        target: whose arithmetic the result is judged in; `host` when None.
+        shapes: of inputs whose dimensions the model leaves open.
+        **words: what may be said by keyword:
+
+            config: TOML file with the model's `[preprocess]` table.
+            weights: bits of the weights, 2 to 8; below 8 the first and the last layer keep 8.
+            activations: bits of the tensors, 8 or 16.
+            scales: `float`, or `pot` for powers of two.
+            granularity: `channel` for a scale per output channel of the weights, or `tensor`.
+            samples: how many are used at most, drawn by `seed`; 512 when not said.
+            seed: of the draw.
+            keep_float: names of nodes and tensors that stay real.
+            stop_after: `inspect` or `calibrate`: what is known by then, without a model.
+            progress: called with the runs done and all of them.
+
+    Returns:
+        `model`, the file's bytes, which every function takes as a model; `table`, scale, zero point and bits of each
+        tensor; and `report`, how good the network is, and each tensor.  Of every five samples four set ranges, and one
+        judges.
+    """
+    options = options_of(target, {"shapes": shapes})
+    return quantizing.quantize(model, options, quantizing.Quantizing(calib=calib, out=out, **words))
 
 
 def inspect(

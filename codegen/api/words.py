@@ -71,6 +71,21 @@ class FeedingWords(OptionWords, total=False):
     said: Callable[[str], None] | None
 
 
+class QuantizingWords(TypedDict, total=False):
+    """Of `quantize`."""
+
+    config: str | Path | None
+    weights: int
+    activations: int
+    scales: str
+    granularity: str
+    samples: int | None
+    seed: int
+    keep_float: Sequence[str]
+    stop_after: str | None
+    progress: Progress | None
+
+
 class JudgingWords(OptionWords, total=False):
     """Of `evaluate`."""
 

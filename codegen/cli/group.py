@@ -12,6 +12,7 @@ from codegen.resources import VERSION
 
 COMMANDS = {
     "compile": "a model to a C project",
+    "quantize": "a float model and samples to a quantized model",
     "verify": "the C against the numpy model, every tensor, to the bit",
     "inspect": "what a target runs of a model, and what it costs",
     "profile": "what each layer costs, counted on an emulated chip or timed here",

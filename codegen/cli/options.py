@@ -50,24 +50,26 @@ def _choice(flag: str, text: str, default: str | None = None) -> Decorated:
     return click.option(flag, type=click.Choice(values), default=default, show_default=default is not None, help=text)
 
 
+target_option = click.option(
+    "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
+)
+shape_option = click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    callback=_shapes,
+    metavar="NAME=N,N,..",
+    help="Shape of an input whose dimensions the model leaves open; an open batch is 1 without.",
+)
 _MODEL_OPTIONS = (
     click.argument("model"),
-    click.option(
-        "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
-    ),
+    target_option,
     click.option(
         "--requant",
         type=Renamed(_MODES, OLD_MODES),
         help="Rounding of results; TFLite's own (tflite) for its models, else the target's default.",
     ),
-    click.option(
-        "--shape",
-        "shapes",
-        multiple=True,
-        callback=_shapes,
-        metavar="NAME=N,N,..",
-        help="Shape of an input whose dimensions the model leaves open; an open batch is 1 without.",
-    ),
+    shape_option,
     _choice("--weights", "C arrays or a file.", "c"),
     _choice("--io-layout", "Axes at the C interface.", "nhwc"),
     _choice("--io-type", "Types there.", "quantized"),

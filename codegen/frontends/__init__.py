@@ -1,7 +1,16 @@
 """Reads models: ONNX and TFLite, told apart by the file itself."""
 
 from codegen.frontends.files import is_tflite
-from codegen.frontends.models import import_model, own_mode, read_real, stored_inputs, survey_model
+from codegen.frontends.models import import_model, own_mode, read_real, real_bytes, stored_inputs, survey_model
 from codegen.frontends.survey import Survey
 
-__all__ = ["Survey", "import_model", "is_tflite", "own_mode", "read_real", "stored_inputs", "survey_model"]
+__all__ = [
+    "Survey",
+    "import_model",
+    "is_tflite",
+    "own_mode",
+    "read_real",
+    "real_bytes",
+    "stored_inputs",
+    "survey_model",
+]

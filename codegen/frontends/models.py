@@ -6,6 +6,7 @@ the packages that it needs, are loaded when there is such a file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from codegen.frontends.files import is_tflite
@@ -47,6 +48,13 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
     from codegen.frontends.onnx.real import read_real as read_onnx
 
     return read_onnx(path, shapes=shapes)
+
+
+def real_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> bytes:
+    """A RealGraph as an ONNX file; errors as of `model_bytes`."""
+    from codegen.frontends.onnx.writer import model_bytes
+
+    return model_bytes(graph, metadata)
 
 
 def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:

@@ -101,7 +101,14 @@ def has_runtime() -> bool:
     return True
 
 
-def _session(runtime: Any, model: Path, *, optimize: bool) -> tuple[Any, tuple[type[Exception], ...]]:
+def session_of(model: bytes) -> Any:
+    """A session of a model that is not in a file; LAM-API-010 when the runtime refuses it."""
+    import onnxruntime as runtime
+
+    return _session(runtime, model, optimize=False)[0]
+
+
+def _session(runtime: Any, model: Path | bytes, *, optimize: bool) -> tuple[Any, tuple[type[Exception], ...]]:
     """A session, and what its runs may raise."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
@@ -113,9 +120,10 @@ def _session(runtime: Any, model: Path, *, optimize: bool) -> tuple[Any, tuple[t
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     try:
-        return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]), errors
+        source = model if isinstance(model, bytes) else str(model)
+        return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"]), errors
     except errors as error:
-        raise EngineFailed(first_line(error), where=str(model)) from error
+        raise EngineFailed(first_line(error), where="" if isinstance(model, bytes) else str(model)) from error
 
 
 def _port(value: Any, shape: tuple[int, ...], stored: Mapping[str, tuple[DType, Quant]]) -> FloatPort:

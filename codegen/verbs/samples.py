@@ -98,6 +98,11 @@ def given_samples(inputs: Sequence[Port], given: str | Path | Mapping[str, Array
     return [samples[i] for i in range(min(count, samples.count))]
 
 
+def samples_of(arrays: Mapping[str, Array], inputs: Sequence[Port], config: Path | None = None) -> Samples:
+    """The samples of arrays by name, as those of a data file."""
+    return _open(dict(arrays), inputs, load_preprocess(config), "the arrays")
+
+
 def random_samples(ports: Sequence[PortSpec], count: int, seed: int) -> list[Sample]:
     """Random samples over the whole range of each input; the same for the same seed."""
     check_count(count)

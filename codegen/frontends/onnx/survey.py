@@ -24,8 +24,8 @@ from codegen.frontends.shapes import Shapes as OfInputs
 from codegen.frontends.survey import SourceNode, Survey
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealType, RealValue
+from codegen.quantize.rehearsal import rehearsed
 from codegen.settle.borders import Borders
-from codegen.settle.rehearsal import rehearsed
 from codegen.settle.surveying import Surveying
 
 _KINDS = ("float16", "float32", "float64", "int8", "uint8", "int16")

@@ -1,0 +1,66 @@
+"""lamina quantize."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import config_option, shape_option, target_option
+from codegen.cli.progress import Progress
+from codegen.report.quantized import quantized_text
+
+if TYPE_CHECKING:
+    from codegen.api import Quantized
+
+
+@click.command(
+    "quantize",
+    cls=Command,
+    example="lamina quantize float.onnx --calib samples.npz --config model.toml -o quantized.onnx",
+)
+@click.argument("model")
+@click.option("--calib", required=True, metavar="D.npz", help="Samples of what the network will see.")
+@click.option("-o", "--out", metavar="Q.onnx", help="Where the quantized model goes; its report beside it as .json.")
+@target_option
+@shape_option
+@click.option("--weights", type=click.IntRange(2, 8), default=8, show_default=True, help="Bits of the weights.")
+@click.option(
+    "--activations", type=click.Choice(["8", "16"]), default="8", show_default=True, help="Bits of the tensors."
+)
+@click.option(
+    "--scales", type=click.Choice(["float", "pot"]), default="float", show_default=True, help="pot: powers of two."
+)
+@click.option(
+    "--granularity",
+    type=click.Choice(["channel", "tensor"]),
+    default="channel",
+    show_default=True,
+    help="Scales of the weights: one per output channel, or one.",
+)
+@click.option("--samples", type=int, metavar="N", help="How many samples at most; 512 when not said.")
+@click.option("--seed", type=int, default=0, show_default=True, help="By which they are drawn.")
+@click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
+@click.option(
+    "--stop-after", type=click.Choice(["inspect", "calibrate"]), help="Show what is known by then; write no model."
+)
+@config_option
+@json_option
+@common
+def command(
+    model: str, calib: str, activations: str, as_json: bool, quiet: bool, verbose: bool, **options: Any
+) -> None:
+    """Quantize the float MODEL by the samples of D.npz: an ONNX file with QuantizeLinear and DequantizeLinear nodes."""
+    from codegen import api
+
+    if options["out"] is None and options["stop_after"] is None:
+        raise click.UsageError("where does the model go? Give -o Q.onnx, or --stop-after.")
+    with Progress("calibrating", quiet=quiet) as progress:
+        made = api.quantize(model, calib, progress=progress, activations=int(activations), **options)
+    show(lambda _: _text(made), made.report, as_json=as_json, quiet=quiet)
+
+
+def _text(made: Quantized) -> str:
+    written = f"\nwritten to {made.path}" if made.path is not None else ""
+    return quantized_text(made.report) + written

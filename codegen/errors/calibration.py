@@ -1,0 +1,54 @@
+"""Refusals of calibration: float models and the samples that they are quantized by."""
+
+from __future__ import annotations
+
+from codegen.errors.base import CompileError
+
+
+class AlreadyQuantized(CompileError):
+    """A model that is quantized already is to be quantized."""
+
+    code = "LAM-QUANT-020"
+    hint = "give the float model that it was made from"
+
+
+class NothingToQuantize(CompileError):
+    """A model computes no real numbers."""
+
+    code = "LAM-QUANT-021"
+    hint = "only networks on real numbers can be quantized"
+
+
+class CalibrationNotFinite(CompileError):
+    """A calibration sample holds NaN or infinity, or the network makes one of it."""
+
+    code = "LAM-QUANT-022"
+    hint = "take the sample out, or mend the model where the message says"
+
+
+class CalibrationConstant(CompileError):
+    """The calibration samples are one and the same number everywhere."""
+
+    code = "LAM-QUANT-023"
+    hint = "give samples of what the network will see, 100 or more"
+
+
+class TensorUnknown(CompileError):
+    """A tensor or a node is named that the model does not have."""
+
+    code = "LAM-QUANT-024"
+    hint = "give a name that the model has: `lamina inspect MODEL` prints them"
+
+
+class StateNotWritten(CompileError):
+    """A network that keeps something between runs is to be written as ONNX."""
+
+    code = "LAM-QUANT-025"
+    hint = "export the network with its states as inputs and outputs"
+
+
+class ModelNotWritten(CompileError):
+    """The quantized model, or the report beside it, cannot be written; nothing is left behind."""
+
+    code = "LAM-QUANT-026"
+    hint = "check the path, permissions and free space"

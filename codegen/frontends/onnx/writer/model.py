@@ -1,0 +1,125 @@
+"""The walk over a RealGraph that makes an ONNX model.
+
+Decides: the operator set (the least that has everything), that constants held as integers are an initializer behind a
+DequantizeLinear, and what stands in the metadata: what an ONNX node has no word for.  Same graph, same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from onnx import ModelProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, helper
+
+from codegen.errors import FormUnsupported, StateNotWritten
+from codegen.frontends.onnx.writer.spellings import SPELLINGS
+from codegen.frontends.onnx.writer.storage import write_stored
+from codegen.frontends.onnx.writer.writing import Place, Writing
+from codegen.ir.real import RealGraph, RealNode, RealValue
+from codegen.resources import VERSION
+
+INT_BITS_KEY = "lamina.int_bits"
+"""Metadata: a JSON object, from the name of a DequantizeLinear's output to the bits of its integers, where their type
+has more."""
+_PLAIN_OPSET = 17
+_IR_VERSIONS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
+_NEWEST_IR = 12
+
+
+def model_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> bytes:
+    """The graph as a file of ONNX.
+
+    Args:
+        graph: float, or quantized by Quantize, Dequantize and stored constants.
+        metadata: more entries for the model's own.
+
+    Raises:
+        FormUnsupported: LAM-IMPORT-022, an operator that ONNX has no spelling of.
+        StateNotWritten: LAM-QUANT-025, a network that keeps something between runs.
+    """
+    if graph.states:
+        raise StateNotWritten(f"{len(graph.states)} tensors are kept between runs", where=graph.name)
+    writing = Writing(graph, _PLAIN_OPSET)
+    faces = _faced(writing)
+    bits = _constants(writing)
+    for node in graph.nodes:
+        _write(writing, node)
+    for value, name in faces:
+        writing.node("Identity", [writing.name(value)], [name])
+    entries = dict(metadata or {}) | ({INT_BITS_KEY: json.dumps(bits, sort_keys=True)} if bits else {})
+    return bytes(_proto(writing, entries).SerializeToString(deterministic=True))
+
+
+def _faced(writing: Writing) -> list[tuple[str, str]]:
+    """Give outputs their names; those that need a node of their own for it, with the name."""
+    graph = writing.graph
+    computed = {name for node in graph.nodes for name in node.outputs}
+    renamed: set[str] = set()
+    apart = []
+    for value, name in zip(graph.outputs, graph.faces or graph.outputs, strict=True):
+        if value in computed and value not in renamed:
+            writing.rename(value, name)
+            renamed.add(value)
+        else:
+            apart.append((value, name))
+    return apart
+
+
+def _constants(writing: Writing) -> dict[str, int]:
+    """Write them; the bits of those whose type has more."""
+    read = {name for node in writing.graph.nodes for name in node.inputs} | set(writing.graph.outputs)
+    found = {}
+    for value in writing.graph.values.values():
+        if value.data is None or value.name not in read:
+            continue
+        if value.stored is None:
+            writing.rename(value.name, writing.constant(value.name, value.data))
+        elif bits := write_stored(writing, value):
+            found[writing.name(value.name)] = bits
+    return found
+
+
+def _write(writing: Writing, node: RealNode) -> None:
+    """One node; of maps with the channels last it is the node on turned maps."""
+    spelling = SPELLINGS.get(type(node.op))
+    if spelling is None:
+        hint = "keep this part of the network out of the file"
+        raise FormUnsupported(f"ONNX has no operator for {type(node.op).__name__}", where=node.where, hint=hint)
+    place = Place(writing, node)
+    rank = len(place.shape)
+    if getattr(node.op, "channel_axis", 1) in (1, 1 - rank) or rank < 3:
+        spelling(place, node.op)
+        return
+    forward, back = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+    final, place.outputs[0] = place.outputs[0], writing.fresh(f"{place.outputs[0]}:channels_first")
+    place.inputs[0] = place.inner("Transpose", [place.inputs[0]], "turned", perm=forward)
+    place.shape = tuple(place.shape[i] for i in forward)
+    spelling(place, replace(node.op, channel_axis=1))  # type: ignore[type-var]
+    writing.node("Transpose", [place.outputs[0]], [final], f"{node.name}:channels_last", perm=back)
+
+
+def _proto(writing: Writing, entries: Mapping[str, str]) -> ModelProto:
+    graph = writing.graph
+    inputs = [_info(graph.values[name], name) for name in graph.inputs]
+    names = graph.faces or graph.outputs
+    outputs = [_info(graph.values[value], name) for value, name in zip(graph.outputs, names, strict=True)]
+    made = helper.make_graph(writing.nodes, graph.name or "network", inputs, outputs, writing.initializers)
+    return ModelProto(
+        ir_version=_IR_VERSIONS.get(writing.opset, _NEWEST_IR),
+        producer_name="lamina",
+        producer_version=VERSION,
+        opset_import=[OperatorSetIdProto(version=writing.opset)],
+        graph=made,
+        metadata_props=[StringStringEntryProto(key=k, value=v) for k, v in sorted(entries.items())],
+    )
+
+
+def _info(value: RealValue, name: str) -> object:
+    kind = value.type
+    element = TensorProto.FLOAT if kind.is_real and kind.dtype.itemsize == 4 else _element(value)
+    return helper.make_tensor_value_info(name, element, list(kind.shape))
+
+
+def _element(value: RealValue) -> int:
+    return int(helper.np_dtype_to_tensor_dtype(value.type.dtype))

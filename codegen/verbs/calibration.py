@@ -1,0 +1,115 @@
+"""Calibration data: what it may be, and which samples set ranges and which judge.
+
+Decides: that samples are drawn by the seed where there are more than are asked for, and that every fifth of them sets
+no range, so that what was decided is judged by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from codegen.errors import DataDoesNotFit
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph
+from codegen.quantize.observe import Sample, Samples
+from codegen.verbs.float_engine import FloatPort
+from codegen.verbs.samples import check_count, open_samples, samples_of
+
+Calibration = str | Path | Array | Mapping[str, Array] | Sequence[Sample] | Iterator[Sample]
+"""A data file, one array of samples, arrays of samples by input, or samples one by one."""
+_JUDGING = 5
+"""Every how many-th sample judges."""
+_MOST = 512
+"""Samples that are used without being asked for."""
+
+
+class Asking(Protocol):
+    """What the samples of a quantization are chosen by."""
+
+    @property
+    def config(self) -> str | Path | None:
+        """The file with the `[preprocess]` table."""
+        ...
+
+    @property
+    def samples(self) -> int | None:
+        """How many at most."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the choice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """Some of the samples, in order."""
+
+    source: Samples
+    places: tuple[int, ...]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.places)
+
+    def __getitem__(self, index: int, /) -> Sample:
+        """One of them."""
+        return self.source[self.places[index]]
+
+    def first(self, count: int) -> Chosen:
+        """The first of them."""
+        return Chosen(self.source, self.places[:count])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """Samples that set ranges, and samples that judge; `where` is what errors call them."""
+
+    ranging: Chosen
+    judging: Chosen
+    where: str
+
+
+def calibration_of(graph: RealGraph, given: Calibration, asking: Asking) -> Held:
+    """The samples of a calibration, for the inputs of a float network; errors as of `open_samples`."""
+    check_count(asking.samples)
+    source, where = _opened(graph, given, asking)
+    count = min(len(source), asking.samples or _MOST)
+    drawn = np.random.default_rng(asking.seed).permutation(len(source))[:count] if count < len(source) else range(count)
+    chosen = sorted(int(i) for i in drawn)
+    judging = chosen[_JUDGING - 1 :: _JUDGING]
+    ranging = [i for i in chosen if i not in set(judging)]
+    return Held(Chosen(source, tuple(ranging)), Chosen(source, tuple(judging or chosen)), where)
+
+
+def _opened(graph: RealGraph, given: Calibration, asking: Asking) -> tuple[Samples, str]:
+    ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs]
+    config = None if asking.config is None else Path(asking.config)
+    if isinstance(given, str | Path):
+        return open_samples(Path(given), ports, config), str(given)
+    arrays = _arrays(given, ports)
+    return samples_of(arrays, ports, config), "the arrays"
+
+
+def _arrays(given: Any, ports: Sequence[FloatPort]) -> dict[str, Array]:
+    """Arrays of samples by the inputs' names, or as `x`."""
+    if isinstance(given, np.ndarray):
+        return {"x": given}
+    if isinstance(given, Mapping):
+        return {str(name): np.asarray(array) for name, array in given.items()}
+    listed = list(given)
+    if not listed:
+        raise DataDoesNotFit("no samples", where="the samples")
+    if not all(isinstance(sample, Mapping) for sample in listed):
+        return {"x": np.stack([np.asarray(sample) for sample in listed])}
+    names = [p.name for p in ports]
+    missing = [n for n in names if any(n not in sample for sample in listed)]
+    if missing:
+        raise DataDoesNotFit(f"a sample has no array '{missing[0]}'", where="the samples")
+    return {n: np.stack([np.asarray(sample[n]) for sample in listed]) for n in names}

@@ -1,0 +1,69 @@
+"""How good a quantized network is: the SQNR of its outputs against the float network's, in dB.
+
+Decides: what is asked.  The quick judge runs the network's real numbers, rounded to integers; the true one settles it
+and runs the compiled C, or the numpy golden model where there is no C compiler.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from codegen.errors import ToolMissing
+from codegen.frontends import real_bytes
+from codegen.ir.real import RealGraph
+from codegen.options import Options
+from codegen.quantize.measure import output_sqnr, outputs_of
+from codegen.quantize.observe import Samples
+from codegen.settle.borders import output_name
+from codegen.verbs.engines import Engine, open_engine
+from codegen.verbs.ort_runner import best_runner
+
+_MODEL = "network.onnx"
+
+
+class Judge:
+    """Knows the float network's outputs of some samples, which set no range."""
+
+    def __init__(self, graph: RealGraph, samples: Samples, options: Options) -> None:
+        self._samples = samples
+        self._options = replace(options, vectors=0)
+        self._wanted = outputs_of(graph, samples, best_runner(outputs_only=True))
+
+    def quick(self, graph: RealGraph) -> float:
+        """SQNR of the real numbers that integers would hold."""
+        return output_sqnr(self._wanted, outputs_of(graph, self._samples, best_runner(outputs_only=True)))
+
+    def __call__(self, graph: RealGraph) -> Judgement:
+        """SQNR of the integer network in the target's arithmetic; what settling or compiling refuses is raised."""
+        with _opened(graph, self._options) as (engine, name):
+            ports = {p.name for p in engine.inputs}
+            made = [engine.run(self._samples[i]) for i in range(len(self._samples))]
+        named = [{face: one[output_name(face, ports)] for face in self._wanted[0]} for one in made]
+        return Judgement(output_sqnr(self._wanted, named), name, len(made))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """SQNR in dB, the engine that gave it, and over how many samples."""
+
+    sqnr: float
+    engine: str
+    samples: int
+
+
+@contextmanager
+def _opened(graph: RealGraph, options: Options) -> Iterator[tuple[Engine, str]]:
+    """The compiled network; the golden model where nothing compiles C."""
+    with tempfile.TemporaryDirectory(prefix="lamina-judge-") as folder:
+        path = Path(folder) / _MODEL
+        path.write_bytes(real_bytes(graph))
+        try:
+            engine, name = open_engine("c", path, options), "c"
+        except ToolMissing:
+            engine, name = open_engine("golden", path, options), "golden"
+        with engine:
+            yield engine, name

@@ -1,0 +1,220 @@
+"""quantize: a float model and some samples to a quantized model, and what is known of it.
+
+Decides: the order of the stages, which samples set ranges and which judge, and what is written beside the model.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from codegen.datafiles import written_file
+from codegen.errors import (
+    AlreadyQuantized,
+    CalibrationConstant,
+    CompileError,
+    ModelNotWritten,
+    NothingToQuantize,
+    OptionBad,
+    TensorUnknown,
+)
+from codegen.frontends import is_tflite, read_real, real_bytes
+from codegen.ir.real import RealGraph
+from codegen.options import Options
+from codegen.quantize.applied import applied
+from codegen.quantize.asked import Asked, Asking, ends
+from codegen.quantize.calibrate import scheme_of, watched
+from codegen.quantize.measure import compared
+from codegen.quantize.observe import Progress, observe
+from codegen.quantize.places import Places, is_quantized
+from codegen.quantize.scheme import Scheme
+from codegen.report.quantized import QuantReport
+from codegen.report.table import as_json
+from codegen.verbs.calibration import Calibration, Held, calibration_of
+from codegen.verbs.judge import Judge
+from codegen.verbs.ort_runner import best_runner
+from codegen.verbs.quantizing_report import rows_of
+from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
+
+STAGES = ("inspect", "calibrate")
+"""Stages behind which one may stop."""
+_MEASURED = 32
+"""Samples by which tensors are measured."""
+_FEW = 16
+"""Of fewer samples the user is warned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quantizing:
+    """By what a model is quantized, and how.
+
+    `calib` are a data file, arrays by name, one array, or samples; `config` is the TOML file with the `[preprocess]`
+    table.  `out` is where the model goes, with the report beside it.
+    """
+
+    calib: Calibration
+    out: str | Path | None = None
+    config: str | Path | None = None
+    weights: int = 8
+    activations: int = 8
+    scales: str = "float"
+    granularity: str = "channel"
+    samples: int | None = None
+    seed: int = 0
+    keep_float: Sequence[str] = ()
+    stop_after: str | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not exist."""
+        for name, given, known in (
+            ("weights", self.weights, tuple(range(2, 9))),
+            ("activations", self.activations, (8, 16)),
+            ("scales", self.scales, ("float", "pot")),
+            ("granularity", self.granularity, ("channel", "tensor")),
+            ("stop_after", self.stop_after, (None, *STAGES)),
+        ):
+            if given not in known:
+                choices = ", ".join(str(k) for k in known if k is not None)
+                raise OptionBad(f"{given!r}", where=name, hint=f"choose one of {choices}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantized:
+    """`model` is an ONNX file's bytes, empty where the quantizer stopped before; `path` where it was written."""
+
+    model: bytes = field(repr=False)
+    report: QuantReport = field(repr=False)
+    path: Path | None = None
+
+    @property
+    def table(self) -> Mapping[str, tuple[float, int, int]]:
+        """Scale, zero point and bits of each tensor."""
+        return {t.tensor: (t.scale, t.zero_point, t.bits) for t in self.report.tensors}
+
+
+@takes_model
+def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
+    """A float model quantized by samples, written where `how.out` says."""
+    graph = float_graph(file_of(model), options)
+    places = Places(graph, _kept(graph, how.keep_float))
+    held = calibration_of(graph, how.calib, how)
+    report = _blank(shown(file_of(model)), held, places, how)
+    if how.stop_after == "inspect":
+        return Quantized(b"", report)
+    asking = _asking(places, how)
+    scheme = calibrated(places, held, asking, how.progress)
+    made = applied(graph, scheme).live()
+    report = _measured(report, places, (scheme, asking), made, held)
+    if how.stop_after == "calibrate":
+        return Quantized(b"", report)
+    return _written(made, _judged(report, graph, made, held, options), how)
+
+
+def float_graph(path: Path, options: Options) -> RealGraph:
+    """The float network of a file, as ONNX has it.
+
+    Raises:
+        AlreadyQuantized: LAM-QUANT-020.
+        NothingToQuantize: LAM-QUANT-021.
+    """
+    graph = read_real(path, shapes=dict(options.shapes))
+    if is_quantized(graph):
+        raise AlreadyQuantized("its tensors are integers already", where=shown(path))
+    if not any(graph.type(name).is_real for node in graph.nodes for name in node.outputs):
+        raise NothingToQuantize("it computes no real numbers", where=shown(path))
+    return _as_onnx(graph) if is_tflite(path) else graph
+
+
+def _as_onnx(graph: RealGraph) -> RealGraph:
+    """The same network with the channels first, as the file that will be written has it."""
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        path = Path(folder) / "float.onnx"
+        path.write_bytes(real_bytes(graph))
+        return read_real(path)
+
+
+def _kept(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
+    """Nodes and tensors that stay real; LAM-QUANT-024 for names that the model does not have."""
+    known = {node.name for node in graph.nodes} | set(graph.values)
+    for name in names:
+        if name not in known:
+            raise TensorUnknown(f"no node and no tensor '{name}'", where="keep_float")
+    return frozenset(names)
+
+
+def _asking(places: Places, how: Quantizing) -> Asked:
+    full = ends(places) if how.weights < 8 else ()
+    return Asked(
+        weights=how.weights,
+        activations=how.activations,
+        pot=how.scales == "pot",
+        per_channel=how.granularity == "channel",
+        full=full,
+    )
+
+
+def calibrated(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Scheme:
+    """The integers of everything, by the samples that set ranges."""
+    seen = watched(places)
+    observe(places.graph, held.ranging, best_runner(), seen, progress)
+    inputs = [seen[name] for name in places.graph.inputs if name in seen]
+    if inputs and all(extent.low == extent.high for extent in inputs):
+        raise CalibrationConstant(f"every number is {inputs[0].low:g}", where=held.where)
+    return scheme_of(places, seen, asking)
+
+
+def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantReport:
+    few = len(held.ranging) + len(held.judging) < _FEW
+    notes = (f"{len(held.ranging)} samples are few: 100 or more give better ranges",) if few else ()
+    return QuantReport(
+        model=name,
+        samples=len(held.ranging),
+        judged=len(held.judging),
+        seed=how.seed,
+        quick_sqnr=None,
+        sqnr=None,
+        engine="",
+        refusal="",
+        tensors=(),
+        weights=(),
+        stay_float=tuple(sorted(how.keep_float)),
+        notes=(*places.graph.notes, *notes),
+    )
+
+
+def _measured(
+    report: QuantReport, places: Places, decided: tuple[Scheme, Asking], made: RealGraph, held: Held
+) -> QuantReport:
+    figures = compared(places.graph, made, held.judging.first(_MEASURED), best_runner())
+    tensors, weights = rows_of(places, decided, figures)
+    return replace(report, tensors=tensors, weights=weights)
+
+
+def _judged(report: QuantReport, graph: RealGraph, made: RealGraph, held: Held, options: Options) -> QuantReport:
+    """The report with the verdicts; a network that does not compile has one only."""
+    judge = Judge(graph, held.judging, options)
+    report = replace(report, quick_sqnr=judge.quick(made))
+    try:
+        judgement = judge(made)
+    except CompileError as error:
+        return replace(report, refusal=error.problems()[0].text())
+    return replace(report, sqnr=judgement.sqnr, engine=judgement.engine)
+
+
+def _written(made: RealGraph, report: QuantReport, how: Quantizing) -> Quantized:
+    """The model and, beside it, the report as JSON."""
+    data = real_bytes(made)
+    if how.out is None:
+        return Quantized(data, report)
+    path = Path(how.out)
+    for file, content in ((path, data), (path.with_suffix(".json"), (as_json(report) + "\n").encode())):
+        with written_file(file, _refusal(file)) as opened:
+            opened.write(content)
+    return Quantized(data, report, path)
+
+
+def _refusal(file: Path) -> Callable[[str], CompileError]:
+    return lambda found: ModelNotWritten(found, where=str(file))

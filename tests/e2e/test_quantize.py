@@ -1,0 +1,170 @@
+"""From a float model and samples to C: the file that is written means what was decided, here and on ONNX Runtime."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import codegen
+from codegen.api import quantize, run, verify
+from codegen.errors import CompileError
+from codegen.frontends import read_real, real_bytes
+from codegen.quantize.applied import stored_of
+from codegen.real.engine import RealEngine
+from codegen.verbs.ort_runner import OrtRunner
+from tests.support.float_models import INPUT, OUTPUT, float_model, images
+
+ort = pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return float_model(tmp_path_factory.mktemp("float") / "small.onnx")
+
+
+@pytest.fixture(scope="module")
+def quantized(model: Path) -> codegen.api.Quantized:
+    return quantize(model, images(40))
+
+
+SETTINGS = [
+    {},
+    {"granularity": "tensor"},
+    {"scales": "pot"},
+    {"weights": 4},
+    {"scales": "pot", "granularity": "tensor", "weights": 4},
+]
+
+
+@pytest.mark.parametrize("words", SETTINGS, ids=lambda w: "-".join(map(str, w.values())) or "default")
+def test_what_is_written_is_verified_to_the_bit(model: Path, words: dict[str, object]) -> None:
+    made = quantize(model, images(40), **words)
+    assert verify(made.model, samples=2).equal
+    assert made.report.refusal == ""
+
+
+def test_the_integer_network_is_close_to_the_float_one(model: Path, quantized: codegen.api.Quantized) -> None:
+    x = images(20, seed=5)
+    real, made = run(model, x, "float"), run(quantized.model, x, "c")
+    noise = ((real - made) ** 2).sum()
+    sqnr = 10 * np.log10((real**2).sum() / noise)
+    assert sqnr > 25
+    assert abs(sqnr - quantized.report.sqnr) < 6
+
+
+def test_fewer_bits_are_judged_worse(model: Path) -> None:
+    wide, narrow = (quantize(model, images(40), weights=bits).report for bits in (8, 3))
+    assert wide.sqnr > narrow.sqnr + 6
+
+
+def test_onnx_runtime_gives_what_golden_gives_in_its_arithmetic(quantized: codegen.api.Quantized) -> None:
+    x = images(10, seed=7)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(quantized.model, options, providers=["CPUExecutionProvider"])
+    step = next(t for t in quantized.report.tensors if t.tensor == OUTPUT).scale
+    for i in range(len(x)):
+        (theirs,) = session.run(None, {INPUT: x[i : i + 1]})
+        ours = run(quantized.model, x[i : i + 1], "golden", requant="ort")
+        assert np.abs(theirs - ours).max() <= 1.01 * step
+
+
+def test_reading_what_was_written_gives_the_same_network(
+    model: Path, quantized: codegen.api.Quantized, tmp_path: Path
+) -> None:
+    path = tmp_path / "q.onnx"
+    path.write_bytes(quantized.model)
+    graph = read_real(path)
+    assert real_bytes(graph) == quantized.model
+    assert graph.inputs == (INPUT,)
+    assert graph.faces == (OUTPUT,)
+
+
+def test_same_samples_same_bytes(model: Path, quantized: codegen.api.Quantized) -> None:
+    assert quantize(model, images(40)).model == quantized.model
+
+
+def test_the_seed_chooses_the_samples(model: Path) -> None:
+    x = images(60)
+    first, again, other = (quantize(model, x, samples=10, seed=seed).model for seed in (3, 3, 4))
+    assert first == again
+    assert first != other
+
+
+def test_a_tensor_that_is_only_moved_keeps_its_integers(quantized: codegen.api.Quantized, tmp_path: Path) -> None:
+    path = tmp_path / "q.onnx"
+    path.write_bytes(quantized.model)
+    table = quantized.table
+    assert table["p"] == table["s"]
+    assert table["f"] == table["g"]
+    stored = stored_of(read_real(path))
+    assert "c1" not in stored, "Relu is a part of the convolution"
+    assert table[OUTPUT][:2] == (1 / 256, -128)
+
+
+def test_biases_have_the_scale_of_their_products(quantized: codegen.api.Quantized, tmp_path: Path) -> None:
+    path = tmp_path / "q.onnx"
+    path.write_bytes(quantized.model)
+    graph = read_real(path)
+    first = next(n for n in graph.nodes if n.op_type == "Conv")
+    weight, bias = (graph.values[first.inputs[i]].stored for i in (1, 2))
+    assert bias.dtype == np.int32
+    assert np.array_equal(bias.scale, np.float32(quantized.table[INPUT][0]) * weight.scale)
+
+
+def test_the_report_stands_beside_the_model(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "q.onnx"
+    made = quantize(model, images(20), out)
+    report = json.loads(out.with_suffix(".json").read_text())
+    assert out.read_bytes() == made.model
+    assert report["tensors"][0]["tensor"] == INPUT
+    assert report["sqnr"] == made.report.sqnr
+    assert [w["bits"] for w in report["weights"] if w["role"] == "bias"] == [32, 32, 32]
+
+
+def test_a_node_that_stays_float_is_not_quantized(model: Path) -> None:
+    made = quantize(model, images(20), keep_float=["dense"])
+    assert "logits" not in made.table
+    assert "w4" not in {w.tensor for w in made.report.weights}
+    assert made.report.stay_float == ("dense",)
+
+
+def test_stopping_after_calibration_gives_a_report_and_no_model(model: Path) -> None:
+    made = quantize(model, images(20), stop_after="calibrate")
+    assert made.model == b""
+    assert made.report.tensors
+
+
+def test_both_runners_see_the_same_tensors(model: Path) -> None:
+    graph = read_real(model)
+    sample = {INPUT: images(1)}
+    ours, theirs = (dict(runner(graph).tensors(sample)) for runner in (RealEngine, OrtRunner()))
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        assert np.allclose(array, theirs[name], rtol=1e-5, atol=1e-5), name
+
+
+def _refusal(model: Path | bytes, calib: object, **words: object) -> str:
+    with pytest.raises(CompileError) as caught:
+        quantize(model, calib, **words)
+    return caught.value.problems()[0].code
+
+
+def test_what_cannot_be_quantized_is_refused_by_an_id(model: Path, quantized: codegen.api.Quantized) -> None:
+    x = images(20)
+    broken = x.copy()
+    broken[3, 0, 0, 0] = np.nan
+    assert _refusal(quantized.model, x) == "LAM-QUANT-020"
+    assert _refusal(model, broken) == "LAM-QUANT-022"
+    assert _refusal(model, np.ones_like(x)) == "LAM-QUANT-023"
+    assert _refusal(model, x, keep_float=["nobody"]) == "LAM-QUANT-024"
+    assert _refusal(model, x, out=model.parent / "none" / "q.onnx") == "LAM-QUANT-026"
+    assert _refusal(model, x[:, :, :7]) == "LAM-PREPROCESS-004"
+    assert _refusal(model, np.rint(x).astype(np.int8)) == "LAM-API-030"
+    assert _refusal(model, x[:0]) == "LAM-API-005"
+    assert _refusal(model, []) == "LAM-API-005"
+    assert _refusal(model, x, samples=0) == "LAM-API-012"
+    assert _refusal(model, x, weights=1) == "LAM-IMPORT-030"

@@ -9,9 +9,9 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from codegen.frontends.onnx.activation import DEFAULTS
-from codegen.frontends.onnx.writer.writing import Place
-from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf
-from codegen.real.elementwise import Binary, Cast, Clip, Function
+from codegen.frontends.onnx.writer.writing import Place, Table, plainly
+from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf, IsNaN
+from codegen.real.elementwise import Binary, Cast, Clip, Function, Not, PRelu, Where
 
 _FUNCTION_OPSETS = {"Gelu": 20, "Mish": 18, "Swish": 24}
 """First operator sets of functions that are younger than the plain one."""
@@ -93,3 +93,19 @@ def bit_cast(place: Place, op: BitCast) -> None:
     """BitCast."""
     place.writing.since(_BIT_CAST)
     place.write("BitCast", to=int(helper.np_dtype_to_tensor_dtype(np.dtype(op.to))))
+
+
+SPELLINGS: Table = {
+    Binary: binary,
+    BitCast: bit_cast,
+    BitwiseNot: bitwise_not,
+    Cast: cast,
+    CastNarrow: cast_narrow,
+    Clip: clip,
+    Function: function,
+    IsInf: is_inf,
+    IsNaN: plainly("IsNaN"),
+    Not: plainly("Not"),
+    PRelu: plainly("PRelu"),
+    Where: plainly("Where"),
+}

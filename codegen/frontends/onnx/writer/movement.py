@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.frontends.onnx.writer.writing import Place
+from codegen.frontends.onnx.writer.writing import Place, Table
 from codegen.real.movement import (
     Concat,
     DepthToSpace,
@@ -140,3 +140,18 @@ def _manner(op: Resize) -> dict[str, object]:
     if op.smooth:
         manner["antialias"] = 1
     return manner | ({"extrapolation_value": float(op.outside)} if op.coordinates == "tf_crop_and_resize" else {})
+
+
+SPELLINGS: Table = {
+    Concat: concat,
+    DepthToSpace: depth_to_space,
+    Expand: expand,
+    Gather: gather,
+    Pad: pad,
+    Reshape: reshape,
+    Resize: resize,
+    Slice: slice_of,
+    SpaceToDepth: space_to_depth,
+    Tile: tile,
+    Transpose: transpose,
+}

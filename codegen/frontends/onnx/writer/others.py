@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import TensorProto
 
-from codegen.frontends.onnx.writer.writing import Place
+from codegen.frontends.onnx.writer.writing import Place, Table, plainly
 from codegen.real.activation import FACTORS, Activation
-from codegen.real.algebra import Einsum
+from codegen.real.algebra import Determinant, Einsum
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.normal import BatchNorm, InstanceNorm, LocalResponseNorm, LpNorm
-from codegen.real.product import Gemm
+from codegen.real.product import Gemm, MatMul
 from codegen.real.recurrent import GRU, LSTM, RNN, Sweep
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
 from codegen.real.sampling import GridSample, RoiAlign
@@ -237,3 +237,36 @@ def _factors(functions: Sequence[Activation], which: int) -> list[float] | None:
     """The factors of those functions that have one, in order."""
     found = [(f.alpha, f.beta)[which] for f in functions if FACTORS.get(f.name, (None, None))[which] is not None]
     return [float(f) for f in found] or None
+
+
+SPELLINGS: Table = {
+    ArgExtremum: arg_extremum,
+    BatchNorm: batch_norm,
+    CacheWrite: cache_write,
+    CumulativeProduct: running,
+    CumulativeSum: running,
+    DFT: dft,
+    Determinant: plainly("Det"),
+    Einsum: einsum,
+    GRU: gru,
+    GatherElements: gather_elements,
+    GatherND: gather_nd,
+    Gemm: gemm,
+    GridSample: grid_sample,
+    Hardmax: hardmax,
+    InstanceNorm: instance_norm,
+    LSTM: lstm,
+    LocalResponseNorm: local_response_norm,
+    LpNorm: lp_norm,
+    MatMul: plainly("MatMul"),
+    OneHot: one_hot,
+    RNN: rnn,
+    Reduce: reduce,
+    ReverseSequence: reverse_sequence,
+    RoiAlign: roi_align,
+    ScatterElements: scatter_elements,
+    ScatterND: scatter_nd,
+    Softmax: softmax,
+    TopK: top_k,
+    Triangle: triangle,
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.frontends.onnx.writer.writing import Place, Writing
+from codegen.frontends.onnx.writer.writing import Place, Table, Writing, plainly
 from codegen.ir.quant import Array
 from codegen.ir.real import RealValue, Stored
 from codegen.real.storage import Dequantize, Quantize, Restore
@@ -26,11 +26,6 @@ def quantize(place: Place, op: Quantize) -> None:
 def dequantize(place: Place, op: Dequantize) -> None:
     """DequantizeLinear."""
     _linear(place.writing, "DequantizeLinear", op.stored, (place.inputs[0], place.outputs[0], place.real.name))
-
-
-def restore(place: Place, op: Restore) -> None:
-    """Nothing: what holds the output says the rest."""
-    place.write("Identity")
 
 
 def write_stored(writing: Writing, value: RealValue) -> int:
@@ -57,3 +52,10 @@ def _linear(writing: Writing, op_type: str, stored: Stored, names: tuple[str, st
 
 def _shaped(array: Array, single: bool) -> Array:
     return array.reshape(()) if single else array
+
+
+SPELLINGS: Table = {
+    Dequantize: dequantize,
+    Quantize: quantize,
+    Restore: plainly("Identity"),
+}

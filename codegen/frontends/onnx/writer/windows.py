@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from codegen.frontends.onnx.writer.writing import Place
+from codegen.frontends.onnx.writer.writing import Place, Table, plainly
 from codegen.ir.shape import Shape, Window
-from codegen.real.integer import ConvInteger
+from codegen.real.integer import ConvInteger, MatMulInteger
 from codegen.real.sampling import DeformConv
 from codegen.real.unpool import ColumnsToImage, LpPool, MaxPoolPlaces, MaxUnpool
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
@@ -120,3 +120,18 @@ def deform_conv(place: Place, op: DeformConv) -> None:
 
 def _listed(sizes: Shape) -> list[int]:
     return list(sizes)
+
+
+SPELLINGS: Table = {
+    AveragePool: average_pool,
+    ColumnsToImage: columns_to_image,
+    Conv: conv,
+    ConvInteger: conv,
+    ConvTranspose: conv_transpose,
+    DeformConv: deform_conv,
+    LpPool: lp_pool,
+    MatMulInteger: plainly("MatMulInteger"),
+    MaxPool: max_pool,
+    MaxPoolPlaces: max_pool_places,
+    MaxUnpool: max_unpool,
+}

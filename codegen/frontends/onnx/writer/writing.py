@@ -5,7 +5,7 @@ Decides: names.  An output has the name that the model's user knows, everything 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,3 +122,14 @@ class Place:
         """The node itself."""
         given = self.inputs if inputs is None else inputs
         self.writing.node(op_type, given, self.outputs, self.real.name, **attributes)
+
+
+Spelling = Callable[[Place, Any], None]
+"""Writes the nodes of one operator."""
+Table = Mapping[type, Spelling]
+"""A family's spellings."""
+
+
+def plainly(op_type: str) -> Spelling:
+    """The operator of a name, without attributes."""
+    return lambda place, op: place.write(op_type)

@@ -32,7 +32,8 @@ class Spoken:
 class Maker:
     """Grows a network at its last value."""
 
-    def __init__(self, seed: int, shape: tuple[int, ...] = (1, 3, 6, 6)) -> None:
+    def __init__(self, seed: int, shape: tuple[int, ...] = (1, 3, 6, 6), uneven: float = 3.0) -> None:
+        self.uneven = uneven
         self.rng = np.random.default_rng(seed)
         self.builder = RealBuilder()
         self.last = self.builder.input("x", RealType(shape))
@@ -52,8 +53,10 @@ class Maker:
         return self.last
 
     def normal(self, *shape: int) -> str:
-        """Numbers whose channels differ in size, as in networks that quantize badly."""
-        sizes = np.exp2(self.rng.uniform(-3, 3, (shape[0], *(1,) * (len(shape) - 1)))) if shape else 1.0
+        """Numbers whose channels differ in size by up to 2 ** (2 * uneven), as in networks that quantize badly."""
+        sizes = (
+            np.exp2(self.rng.uniform(-self.uneven, self.uneven, (shape[0], *(1,) * (len(shape) - 1)))) if shape else 1.0
+        )
         return self.constant(self.rng.normal(0, 0.5, shape) * sizes)
 
     def conv(self, outputs: int = 4, size: int = 3, *, groups: int = 1, pad: int = 1, bias: bool = True) -> str:

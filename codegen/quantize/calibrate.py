@@ -14,32 +14,38 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, Stored
 from codegen.quantize.asked import Asking
-from codegen.quantize.extent import Extent, quantized, range_of, stored_for
 from codegen.quantize.places import Constant, Places, Tensor
+from codegen.quantize.ranges import range_of, stored_for
 from codegen.quantize.scheme import Scheme, Weight
 from codegen.quantize.spec import Spec
+from codegen.quantize.statistics import Statistics
+from codegen.quantize.weights import least_scales, quantized
 
 _BIAS = np.dtype(np.int32)
-_LARGEST_BIAS = 2.0**30
-"""In steps: half of what 32 bits hold, so that sums have as much."""
 
 
-def watched(places: Places) -> dict[str, Extent]:
+def watched(places: Places, asking: Asking) -> dict[str, Statistics]:
     """What is to see the tensors whose ranges are not known without samples."""
-    return {t.name: Extent() for t in places.tensors if not t.like and t.bounds is None}
+    return {t.name: Statistics(_spec(t, asking).bins) for t in places.tensors if not t.like and t.bounds is None}
 
 
-def scheme_of(places: Places, seen: Mapping[str, Extent], asking: Asking) -> Scheme:
+def _spec(tensor: Tensor, asking: Asking) -> Spec:
+    return asking.spec(tensor.role, layer=tensor.layer, op_type=tensor.op_type, tensor=tensor.name)
+
+
+def scheme_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -> Scheme:
     """The integers of everything, from the ranges that were seen."""
     tensors = tensors_of(places, seen, asking)
     return Scheme(tensors, weights_of(places, tensors, asking))
 
 
-def tensors_of(places: Places, seen: Mapping[str, Extent], asking: Asking) -> dict[str, Stored]:
+def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -> dict[str, Stored]:
     """The integers of what the network is given and computes."""
     found: dict[str, Stored] = {}
     for tensor in places.tensors:
-        spec = asking.spec(tensor.role, layer=tensor.layer, op_type=tensor.op_type, tensor=tensor.name)
+        spec = _spec(tensor, asking)
+        if spec.keep_float:
+            continue
         if tensor.like in found:
             found[tensor.name] = found[tensor.like]
         elif not tensor.like:
@@ -47,7 +53,7 @@ def tensors_of(places: Places, seen: Mapping[str, Extent], asking: Asking) -> di
     return found
 
 
-def _stored(tensor: Tensor, seen: Mapping[str, Extent], spec: Spec) -> Stored:
+def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec) -> Stored:
     if tensor.bounds is None:
         return stored_for(*range_of(seen[tensor.name], spec), spec)
     return natural(*tensor.bounds, spec)
@@ -71,7 +77,7 @@ def weights_of(places: Places, tensors: Mapping[str, Stored], asking: Asking) ->
             weight = _bias(places, node, constant, tensors, made)
         else:
             spec = asking.spec(constant.role, layer=constant.layer, op_type=constant.op_type, tensor=constant.name)
-            weight = _weight(places, node, constant, tensors, spec)
+            weight = None if spec.keep_float else _weight(places, node, constant, tensors, spec)
         if weight is not None:
             made[constant.key] = weight
     return made
@@ -85,29 +91,18 @@ def _weight(
         stored = stored_for(float(data.min()), float(data.max()), spec)
         return Weight(_rounded(data, stored), stored)
     x = tensors.get(node.inputs[0]) if constant.place else None
-    weight = quantized(data, spec, constant.axis)
     if constant.place and x is None:
         return None
-    return weight if x is None else _with_room(weight, data, x, _bias_of(places, node))
+    bias = _bias_of(places, node)
+    floor = 0.0 if x is None or bias is None else least_scales(bias, float(x.scale), None, bias.size)
+    fits = constant.axis is not None and np.size(floor) in (1, data.shape[constant.axis])
+    return quantized(data, spec, constant.axis, floor=floor if fits else np.max(floor))
 
 
 def _bias_of(places: Places, node: RealNode) -> Array | None:
     """The numbers of a product's bias, where it has one."""
     found = next((c for c in places.constants if c.label == node.label and c.role == "bias"), None)
     return None if found is None else _numbers(places, found).reshape(-1)
-
-
-def _with_room(weight: Weight, data: Array, x: Stored, bias: Array | None) -> Weight:
-    """The weight, in larger steps where the bias would not fit into 32 bits."""
-    stored = weight.stored
-    if bias is None or (stored.scale.size not in (1, bias.size)):
-        return weight
-    least = np.abs(bias) / (_LARGEST_BIAS * float(x.scale.reshape(-1)[0]))
-    least = least if stored.scale.size > 1 else least.max(keepdims=True)
-    if (stored.scale.reshape(-1) >= least).all():
-        return weight
-    wider = replace(stored, scale=np.maximum(stored.scale, least.reshape(stored.scale.shape)).astype(np.float32))
-    return Weight(_rounded(data, wider), wider)
 
 
 def _bias(

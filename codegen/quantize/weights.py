@@ -7,6 +7,7 @@ each number counts, they are searched for the least weighted error, and else spa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,15 +37,16 @@ def rounded(x: Array, rounding: Rounding) -> Array:
 
 
 def quantized(
-    array: Array, spec: Spec, axis: int, *, importance: Array | None = None, floor: Array | float = 0.0
+    array: Array, spec: Spec, axis: int | None, *, importance: Array | None = None, floor: Array | float = 0.0
 ) -> Weight:
-    """A constant whose outputs run along `axis`, each number rounded for itself.
+    """A constant whose outputs run along `axis`, if there are any, each number rounded for itself.
 
     `importance` is how much the square of each number's error counts, broadcast against the constant; without it all
     count alike, and scales span the numbers.  `floor` is the least scale of each output.
     """
-    scale = scales(array, spec, axis, importance=importance, floor=floor)
-    stored = stored_weights(scale, spec, axis, array.ndim)
+    spec = spec if axis is not None else replace(spec, per_channel=False, group=0)
+    scale = scales(array, spec, axis or 0, importance=importance, floor=floor)
+    stored = stored_weights(scale, spec, axis or 0, array.ndim)
     steps = np.asarray(stored.spread(array.shape)[0], np.float64)
     integers = np.clip(rounded(array / steps, spec.rounding), spec.least, spec.greatest)
     return Weight(integers.astype(stored.dtype), stored)

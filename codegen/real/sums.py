@@ -39,7 +39,7 @@ def _reach(window: Window, tap: int, short: int, long: int) -> tuple[slice, slic
 
 def add_products(acc: Array, x: Array, w: Array, *, ordered: bool) -> None:
     """acc[..., g, o] += sum over i of x[..., g, i] * w[g, i, o], in place, i ascending where `ordered`."""
-    if not ordered:
+    if not ordered and w.shape[1] > 1:
         for g in range(w.shape[0]):
             acc[..., g, :] += x[..., g, :] @ w[g]
         return

@@ -158,7 +158,7 @@ def _asking(places: Places, how: Quantizing) -> Asked:
 
 def calibrated(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Scheme:
     """The integers of everything, by the samples that set ranges."""
-    seen = watched(places)
+    seen = watched(places, asking)
     observe(places.graph, held.ranging, best_runner(), seen, progress)
     inputs = [seen[name] for name in places.graph.inputs if name in seen]
     if inputs and all(extent.low == extent.high for extent in inputs):

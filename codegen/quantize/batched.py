@@ -1,0 +1,65 @@
+"""Nodes run on many samples at once, though the model has been made for one.
+
+Decides: samples lie along a first axis of their own.  Operators that keep the model's batch axis apart run on all of
+them in one go, where that axis has one entry; any other one sample after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph, RealNode, Stored, Summing
+from codegen.real.elementwise import Binary, Clip, Function, PRelu
+from codegen.real.movement import Concat
+from codegen.real.normal import BatchNorm
+from codegen.real.product import Gemm, MatMul
+from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
+
+_APART = (AveragePool, BatchNorm, Binary, Clip, Concat, Conv, ConvTranspose, Function, Gemm, MatMul, MaxPool, PRelu)
+"""Operators that never bring entries of the first axis together, but for what `_is_apart` looks at."""
+
+
+def run_node(graph: RealGraph, node: RealNode, ins: Sequence[Array], known: Sequence[bool]) -> list[Array]:
+    """The outputs of all samples, [samples, ...], or those of one where everything is `known` without them."""
+    if all(known):
+        return list(_run(node, ins))
+    if _is_apart(graph, node, known):
+        merged = [a if k else a.reshape(-1, *a.shape[2:]) for a, k in zip(ins, known, strict=True)]
+        return [y[:, None] for y in _run(node, merged)]
+    count = next(len(a) for a, k in zip(ins, known, strict=True) if not k)
+    runs = [_run(node, [a if k else a[i] for a, k in zip(ins, known, strict=True)]) for i in range(count)]
+    return [np.stack(parts) for parts in zip(*runs, strict=True)]
+
+
+def hold(array: Array, stored: Stored) -> Array:
+    """The numbers as integers hold them: quantized and dequantized, in float32."""
+    scale, zero = np.float32(stored.scale.reshape(-1)[0]), float(stored.zero_point.reshape(-1)[0])
+    steps = array / scale
+    np.rint(steps, out=steps)
+    np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
+    steps *= scale
+    return np.asarray(steps)
+
+
+def _run(node: RealNode, ins: Sequence[Array]) -> tuple[Array, ...]:
+    with np.errstate(all="ignore"):
+        return node.op.quickly(ins) if isinstance(node.op, Summing) else node.op.evaluate(ins)
+
+
+def _is_apart(graph: RealGraph, node: RealNode, known: Sequence[bool]) -> bool:
+    shapes = [graph.type(name).shape for name in node.inputs]
+    one = all(k or s[:1] == (1,) for s, k in zip(shapes, known, strict=True))
+    if not one or not isinstance(node.op, _APART) or graph.type(node.outputs[0]).shape[:1] != (1,):
+        return False
+    if isinstance(node.op, Gemm | MatMul):
+        return known[1] and not known[0] and len(shapes[0]) > 1 and not getattr(node.op, "turn_a", False)
+    if isinstance(node.op, Concat):
+        return node.op.axis % len(shapes[0]) > 0
+    if isinstance(node.op, Conv | ConvTranspose | BatchNorm):
+        return True
+    rank = len(graph.type(node.outputs[0]).shape)
+    known_fit = all(len(s) < rank or s[0] == 1 for s, k in zip(shapes, known, strict=True) if k)
+    return known_fit and all(len(s) == rank for s, k in zip(shapes, known, strict=True) if not k)

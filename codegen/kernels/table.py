@@ -27,6 +27,7 @@ from codegen.kernels import (
     svdf,
     take,
     unary,
+    update,
 )
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.dsp import DSP
@@ -59,6 +60,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *unary.KERNELS,
     *slopes.KERNELS,
     *take.KERNELS,
+    *update.KERNELS,
     *select.KERNELS,
     *join.KERNELS,
     *movement.KERNELS,

@@ -37,7 +37,6 @@ FLOORS = {
     "emulator": 6,
     "report": 6,
     "preprocess": 6,
-    "toolkit": 6,
     "pipeline": 7,
     "verbs": 8,
     "api": 9,

@@ -6,6 +6,7 @@ A refusal is a CompileError with a permanent id, which docs/errors.md explains; 
 from __future__ import annotations
 
 from codegen.api.functions import (
+    compare_quantized,
     compile_model,
     evaluate,
     inspect,
@@ -14,6 +15,7 @@ from codegen.api.functions import (
     read_samples,
     run,
     run_file,
+    sensitivity,
     verify,
 )
 from codegen.errors import CompileError
@@ -23,6 +25,7 @@ from codegen.options import Options
 from codegen.report.plan import PlanRecord
 from codegen.report.profile import Profile, ProfiledLayer
 from codegen.report.quantized import QuantReport
+from codegen.report.sensitive import QuantComparison, SensitivityReport, SensitivityRow
 from codegen.target import Target
 from codegen.verbs.compare import Comparison, TensorComparison, compare
 from codegen.verbs.compile import Project
@@ -55,15 +58,19 @@ __all__ = [
     "Profile",
     "ProfiledLayer",
     "Project",
+    "QuantComparison",
     "QuantReport",
     "Quantized",
     "ReferenceCheck",
+    "SensitivityReport",
+    "SensitivityRow",
     "Target",
     "TensorCheck",
     "TensorComparison",
     "VerifyResult",
     "Violation",
     "compare",
+    "compare_quantized",
     "compile_model",
     "demo",
     "describe_target",
@@ -78,6 +85,7 @@ __all__ = [
     "run",
     "run_file",
     "save_arrays",
+    "sensitivity",
     "targets",
     "verify",
 ]

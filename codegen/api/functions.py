@@ -11,21 +11,23 @@ from pathlib import Path
 from typing import Any, Literal, Unpack, overload
 
 from codegen.api.words import (
+    BesideWords,
     CheckingWords,
     FeedingWords,
     JudgingWords,
     MeasuringWords,
     OptionWords,
     QuantizingWords,
-    ToolWords,
     WritingWords,
     options_of,
     parted,
 )
 from codegen.ir.quant import Array
 from codegen.options import ShapesGiven
+from codegen.quantize.sensitivity import By
 from codegen.report.profile import Profile
-from codegen.toolkit import HOUSE, Toolkit
+from codegen.report.sensitive import QuantComparison, SensitivityReport
+from codegen.verbs import beside as besides
 from codegen.verbs import compile as compiling
 from codegen.verbs import evaluate as evaluating
 from codegen.verbs import inspect as inspecting
@@ -33,6 +35,7 @@ from codegen.verbs import profile as profiling
 from codegen.verbs import quantize as quantizing
 from codegen.verbs import run as running
 from codegen.verbs import samples as sampling
+from codegen.verbs import sensitivity as sensing
 from codegen.verbs import verify as verifying
 from codegen.verbs.calibration import Calibration
 from codegen.verbs.inspection import Inspection
@@ -58,8 +61,6 @@ def compile_model(
                 LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
                 arrays is what runs.  Without it the files depend on no compiler.
             force: replace edited files too.
-            toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
-                that makes something of a model takes it.  docs/architecture.md.
     """
     options, writing = parted(target, {**words, "out": out}, compiling.Writing)
     return compiling.compile_model(model, options, writing)
@@ -129,22 +130,69 @@ def quantize(
     return quantizing.quantize(model, options, quantizing.Quantizing(calib=calib, out=out, **words))
 
 
-def inspect(
+def sensitivity(
     model: ModelSource,
-    target: str | None = None,
+    calib: Calibration,
+    by: By = "layer",
     *,
-    measure_stack: bool = False,
-    toolkit: Toolkit = HOUSE,
-    **words: Unpack[OptionWords],
+    target: str | None = None,
+    shapes: ShapesGiven = None,
+    **words: Unpack[QuantizingWords],
+) -> SensitivityReport:
+    """Where quantizing a float model loses, the layer first that loses most when it alone is quantized.
+
+    Args:
+        model: a float ONNX or TFLite file, as in `compile_model`.
+        calib: samples, as in `quantize`.
+        by: `layer`, `type` for all layers of an operator at once, or `tensor` for each tensor and each constant.
+        target: as in `quantize`.
+        shapes: of inputs whose dimensions the model leaves open.
+        **words: as in `quantize`; what is written there is not written here.
+
+    Returns:
+        For each part the SQNR of the outputs in dB with it alone quantized, and how many dB the whole network gains
+        when it stays real, and when its tensors get 16 bits.
+    """
+    how = quantizing.Quantizing(calib=calib, **words)
+    return sensing.sensitivity(model, options_of(target, {"shapes": shapes}), how, by)
+
+
+def compare_quantized(
+    model: ModelSource,
+    quantized: ModelSource,
+    inputs: Calibration,
+    *,
+    shapes: ShapesGiven = None,
+    **words: Unpack[BesideWords],
+) -> QuantComparison:
+    """A quantized ONNX model beside the float one that it was made from, tensor by tensor.
+
+    Tensors are found by their names.  Two errors are told: what has accumulated down to a tensor, and what its own
+    layer adds when it is given the float network's numbers (LAM-QUANT-027 where no tensor has its like).
+
+    Args:
+        model: the float model, as in `compile_model`.
+        quantized: the quantized one, made by whichever tool.
+        inputs: samples, as in `quantize`.
+        shapes: of inputs whose dimensions the models leave open.
+        **words: `config`, a TOML file with the `[preprocess]` table; `samples`, how many at most, 32 when not said;
+            `progress`, called with the runs done and all of them.
+    """
+    how = besides.Beside(quantized=quantized, given=inputs, **words)
+    return besides.compare_quantized(model, options_of(None, {"shapes": shapes}), how)
+
+
+def inspect(
+    model: ModelSource, target: str | None = None, *, measure_stack: bool = False, **words: Unpack[OptionWords]
 ) -> Inspection:
-    """Look at a model through the eyes of a target; `measure_stack` and `toolkit` as in `compile_model`.
+    """Look at a model through the eyes of a target; `measure_stack` as in `compile_model`.
 
     A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
 
     Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
     that cannot be measured.
     """
-    return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
+    return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack)
 
 
 def profile(model: ModelSource, target: str | None = None, **words: Unpack[MeasuringWords]) -> Profile:
@@ -175,7 +223,7 @@ def run(
     target: str | None = None,
     *,
     dump_all: bool = False,
-    **words: Unpack[ToolWords],
+    **words: Unpack[OptionWords],
 ) -> dict[str, Array]: ...
 
 
@@ -187,7 +235,7 @@ def run(
     target: str | None = None,
     *,
     dump_all: Literal[False] = False,
-    **words: Unpack[ToolWords],
+    **words: Unpack[OptionWords],
 ) -> Array: ...
 
 
@@ -199,7 +247,7 @@ def run(
     target: str | None = None,
     *,
     dump_all: Literal[True],
-    **words: Unpack[ToolWords],
+    **words: Unpack[OptionWords],
 ) -> dict[str, Array]: ...
 
 
@@ -279,8 +327,8 @@ def read_samples(
     limit: int | None = None,
     *,
     target: str | None = None,
-    **words: Unpack[ToolWords],
+    **words: Unpack[OptionWords],
 ) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    options, reading = parted(target, {**words, "config": config, "limit": limit}, sampling.Reading)
-    return sampling.read_samples(model, data, options, reading)
+    reading = sampling.Reading(config=config, limit=limit)
+    return sampling.read_samples(model, data, options_of(target, words), reading)

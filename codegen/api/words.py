@@ -13,7 +13,6 @@ from typing import Any, TypedDict, TypeVar
 from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, ShapesGiven, shape_pairs
-from codegen.toolkit import Toolkit
 from codegen.verbs.samples import Progress, Sample
 
 _Record = TypeVar("_Record")
@@ -35,20 +34,14 @@ class OptionWords(TypedDict, total=False):
     shapes: ShapesGiven
 
 
-class ToolWords(OptionWords, total=False):
-    """Of whatever makes something of a model."""
-
-    toolkit: Toolkit
-
-
-class WritingWords(ToolWords, total=False):
+class WritingWords(OptionWords, total=False):
     """Of `compile_model`."""
 
     measure_stack: bool
     force: bool
 
 
-class CheckingWords(ToolWords, total=False):
+class CheckingWords(OptionWords, total=False):
     """Of `verify`."""
 
     inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None
@@ -60,7 +53,7 @@ class CheckingWords(ToolWords, total=False):
     progress: Callable[[int], None]
 
 
-class MeasuringWords(ToolWords, total=False):
+class MeasuringWords(OptionWords, total=False):
     """Of `profile`."""
 
     opt_level: str | None
@@ -68,7 +61,7 @@ class MeasuringWords(ToolWords, total=False):
     repeats: int | None
 
 
-class FeedingWords(ToolWords, total=False):
+class FeedingWords(OptionWords, total=False):
     """Of `run_file`."""
 
     dump_all: bool
@@ -93,7 +86,15 @@ class QuantizingWords(TypedDict, total=False):
     progress: Progress | None
 
 
-class JudgingWords(ToolWords, total=False):
+class BesideWords(TypedDict, total=False):
+    """Of `compare_quantized`."""
+
+    config: str | Path | None
+    samples: int | None
+    progress: Progress | None
+
+
+class JudgingWords(OptionWords, total=False):
     """Of `evaluate`."""
 
     config: str | Path | None

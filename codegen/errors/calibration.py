@@ -52,3 +52,10 @@ class ModelNotWritten(CompileError):
 
     code = "LAM-QUANT-026"
     hint = "check the path, permissions and free space"
+
+
+class NothingInCommon(CompileError):
+    """A quantized model has no tensor of the float model that it is compared with, by name."""
+
+    code = "LAM-QUANT-027"
+    hint = "give the float model that it was made from; tools that rename tensors cannot be followed"

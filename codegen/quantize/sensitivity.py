@@ -7,12 +7,14 @@ judge that is handed in says how good a network is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, get_args
 
+from codegen.quantize.asked import Asking
 from codegen.quantize.observe import Progress
 from codegen.quantize.places import Places
 from codegen.quantize.scheme import Scheme
+from codegen.quantize.spec import Role, Spec
 
 By = Literal["layer", "type", "tensor"]
 """What is quantized together: a layer's constants and results, those of all layers of an operator, or one tensor."""
@@ -44,6 +46,18 @@ class Sensitivity:
     alone: float
     gains_float: float
     gains_wide: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """A configuration with 16 bits for every tensor."""
+
+    base: Asking
+
+    def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
+        """How one tensor is to be quantized."""
+        spec = self.base.spec(role, layer=layer, op_type=op_type, tensor=tensor)
+        return spec if role in ("weights", "bias") else replace(spec, bits=16, symmetric=True)
 
 
 def parts_of(places: Places, scheme: Scheme, by: By = "layer") -> tuple[Part, ...]:

@@ -83,6 +83,12 @@ def versus(
     return tuple(_row(p, sums[p.tensor], own[p.tensor]) for p in pairs)
 
 
+def unmatched(graph: RealGraph, quantized: RealGraph) -> tuple[str, ...]:
+    """What the quantized network holds as integers and the float one has no tensor for."""
+    known = {p.quantize.label for p in _pairs(graph, quantized)}
+    return tuple(n.inputs[0] for n in quantized.nodes if isinstance(n.op, Quantize) and n.label not in known)
+
+
 def _told(progress: Progress | None, done: int, runs: int) -> None:
     if progress is not None:
         progress(done, runs)

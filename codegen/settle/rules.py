@@ -5,7 +5,7 @@ Decides nothing else; an operator that is not here has no form in integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -78,7 +78,4 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(window.ConvTranspose, conv_transpose.conv_transpose),
     Rule(window.MaxPool, pool.max_pool),
 )
-Rules = Mapping[type, Rule[Any]]
-"""By class of operator."""
-RULES: Rules = {rule.kind: rule for rule in _RULES}
-NO_RULES: Rules = {}
+RULES: dict[type, Rule[Any]] = {rule.kind: rule for rule in _RULES}

@@ -99,12 +99,12 @@ class Quantized:
 def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
     """A float model quantized by samples, written where `how.out` says."""
     graph = float_graph(file_of(model), options)
-    places = Places(graph, _kept(graph, how.keep_float))
+    places = Places(graph, kept_real(graph, how.keep_float))
     held = calibration_of(graph, how.calib, how)
     report = _blank(shown(file_of(model)), held, places, how)
     if how.stop_after == "inspect":
         return Quantized(b"", report)
-    asking = _asking(places, how)
+    asking = asking_of(places, how)
     scheme = calibrated(places, held, asking, how.progress)
     made = applied(graph, scheme).live()
     report = _measured(report, places, (scheme, asking), made, held)
@@ -136,7 +136,7 @@ def _as_onnx(graph: RealGraph) -> RealGraph:
         return read_real(path)
 
 
-def _kept(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
+def kept_real(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
     """Nodes and tensors that stay real; LAM-QUANT-024 for names that the model does not have."""
     known = {node.name for node in graph.nodes} | set(graph.values)
     for name in names:
@@ -145,7 +145,8 @@ def _kept(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _asking(places: Places, how: Quantizing) -> Asked:
+def asking_of(places: Places, how: Quantizing) -> Asked:
+    """What is asked of each tensor."""
     full = ends(places) if how.weights < 8 else ()
     return Asked(
         weights=how.weights,

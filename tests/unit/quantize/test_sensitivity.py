@@ -9,10 +9,7 @@ import pytest
 
 from codegen.ir.real import RealGraph, Stored
 from codegen.quantize.applied import applied
-from codegen.quantize.asked import Asked
-from codegen.quantize.calibrate import scheme_of, watched
 from codegen.quantize.measure import output_sqnr, outputs_of
-from codegen.quantize.observe import observe
 from codegen.quantize.places import Places
 from codegen.quantize.scheme import Scheme, Weight
 from codegen.quantize.sensitivity import (
@@ -30,6 +27,7 @@ from codegen.quantize.sensitivity import (
 from codegen.real.elementwise import Function
 from codegen.real.engine import RealEngine
 from tests.support.float_networks import Maker
+from tests.support.quantizing import Plain, plain_schemes
 
 
 def network(seed: int) -> RealGraph:
@@ -51,10 +49,8 @@ def samples(graph: RealGraph, count: int = 2) -> list[dict[str, np.ndarray]]:
 
 def schemes(graph: RealGraph) -> tuple[Places, Scheme, Scheme]:
     """Places, and everything with 8 bits and with 16."""
-    places = Places(graph)
-    seen = watched(places)
-    observe(graph, samples(graph), RealEngine, seen)
-    return places, scheme_of(places, seen, Asked()), scheme_of(places, seen, Asked(activations=16))
+    places, (scheme, wide) = plain_schemes(graph, samples(graph), Plain(), Plain(activations=16))
+    return places, scheme, wide
 
 
 def judge_of(graph: RealGraph) -> Judge:

@@ -9,16 +9,13 @@ from codegen.frontends import real_bytes
 from codegen.frontends.onnx.real import read_real
 from codegen.ir.real import RealGraph
 from codegen.quantize.applied import applied
-from codegen.quantize.asked import Asked
-from codegen.quantize.calibrate import scheme_of, watched
-from codegen.quantize.observe import observe
-from codegen.quantize.places import Places
 from codegen.quantize.rewrite.equalise import equalise
 from codegen.quantize.versus import TensorError, versus
 from codegen.real.elementwise import Function
 from codegen.real.engine import RealEngine
 from codegen.real.storage import Dequantize, Quantize
 from tests.support.float_networks import Maker
+from tests.support.quantizing import Plain, plain_schemes
 
 
 def network(seed: int = 0) -> RealGraph:
@@ -34,11 +31,9 @@ def samples(count: int = 3) -> list[dict[str, np.ndarray]]:
     return [{"x": rng.normal(0, 1, (1, 3, 8, 8)).astype(np.float32)} for _ in range(count)]
 
 
-def quantized(graph: RealGraph, asked: Asked | None = None, seen_by: int = 3) -> RealGraph:
-    places = Places(graph)
-    seen = watched(places)
-    observe(graph, samples(seen_by), RealEngine, seen)
-    return applied(graph, scheme_of(places, seen, asked or Asked())).live()
+def quantized(graph: RealGraph, seen_by: int = 3) -> RealGraph:
+    _, (scheme,) = plain_schemes(graph, samples(seen_by), Plain())
+    return applied(graph, scheme).live()
 
 
 def by_name(rows: tuple[TensorError, ...]) -> dict[str, TensorError]:
@@ -82,7 +77,7 @@ def test_what_lies_beyond_and_what_is_never_used_is_told() -> None:
     wide = [{"x": s["x"] * 3} for s in samples()]
     rows = by_name(versus(graph, made, wide, RealEngine))
     stored = next(n.op.stored for n in made.nodes if isinstance(n.op, Quantize))
-    low, high = ((q + half - stored.zero_point[0]) * stored.scale[0] for q, half in ((-128, -0.5), (127, 0.5)))
+    low, high = ((q + half - int(stored.zero_point)) * float(stored.scale) for q, half in ((-128, -0.5), (127, 0.5)))
     x = np.array([s["x"] for s in wide])
     assert rows["x"].clipped == pytest.approx(np.mean((x < low) | (x > high)), abs=1e-6)
     assert rows["x"].clipped > 0.1

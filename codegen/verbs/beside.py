@@ -1,0 +1,66 @@
+"""compare of a quantized model with the float one that it was made from, tensor by tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.errors import NothingInCommon
+from codegen.frontends import read_real
+from codegen.ir.real import RealGraph
+from codegen.options import Options
+from codegen.quantize.observe import Progress
+from codegen.quantize.versus import unmatched, versus
+from codegen.report.sensitive import QuantComparison
+from codegen.verbs.calibration import Calibration, Chosen, all_samples
+from codegen.verbs.ort_runner import best_runner
+from codegen.verbs.quantize import float_graph
+from codegen.verbs.samples import check_count
+from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
+
+_MOST = 32
+"""Samples that are used without being asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Beside:
+    """What a float model is compared with, and by which samples: as `Quantizing` takes them."""
+
+    quantized: ModelSource
+    given: Calibration
+    config: str | Path | None = None
+    samples: int | None = None
+    progress: Progress | None = None
+
+
+@takes_model
+def compare_quantized(model: ModelSource, options: Options, how: Beside) -> QuantComparison:
+    """Each tensor of the float model that the quantized one holds as integers.
+
+    Raises:
+        NothingInCommon: LAM-QUANT-027.
+    """
+    graph = float_graph(file_of(model), options)
+    quantized, name = _read(how.quantized, options)
+    for port in quantized.inputs:
+        if port not in graph.inputs or graph.type(port).shape != quantized.type(port).shape:
+            raise NothingInCommon(f"input '{port}' is none of the float model's", where=name)
+    check_count(how.samples)
+    source, _ = all_samples(graph, how.given, how.config)
+    chosen = Chosen(source, tuple(range(min(len(source), how.samples or _MOST))))
+    tensors = versus(graph, quantized, chosen, best_runner(), how.progress)
+    if not tensors:
+        raise NothingInCommon("no tensor of one is a tensor of the other", where=name)
+    return QuantComparison(
+        model=shown(file_of(model)),
+        quantized=name,
+        samples=len(chosen),
+        tensors=tensors,
+        unmatched=unmatched(graph, quantized),
+    )
+
+
+@takes_model
+def _read(model: ModelSource, options: Options) -> tuple[RealGraph, str]:
+    """A model's network, and how the user knows it."""
+    return read_real(file_of(model), shapes=dict(options.shapes)), shown(file_of(model))

@@ -1,0 +1,60 @@
+"""sensitivity: which layers a quantizer loses most in, and what would give it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codegen.errors import OptionBad
+from codegen.options import Options
+from codegen.quantize.applied import applied
+from codegen.quantize.places import Places
+from codegen.quantize.scheme import Scheme
+from codegen.quantize.sensitivity import BY, By, Sensitivity, Wide, parts_of, sensitivities
+from codegen.report.sensitive import SensitivityReport, SensitivityRow
+from codegen.verbs.calibration import calibration_of
+from codegen.verbs.judge import Judge
+from codegen.verbs.quantize import Quantizing, asking_of, calibrated, float_graph, kept_real
+from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
+
+_JUDGED = 16
+"""Samples by which each of many networks is judged."""
+
+
+@takes_model
+def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = "layer") -> SensitivityReport:
+    """Each layer of a float model, operator or tensor, by what quantizing it alone loses."""
+    if by not in BY:
+        raise OptionBad(f"{by!r}", where="by", hint=f"choose one of {', '.join(BY)}")
+    graph = float_graph(file_of(model), options)
+    places = Places(graph, kept_real(graph, how.keep_float))
+    held = calibration_of(graph, how.calib, how)
+    asking = asking_of(places, how)
+    scheme, wide = (calibrated(places, held, a) for a in (asking, Wide(asking)))
+    chosen = held.judging.first(_JUDGED)
+    judge = quick_judge(places, Judge(graph, chosen, options))
+    found = sensitivities(parts_of(places, scheme, by), scheme, judge, wide, how.progress)
+    return SensitivityReport(
+        model=shown(file_of(model)),
+        by=by,
+        samples=len(held.ranging),
+        judged=len(chosen),
+        whole=judge(scheme),
+        parts=tuple(map(_row, found)),
+    )
+
+
+def quick_judge(places: Places, judge: Judge) -> Callable[[Scheme], float]:
+    """SQNR of real numbers rounded as a scheme's integers hold them."""
+    return lambda scheme: judge.quick(applied(places.graph, scheme).live())
+
+
+def _row(found: Sensitivity) -> SensitivityRow:
+    return SensitivityRow(
+        name=found.part.name,
+        operator=found.part.op_type,
+        tensors=len(found.part.tensors),
+        constants=len(found.part.weights),
+        alone=found.alone,
+        gains_float=found.gains_float,
+        gains_16=found.gains_wide or 0.0,
+    )

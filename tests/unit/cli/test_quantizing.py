@@ -1,0 +1,63 @@
+"""The commands that say where quantizing loses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen import api
+from codegen.errors import CompileError
+from tests.support.float_models import INPUT, float_model, images
+from tests.unit.cli.conftest import TINY, Lamina
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    np.savez(tmp_path / "x.npz", x=images(20))
+    return float_model(tmp_path / "small.onnx")
+
+
+@pytest.mark.parametrize(("by", "parts"), [("layer", 7), ("type", 7), ("tensor", 16)])
+def test_sensitivity_ranks_what_loses_most_first(lamina: Lamina, model: Path, by: str, parts: int) -> None:
+    ran = lamina("sensitivity", model, "--calib", model.parent / "x.npz", "--by", by, "--json")
+    assert ran.code == 0
+    rows = ran.json["parts"]
+    assert [r["alone"] for r in rows] == sorted(r["alone"] for r in rows)
+    assert rows[0]["alone"] >= ran.json["whole"] - 3
+    assert (ran.json["by"], ran.json["samples"], ran.json["judged"]) == (by, 16, 4)
+    assert len({r["name"] for r in rows}) == len(rows)
+    text = lamina("sensitivity", model, "--calib", model.parent / "x.npz", "--by", by).out
+    assert text.splitlines()[2].startswith(rows[0]["name"])
+    assert f"everything quantized: {ran.json['whole']:.2f} dB" in text
+
+
+def test_a_part_that_does_not_exist_is_refused(model: Path) -> None:
+    with pytest.raises(CompileError, match="layer, type, tensor"):
+        api.sensitivity(model, images(10), "colour")  # type: ignore[arg-type]
+
+
+def test_compare_shows_each_tensor_of_both_networks(lamina: Lamina, model: Path) -> None:
+    made = api.quantize(model, images(20), model.parent / "q.onnx")
+    files = ("--float", model, "--quantized", model.parent / "q.onnx", "--input", model.parent / "x.npz")
+    ran = lamina("compare", *files, "--json")
+    assert ran.code == 0
+    rows = {t["tensor"]: t for t in ran.json["tensors"]}
+    assert set(rows) == {t.tensor for t in made.report.tensors}
+    assert ran.json["unmatched"] == []
+    assert rows[INPUT]["own_sqnr"] == pytest.approx(rows[INPUT]["sqnr"], abs=1e-6)
+    assert all(0 < t["own_steps"] < 2 for t in rows.values())
+    text = lamina("compare", *files, "--samples", "2").out
+    assert f"{len(rows)} tensors, 2 samples" in text
+
+
+def test_two_models_need_all_three_words_and_no_files(lamina: Lamina, model: Path) -> None:
+    assert lamina("compare", "--float", model).code == 2
+    assert lamina("compare", "a.npz", "b.npz", "--float", model).code == 2
+    assert lamina("compare", "a.npz").code == 2
+
+
+def test_models_without_a_tensor_in_common_are_refused(lamina: Lamina, model: Path) -> None:
+    words = ("compare", "--float", model, "--quantized", TINY, "--input", model.parent / "x.npz", "--json")
+    assert lamina(*words).json["error"]["id"] == "LAM-QUANT-027"

@@ -137,8 +137,9 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     sums = weighted(node)
     if sums is None:
         return None
-    params = (*sums.bias_fields(), *requant_fields(node.op.requant), sums.plain_weights())
     context = conv_context(node, sums)
+    zero = sums.zero_fields(padded=context.has_edges)
+    params = (sums.bias_field(), *zero, *requant_fields(node.op.requant), sums.plain_weights())
     return Fit(context, params, headers=context.rq.headers)
 
 

@@ -34,7 +34,8 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     sums = weighted(node)
     if sums is None or not is_pointwise(node.op):
         return None
-    params = (*sums.bias_fields(), *requant_fields(node.op.requant), sums.plain_weights())
+    numbers = (*sums.zero_fields(padded=False), *requant_fields(node.op.requant))
+    params = (sums.bias_field(), *numbers, sums.plain_weights())
     context = _context(node, sums, shifted=False)
     return Fit(context, params, headers=context.rq.headers)
 
@@ -45,7 +46,7 @@ def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if sums is None or not is_pointwise(node.op) or sums.shift is None or sums.wide:
         return None
     stored = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
-    params = (*sums.bias_fields(), *requant_fields(node.op.requant), *sums.shift_fields(), stored)
+    params = (sums.bias_field(), *requant_fields(node.op.requant), *sums.shift_fields(), stored)
     context = _context(node, sums, shifted=True)
     return Fit(context, params, why="weights are bytes less a shift", headers=context.rq.headers)
 

@@ -22,7 +22,9 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
         return None
     weights = sums.weights
     by_tap = Field.later("weights", weights.dtype, weights.size, lambda: _by_tap(weights))
-    context, params = conv_context(node, sums), (*sums.bias_fields(), *requant_fields(node.op.requant), by_tap)
+    context = conv_context(node, sums)
+    zero = sums.zero_fields(padded=context.has_edges)
+    params = (sums.bias_field(), *zero, *requant_fields(node.op.requant), by_tap)
     return Fit(context, params, headers=context.rq.headers)
 
 

@@ -78,19 +78,18 @@ class Weighted:
         less = None if self.shift is None else (self.weights.astype(np.int64) - self.shift).astype(np.int8)
         return self.weights if less is None else less
 
-    def bias_fields(self) -> tuple[Field, Field]:
-        """Params `bias`, folded (as it is when the accumulator is wide), and `x_zero_point`."""
-        if not self.wide:
-            return self.folded_field(), self.zero_field()
-        return Field("bias", self.bias.astype(np.int32)), self.zero_field()
+    def bias_field(self) -> Field:
+        """Params `bias`, folded; as it is when the accumulator is wide."""
+        return Field("bias", self.bias.astype(np.int32)) if self.wide else self.folded_field()
 
     def folded_field(self) -> Field:
         """Params `bias`, folded."""
         return Field.later("bias", np.int32, self.bias.size, lambda: self.folded)
 
-    def zero_field(self) -> Field:
-        """Params `x_zero_point`."""
-        return Field("x_zero_point", np.array([self.op.x_zero_point], np.int32))
+    def zero_fields(self, *, padded: bool) -> tuple[Field, ...]:
+        """Params `x_zero_point` where it is read: in place of padding, and off each input of a wide accumulator."""
+        zero = Field("x_zero_point", np.array([self.op.x_zero_point], np.int32))
+        return (zero,) if padded or self.wide else ()
 
     def shift_fields(self) -> tuple[Field, ...]:
         """Params `w_shift` where there is one."""

@@ -127,7 +127,8 @@ def _context(node: NodeOf[Add]) -> AddContext:
 def _params(op: Add) -> tuple[Field, ...]:
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     if op.mode == "single":
-        return (Field("sum", np.array(_folded(op), np.int32)), bounds)
+        total = Field("sum", np.array(_folded(op), np.int32))
+        return (total,) if saturation(op.low, op.high) else (total, bounds)
     *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
     numbers = [n for scaling, x in zip(terms, (op.a, op.b), strict=True) for n in _term_numbers(scaling, x.zero_point)]
     return (Field("terms", np.array([*numbers, multiplier, -exponent - 1], np.int32)), bounds)

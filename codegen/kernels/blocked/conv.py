@@ -161,7 +161,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     planar = core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(node, sums, choice, planar=planar)
     scratch = _gathered(node, context)
-    params, headers = _params(sums, 1 if planar else context.channels), context.rq.headers
+    params, headers = _params(sums, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     return Fit(context, params, (scratch,), _why(choice, scratch), headers=(*headers, *own))
 
@@ -206,10 +206,11 @@ def packed(weights: Array, channels: int) -> Array:
     return np.concatenate([groups.reshape(-1), flat[whole:].T.reshape(-1)])
 
 
-def _params(sums: Weighted, channels: int) -> tuple[Field, ...]:
+def _params(sums: Weighted, k: BlockedContext) -> tuple[Field, ...]:
+    channels = 1 if k.planar else k.channels
     weights = Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels))
     numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (*sums.bias_fields(), *numbers, *sums.shift_fields(), weights)
+    return (sums.bias_field(), *sums.zero_fields(padded=k.gathers), *numbers, *sums.shift_fields(), weights)
 
 
 def _gathered(node: NodeOf[Conv2D | Dense], context: BlockedContext) -> Scratch:

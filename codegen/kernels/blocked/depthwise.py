@@ -75,6 +75,11 @@ class DepthwiseContext:
         return pixel * self.channels
 
     @property
+    def padded(self) -> bool:
+        """Whether any block reads padding."""
+        return any(variant.padded for variant in self.variants)
+
+    @property
     def unrolled(self) -> bool:
         """Whether each kernel row has a pointer."""
         return self.kernel_h <= UNROLLED_ROWS
@@ -88,7 +93,7 @@ def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
     sizes = " and ".join(map(str, choice.sizes))
     why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
     context = _context(node, sums, choice)
-    return Fit(context, _params(sums), why=why, headers=context.rq.headers)
+    return Fit(context, _params(sums, context), why=why, headers=context.rq.headers)
 
 
 def _slide(node: NodeOf[Conv2D]) -> Slide:
@@ -132,10 +137,10 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseC
     )
 
 
-def _params(sums: Weighted) -> tuple[Field, ...]:
+def _params(sums: Weighted, k: DepthwiseContext) -> tuple[Field, ...]:
     weights = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
     numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (*sums.bias_fields(), *numbers, *sums.shift_fields(), weights)
+    return (sums.bias_field(), *sums.zero_fields(padded=k.padded), *numbers, *sums.shift_fields(), weights)
 
 
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:

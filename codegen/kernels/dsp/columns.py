@@ -174,7 +174,8 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
         return None
     context = _window_context(node, sums, wide)
     headers = (*context.rq.headers, *(("lam_gather.h",) if context.has_edges else ()))
-    return Fit(context, _params(node, sums, 2, wide), _window_scratch(context), _why(node, wide), headers=headers)
+    params = _params(node, sums, 2, wide, padded=context.has_edges)
+    return Fit(context, params, _window_scratch(context), _why(node, wide), headers=headers)
 
 
 def _pieces(node: Node) -> tuple[int, int]:
@@ -265,7 +266,7 @@ def _pairs(fours: Array) -> Array:
     return (fours[..., :2] & 0xFFFF) | ((fours[..., 2:] & 0xFFFF) << 16)
 
 
-def _params(node: Node, sums: Weighted, together: int, wide: bool) -> tuple[Field, ...]:
+def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bool = False) -> tuple[Field, ...]:
     op, outputs = node.op, len(sums.weights)
     channels = -(-outputs // together) * together
     passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
@@ -277,7 +278,7 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool) -> tuple[Fiel
     return (
         Field.later("weights", np.uint32, channels * _groups(node) * (2 if wide else 1), words),
         Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels)),
-        sums.zero_field(),
+        *sums.zero_fields(padded=padded),
         *(() if wide else sums.shift_fields()),
         *fast_fields(op.requant, sums.reach, channels),
     )

@@ -111,7 +111,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     pairs = Scratch("pairs", 4 * 3 * 4 * 2 * _quads(node))
     why = "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
     context = _context(node, sums)
-    return Fit(context, _params(sums), (pairs,), why, headers=context.rq.headers)
+    return Fit(context, _params(sums, context), (pairs,), why, headers=context.rq.headers)
 
 
 def _quads(node: NodeOf[Conv2D]) -> int:
@@ -142,10 +142,10 @@ def _context(node: NodeOf[Conv2D], sums: Weighted) -> DepthwiseContext:
     )
 
 
-def _params(sums: Weighted) -> tuple[Field, ...]:
+def _params(sums: Weighted, k: DepthwiseContext) -> tuple[Field, ...]:
     weights = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
     numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (sums.folded_field(), sums.zero_field(), *numbers, *sums.shift_fields(), weights)
+    return (sums.folded_field(), *sums.zero_fields(padded=bool(k.edges)), *numbers, *sums.shift_fields(), weights)
 
 
 DEPTHWISE = Kernel(

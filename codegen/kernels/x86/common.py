@@ -71,13 +71,19 @@ def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
 
 
 def sum_fields(sums: Weighted) -> tuple[Field, ...]:
-    """Params `bias`, `fill` (what padding is in unsigned form) and the factors; weights are the kernel's own."""
-    fill = sums.op.x_zero_point + (128 if sums.x is DType.S8 else 0)
-    return (
-        Field.later("bias", np.int32, sums.bias.size, lambda: unsigned_bias(sums.weights, sums.bias, fill)),
-        Field("fill", np.array([fill], np.int32)),
-        *factor_fields(sums.op.requant, sums.reach),
-    )
+    """Params `bias` and the factors; weights are the kernel's own."""
+    fill = _fill(sums)
+    bias = Field.later("bias", np.int32, sums.bias.size, lambda: unsigned_bias(sums.weights, sums.bias, fill))
+    return (bias, *factor_fields(sums.op.requant, sums.reach))
+
+
+def fill_field(sums: Weighted) -> Field:
+    """Params `fill`: what padding is in unsigned form."""
+    return Field("fill", np.array([_fill(sums)], np.int32))
+
+
+def _fill(sums: Weighted) -> int:
+    return sums.op.x_zero_point + (128 if sums.x is DType.S8 else 0)
 
 
 def unsigned_bias(weights: Array, bias: Array, zero_point: int) -> Array:

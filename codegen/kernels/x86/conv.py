@@ -12,6 +12,7 @@ from codegen.kernels.x86.common import (
     X86Requant,
     block_channels,
     byte_sums,
+    fill_field,
     sum_fields,
     tile_pixels,
     weights_field,
@@ -67,7 +68,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     k = _context(node)
     rows = most_rows(op, k.line_bytes)
     lines = op.h.size * (op.w.size if op.w.dilation > 1 else 1)
-    params = (*sum_fields(sums), weights_field(sums.weights, lines, k.block))
+    params = (fill_field(sums), *sum_fields(sums), weights_field(sums.weights, lines, k.block))
     vectors = -(-min(k.channels, k.block) // 16)
     why = f"x86: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call"
     return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), Scratch("slack", _SLACK)), why, rows)

@@ -13,7 +13,7 @@ from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import Weighted
-from codegen.kernels.x86.common import X86, X86Requant, byte_sums, sum_fields, x86_requant
+from codegen.kernels.x86.common import X86, X86Requant, byte_sums, fill_field, sum_fields, x86_requant
 from codegen.kernels.x86.conv import lines_scratch, most_rows, padded_row
 from codegen.ops import Conv2D
 
@@ -139,12 +139,12 @@ def _params(sums: Weighted, k: X86DepthwiseContext) -> tuple[Field, ...]:
         return np.ascontiguousarray(taps).reshape(-1)
 
     fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(sums))
-    return (*fields, Field.later("weights", np.int8, sums.weights[0].size * channel.size, by_tap))
+    return (fill_field(sums), *fields, Field.later("weights", np.int8, sums.weights[0].size * channel.size, by_tap))
 
 
 def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:
     """A field with one number per channel in the order of lanes; another one as it is."""
-    if field.name in ("fill", "range") or field.size != channels:
+    if field.name == "range" or field.size != channels:
         return field
     return Field.later(field.name, field.dtype, lanes.size, lambda: field.values[lanes])
 

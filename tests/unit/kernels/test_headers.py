@@ -1,8 +1,11 @@
-"""A kernel declares the runtime headers that its C calls functions of: each of them, and no other."""
+"""A kernel declares the runtime headers that its C calls functions of and the parameters that it reads: no others."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -31,19 +34,52 @@ def forms(level: str) -> Iterator[tuple[NodeView, Form]]:
                 yield view, form
 
 
-def c_of(view: NodeView, form: Form) -> str:
-    made = kernel_function("k", form, view, ParamsPool().place("p", form.params))
-    return render_kernel(function_view(made, "net"))
+@dataclass(frozen=True)
+class Spelled:
+    """One kernel's C for one case."""
+
+    form: Form
+    name: str
+    fields: tuple[str, ...]
+    text: str
+
+
+@cache
+def spelled(level: str) -> tuple[Spelled, ...]:
+    found = []
+    for view, form in forms(level):
+        made = kernel_function("k", form, view, ParamsPool().place("p", form.params))
+        fields = tuple(field.name for field in form.params)
+        found.append(Spelled(form, view.name, fields, render_kernel(function_view(made, "net"))))
+    return tuple(found)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_kernel_declares_the_headers_that_its_c_calls(level: str) -> None:
-    found = [(form, view.name, needed_headers([c_of(view, form)])) for view, form in forms(level)]
+    found = [(s.form, s.name, needed_headers([s.text])) for s in spelled(level)]
     wrong = [
         f"{form.kernel} {name}: {form.headers}, calls {calls}" for form, name, calls in found if form.headers != calls
     ]
     assert not wrong
     assert len({form.kernel for form, _, _ in found}) > 30
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_parameter_is_stored_that_the_c_does_not_read(level: str) -> None:
+    stored = {(s.form.kernel, s.name, field): s for s in spelled(level) for field in s.fields}
+    assert not [key for key, s in stored.items() if not reads(s.text, key[2])]
+    assert len(stored) > 1000
+
+
+def reads(text: str, field: str) -> bool:
+    """Whether a parameter is taken from its struct, and the local that holds it named again."""
+    return f"->{field};" in text and len(re.findall(rf"(?<!->)\b{field}\b", text)) > text.count(f"->{field};")
+
+
+def test_a_local_that_holds_a_parameter_and_is_not_named_again_is_not_a_reader() -> None:
+    assert reads("const int32_t *const zero = params->zero; y = zero[0];", "zero")
+    assert not reads("const int32_t *const zero = params->zero; y = zeros[0];", "zero")
+    assert not reads("y = zero[0];", "zero")
 
 
 def test_every_kernel_is_looked_at_and_declares_headers_that_exist() -> None:

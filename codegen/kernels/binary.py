@@ -16,14 +16,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
-from codegen.kernels.common import (
-    RequantContext,
-    channels,
-    range_field,
-    requant_context,
-    requant_fields,
-    requant_takes,
-)
+from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings

@@ -16,14 +16,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window
-from codegen.kernels.common import (
-    RequantContext,
-    end_values,
-    is_wide,
-    requant_context,
-    requant_fields,
-    requant_takes,
-)
+from codegen.kernels.common import RequantContext, end_values, is_wide, requant_context, requant_fields, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ConvTranspose2D
 

@@ -16,16 +16,7 @@ from codegen.ir.op import NodeOf, NodeView
 from codegen.kernels.common import channels, row_shape
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import Loop, MoveContext, box_loops, move, strides
-from codegen.ops import (
-    Broadcast,
-    DepthToSpace,
-    Gather,
-    Reshape,
-    ResizeNearest,
-    Slice,
-    SpaceToDepth,
-    Transpose,
-)
+from codegen.ops import Broadcast, DepthToSpace, Gather, Reshape, ResizeNearest, Slice, SpaceToDepth, Transpose
 
 TEMPLATE = "move.c.j2"
 

@@ -10,12 +10,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
-from codegen.kernels.common import (
-    RequantContext,
-    channels,
-    requant_context,
-    requant_fields,
-)
+from codegen.kernels.common import RequantContext, channels, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal

@@ -10,14 +10,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
-from codegen.kernels.common import (
-    RequantContext,
-    channels,
-    range_field,
-    requant_context,
-    requant_fields,
-    requant_takes,
-)
+from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Clamp, Dequantize, InverseSqrt, Lut, Lut16, Quantize, Rescale
 

@@ -11,19 +11,7 @@ from codegen.ops import LogSoftmax, Lut, Sigmoid16, Softmax, Softmax16, TwoSlope
 from codegen.ops.inverse_sqrt import InverseSqrt, scaled_inverse_sqrt
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.lut16 import lut16
-from tests.contract.case import (
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    Case,
-    Y,
-    in_modes,
-    ints,
-    q,
-    t,
-)
+from tests.contract.case import S8, S16, S32, U8, A, Case, Y, in_modes, ints, q, t
 
 
 def cases() -> Iterator[Case]:

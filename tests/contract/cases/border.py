@@ -6,20 +6,7 @@ from collections.abc import Iterator
 
 from codegen.ir.quant import Mode
 from codegen.ops import Dequantize, Quantize, Rescale, make_requant
-from tests.contract.case import (
-    F32,
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    Case,
-    Y,
-    in_modes,
-    q,
-    requant,
-    t,
-)
+from tests.contract.case import F32, S8, S16, S32, U8, A, Case, Y, in_modes, q, requant, t
 
 
 def cases() -> Iterator[Case]:

@@ -11,22 +11,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import Conv2D, ConvTranspose2D, make_requant
-from tests.contract.case import (
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    Case,
-    Y,
-    in_modes,
-    ints,
-    q,
-    requant,
-    sums,
-    t,
-    window,
-)
+from tests.contract.case import S8, S16, S32, U8, A, Case, Y, in_modes, ints, q, requant, sums, t, window
 from tests.support.graphs import spread_requant
 
 

@@ -9,21 +9,7 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import Dense, MatMul, make_requant
-from tests.contract.case import (
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    B,
-    Case,
-    Y,
-    in_modes,
-    ints,
-    q,
-    requant,
-    t,
-)
+from tests.contract.case import S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
 from tests.support.graphs import spread_requant
 
 

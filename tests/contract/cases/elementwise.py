@@ -8,22 +8,7 @@ import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import Add, Clamp, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic, make_requant
-from tests.contract.case import (
-    BOUNDS,
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    B,
-    Case,
-    Y,
-    in_modes,
-    ints,
-    q,
-    requant,
-    t,
-)
+from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
 
 SHAPES = (
     ((1, 4, 3, 2), (1, 4, 3, 2)),

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.ops import Compare, Select
-from tests.contract.case import (
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    B,
-    Case,
-    ints,
-    q,
-    t,
-)
+from tests.contract.case import S8, S16, S32, U8, A, B, Case, ints, q, t
 
 
 def cases() -> Iterator[Case]:

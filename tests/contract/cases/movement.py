@@ -20,19 +20,7 @@ from codegen.ops import (
     Transpose,
     requantize_table,
 )
-from tests.contract.case import (
-    F32,
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    B,
-    Case,
-    in_modes,
-    ints,
-    t,
-)
+from tests.contract.case import F32, S8, S16, S32, U8, A, B, Case, in_modes, ints, t
 
 
 def cases() -> Iterator[Case]:

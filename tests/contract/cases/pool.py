@@ -7,19 +7,7 @@ from collections.abc import Iterator
 from codegen.ir.quant import DType, Mode
 from codegen.ir.shape import Window
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
-from tests.contract.case import (
-    BOUNDS,
-    S8,
-    S16,
-    U8,
-    A,
-    Case,
-    Y,
-    in_modes,
-    q,
-    t,
-    window,
-)
+from tests.contract.case import BOUNDS, S8, S16, U8, A, Case, Y, in_modes, q, t, window
 
 
 def cases() -> Iterator[Case]:

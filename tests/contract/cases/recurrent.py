@@ -9,17 +9,7 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Requant
 from codegen.ops import Lstm, Svdf
-from tests.contract.case import (
-    S8,
-    S16,
-    S32,
-    A,
-    Case,
-    Y,
-    ints,
-    q,
-    t,
-)
+from tests.contract.case import S8, S16, S32, A, Case, Y, ints, q, t
 from tests.support.recurrent_cases import lstm
 from tests.support.tflite_cases import Draw
 

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, TopK, make_requant
-from tests.contract.case import (
-    BOUNDS,
-    S8,
-    S16,
-    S32,
-    U8,
-    A,
-    Case,
-    Y,
-    ints,
-    q,
-    requant,
-    t,
-)
+from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, Case, Y, ints, q, requant, t
 
 
 def cases() -> Iterator[Case]:

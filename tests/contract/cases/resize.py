@@ -8,19 +8,7 @@ import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import ResizeBilinear, ResizeNearest
-from tests.contract.case import (
-    BOUNDS,
-    F32,
-    S8,
-    S16,
-    U8,
-    A,
-    Case,
-    Y,
-    in_modes,
-    q,
-    t,
-)
+from tests.contract.case import BOUNDS, F32, S8, S16, U8, A, Case, Y, in_modes, q, t
 
 
 def cases() -> Iterator[Case]:

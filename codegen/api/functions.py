@@ -110,11 +110,13 @@ def quantize(
         shapes: of inputs whose dimensions the model leaves open.
         **words: what may be said by keyword:
 
-            config: TOML file with the model's `[preprocess]` table.
+            config: TOML file with the model's `[preprocess]` table, and the quantizer's own tables (docs/quantizer.md).
             weights: bits of the weights, 2 to 8; below 8 the first and the last layer keep 8.
             activations: bits of the tensors, 8 or 16.
             scales: `float`, or `pot` for powers of two.
-            granularity: `channel` for a scale per output channel of the weights, or `tensor`.
+            granularity: `channel` for a scale per output channel of the weights, or `tensor`.  These four go before
+                what the file says of all tensors.
+            table_in: ranges or a configuration of another tool, in its own file.
             samples: how many are used at most, drawn by `seed`; 512 when not said.
             seed: of the draw.
             keep_float: names of nodes and tensors that stay real.

@@ -75,10 +75,11 @@ class QuantizingWords(TypedDict, total=False):
     """Of `quantize`."""
 
     config: str | Path | None
-    weights: int
-    activations: int
-    scales: str
-    granularity: str
+    weights: int | None
+    activations: int | None
+    scales: str | None
+    granularity: str | None
+    table_in: str | Path | None
     samples: int | None
     seed: int
     keep_float: Sequence[str]

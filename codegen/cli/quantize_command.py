@@ -25,20 +25,15 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", metavar="Q.onnx", help="Where the quantized model goes; its report beside it as .json.")
 @target_option
 @shape_option
-@click.option("--weights", type=click.IntRange(2, 8), default=8, show_default=True, help="Bits of the weights.")
-@click.option(
-    "--activations", type=click.Choice(["8", "16"]), default="8", show_default=True, help="Bits of the tensors."
-)
-@click.option(
-    "--scales", type=click.Choice(["float", "pot"]), default="float", show_default=True, help="pot: powers of two."
-)
+@click.option("--weights", type=click.IntRange(2, 8), help="Bits of the weights; 8 when not said.")
+@click.option("--activations", type=click.Choice(["8", "16"]), help="Bits of the tensors; 8 when not said.")
+@click.option("--scales", type=click.Choice(["float", "pot"]), help="float, or pot: powers of two.")
 @click.option(
     "--granularity",
     type=click.Choice(["channel", "tensor"]),
-    default="channel",
-    show_default=True,
     help="Scales of the weights: one per output channel, or one.",
 )
+@click.option("--table-in", metavar="T", help="Ranges or a configuration of another tool, in its own file.")
 @click.option("--samples", type=int, metavar="N", help="How many samples at most; 512 when not said.")
 @click.option("--seed", type=int, default=0, show_default=True, help="By which they are drawn.")
 @click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
@@ -49,7 +44,7 @@ if TYPE_CHECKING:
 @json_option
 @common
 def command(
-    model: str, calib: str, activations: str, as_json: bool, quiet: bool, verbose: bool, **options: Any
+    model: str, calib: str, activations: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
 ) -> None:
     """Quantize the float MODEL by the samples of D.npz: an ONNX file with QuantizeLinear and DequantizeLinear nodes."""
     from codegen import api
@@ -57,7 +52,8 @@ def command(
     if options["out"] is None and options["stop_after"] is None:
         raise click.UsageError("where does the model go? Give -o Q.onnx, or --stop-after.")
     with Progress("calibrating", quiet=quiet) as progress:
-        made = api.quantize(model, calib, progress=progress, activations=int(activations), **options)
+        bits = None if activations is None else int(activations)
+        made = api.quantize(model, calib, progress=progress, activations=bits, **options)
     show(lambda _: _text(made), made.report, as_json=as_json, quiet=quiet)
 
 

@@ -1,48 +1,58 @@
-"""What is asked of each tensor when nothing but widths and the kind of scales is said.
+"""What was asked for, of one network: the configuration, and the layers at its ends.
 
-Decides: the defaults: weights symmetric, a scale per output channel; activations with a zero point, but for 16 bits and
-for scales that are powers of two; the first and the last layer with 8 bits where the others have fewer.
+Decides: the words of a command line as a configuration of its own; that 16 bits have no zero point; and that of weights
+with fewer than 8 bits the first and the last layer keep 8, where nothing else is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from codegen.quantize.config import QuantConfig, parse_config
 from codegen.quantize.places import Places
 from codegen.quantize.spec import Role, Spec
 
+COMMAND_LINE = "the command line"
 _BYTE = 8
 
 
 class Asking(Protocol):
-    """A configuration: `codegen.quantize.config.QuantConfig`, or another."""
+    """What answers how a tensor is to be quantized: `QuantConfig`, or `Asked`."""
 
     def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
         """How one tensor is to be quantized."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """The same for all: bits, scales, and the names of layers whose weights keep 8 bits whatever `weights` says."""
+    """A configuration for one network; `ends` are layers whose weights have 8 bits at least."""
 
-    weights: int = 8
-    activations: int = 8
-    pot: bool = False
-    per_channel: bool = True
-    full: Collection[str] = ()
+    config: QuantConfig
+    ends: frozenset[str] = frozenset()
 
     def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
         """How one tensor is to be quantized."""
-        if role == "weights":
-            bits = max(self.weights, _BYTE) if layer in self.full else self.weights
-            return Spec(bits=bits, symmetric=True, per_channel=self.per_channel, pot=self.pot, narrow_range=True)
-        return Spec(bits=self.activations, symmetric=self.pot or self.activations > _BYTE, pot=self.pot)
+        spec = self.config.spec(role, layer=layer, op_type=op_type, tensor=tensor)
+        narrow = role == "weights" and spec.bits < _BYTE and layer in self.ends
+        return replace(spec, bits=_BYTE) if narrow else spec
 
 
-def ends(places: Places) -> frozenset[str]:
-    """The first and the last layer with weights, which lose most by fewer bits."""
-    layers = [c.layer for c in places.constants if c.role == "weights"]
-    return frozenset((*layers[:1], *layers[-1:]))
+def asked_of(config: QuantConfig, places: Places) -> Asked:
+    """The configuration for a network."""
+    first, last = (1 if n is None else n for n in (config.mixed.first, config.mixed.last))
+    layers = list(dict.fromkeys(c.layer for c in places.constants if c.role == "weights"))
+    return Asked(config, frozenset((*layers[:first], *layers[len(layers) - last :])))
+
+
+def from_words(words: Mapping[str, object]) -> QuantConfig:
+    """What a command line says: `weights` and `activations` in bits, `scale`, `granularity`; None says nothing."""
+    said = {key: value for key, value in words.items() if value is not None}
+    table: dict[str, object] = {"scale": said["scale"]} if "scale" in said else {}
+    if "activations" in said:
+        wide = {} if said["activations"] == _BYTE else {"symmetric": True}
+        table |= {role: {"bits": said["activations"], **wide} for role in ("input", "activation")}
+    weights = {key: said[word] for key, word in (("bits", "weights"), ("granularity", "granularity")) if word in said}
+    return parse_config({"quantize": table | ({"weights": weights} if weights else {})}, COMMAND_LINE)

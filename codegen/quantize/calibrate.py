@@ -19,14 +19,21 @@ from codegen.quantize.ranges import range_of, stored_for
 from codegen.quantize.scheme import Scheme, Weight
 from codegen.quantize.spec import Spec
 from codegen.quantize.statistics import Statistics
-from codegen.quantize.weights import least_scales, quantized
+from codegen.quantize.weights import least_scales, quantized, rounded
 
 _BIAS = np.dtype(np.int32)
+_OF_EXTREMES = ("minmax", "moving_average", "fixed")
+"""Methods that look at least and greatest numbers only."""
 
 
 def watched(places: Places, asking: Asking) -> dict[str, Statistics]:
     """What is to see the tensors whose ranges are not known without samples."""
     return {t.name: Statistics(_spec(t, asking).bins) for t in places.tensors if not t.like and t.bounds is None}
+
+
+def passes(places: Places, asking: Asking) -> int:
+    """How often the samples must be seen: twice where a method looks at histograms."""
+    return 2 if any(_spec(t, asking).method not in _OF_EXTREMES for t in places.tensors) else 1
 
 
 def _spec(tensor: Tensor, asking: Asking) -> Spec:
@@ -54,7 +61,7 @@ def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -
 
 
 def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec) -> Stored:
-    if tensor.bounds is None:
+    if tensor.bounds is None or spec.low is not None:
         return stored_for(*range_of(seen[tensor.name], spec), spec)
     return natural(*tensor.bounds, spec)
 
@@ -69,58 +76,65 @@ def natural(low: float, high: float, spec: Spec) -> Stored:
 
 def weights_of(places: Places, tensors: Mapping[str, Stored], asking: Asking) -> dict[tuple[str, int], Weight]:
     """The integers of the constants; a node whose input stays real keeps its own."""
-    nodes = {node.label: node for node in places.graph.nodes}
     made: dict[tuple[str, int], Weight] = {}
     for constant in places.constants:
-        node = nodes[constant.label]
-        if constant.role == "bias":
-            weight = _bias(places, node, constant, tensors, made)
-        else:
-            spec = asking.spec(constant.role, layer=constant.layer, op_type=constant.op_type, tensor=constant.name)
-            weight = None if spec.keep_float else _weight(places, node, constant, tensors, spec)
+        spec = asking.spec(constant.role, layer=constant.layer, op_type=constant.op_type, tensor=constant.name)
+        weight = None if spec.keep_float else _constant(places, constant, tensors, made, spec)
         if weight is not None:
             made[constant.key] = weight
     return made
 
 
-def _weight(
-    places: Places, node: RealNode, constant: Constant, tensors: Mapping[str, Stored], spec: Spec
-) -> Weight | None:
-    data = _numbers(places, constant)
-    if constant.role == "activation":
-        stored = stored_for(float(data.min()), float(data.max()), spec)
-        return Weight(_rounded(data, stored), stored)
-    x = tensors.get(node.inputs[0]) if constant.place else None
-    if constant.place and x is None:
-        return None
-    bias = _bias_of(places, node)
-    floor = 0.0 if x is None or bias is None else least_scales(bias, float(x.scale), None, bias.size)
-    fits = constant.axis is not None and np.size(floor) in (1, data.shape[constant.axis])
-    return quantized(data, spec, constant.axis, floor=floor if fits else np.max(floor))
-
-
-def _bias_of(places: Places, node: RealNode) -> Array | None:
-    """The numbers of a product's bias, where it has one."""
-    found = next((c for c in places.constants if c.label == node.label and c.role == "bias"), None)
-    return None if found is None else _numbers(places, found).reshape(-1)
-
-
-def _bias(
+def _constant(
     places: Places,
-    node: RealNode,
     constant: Constant,
     tensors: Mapping[str, Stored],
     made: Mapping[tuple[str, int], Weight],
+    spec: Spec,
+) -> Weight | None:
+    """One constant's integers; None where it stays real."""
+    if constant.role == "bias":
+        return _bias(places, constant, tensors, made)
+    data = _numbers(places, constant)
+    if constant.role == "activation":
+        stored = stored_for(float(data.min()), float(data.max()), spec)
+        return Weight(_integers(data, stored, spec), stored)
+    node = places.node(constant)
+    reads = tensors.get(node.inputs[1 - constant.place])
+    if reads is None:
+        return None
+    if constant.axis is None:
+        return quantized(data, spec, None)
+    held = tensors.get(places.held_as(node.outputs[0]))
+    writes = None if held is None else _scale(held)
+    outputs = data.shape[constant.axis]
+    floor = least_scales(_sizes(places, node, outputs), _scale(reads), writes, outputs)
+    return quantized(data, spec, constant.axis, floor=floor)
+
+
+def _scale(stored: Stored) -> float:
+    return float(stored.scale.reshape(-1)[0])
+
+
+def _sizes(places: Places, node: RealNode, outputs: int) -> Array | None:
+    """How large a product's bias is at each of its outputs, in the largest of its groups; None without one."""
+    bias = next((c for c in places.of(node) if c.role == "bias"), None)
+    data = None if bias is None else np.abs(_numbers(places, bias).reshape(-1))
+    return None if data is None or data.size % outputs else data.reshape(-1, outputs).max(axis=0)
+
+
+def _bias(
+    places: Places, constant: Constant, tensors: Mapping[str, Stored], made: Mapping[tuple[str, int], Weight]
 ) -> Weight | None:
     """A bias at the scale of its product; None where that is not known."""
-    x, weight = tensors.get(node.inputs[0]), made.get((node.label, 1))
+    reads, weight = tensors.get(places.node(constant).inputs[0]), made.get((constant.label, 1))
     data = _numbers(places, constant)
-    if x is None or weight is None or weight.stored.scale.size not in (1, data.size):
+    if reads is None or weight is None or weight.stored.block or weight.stored.scale.size not in (1, data.size):
         return None
-    scale = (x.scale.reshape(-1)[0] * weight.stored.scale.reshape(-1)).astype(np.float32)
+    scale = (np.float32(_scale(reads)) * weight.stored.scale.reshape(-1)).astype(np.float32)
     axis = constant.axis if scale.size > 1 else None
     stored = Stored(_BIAS, scale, np.zeros(scale.size, np.int64), axis)
-    return Weight(_rounded(data, stored), stored)
+    return Weight(_integers(data, stored, Spec()), stored)
 
 
 def _numbers(places: Places, constant: Constant) -> Array:
@@ -129,8 +143,8 @@ def _numbers(places: Places, constant: Constant) -> Array:
     return data
 
 
-def _rounded(data: Array, stored: Stored) -> Array:
+def _integers(data: Array, stored: Stored, spec: Spec) -> Array:
     """The nearest integers."""
     scale, zero = stored.spread(data.shape)
-    steps = np.rint(data.astype(np.float64) / scale.astype(np.float64)) + zero
+    steps = rounded(data.astype(np.float64) / scale.astype(np.float64), spec.rounding) + zero
     return np.asarray(np.clip(steps, stored.low, stored.high).astype(stored.dtype))

@@ -6,7 +6,7 @@ finite gets any further.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -52,22 +52,21 @@ def observe(
     runner: Runner,
     watching: Mapping[str, Watching],
     progress: Progress | None = None,
+    passes: int = 2,
 ) -> None:
-    """Show each watched tensor, of all samples, twice.
+    """Show each watched tensor, of all samples, once or twice.
 
     Raises:
         CalibrationNotFinite: LAM-QUANT-022, with the sample and the tensor.
     """
-    passes: tuple[Callable[[Watching, Array], None], ...] = (lambda w, a: w.first(a), lambda w, a: w.second(a))
-    runs = len(passes) * len(samples)
-    for place, shown in enumerate(passes):
+    for place in range(passes):
         running = runner(graph)  # anew, for what a network keeps between runs
         for index in range(len(samples)):
             for name, array in _watched(running.tensors(samples[index]), watching):
                 _check(array, name, index)
-                shown(watching[name], array)
+                (watching[name].second if place else watching[name].first)(array)
             if progress is not None:
-                progress(place * len(samples) + index + 1, runs)
+                progress(place * len(samples) + index + 1, passes * len(samples))
 
 
 def _watched(tensors: Iterator[tuple[str, Array]], watching: Mapping[str, Watching]) -> Iterator[tuple[str, Array]]:
@@ -78,8 +77,3 @@ def _check(array: Array, name: str, index: int) -> None:
     # the sum is finite where every number is, but for numbers beyond all measure
     if not np.isfinite(array.sum()) and not np.isfinite(array).all():
         raise CalibrationNotFinite("holds NaN or infinity", where=f"sample {index}, tensor '{name}'")
-
-
-def flattened(arrays: Sequence[Array]) -> Array:
-    """All numbers in one row, as float64."""
-    return np.concatenate([np.asarray(a, np.float64).reshape(-1) for a in arrays])

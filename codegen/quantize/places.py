@@ -109,6 +109,31 @@ class Places:
         """The constant itself."""
         return self.graph.values[constant.name]
 
+    @cached_property
+    def _nodes(self) -> dict[str, RealNode]:
+        return {node.label: node for node in self.graph.nodes}
+
+    @cached_property
+    def _of_node(self) -> dict[str, list[Constant]]:
+        found: dict[str, list[Constant]] = {}
+        for constant in self.constants:
+            found.setdefault(constant.label, []).append(constant)
+        return found
+
+    def node(self, constant: Constant) -> RealNode:
+        """The node that reads a constant."""
+        return self._nodes[constant.label]
+
+    def of(self, node: RealNode) -> Sequence[Constant]:
+        """The constants of a node."""
+        return self._of_node.get(node.label, ())
+
+    def held_as(self, name: str) -> str:
+        """The tensor whose integers hold a result: itself, or what it becomes part of."""
+        while name in self.folded:
+            name = self._readers[name][0].outputs[0]
+        return name
+
     def _is_real(self, name: str) -> bool:
         return self.graph.type(name).is_real and name not in self._kept
 

@@ -91,7 +91,7 @@ def calibration_of(graph: RealGraph, given: Calibration, asking: Asking) -> Held
 def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
     """Every sample of what was given, for the inputs of a float network, and what errors call them."""
     ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs]
-    file = None if config is None else Path(config)
+    file = None if config is None or Path(config).suffix != ".toml" else Path(config)
     if isinstance(given, str | Path):
         return open_samples(Path(given), ports, file), str(given)
     arrays = _arrays(given, ports)

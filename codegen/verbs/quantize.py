@@ -24,8 +24,10 @@ from codegen.frontends import is_tflite, read_real, real_bytes
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantize.applied import applied
-from codegen.quantize.asked import Asked, Asking, ends
-from codegen.quantize.calibrate import scheme_of, watched
+from codegen.quantize.asked import Asked, Asking, asked_of, from_words
+from codegen.quantize.calibrate import passes, scheme_of, watched
+from codegen.quantize.foreign.load import load_config
+from codegen.quantize.foreign.naming import in_terms_of
 from codegen.quantize.measure import compared
 from codegen.quantize.observe import Progress, observe
 from codegen.quantize.places import Places, is_quantized
@@ -51,18 +53,20 @@ class Quantizing:
     """By what a model is quantized, and how.
 
     `calib` are a data file, arrays by name, one array, or samples; `config` is the TOML file with the `[preprocess]`
-    table.  `out` is where the model goes, with the report beside it.
+    table and those of the quantizer, over which `table_in`, a table or a configuration of another tool, and the words
+    here go.  `out` is where model and report go.
     """
 
     calib: Calibration
     out: str | Path | None = None
     config: str | Path | None = None
-    weights: int = 8
-    activations: int = 8
-    scales: str = "float"
-    granularity: str = "channel"
+    weights: int | None = None
+    activations: int | None = None
+    scales: str | None = None
+    granularity: str | None = None
     samples: int | None = None
     seed: int = 0
+    table_in: str | Path | None = None
     keep_float: Sequence[str] = ()
     stop_after: str | None = None
     progress: Progress | None = None
@@ -70,10 +74,10 @@ class Quantizing:
     def __post_init__(self) -> None:
         """Refuse what does not exist."""
         for name, given, known in (
-            ("weights", self.weights, tuple(range(2, 9))),
-            ("activations", self.activations, (8, 16)),
-            ("scales", self.scales, ("float", "pot")),
-            ("granularity", self.granularity, ("channel", "tensor")),
+            ("weights", self.weights, (None, *range(2, 9))),
+            ("activations", self.activations, (None, 8, 16)),
+            ("scales", self.scales, (None, "float", "pot")),
+            ("granularity", self.granularity, (None, "channel", "tensor")),
             ("stop_after", self.stop_after, (None, *STAGES)),
         ):
             if given not in known:
@@ -102,9 +106,10 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     places = Places(graph, kept_real(graph, how.keep_float))
     held = calibration_of(graph, how.calib, how)
     report = _blank(shown(file_of(model)), held, places, how)
+    asking = asking_of(places, how)
+    report = replace(report, notes=(*report.notes, *asking.config.notes))
     if how.stop_after == "inspect":
         return Quantized(b"", report)
-    asking = asking_of(places, how)
     scheme = calibrated(places, held, asking, how.progress)
     made = applied(graph, scheme).live()
     report = _measured(report, places, (scheme, asking), made, held)
@@ -146,23 +151,26 @@ def kept_real(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
 
 
 def asking_of(places: Places, how: Quantizing) -> Asked:
-    """What is asked of each tensor."""
-    full = ends(places) if how.weights < 8 else ()
-    return Asked(
-        weights=how.weights,
-        activations=how.activations,
-        pot=how.scales == "pot",
-        per_channel=how.granularity == "channel",
-        full=full,
+    """What the command line says, over a table of another tool, over what the file says."""
+    words = from_words(
+        {
+            "weights": how.weights,
+            "activations": how.activations,
+            "scale": how.scales,
+            "granularity": how.granularity,
+        }
     )
+    for path in (how.table_in, how.config):
+        words = words if path is None else words.over(load_config(Path(path)))
+    return asked_of(in_terms_of(words, places.graph), places)
 
 
 def calibrated(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Scheme:
     """The integers of everything, by the samples that set ranges."""
     seen = watched(places, asking)
-    observe(places.graph, held.ranging, best_runner(), seen, progress)
+    observe(places.graph, held.ranging, best_runner(), seen, progress, passes(places, asking))
     inputs = [seen[name] for name in places.graph.inputs if name in seen]
-    if inputs and all(extent.low == extent.high for extent in inputs):
+    if inputs and all(s.low == s.high for s in inputs):
         raise CalibrationConstant(f"every number is {inputs[0].low:g}", where=held.where)
     return scheme_of(places, seen, asking)
 

@@ -115,6 +115,27 @@ def test_biases_have_the_scale_of_their_products(quantized: codegen.api.Quantize
     assert np.array_equal(bias.scale, np.float32(quantized.table[INPUT][0]) * weight.scale)
 
 
+def test_a_file_says_what_the_words_leave_open(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "q.toml"
+    path.write_text("""
+[quantize.activation]
+method = "mse"
+[[layer]]
+name = "add"
+activation = { bits = 8, symmetric = true }
+[[tensor]]
+name = "classes"
+keep_float = true
+""")
+    report = quantize(model, images(40), config=path, weights=6).report
+    rows = {t.tensor: t for t in report.tensors}
+    assert rows["s"].zero_point == 0
+    assert rows["r1"].method == "mse"
+    assert OUTPUT not in rows
+    assert {w.bits for w in report.weights if w.role == "weights"} == {6, 8}
+    assert quantize(model, images(40), config=path).report.weights[0].bits == 8
+
+
 def test_the_report_stands_beside_the_model(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "q.onnx"
     made = quantize(model, images(20), out)

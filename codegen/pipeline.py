@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from codegen.emit import EmitOptions, emit_options, network_name, project_files, selftest_vectors
 from codegen.errors import CompileError, ModelRejected
@@ -28,6 +29,7 @@ from codegen.prove import ShadowReport, prove
 from codegen.report.manifest import Asked, build_manifest
 from codegen.schedule import misfits
 from codegen.target import Target, load_target
+from codegen.toolkit import HOUSE, Toolkit
 
 NO_HASH = bytes(32)
 """Of a network that was never a file."""
@@ -69,36 +71,38 @@ class Reached:
         return self.plan, self.program
 
 
-def compile_file(model: Path, options: Options) -> Compiled:
+def compile_file(model: Path, options: Options, tools: Toolkit = HOUSE) -> Compiled:
     """Model file to files."""
     target, options = load_target(options.target), settled(options, model)
-    imported = read_model(model, options, target)
-    return compile_graph(imported, target, options, hashlib.sha256(read_model_file(model)).digest())
+    imported = read_model(model, options, target, tools)
+    return compile_graph(imported, target, options, hashlib.sha256(read_model_file(model)).digest(), tools)
 
 
-def read_model(model: Path, options: Options, target: Target) -> Graph:
+def read_model(model: Path, options: Options, target: Target, tools: Toolkit = HOUSE) -> Graph:
     """The model as imported, before any pass: what the golden model runs."""
-    mode, shapes = choose_mode(settled(options, model), target), dict(options.shapes)
-    graph = import_model(model, mode=mode, io_type=options.io_type, io_layout=options.io_layout, shapes=shapes)
+    asked: dict[str, Any] = {"io_type": options.io_type, "io_layout": options.io_layout, "shapes": dict(options.shapes)}
+    graph = import_model(model, mode=choose_mode(settled(options, model), target), **asked, known=tools.vocabulary)
     graph = replace(graph, name=network_name(options.name or model.stem))
     verify_graph(graph)
     return graph
 
 
-def compile_graph(imported: Graph, target: Target, options: Options, model_hash: bytes = NO_HASH) -> Compiled:
+def compile_graph(
+    imported: Graph, target: Target, options: Options, model_hash: bytes = NO_HASH, tools: Toolkit = HOUSE
+) -> Compiled:
     """Imported graph to files; raises the problem, or all of them at once."""
-    return _written(reach(imported, target, options), target, options, model_hash)
+    return _written(reach(imported, target, options, tools), target, options, model_hash, tools)
 
 
-def reach(imported: Graph, target: Target, options: Options) -> Reached:
+def reach(imported: Graph, target: Target, options: Options, tools: Toolkit = HOUSE) -> Reached:
     """Imported graph to Program, as far as it goes."""
     graph = simplify(imported)
     verify_graph(graph)
-    problems = target_problems(graph, target)
+    problems = target_problems(graph, target, tools.table)
     kernels: Mapping[int, Form] = {}
     try:
-        kernels = choose_kernels(graph, target)
-        plan, kernels = plan_in_best_order(graph, kernels, target, options)
+        kernels = choose_kernels(graph, target, tools.table)
+        plan, kernels = plan_in_best_order(graph, kernels, target, options, tools.table)
     except CompileError as error:
         return Reached(imported, graph, kernels, None, None, (*problems, *error.problems()))
     reached = lowered(imported, plan, kernels, target, options)
@@ -120,19 +124,20 @@ def finish(
     target: Target,
     options: Options,
     model_hash: bytes = NO_HASH,
+    tools: Toolkit = HOUSE,
 ) -> Compiled:
     """Plan to files; a plan made by hand goes this way."""
-    return _written(lowered(imported, plan, kernels, target, options), target, options, model_hash)
+    return _written(lowered(imported, plan, kernels, target, options), target, options, model_hash, tools)
 
 
-def _written(reached: Reached, target: Target, options: Options, model_hash: bytes) -> Compiled:
+def _written(reached: Reached, target: Target, options: Options, model_hash: bytes, tools: Toolkit) -> Compiled:
     """Program to proof, manifest and files."""
     plan, program = reached.finished()
     shadow = prove(program)
     mode, goal = choose_mode(options, target), choose_goal(options, target)
     notes = (*plan.graph.notes, *asked_notes(program, options, target))
     asked = Asked(target=target, options=options, requant=mode, goal=goal, model_hash=model_hash, notes=notes)
-    emit = emit_options(options, target, said(options, target))
+    emit = emit_options(options, target, said(options, target), tools.roots)
     manifest = build_manifest(plan, program, shadow, asked)
     files, manifest = project_files(program, emit, selftest_vectors(plan.graph, options.vectors), manifest)
     return Compiled(

@@ -5,6 +5,7 @@ Only this module knows that a wheel carries them inside the package (see `force-
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -16,6 +17,15 @@ def resource_dir(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Folders laid out as `templates/` and as `runtime_c/` are; a file is taken from the first one that has it."""
+
+    templates: tuple[Path, ...]
+    runtime: tuple[Path, ...]
+
+
+ROOTS = Roots((resource_dir("templates"),), (resource_dir("runtime_c"),))
 ASIDE = ".lamina-writing"
 """Folder inside a project in which the next one is made ready; see codegen/emit/aside.py."""
 JOURNAL = f"{ASIDE}/journal.json"

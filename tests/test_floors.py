@@ -37,6 +37,7 @@ FLOORS = {
     "emulator": 6,
     "report": 6,
     "preprocess": 6,
+    "toolkit": 6,
     "pipeline": 7,
     "verbs": 8,
     "api": 9,

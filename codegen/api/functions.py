@@ -18,6 +18,7 @@ from codegen.api.words import (
     MeasuringWords,
     OptionWords,
     QuantizingWords,
+    ToolWords,
     WritingWords,
     options_of,
     parted,
@@ -27,6 +28,7 @@ from codegen.options import ShapesGiven
 from codegen.quantize.sensitivity import By
 from codegen.report.profile import Profile
 from codegen.report.sensitive import QuantComparison, SensitivityReport
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs import beside as besides
 from codegen.verbs import compile as compiling
 from codegen.verbs import evaluate as evaluating
@@ -61,6 +63,8 @@ def compile_model(
                 LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
                 arrays is what runs.  Without it the files depend on no compiler.
             force: replace edited files too.
+            toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
+                that makes something of a model takes it.  docs/architecture.md.
     """
     options, writing = parted(target, {**words, "out": out}, compiling.Writing)
     return compiling.compile_model(model, options, writing)
@@ -185,16 +189,21 @@ def compare_quantized(
 
 
 def inspect(
-    model: ModelSource, target: str | None = None, *, measure_stack: bool = False, **words: Unpack[OptionWords]
+    model: ModelSource,
+    target: str | None = None,
+    *,
+    measure_stack: bool = False,
+    toolkit: Toolkit = HOUSE,
+    **words: Unpack[OptionWords],
 ) -> Inspection:
-    """Look at a model through the eyes of a target; `measure_stack` as in `compile_model`.
+    """Look at a model through the eyes of a target; `measure_stack` and `toolkit` as in `compile_model`.
 
     A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
 
     Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
     that cannot be measured.
     """
-    return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack)
+    return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
 
 
 def profile(model: ModelSource, target: str | None = None, **words: Unpack[MeasuringWords]) -> Profile:
@@ -225,7 +234,7 @@ def run(
     target: str | None = None,
     *,
     dump_all: bool = False,
-    **words: Unpack[OptionWords],
+    **words: Unpack[ToolWords],
 ) -> dict[str, Array]: ...
 
 
@@ -237,7 +246,7 @@ def run(
     target: str | None = None,
     *,
     dump_all: Literal[False] = False,
-    **words: Unpack[OptionWords],
+    **words: Unpack[ToolWords],
 ) -> Array: ...
 
 
@@ -249,7 +258,7 @@ def run(
     target: str | None = None,
     *,
     dump_all: Literal[True],
-    **words: Unpack[OptionWords],
+    **words: Unpack[ToolWords],
 ) -> dict[str, Array]: ...
 
 
@@ -329,8 +338,8 @@ def read_samples(
     limit: int | None = None,
     *,
     target: str | None = None,
-    **words: Unpack[OptionWords],
+    **words: Unpack[ToolWords],
 ) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    reading = sampling.Reading(config=config, limit=limit)
-    return sampling.read_samples(model, data, options_of(target, words), reading)
+    options, reading = parted(target, {**words, "config": config, "limit": limit}, sampling.Reading)
+    return sampling.read_samples(model, data, options, reading)

@@ -13,6 +13,7 @@ from typing import Any, TypedDict, TypeVar
 from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, ShapesGiven, shape_pairs
+from codegen.toolkit import Toolkit
 from codegen.verbs.samples import Progress, Sample
 
 _Record = TypeVar("_Record")
@@ -34,14 +35,20 @@ class OptionWords(TypedDict, total=False):
     shapes: ShapesGiven
 
 
-class WritingWords(OptionWords, total=False):
+class ToolWords(OptionWords, total=False):
+    """Of whatever makes something of a model."""
+
+    toolkit: Toolkit
+
+
+class WritingWords(ToolWords, total=False):
     """Of `compile_model`."""
 
     measure_stack: bool
     force: bool
 
 
-class CheckingWords(OptionWords, total=False):
+class CheckingWords(ToolWords, total=False):
     """Of `verify`."""
 
     inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None
@@ -53,7 +60,7 @@ class CheckingWords(OptionWords, total=False):
     progress: Callable[[int], None]
 
 
-class MeasuringWords(OptionWords, total=False):
+class MeasuringWords(ToolWords, total=False):
     """Of `profile`."""
 
     opt_level: str | None
@@ -61,7 +68,7 @@ class MeasuringWords(OptionWords, total=False):
     repeats: int | None
 
 
-class FeedingWords(OptionWords, total=False):
+class FeedingWords(ToolWords, total=False):
     """Of `run_file`."""
 
     dump_all: bool
@@ -95,7 +102,7 @@ class BesideWords(TypedDict, total=False):
     progress: Progress | None
 
 
-class JudgingWords(OptionWords, total=False):
+class JudgingWords(ToolWords, total=False):
     """Of `evaluate`."""
 
     config: str | Path | None

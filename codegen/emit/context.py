@@ -23,7 +23,7 @@ from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
 from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
-from codegen.resources import ABI, VERSION
+from codegen.resources import ABI, ROOTS, VERSION, Roots
 from codegen.target import Target
 
 
@@ -96,9 +96,10 @@ class EmitOptions:
     byte_order: str
     blob: bool = False
     small: bool = False
+    roots: Roots = ROOTS
 
 
-def emit_options(options: Options, target: Target, said: str) -> EmitOptions:
+def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
     """The project's form; `said` is what its files say of the options."""
     return EmitOptions(
         version=VERSION,
@@ -108,6 +109,7 @@ def emit_options(options: Options, target: Target, said: str) -> EmitOptions:
         byte_order=target.byte_order,
         blob=options.weights == "blob",
         small=options.goal == "size",
+        roots=roots,
     )
 
 

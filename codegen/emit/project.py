@@ -18,6 +18,7 @@ from codegen.emit.runtime import header_closure
 from codegen.emit.structure import code_fit
 from codegen.ir.program import Program
 from codegen.ir.quant import Array, DType, TensorType
+from codegen.resources import Roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +70,34 @@ def project_files(
     """Every file of the project by its path, and the manifest with their list; the same arguments give the same."""
     fit = code_fit(program, options) if options.blob else None
     view = build_view(program, options, fit)
-    name = view.name
-    texts = source_texts(view) | {
-        f"include/{name}.h": render("model.h.j2", m=view),
-        "test/selftest.c": render("selftest.c.j2", m=view, vectors=vectors),
-        "test/main.c": render("selftest_main.c.j2", m=view),
-        "CMakeLists.txt": render("CMakeLists.txt.j2", m=view),
+    name, roots = view.name, options.roots
+    texts = source_texts(view, roots) | {
+        f"include/{name}.h": render("model.h.j2", roots, m=view),
+        "test/selftest.c": render("selftest.c.j2", roots, m=view, vectors=vectors),
+        "test/main.c": render("selftest_main.c.j2", roots, m=view),
+        "CMakeLists.txt": render("CMakeLists.txt.j2", roots, m=view),
     }
-    texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values()).items()}
+    texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values(), roots).items()}
     files = {path: text.encode("utf-8") for path, text in texts.items()}
     if fit is not None:
         blob = weight_blob(program, fit, isa=options.isa, byte_order=options.byte_order)
         files["weights.bin"] = blob
         structure, weights_id = blob_ids(blob)
         manifest = {**manifest, "weights_structure": structure, "weights_id": weights_id}
-    return _documented(files, view, manifest)
+    return _documented(files, view, manifest, roots)
 
 
 def with_documents(
     files: Mapping[str, bytes], program: Program, options: EmitOptions, manifest: Mapping[str, Any]
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The project with the files that say what the manifest says written anew, and that manifest with their list."""
-    return _documented(files, build_view(program, options), manifest)
+    return _documented(files, build_view(program, options), manifest, options.roots)
 
 
 def _documented(
-    files: Mapping[str, bytes], view: ModelView, manifest: Mapping[str, Any]
+    files: Mapping[str, bytes], view: ModelView, manifest: Mapping[str, Any], roots: Roots
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     flags = comment(manifest["stack_flags"] or "")
-    readme = render("README.md.j2", m=view, manifest=manifest, stack_flags=flags).encode("utf-8")
+    readme = render("README.md.j2", roots, m=view, manifest=manifest, stack_flags=flags).encode("utf-8")
     others = {path: data for path, data in files.items() if path != MANIFEST}
     return with_manifest({**others, "README.md": readme}, manifest)

@@ -1,4 +1,4 @@
-"""Templates to text: one environment, undefined names are errors, no filter computes."""
+"""Templates to text: one environment for the folders they lie in, undefined names are errors, no filter computes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import jinja2
 
 from codegen.emit.context import ModelView
 from codegen.emit.functions import FunctionView
-from codegen.resources import resource_dir
+from codegen.resources import ROOTS, Roots
 
 
 @cache
-def environment() -> jinja2.Environment:
-    """The only environment."""
+def environment(roots: Roots = ROOTS) -> jinja2.Environment:
+    """The only environment of these folders."""
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(str(resource_dir("templates"))),
+        loader=jinja2.FileSystemLoader(roots.templates),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -25,9 +25,9 @@ def environment() -> jinja2.Environment:
     )
 
 
-def render(template: str, **context: Any) -> str:
+def render(template: str, roots: Roots = ROOTS, **context: Any) -> str:
     """One file of the project; runs of blank lines are closed up."""
-    text = environment().get_template(template).render(**context)
+    text = environment(roots).get_template(template).render(**context)
     lines: list[str] = []
     for line in text.splitlines():
         line = line.rstrip()
@@ -36,25 +36,25 @@ def render(template: str, **context: Any) -> str:
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def source_texts(view: ModelView) -> dict[str, str]:
+def source_texts(view: ModelView, roots: Roots = ROOTS) -> dict[str, str]:
     """The files that a firmware compiles, and what they share, by path."""
     return {
-        f"src/{view.name}.c": render("model.c.j2", m=view),
-        f"src/{view.name}_layers.h": render("layers.h.j2", m=view),
-        f"src/{view.name}_layers.c": render_layers(view),
-        f"src/{view.name}_weights.c": render("weights.c.j2", m=view),
+        f"src/{view.name}.c": render("model.c.j2", roots, m=view),
+        f"src/{view.name}_layers.h": render("layers.h.j2", roots, m=view),
+        f"src/{view.name}_layers.c": render_layers(view, roots),
+        f"src/{view.name}_weights.c": render("weights.c.j2", roots, m=view),
     }
 
 
-def render_layers(view: ModelView) -> str:
+def render_layers(view: ModelView, roots: Roots = ROOTS) -> str:
     """The file of layer functions, with the runtime headers that their kernels declare."""
-    bodies = [render_kernel(f) for f in view.functions]
+    bodies = [render_kernel(f, roots) for f in view.functions]
     headers = sorted({header for f in view.functions for header in f.headers})
-    return render("layers.c.j2", m=view, bodies=bodies, headers=headers)
+    return render("layers.c.j2", roots, m=view, bodies=bodies, headers=headers)
 
 
-def render_kernel(function: FunctionView) -> str:
+def render_kernel(function: FunctionView, roots: Roots = ROOTS) -> str:
     """One layer function, without the blank lines in function bodies that macros leave behind."""
-    lines = render(f"kernels/{function.template}", k=function.context, f=function).rstrip().splitlines()
+    lines = render(f"kernels/{function.template}", roots, k=function.context, f=function).rstrip().splitlines()
     following = [*lines[1:], ""]
     return "\n".join(line for line, after in zip(lines, following, strict=True) if line or not after.startswith(" "))

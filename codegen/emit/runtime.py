@@ -9,26 +9,28 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from codegen.resources import resource_dir
+from codegen.resources import ROOTS, Roots
 
-_INCLUDED = re.compile(r'^#include "(lam_\w+\.h)"', re.MULTILINE)
+_INCLUDED = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
 
 
 @cache
-def _headers() -> dict[str, str]:
+def _headers(roots: Roots) -> dict[str, str]:
     """Every header by name: the common ones, and those of an instruction set (isa/)."""
-    root = resource_dir("runtime_c")
-    paths = [*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")]
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(paths, key=lambda p: p.name)}
+    paths = [
+        path for root in reversed(roots.runtime) for part in ("include/*.h", "isa/*/*.h") for path in root.glob(part)
+    ]
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
-def header_closure(texts: Iterable[str]) -> dict[str, str]:
+def header_closure(texts: Iterable[str], roots: Roots = ROOTS) -> dict[str, str]:
     """File name to text of every runtime header that these C texts include, directly or not."""
+    known = _headers(roots)
     todo = [name for text in texts for name in _INCLUDED.findall(text)]
     found: dict[str, str] = {}
     while todo:
         name = todo.pop()
-        if name not in found and name in _headers():
-            found[name] = _headers()[name]
+        if name not in found and name in known:
+            found[name] = known[name]
             todo += _INCLUDED.findall(found[name])
     return dict(sorted(found.items()))

@@ -27,8 +27,8 @@ def code_fit(program: Program, options: EmitOptions) -> Fit:
     """What the code of a program expects of its blob."""
     nothing = Fit(bytes(12), bytes(4))
     view = build_view(replace(program, name="net"), replace(options, version="", options=""), nothing)
-    sources = source_texts(view)
-    texts = {**sources, **header_closure(sources.values())}
+    sources = source_texts(view, options.roots)
+    texts = {**sources, **header_closure(sources.values(), options.roots)}
     spelled = [" ".join([path, *_COMMENT.sub(" ", text).split()]) for path, text in sorted(texts.items())]
     return Fit(_digest([*spelled, *_sections(view), options.isa, options.byte_order])[:12], _interface(view))
 

@@ -3,9 +3,11 @@
 from codegen.frontends.files import is_tflite
 from codegen.frontends.models import import_model, own_mode, read_real, real_bytes, stored_inputs, survey_model
 from codegen.frontends.survey import Survey
+from codegen.frontends.vocabulary import Vocabulary
 
 __all__ = [
     "Survey",
+    "Vocabulary",
     "import_model",
     "is_tflite",
     "own_mode",

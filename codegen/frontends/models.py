@@ -12,12 +12,21 @@ from pathlib import Path
 from codegen.frontends.files import is_tflite
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.real import RealGraph
 
 
-def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes: Given | None = None) -> Graph:
+def import_model(
+    path: Path,
+    *,
+    mode: Mode,
+    io_type: str,
+    io_layout: str,
+    shapes: Given | None = None,
+    known: Vocabulary = HOUSE,
+) -> Graph:
     """The integer Graph of a model's file; arguments and errors as of `import_onnx` and `import_tflite`.
 
     A TFLite model has every size; shapes that are given for its inputs must be those.
@@ -36,10 +45,11 @@ def import_model(path: Path, *, mode: Mode, io_type: str, io_layout: str, shapes
         io_type="model" if io_type == "model" else "quantized",
         io_layout="model" if io_layout == "model" else "nhwc",
         shapes=shapes,
+        known=known,
     )
 
 
-def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
+def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HOUSE) -> RealGraph:
     """The RealGraph of a model's file, quantized or not; errors as of the formats' own readers."""
     if is_tflite(path):
         from codegen.frontends.tflite.real import read_real as read_tflite
@@ -47,7 +57,7 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
         return read_tflite(path, shapes=shapes)
     from codegen.frontends.onnx.real import read_real as read_onnx
 
-    return read_onnx(path, shapes=shapes)
+    return read_onnx(path, shapes=shapes, known=known)
 
 
 def real_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> bytes:
@@ -57,7 +67,7 @@ def real_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> b
     return model_bytes(graph, metadata)
 
 
-def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:
+def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None, known: Vocabulary = HOUSE) -> Survey:
     """Every problem of a model's file that cannot be imported, and what can be read of it."""
     if is_tflite(path):
         from codegen.frontends.tflite.survey import survey_tflite
@@ -65,7 +75,7 @@ def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None) -> Surv
         return survey_tflite(path, mode=mode)
     from codegen.frontends.onnx.survey import survey_onnx
 
-    return survey_onnx(path, mode=mode, shapes=shapes)
+    return survey_onnx(path, mode=mode, shapes=shapes, known=known)
 
 
 def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:

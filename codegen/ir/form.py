@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from codegen.ir.op import NodeView
 from codegen.ir.quant import Array
 
 Run = Literal["row", "rows", "pixels", "whole", "accumulate"]
@@ -95,6 +96,7 @@ class Form:
         rows: output rows that a call takes at most, where tensors are held whole; 1 unless it runs by `rows`.
         why: in a few words, which form it is and why.
         headers: files of the runtime that its C calls functions of, by name, sorted.
+        refit: the form that the same kernel has for another node: a tile of the one that it was fitted to.
     """
 
     kernel: str
@@ -107,6 +109,7 @@ class Form:
     rows: int
     why: str
     headers: tuple[str, ...]
+    refit: Callable[[NodeView], Form]
 
     @property
     def params_bytes(self) -> int:

@@ -4,19 +4,20 @@ The plan must know what each kernel needs, so that kernels are chosen before it 
 """
 
 from codegen.kernels.chip import check_target, target_problems
-from codegen.kernels.choose import choose_kernels, find_form, kernel_needs, packing_growth, refit, select_kernels
-from codegen.kernels.table import KERNELS
+from codegen.kernels.choose import choose_kernels, find_form, kernel_needs, packing_growth, select_kernels
+from codegen.kernels.table import KERNELS, TABLE, KernelTable
 from codegen.kernels.tiles import params_needs
 
 __all__ = [
     "KERNELS",
+    "TABLE",
+    "KernelTable",
     "check_target",
     "choose_kernels",
     "find_form",
     "kernel_needs",
     "packing_growth",
     "params_needs",
-    "refit",
     "select_kernels",
     "target_problems",
 ]

@@ -10,38 +10,36 @@ from collections.abc import Iterator, Sequence
 from codegen.errors import CompileError, ModelRejected, OperatorNotOnTarget, RuleBad, RuleBroken, TypeNotOnTarget
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
-from codegen.ops import OPS
+from codegen.kernels.table import TABLE, KernelTable
 from codegen.ops.facts import facts
 from codegen.target import Rule, Target
 
-_OPERATORS = frozenset(op.__name__ for op in OPS)
 
-
-def check_target(graph: Graph, target: Target) -> None:
+def check_target(graph: Graph, target: Target, table: KernelTable = TABLE) -> None:
     """LAM-TARGET-007, -008 and -020, all at once, for what the target does not run.
 
     Raises:
         ModelRejected: LAM-IMPORT-001 with those.
         RuleBad: LAM-TARGET-021, the target's file names an operator that does not exist.
     """
-    _check_names(target)
+    _check_names(target, table)
     problems = [problem for node in graph.nodes for problem in _problems(graph.view(node), target)]
     if problems:
         raise ModelRejected(problems)
 
 
-def target_problems(graph: Graph, target: Target) -> tuple[CompileError, ...]:
+def target_problems(graph: Graph, target: Target, table: KernelTable = TABLE) -> tuple[CompileError, ...]:
     """What `check_target` refuses, each by itself."""
     try:
-        check_target(graph, target)
+        check_target(graph, target, table)
     except CompileError as error:
         return error.problems()
     return ()
 
 
-def _check_names(target: Target) -> None:
+def _check_names(target: Target, table: KernelTable) -> None:
     named = (*target.unsupported, *(name for rule in target.rules for name in rule.operators))
-    unknown = next((name for name in named if name not in _OPERATORS), None)
+    unknown = next((name for name in named if not table.has_operator(name)), None)
     if unknown is not None:
         raise RuleBad(f"no operator is called {unknown!r}", where=f"target {target.name}")
 

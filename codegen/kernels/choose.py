@@ -7,7 +7,7 @@ instead.  A target that says `weights.expand` has no such limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 
@@ -16,8 +16,7 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import NodeView
 from codegen.ir.plan import NodeNeeds
-from codegen.kernels.kernel import Features
-from codegen.kernels.table import KERNELS
+from codegen.kernels.table import TABLE, KernelTable
 from codegen.ops import answers
 from codegen.target import FEATURES, Target
 
@@ -25,40 +24,30 @@ MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
 
 
-def choose_kernels(graph: Graph, target: Target) -> dict[int, Form]:
+def choose_kernels(graph: Graph, target: Target, table: KernelTable = TABLE) -> dict[int, Form]:
     """Form by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
 
     Raises with every node that has none.
     """
     if target.weights.expand:
-        return select_kernels(graph, target.isa)
-    return _within_growth(graph, _by_node(graph, lambda view: [*_fitting(view, FEATURES[target.isa])]))
+        return select_kernels(graph, target.isa, table)
+    return _within_growth(graph, _by_node(graph, lambda view: [*table.fitting(view, FEATURES[target.isa])]))
 
 
-def select_kernels(graph: Graph, isa: str) -> dict[int, Form]:
+def select_kernels(graph: Graph, isa: str, table: KernelTable = TABLE) -> dict[int, Form]:
     """The fastest form by node index, views left out; raises with every node that has none."""
-    found = _by_node(graph, lambda view: [*islice(_fitting(view, FEATURES[isa]), 1)])
+    found = _by_node(graph, lambda view: [*islice(table.fitting(view, FEATURES[isa]), 1)])
     return {i: forms[0] for i, forms in found.items()}
 
 
-def find_form(view: NodeView, isa: str) -> Form | None:
+def find_form(view: NodeView, isa: str, table: KernelTable = TABLE) -> Form | None:
     """The form of the first kernel of the table that serves the node."""
-    return next(_fitting(view, FEATURES[isa]), None)
+    return next(table.fitting(view, FEATURES[isa]), None)
 
 
-def refit(form: Form, view: NodeView) -> Form:
-    """The form that the same kernel has for another node: a tile of the one that it was fitted to."""
-    return next(f for k in KERNELS if k.name == form.kernel and (f := k.fit(view, form.features)))
-
-
-def packing_growth(form: Form, view: NodeView) -> int:
+def packing_growth(form: Form, view: NodeView, table: KernelTable = TABLE) -> int:
     """Bytes by which the form's parameters exceed the fewest that a kernel would have for the node on its chip."""
-    return form.params_bytes - min(f.params_bytes for f in _fitting(view, form.features))
-
-
-def _fitting(view: NodeView, features: Features) -> Iterator[Form]:
-    """The forms of the node, the fastest first."""
-    return (form for kernel in KERNELS if (form := kernel.fit(view, features)))
+    return form.params_bytes - min(f.params_bytes for f in table.fitting(view, form.features))
 
 
 def _by_node(graph: Graph, fits: Callable[[NodeView], Sequence[Form]]) -> dict[int, Sequence[Form]]:

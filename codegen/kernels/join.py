@@ -16,7 +16,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import Fill, Loop, Move, MoveContext, box_loops, fill, move
 from codegen.kernels.movement import TEMPLATE
 from codegen.kernels.unary import byte_table
-from codegen.ops import OPS, Concat, Pad
+from codegen.ops import Concat, Pad
 
 # Concat
 
@@ -181,7 +181,7 @@ def _known(node: NodeView) -> Array:
     return np.ascontiguousarray(result).reshape(-1)
 
 
-KNOWN: Kernel[Op] = Kernel("known", TEMPLATE, "whole", OPS, _fit_known)
+KNOWN: Kernel[Op] = Kernel("known", TEMPLATE, "whole", (), _fit_known)
 CONCAT_PIXELS = Kernel("concat", TEMPLATE, "pixels", (Concat,), _fit_pixels)
 CONCAT_ROWS = Kernel("concat_rows", TEMPLATE, "row", (Concat,), _fit_rows)
 CONCAT_STACKED = Kernel("concat_stacked", TEMPLATE, "row", (Concat,), _fit_stacked)

@@ -41,7 +41,7 @@ class Kernel(Generic[O]):
         name: as generated functions, tables and tests have it.
         template: a file of templates/kernels/.
         run: what a call covers.
-        ops: the operators that it serves.
+        ops: the operators that it serves; any where none is named.
         make: fits it to a node of one of them; None where it does not serve the node.
         needs: features without which a chip cannot run it, or would not be served well.
         without: features of chips that it is not for.
@@ -62,7 +62,7 @@ class Kernel(Generic[O]):
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
-        if not self.serves(features) or not isinstance(node.op, self.ops):
+        if not self.serves(features) or (self.ops and not isinstance(node.op, self.ops)):
             return None
         if self.one_input and not only_dynamic(node):
             return None
@@ -71,7 +71,12 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        return Form(self.name, self.template, self.run, features, *parts)
+        return Form(self.name, self.template, self.run, features, *parts, lambda other: self._refit(other, features))
+
+    def _refit(self, node: NodeView, features: Features) -> Form:
+        form = self.fit(node, features)
+        assert form is not None, "a kernel serves each tile of a node that it serves"
+        return form
 
     def serves(self, features: Features) -> bool:
         """Whether it is for chips with these features."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from codegen.ir.shape import Shape
 
@@ -24,11 +25,21 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where along one axis a box goes: `start` is a C expression, held in 0 .. `last`, and `step` that of the axis."""
+
+    start: str
+    last: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """One box.  `x` is the C expression of the source pointer; `run` elements lie together in the innermost place.
 
     `lut` names the params field through which elements go, and `x_t` is the source's type.  `when` is the C condition
-    under which the box is copied; empty means always.
+    under which the box is copied; empty means always.  `places` are added to `dst` when the network runs,
+    and a box that `overlaps` may lie where it goes, or partly.
     """
 
     x: str
@@ -39,6 +50,8 @@ class Move:
     run: int = 1
     lut: str = ""
     when: str = ""
+    places: tuple[Place, ...] = ()
+    overlaps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +115,10 @@ def _joins(outer: Loop, inner: Loop) -> bool:
     return outer.dst == inner.dst * inner.size and outer.src == inner.src * inner.size
 
 
-def move(x: str, x_t: str, loops: Sequence[Loop], *, src: int = 0, dst: int = 0, lut: str = "", when: str = "") -> Move:
-    """A box copied, in as few loops as it takes."""
+def move(x: str, x_t: str, loops: Sequence[Loop], *, src: int = 0, dst: int = 0, **more: Any) -> Move:
+    """A box copied, in as few loops as it takes; `more` are `lut`, `when`, `places` and `overlaps` of the Move."""
     fewest, run = nest(loops)
-    return Move(x, x_t, src, dst, fewest, run, lut, when)
+    return Move(x, x_t, src, dst, fewest, run, **more)
 
 
 def fill(loops: Sequence[Loop], *, dst: int = 0) -> Fill:

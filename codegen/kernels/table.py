@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from codegen.ir.form import Form
+from codegen.ir.op import NodeView, Op
 from codegen.kernels import (
     binary,
     conv2d,
@@ -27,12 +31,14 @@ from codegen.kernels import (
     svdf,
     take,
     unary,
+    update,
 )
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.dsp import DSP
-from codegen.kernels.kernel import Kernel
+from codegen.kernels.kernel import Features, Kernel
 from codegen.kernels.mve import MVE
 from codegen.kernels.x86 import X86
+from codegen.ops import OPS
 
 KERNELS: tuple[Kernel[Any], ...] = (
     join.KNOWN,
@@ -59,7 +65,28 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *unary.KERNELS,
     *slopes.KERNELS,
     *take.KERNELS,
+    *update.KERNELS,
     *select.KERNELS,
     *join.KERNELS,
     *movement.KERNELS,
 )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelTable:
+    """The operators that there are, and the kernels that serve them, in the order in which they are tried."""
+
+    operators: tuple[type[Op], ...] = OPS
+    kernels: tuple[Kernel[Any], ...] = KERNELS
+
+    def fitting(self, view: NodeView, features: Features) -> Iterator[Form]:
+        """The forms of the node, the fastest first."""
+        return (form for kernel in self.kernels if (form := kernel.fit(view, features)))
+
+    def has_operator(self, name: str) -> bool:
+        """Whether an operator is called that."""
+        return any(op.__name__ == name for op in self.operators)
+
+
+TABLE = KernelTable()
+"""The house's own."""

@@ -9,7 +9,6 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.scratchpad import ParamsNeeds
-from codegen.kernels.choose import refit
 from codegen.ops import answers
 
 
@@ -23,7 +22,7 @@ def _needs(view: NodeView, form: Form) -> ParamsNeeds:
     channels = tile_channels(view, form)
     if channels < 2:
         return ParamsNeeds(whole)
-    one, two = (refit(form, channel_tile(view, 0, n)).params_bytes for n in (1, 2))
+    one, two = (form.refit(channel_tile(view, 0, n)).params_bytes for n in (1, 2))
     each = two - one
     if one + (channels - 1) * each != whole:
         return ParamsNeeds(whole)

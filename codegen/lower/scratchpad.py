@@ -20,7 +20,6 @@ from codegen.ir.program import (
 )
 from codegen.ir.scratchpad import ScratchpadLayer, ScratchpadPlan
 from codegen.ir.shape import row_elements, row_pixels
-from codegen.kernels import refit
 from codegen.kernels.tiles import channel_tile
 from codegen.lower.lower import Lowering, traced
 
@@ -70,7 +69,7 @@ class _ScratchpadLowering:
         if not stop:
             return self.forms[node]
         if (node, start, stop) not in self.tiles:
-            self.tiles[node, start, stop] = refit(self.forms[node], self.view(node, start, stop))
+            self.tiles[node, start, stop] = self.forms[node].refit(self.view(node, start, stop))
         return self.tiles[node, start, stop]
 
     def call(self, layer: ScratchpadLayer) -> int:

@@ -46,6 +46,7 @@ from codegen.ops.top_k import TopK
 from codegen.ops.transpose import Transpose
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
+from codegen.ops.update import Update
 from codegen.ops.whole import WholeArithmetic
 
 OPS: tuple[type[Op], ...] = (
@@ -80,6 +81,7 @@ OPS: tuple[type[Op], ...] = (
     Slice,
     Gather,
     Take,
+    Update,
     Select,
     Pad,
     DepthToSpace,
@@ -151,6 +153,7 @@ __all__ = [
     "TopK",
     "Transpose",
     "TwoSlopes",
+    "Update",
     "WholeArithmetic",
     "accumulator_bound",
     "activation_bounds",

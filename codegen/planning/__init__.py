@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
+from codegen.kernels import TABLE, KernelTable
 from codegen.options import Options
 from codegen.planning.arena import plan_arena
 from codegen.planning.asked import asked_notes, choose_goal, choose_mode, in_flash, planning_notes, said, settled
@@ -28,13 +29,13 @@ __all__ = [
 
 
 def plan_in_best_order(
-    graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options
+    graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable = TABLE
 ) -> tuple[Plan, dict[int, Form]]:
     """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
 
     A network on wide images competes in turned form too, where memory is short.
     """
-    found = candidates(graph, kernels, target, options)
+    found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options)
     return plan, next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from codegen.errors import ModelRejected
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
-from codegen.kernels import check_target, choose_kernels
+from codegen.kernels import TABLE, KernelTable, check_target, choose_kernels
 from codegen.options import Options
 from codegen.passes import is_wide, simplify, turn_sideways
 from codegen.schedule import order_nodes
@@ -29,9 +29,11 @@ class Candidates:
     turned: Sequence[Ordered] = ()
 
 
-def candidates(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Candidates:
+def candidates(
+    graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable = TABLE
+) -> Candidates:
     """The model's own order of operators and the best one found, upright and turned."""
-    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options))
+    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options, table))
 
 
 def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
@@ -42,13 +44,13 @@ def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
     return [(graph, dict(kernels)), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
 
 
-def _turned_orders(graph: Graph, target: Target, options: Options) -> list[Ordered]:
+def _turned_orders(graph: Graph, target: Target, options: Options, table: KernelTable) -> list[Ordered]:
     """The network on columns; none where its images are not wide, come by rows, or the target lacks an operator."""
     if options.stream_input or not is_wide(graph):
         return []
     turned = simplify(turn_sideways(graph))
     try:
-        check_target(turned, target)
-        return _orders(turned, choose_kernels(turned, target))
+        check_target(turned, target, table)
+        return _orders(turned, choose_kernels(turned, target, table))
     except ModelRejected:
         return []

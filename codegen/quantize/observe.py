@@ -75,5 +75,7 @@ def _watched(tensors: Iterator[tuple[str, Array]], watching: Mapping[str, Watchi
 
 def _check(array: Array, name: str, index: int) -> None:
     # the sum is finite where every number is, but for numbers beyond all measure
-    if not np.isfinite(array.sum()) and not np.isfinite(array).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total) and not np.isfinite(array).all():
         raise CalibrationNotFinite("holds NaN or infinity", where=f"sample {index}, tensor '{name}'")

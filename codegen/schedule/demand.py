@@ -115,8 +115,9 @@ class Rows:
 
 
 def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> Edge:
-    if rule.whole:
-        return Edge(value, (rows,) * steps, (0,) * steps + (rows,), in_place, rows, (0,) * steps, rows * steps)
+    if rule.whole:  # in place, row r has been read when row r is written
+        kept = tuple(range(steps)) if in_place else (0,) * steps
+        return Edge(value, (rows,) * steps, (*kept, rows), in_place, rows, (0,) * steps, rows * steps)
     if rule.accumulate:
         return Edge(value, tuple(range(1, steps + 1)), (*range(steps), rows), False, 1, tuple(range(steps)), steps)
     r = np.arange(steps)

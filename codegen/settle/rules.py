@@ -5,7 +5,7 @@ Decides nothing else; an operator that is not here has no form in integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -78,4 +78,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(window.ConvTranspose, conv_transpose.conv_transpose),
     Rule(window.MaxPool, pool.max_pool),
 )
-RULES: dict[type, Rule[Any]] = {rule.kind: rule for rule in _RULES}
+Rules = Mapping[type, Rule[Any]]
+"""By class of operator."""
+RULES: Rules = {rule.kind: rule for rule in _RULES}
+NO_RULES: Rules = {}

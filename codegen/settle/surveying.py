@@ -18,6 +18,7 @@ from codegen.real.storage import Dequantize, Quantize
 from codegen.settle.borders import Borders
 from codegen.settle.builder import Builder
 from codegen.settle.finish import finish
+from codegen.settle.rules import NO_RULES, Rules
 from codegen.settle.states import POISON, Float, Int, Poison, State
 from codegen.settle.walk import Settling
 
@@ -27,9 +28,11 @@ _INTEGERS = {"int8": DType.S8, "uint8": DType.U8, "int16": DType.S16}
 class Surveying(Settling):
     """A walk that goes on.  `refused` are the model's nodes with the ids of their problems."""
 
-    def __init__(self, graph: RealGraph, mode: Mode, borders: Borders, unread: Collection[str] = ()) -> None:
+    def __init__(
+        self, graph: RealGraph, mode: Mode, borders: Borders, unread: Collection[str] = (), joined: Rules = NO_RULES
+    ) -> None:
         """`unread` are values that no node writes, since the model's own node was refused."""
-        super().__init__(graph, mode, borders)
+        super().__init__(graph, mode, borders, joined)
         self.refused: dict[str, str] = {}
         self._given: list[Interface] = []
         self._unread = frozenset(unread)

@@ -19,7 +19,7 @@ from codegen.settle.borders import Borders, declare_input, write_output
 from codegen.settle.context import Context
 from codegen.settle.finish import finish
 from codegen.settle.forms import way_out
-from codegen.settle.rules import RULES
+from codegen.settle.rules import NO_RULES, RULES, Rules
 from codegen.settle.states import POISON, Const, IntConst, Poison, State
 from codegen.settle.words import shift_of, signed
 
@@ -54,9 +54,9 @@ class Problem:
 
 
 class Settling:
-    """One pass over a RealGraph.  `problems` are what is wrong with it."""
+    """One pass over a RealGraph.  `problems` are what is wrong with it; `joined` rules go before the house's own."""
 
-    def __init__(self, graph: RealGraph, mode: Mode, borders: Borders) -> None:
+    def __init__(self, graph: RealGraph, mode: Mode, borders: Borders, joined: Rules = NO_RULES) -> None:
         self.problems: list[Problem] = []
         self.ctx = Context(mode, graph.values)
         self.ctx.notes.extend(graph.notes)
@@ -64,6 +64,7 @@ class Settling:
         self.outputs: list[Interface] = []
         self._graph = graph
         self._borders = borders
+        self._joined = joined
 
     def run(self) -> None:
         """Settle everything: inputs, constants, nodes, outputs."""
@@ -87,7 +88,7 @@ class Settling:
         if any(isinstance(self.ctx.states.get(i, POISON), Poison) for i in node.inputs):
             return poisoned
         try:
-            rule = RULES.get(type(node.op))
+            rule = self._joined.get(type(node.op)) or RULES.get(type(node.op))
             if rule is None or node.part:
                 raise self.ctx.unknown(node)
             return rule.settle(self.ctx, node, node.op)

@@ -6,14 +6,14 @@ no range, so that what was decided is judged by others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit
+from codegen.errors import CalibrationNotFinite, DataDoesNotFit, first_line
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantize.observe import Sample, Samples
@@ -84,8 +84,17 @@ def calibration_of(graph: RealGraph, given: Calibration, asking: Asking) -> Held
     drawn = np.random.default_rng(asking.seed).permutation(len(source))[:count] if count < len(source) else range(count)
     chosen = sorted(int(i) for i in drawn)
     judging = chosen[_JUDGING - 1 :: _JUDGING]
+    _check_finite(source, judging)
     ranging = [i for i in chosen if i not in set(judging)]
     return Held(Chosen(source, tuple(ranging)), Chosen(source, tuple(judging or chosen)), where)
+
+
+def _check_finite(source: Samples, places: Sequence[int]) -> None:
+    """LAM-QUANT-022 for a sample that judges; those that set ranges are looked at as the network runs."""
+    for place in places:
+        for name, array in source[place].items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise CalibrationNotFinite("holds NaN or infinity", where=f"sample {place}, tensor '{name}'")
 
 
 def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
@@ -103,14 +112,24 @@ def _arrays(given: Any, ports: Sequence[FloatPort]) -> dict[str, Array]:
     if isinstance(given, np.ndarray):
         return {"x": given}
     if isinstance(given, Mapping):
-        return {str(name): np.asarray(array) for name, array in given.items()}
+        return {str(name): _array([array], f"'{name}'")[0] for name, array in given.items()}
+    if isinstance(given, np.generic) or not isinstance(given, Iterable):
+        raise DataDoesNotFit(f"{type(given).__name__}: neither a file, nor an array, nor samples", where="the samples")
     listed = list(given)
     if not listed:
         raise DataDoesNotFit("no samples", where="the samples")
     if not all(isinstance(sample, Mapping) for sample in listed):
-        return {"x": np.stack([np.asarray(sample) for sample in listed])}
+        return {"x": _array(listed, "them")}
     names = [p.name for p in ports]
     missing = [n for n in names if any(n not in sample for sample in listed)]
     if missing:
         raise DataDoesNotFit(f"a sample has no array '{missing[0]}'", where="the samples")
-    return {n: np.stack([np.asarray(sample[n]) for sample in listed]) for n in names}
+    return {n: _array([sample[n] for sample in listed], f"'{n}'") for n in names}
+
+
+def _array(samples: Sequence[Any], name: str) -> Array:
+    """One array of samples; LAM-API-005 where they are of several shapes."""
+    try:
+        return np.stack([np.asarray(sample) for sample in samples])
+    except ValueError as error:
+        raise DataDoesNotFit(f"no array can be made of {name}: {first_line(error)}", where="the samples") from error

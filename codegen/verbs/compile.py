@@ -13,6 +13,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.report.code_size import estimate_code_bytes
 from codegen.target import load_target
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured, with_stack
 
@@ -28,11 +29,12 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """Where the project goes, whether its stack is measured, and whether edited files are replaced (`force`)."""
+    """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what."""
 
     out: str | Path = "lamina-out"
     measure_stack: bool = False
     force: bool = False
+    toolkit: Toolkit = HOUSE
 
 
 @takes_model
@@ -42,9 +44,9 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
     check_folder(out)
     if writing.measure_stack:
         check_stack_target(load_target(options.target))
-    compiled = compile_file(file_of(model), options)
+    compiled = compile_file(file_of(model), options, writing.toolkit)
     if writing.measure_stack:
-        compiled = with_stack(compiled, measured(_plain(compiled, file_of(model), options)))
+        compiled = with_stack(compiled, measured(_plain(compiled, file_of(model), options, writing.toolkit)))
     write_project(out, compiled.files, force=writing.force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
     return Project(out, compiled.manifest, code)
@@ -57,6 +59,7 @@ def _folder(out: str | Path) -> Path:
     return Path(out)
 
 
-def _plain(compiled: Compiled, model: Path, options: Options) -> Compiled:
+def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:
     """The same network with its weights as C arrays, which is what a board can run."""
-    return compiled if options.weights == "c" else compile_file(model, replace(options, weights="c", vectors=0))
+    plain = replace(options, weights="c", vectors=0)
+    return compiled if options.weights == "c" else compile_file(model, plain, toolkit)

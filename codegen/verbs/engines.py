@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -23,6 +24,7 @@ from codegen.host import HOST_FLAGS, Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.float_engine import FloatEngine, has_runtime
 from codegen.verbs.held import Held
 from codegen.verbs.real_engine import RealModel
@@ -30,6 +32,7 @@ from codegen.verbs.samples import Port
 from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
 _IN_NUMPY = "onnxruntime is not installed: computed in numpy, as a RealGraph"
+_OF_ITS_OWN = "operators join that onnxruntime does not know: computed in numpy, as a RealGraph"
 ENGINES = ("golden", "c", "float", *RUNTIMES)
 
 
@@ -69,14 +72,22 @@ class Engine(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """Whether tensors inside the network will be asked for, and with which tools the model is read and made."""
+
+    dump: bool = False
+    toolkit: Toolkit = HOUSE
+
+
 class GoldenEngine(Held):
     """The integer graph as imported, in numpy."""
 
     note = ""
 
-    def __init__(self, model: Path, options: Options) -> None:
+    def __init__(self, model: Path, options: Options, toolkit: Toolkit = HOUSE) -> None:
         """Read the model."""
-        self._graph = read_model(model, options, load_target(options.target))
+        self._graph = read_model(model, options, load_target(options.target), toolkit)
         self._stepper = Stepper(self._graph)
         self.inputs, self._outputs = graph_ports(self._graph)
 
@@ -100,9 +111,9 @@ class CEngine(Held):
 
     note = ""
 
-    def __init__(self, model: Path, options: Options, *, dump: bool = False) -> None:
+    def __init__(self, model: Path, options: Options, toolkit: Toolkit = HOUSE, *, dump: bool = False) -> None:
         """Compile the model to C, and the C to a library."""
-        compiled = compile_file(model, options)
+        compiled = compile_file(model, options, toolkit)
         with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
             project = Path(folder) / "project"
             write_project(project, compiled.files)
@@ -122,21 +133,27 @@ class CEngine(Held):
         self._network.close()
 
 
-def open_engine(name: str, model: Path, options: Options, *, dump: bool = False) -> Engine:
+def open_engine(name: str, model: Path, options: Options, opening: Opening | None = None) -> Engine:
     """An engine by name; LAM-API-001 for a name nobody knows."""
     check_engine(name)
+    asked = opening or Opening()
     if name == "float":
-        return _float_engine(model, options)
+        return _float_engine(model, options, asked.toolkit)
     if name in RUNTIMES:
         return TfliteEngine(name, model, options.shapes)
-    return CEngine(model, options, dump=dump) if name == "c" else GoldenEngine(model, options)
+    if name == "c":
+        return CEngine(model, options, asked.toolkit, dump=asked.dump)
+    return GoldenEngine(model, options, asked.toolkit)
 
 
-def _float_engine(model: Path, options: Options) -> Engine:
-    """ONNX Runtime for ONNX where it is installed, our own numpy otherwise."""
+def _float_engine(model: Path, options: Options, toolkit: Toolkit) -> Engine:
+    """ONNX Runtime for ONNX where it is installed and knows the operators, our own numpy otherwise."""
+    known = toolkit.vocabulary
     if is_tflite(model):
         return RealModel(model, options.shapes)
-    return FloatEngine(model, options.shapes) if has_runtime() else RealModel(model, options.shapes, _IN_NUMPY)
+    if has_runtime() and not known.onnx:
+        return FloatEngine(model, options.shapes)
+    return RealModel(model, options.shapes, _OF_ITS_OWN if known.onnx else _IN_NUMPY, known)
 
 
 def check_engine(name: str) -> None:

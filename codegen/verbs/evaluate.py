@@ -13,7 +13,8 @@ from codegen.errors import DataDoesNotFit, MetricUnknown
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.preprocess import need, read_npz
-from codegen.verbs.engines import Engine, check_engine, open_engine
+from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.engines import Engine, Opening, check_engine, open_engine
 from codegen.verbs.samples import Progress, Samples, check_count, open_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
@@ -46,13 +47,14 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """By which metric which engines are judged, and how the data file becomes samples."""
+    """By which metric which engines are judged, made with what, and how the data file becomes samples."""
 
     metric: str = "top1"
     engine: str | Sequence[str] = "c"
     config: str | Path | None = None
     limit: int | None = None
     progress: Progress | None = None
+    toolkit: Toolkit = HOUSE
 
 
 @takes_model
@@ -69,7 +71,7 @@ def evaluate(model: ModelSource, data: str | Path, options: Options, judging: Ju
     labels = _labels(Path(data))
     scores: list[EngineScore] = []
     for place, name in enumerate(names):
-        with open_engine(name, file_of(model), options) as opened:
+        with open_engine(name, file_of(model), options, Opening(toolkit=judging.toolkit)) as opened:
             samples = open_samples(Path(data), opened.inputs, config, judging.limit)
             told = _told(judging.progress, place, len(names))
             scores.append(_score(opened, samples, _fitting(labels, samples, judging.limit), (name, judge, told)))

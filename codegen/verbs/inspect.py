@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.emit import network_name
@@ -29,7 +29,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.quant import Mode
-from codegen.kernels import choose_kernels, find_form, packing_growth, target_problems
+from codegen.kernels import KernelTable, choose_kernels, find_form, packing_growth, target_problems
 from codegen.options import Options
 from codegen.passes import simplify
 from codegen.pipeline import Reached, finish, reach, read_model
@@ -39,6 +39,7 @@ from codegen.report.layers import describe_rows
 from codegen.report.plan import plan_record
 from codegen.report.stack import plan_with_stack
 from codegen.target import Target, load_target
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured
@@ -50,8 +51,25 @@ _RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, *_OF_OPTIO
 _OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is looked at, for which chip, with which tools."""
+
+    model: Path
+    options: Options
+    chip: Target
+    tools: Toolkit
+
+    @property
+    def mode(self) -> Mode:
+        """The arithmetic."""
+        return choose_mode(self.options, self.chip)
+
+
 @takes_model
-def inspect(model: ModelSource, options: Options, *, measure_stack: bool = False) -> Inspection:
+def inspect(
+    model: ModelSource, options: Options, *, measure_stack: bool = False, toolkit: Toolkit = HOUSE
+) -> Inspection:
     """Look at a model through the eyes of a target.
 
     A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
@@ -63,82 +81,86 @@ def inspect(model: ModelSource, options: Options, *, measure_stack: bool = False
     if measure_stack:
         check_stack_target(chip)
     options = settled(options, file_of(model))
+    look = _Look(file_of(model), options, chip, toolkit)
     choose_mode(options, chip)
     try:
-        imported = read_model(file_of(model), options, chip)
+        imported = read_model(look.model, options, chip, toolkit)
     except _RAISED:
         raise
     except CompileError as error:
-        return _refused(file_of(model), options, chip, error)
-    planned = reach(imported, chip, options)
-    found = _inspection(file_of(model), options, chip, planned, (*imported.notes, *planning_notes(options, chip)))
+        return _refused(look, error)
+    planned = reach(imported, chip, options, toolkit)
+    found = _inspection(look, planned, (*imported.notes, *planning_notes(options, chip)))
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    compiled = finish(imported, planned.plan, planned.kernels, chip, replace(options, weights="c", vectors=0))
+    plain = replace(options, weights="c", vectors=0)
+    compiled = finish(imported, planned.plan, planned.kernels, chip, plain, tools=toolkit)
     stack = measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
 
-def _refused(model: Path, options: Options, chip: Target, error: CompileError) -> Inspection:
+def _refused(look: _Look, error: CompileError) -> Inspection:
     """The inspection of a model that cannot be imported: all its problems, and what can be read of it."""
-    survey = _survey(model, options, choose_mode(options, chip), error)
+    survey = _survey(look, error)
     problems = all_problems(survey, error)
-    name = network_name(options.name or model.stem)
+    name = network_name(look.options.name or look.model.stem)
     if survey.graph is None:
         nothing = Graph(name, {}, (), (), ())
         planned = Reached(nothing, nothing, {}, None, None, problems)
     else:
         graph = replace(survey.graph, name=name)
         whole = survey.is_float and len(problems) == 1
-        planned = reach(graph, chip, options) if whole else _without_plan(graph, chip)
+        planned = reach(graph, look.chip, look.options, look.tools) if whole else _without_plan(graph, look)
         planned = replace(planned, problems=(*problems, *planned.problems))
     found = replace(
-        _inspection(model, options, chip, planned, planned.imported.notes),
+        _inspection(look, planned, planned.imported.notes),
         interface=(),  # the scales are made up, where there are any
         interface_costs=(),
     )
-    return _told(model, options, survey, found)
+    return _told(look, survey, found)
 
 
-def _told(model: Path, options: Options, survey: Survey, found: Inspection) -> Inspection:
+def _told(look: _Look, survey: Survey, found: Inspection) -> Inspection:
     """With the model's own operators and, of a float model that can be read as one, what these cost."""
-    real = real_graph(model, options, survey)
+    real = real_graph(look.model, look.options, survey, look.tools.vocabulary)
     rows = operator_rows(survey, found.layers, real)
-    found = replace(found, operators=rows, quantizing=quantizing(model, survey, real) if survey.is_float else None)
+    recipe = quantizing(look.model, survey, real) if survey.is_float else None
+    found = replace(found, operators=rows, quantizing=recipe)
     if real is None:
         return found
     macs, parameters = (sum(getattr(row, what) or 0 for row in rows) for what in ("macs", "parameters"))
     return replace(found, macs=macs, parameters=parameters, bytes_at_8_bits=weights_at_8_bits(real))
 
 
-def _survey(model: Path, options: Options, mode: Mode, error: CompileError) -> Survey:
+def _survey(look: _Look, error: CompileError) -> Survey:
     """What can be read; nothing when the file's own structure is at fault."""
     try:
-        return survey_model(model, mode=mode, shapes=dict(options.shapes))
+        shapes = dict(look.options.shapes)
+        return survey_model(look.model, mode=look.mode, shapes=shapes, known=look.tools.vocabulary)
     except CompileError:
         return Survey(None, error.problems(), False, (), ())
 
 
-def _without_plan(imported: Graph, chip: Target) -> Reached:
+def _without_plan(imported: Graph, look: _Look) -> Reached:
     """The stages up to the choice of kernels, of a graph that is not whole."""
     graph = simplify(imported)
-    problems = target_problems(graph, chip)
+    problems = target_problems(graph, look.chip, look.tools.table)
     kernels: Mapping[int, Form] = {}
     try:
-        kernels = choose_kernels(graph, chip)
+        kernels = choose_kernels(graph, look.chip, look.tools.table)
     except CompileError as error:
         problems += error.problems()
     return Reached(imported, graph, kernels, None, None, problems)
 
 
-def _inspection(model: Path, options: Options, chip: Target, planned: Reached, notes: tuple[str, ...]) -> Inspection:
-    graph, plan, program = planned.graph, planned.plan, planned.program
-    layers = _layers(planned, chip.isa)
+def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspection:
+    graph, plan, program, chip = planned.graph, planned.plan, planned.program, look.chip
+    layers = _layers(planned, chip.isa, look.tools.table)
     record = plan_record(plan, program, prove(program)) if plan and program else None
     return Inspection(
         model=graph.name,
         target=chip.name,
-        requant=choose_mode(options, chip),
+        requant=look.mode,
         supported=not planned.problems,
         violations=tuple(Violation.of(e) for e in planned.problems),
         layers=layers,
@@ -153,12 +175,12 @@ def _inspection(model: Path, options: Options, chip: Target, planned: Reached, n
         peak=Peak(record.peak.title, tuple((t.tensor, t.bytes) for t in record.peak.live)) if record else None,
         plan=record,
         interface=_interface(graph),
-        interface_costs=_interface_costs(model, options, chip, plan) if plan else (),
+        interface_costs=_interface_costs(look, plan) if plan else (),
         notes=notes,
     )
 
 
-def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
+def _layers(planned: Reached, isa: str, table: KernelTable) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
     packed: dict[str, int] = {}
     for group in planned.program.groups if planned.program else ():
@@ -173,7 +195,7 @@ def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
                 name=node.name,
                 operator=type(node.op).__name__,
                 kernel="(none: a view)" if plan and index in plan.views else form.kernel if form else "",
-                form=_why(form, view, isa) if form else "",
+                form=_why(form, view, isa, table) if form else "",
                 inputs=tuple(node.inputs[i] for i in view.dynamic),
                 output=node.outputs[0],
                 in_shapes=tuple(view.ins[i].shape for i in view.dynamic),
@@ -183,7 +205,7 @@ def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
                 parameters=sum(int(c.size) for c in view.consts if c is not None),
                 trained_bytes=sum(int(c.nbytes) for c in view.consts if c is not None),
                 weights_bytes=packed.get(node.name, 0),
-                added_bytes=packing_growth(form, view) if form else 0,
+                added_bytes=packing_growth(form, view, table) if form else 0,
                 output_bytes=sum(o.bytes for o in view.outs),
                 scratch_bytes=plan.scratch_bytes.get(index, 0) if plan else 0,
                 rows=describe_rows([node.op.rows(i, view.ins, view.outs) for i in view.dynamic]),
@@ -195,12 +217,12 @@ def _layers(planned: Reached, isa: str) -> tuple[LayerRow, ...]:
     return tuple(rows)
 
 
-def _why(form: Form, view: NodeView, isa: str) -> str:
+def _why(form: Form, view: NodeView, isa: str, table: KernelTable) -> str:
     """What the kernel says of itself, and why it is not the fastest one where it is not."""
-    fastest = find_form(view, isa)
+    fastest = find_form(view, isa, table)
     if fastest is None or fastest.kernel == form.kernel:
         return form.why
-    more = packing_growth(fastest, view)
+    more = packing_growth(fastest, view, table)
     return f"{form.why}; not {fastest.kernel}, which would add {more} B to the weights"
 
 
@@ -224,18 +246,20 @@ def _port(port: PortSpec, direction: str, graph: Graph) -> PortRow:
     )
 
 
-def _interface_costs(model: Path, options: Options, chip: Target, plan: Plan) -> tuple[InterfaceCost, ...]:
+def _interface_costs(look: _Look, plan: Plan) -> tuple[InterfaceCost, ...]:
     """The same model with its own layout, and with its own types, at the C interface."""
     asked = {
-        "--io-layout model": replace(options, io_layout="model"),
-        "--io-type model": replace(options, io_type="model"),
+        "--io-layout model": replace(look.options, io_layout="model"),
+        "--io-type model": replace(look.options, io_type="model"),
     }
-    return tuple(_cost(option, model, changed, chip, plan) for option, changed in asked.items() if changed != options)
+    others = {option: replace(look, options=said) for option, said in asked.items() if said != look.options}
+    return tuple(_cost(option, other, plan) for option, other in others.items())
 
 
-def _cost(option: str, model: Path, options: Options, chip: Target, plan: Plan) -> InterfaceCost:
+def _cost(option: str, look: _Look, plan: Plan) -> InterfaceCost:
     try:
-        planned = reach(read_model(model, options, chip), chip, options)
+        imported = read_model(look.model, look.options, look.chip, look.tools)
+        planned = reach(imported, look.chip, look.options, look.tools)
     except CompileError as error:
         return InterfaceCost(option, None, None, None, error.problems()[0].text())
     if planned.plan is None:

@@ -16,6 +16,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.report.layers import layer_records
 from codegen.report.profile import Profile, ProfiledLayer
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.profiling import (
     Reading,
     board_level,
@@ -35,11 +36,12 @@ REPEATS = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measuring:
-    """The C compiler's level, whether cycles are estimated, and how often the host runs."""
+    """The C compiler's level, whether cycles are estimated, how often the host runs, and what the C is made with."""
 
     opt_level: str | None = None
     cycles: bool = False
     repeats: int | None = None
+    toolkit: Toolkit = HOUSE
 
     def __post_init__(self) -> None:
         """Refuse levels and counts that do not exist."""
@@ -57,7 +59,7 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     On a target with a board: instructions, exact and the same each time.  On the host: microseconds on one core, the
     median of the repeats, which depend on the machine and on what else it does.  Weights are C arrays in any case.
     """
-    compiled = compile_file(file_of(model), replace(options, weights="c", vectors=0))
+    compiled = compile_file(file_of(model), replace(options, weights="c", vectors=0), measuring.toolkit)
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, measuring)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codegen.errors import DataDoesNotFit, DumpUnsupported, EngineFailed, first_line
-from codegen.frontends import is_tflite, read_real, stored_inputs
+from codegen.frontends import Vocabulary, is_tflite, read_real, stored_inputs
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
@@ -25,10 +25,10 @@ from codegen.verbs.tflite_engines import TflitePort
 class RealModel(Held):
     """One RealGraph.  `note` is what the user should know of why it runs."""
 
-    def __init__(self, model: Path, shapes: ShapePairs = (), note: str = "") -> None:
+    def __init__(self, model: Path, shapes: ShapePairs = (), note: str = "", known: Vocabulary | None = None) -> None:
         """Read the model."""
         self.note = note
-        self._graph = read_real(model, shapes=dict(shapes))
+        self._graph = read_real(model, shapes=dict(shapes), known=known or Vocabulary())
         self._engine = RealEngine(self._graph)
         self.inputs = _ports(model, self._graph)
 

@@ -13,7 +13,8 @@ from codegen.golden.interface import join_batch, split_batch
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.preprocess import write_npz
-from codegen.verbs.engines import Engine, open_engine
+from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.engines import Engine, Opening, open_engine
 from codegen.verbs.samples import Progress, Sample, array_sample, check_count, open_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.tflite_engines import RUNTIMES
@@ -21,10 +22,11 @@ from codegen.verbs.tflite_engines import RUNTIMES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """On which engine the model runs, and whether tensors inside the network are wanted too."""
+    """On which engine the model runs, made with what, and whether tensors inside the network are wanted too."""
 
     engine: str = "golden"
     dump_all: bool = False
+    toolkit: Toolkit = HOUSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,8 @@ def _opened(model: ModelSource, options: Options, how: Running) -> Engine:
     """The engine with the model; what it cannot dump is refused before the model is loaded."""
     if how.engine in ("float", *RUNTIMES) and how.dump_all:
         raise DumpUnsupported("gives outputs only", where=f"engine {how.engine}")
-    return open_engine(how.engine, file_of(model), replace(options, vectors=0), dump=how.dump_all)
+    opening = Opening(dump=how.dump_all, toolkit=how.toolkit)
+    return open_engine(how.engine, file_of(model), replace(options, vectors=0), opening)
 
 
 def _once(engine: Engine, sample: Sample, dump_all: bool) -> dict[str, Array]:

@@ -28,6 +28,7 @@ from codegen.preprocess import (
 )
 from codegen.preprocess import read_npz as read_npz
 from codegen.target import load_target
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 _LOOKED_AT = 16
@@ -140,16 +141,17 @@ def _found(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, wh
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a data file becomes samples: the file with the `[preprocess]` table, and how many samples at most."""
+    """How a data file becomes samples: the file with its `[preprocess]` table, how many, what reads the model."""
 
     config: str | Path | None = None
     limit: int | None = None
+    toolkit: Toolkit = HOUSE
 
 
 @takes_model
 def read_samples(model: ModelSource, data: str | Path, options: Options, reading: Reading) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    inputs, _ = graph_ports(read_model(file_of(model), options, load_target(options.target)))
+    inputs, _ = graph_ports(read_model(file_of(model), options, load_target(options.target), reading.toolkit))
     config = None if reading.config is None else Path(reading.config)
     samples = open_samples(Path(data), inputs, config, reading.limit)
     return [samples[i] for i in range(samples.count)]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codegen.errors import CompileError
-from codegen.frontends import Survey, is_tflite, read_real
+from codegen.frontends import Survey, Vocabulary, is_tflite, read_real
 from codegen.ir.real import Multiplying, RealGraph
 from codegen.options import Options
 from codegen.verbs.inspection import FloatInput, LayerRow, OperatorRow, Quantizing
@@ -29,10 +29,10 @@ def all_problems(survey: Survey, error: CompileError) -> tuple[CompileError, ...
     return tuple(found.values())
 
 
-def real_graph(model: Path, options: Options, survey: Survey) -> RealGraph | None:
+def real_graph(model: Path, options: Options, survey: Survey, known: Vocabulary) -> RealGraph | None:
     """A float model on real numbers, where all of it can be read."""
     try:
-        return read_real(model, shapes=dict(options.shapes)) if survey.is_float else None
+        return read_real(model, shapes=dict(options.shapes), known=known) if survey.is_float else None
     except CompileError:
         return None
 

@@ -18,6 +18,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
@@ -55,7 +56,7 @@ class VerifyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Checking:
-    """On what C and golden are compared, and how the C is built."""
+    """On what C and golden are compared, how the C is built, and with which tools it is made."""
 
     inputs: Path | str | Mapping[str, Array] | Sequence[Sample] | None = None
     samples: int = 3
@@ -64,12 +65,13 @@ class Checking:
     flags: Sequence[str] | None = None
     reference: str | None = None
     progress: Callable[[int], None] = lambda done: None
+    toolkit: Toolkit = HOUSE
 
 
 @takes_model
 def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyResult:
     """Compare golden and C on the samples; the C runs on the host, or on the target's board when it has one."""
-    compiled = compile_file(file_of(model), options)
+    compiled = compile_file(file_of(model), options, checking.toolkit)
     chosen = _samples(compiled.imported, checking)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"

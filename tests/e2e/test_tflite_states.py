@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from codegen.pipeline import Options, compile_file
 from tests.e2e.test_tflite_operators import check_c, check_golden
-from tests.support.tflite_state_cases import STATE_MAKERS, draw_state
+from tests.support.tflite_cases import Draw
+from tests.support.tflite_state_cases import STATE_MAKERS, cache, draw_state
 from tests.support.tools import require_module
 
 PAIRS = [(name, kind) for name, (_, kinds) in STATE_MAKERS.items() for kind in kinds]
@@ -27,6 +30,13 @@ def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
         folder = tmp_path / str(seed)
         folder.mkdir()
         check_c(draw_state(name, kind, seed), seed, folder)
+
+
+def test_a_cache_is_changed_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "cache.tflite").write_bytes(cache(Draw(np.random.default_rng(3), "int8"), (1, 64, 32)).data)
+    made = compile_file(tmp_path / "cache.tflite", Options(vectors=0))
+    assert [s.in_place for s in made.program.states] == [True]
+    assert 64 * 32 <= made.program.arena_bytes < 64 * 32 + 2 * 32
 
 
 @pytest.mark.slow

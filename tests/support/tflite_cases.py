@@ -635,6 +635,33 @@ def update_slice(d: Draw) -> Drawn:
     return d.case()
 
 
+def update_at_computed(kind: str = "") -> Callable[[Draw], Drawn]:
+    """The place comes in as an input, also before the first and behind the last one; `kind` has no scale."""
+
+    def make(d: Draw) -> Drawn:
+        shape = d.shape(d.size(1, 4)) if d.flag() else tuple(d.size(1, 5) for _ in range(d.size(1, 4)))
+        box, held = tuple(d.size(1, n) for n in shape), kind or d.kind
+        meaning = () if kind else (d.scale(), d.zero())
+        known = d.pick(-1, -1, 0, 1)  # which of both is a constant
+
+        def numbers(index: int) -> Array:
+            return _values(d.rng, (shape, box)[index], held)
+
+        def place(index: int) -> int:
+            size = (shape, box)[index]
+            constant = {"data": numbers(index)} if index == known else {}
+            return d.tensor(size, held, *meaning, **constant) if constant else d.input(size, held, *meaning)
+
+        inputs = [place(0), place(1), d.input((len(shape),), "int32")]
+        d.op("DYNAMIC_UPDATE_SLICE", inputs, [d.output(shape, held, *meaning)], "DynamicUpdateSliceOptions", version=2)
+        starts = [np.array([d.rng.integers(-2, n + 3) for n in shape], np.int32) for _ in range(4)]
+        starts += [np.full(len(shape), end, np.int32) for end in (-(2**31), 2**31 - 1)]
+        given = tuple((*(numbers(i) for i in (0, 1) if i != known), start) for start in starts)
+        return Drawn(d.bytes(), given)
+
+    return make
+
+
 def strided_slice_offset(d: Draw) -> Drawn:
     """Ends that count from the starts."""
     shape = d.shape(d.size(1, 4))
@@ -1048,6 +1075,8 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "TOPK_V2": (top_k, EVERY),
     "ONE_HOT": (one_hot, EIGHT),
     "DYNAMIC_UPDATE_SLICE": (update_slice, BOTH),
+    "DYNAMIC_UPDATE_SLICE_COMPUTED": (update_at_computed(), EVERY),
+    "DYNAMIC_UPDATE_SLICE_WHOLE": (update_at_computed("int32"), S8),
     "STRIDED_SLICE_OFFSET": (strided_slice_offset, BOTH),
     "ADD_N": (add_n, S8),
     "CUMSUM": (cumsum, S8),

@@ -108,10 +108,27 @@ def variables(d: Draw) -> Drawn:
     return Drawn(d.bytes(), found.inputs)
 
 
+def cache(d: Draw, shape: tuple[int, ...] = ()) -> Drawn:
+    """A variable into which each run puts a row at a place that it is given, as a cache of keys does."""
+    shape = shape or (1, *(d.size(2, 6) for _ in range(d.size(1, 3))))
+    row = (*shape[:-2], 1, shape[-1])
+    meaning = d.scale(0.01, 0.1), d.zero()
+    given = [d.input(row, d.kind, *meaning), d.input((len(shape),), "int32")]
+    handle, kept = d.tensor((1,), "resource"), d.tensor(shape, d.kind, *meaning)
+    d.op("VAR_HANDLE", [], [handle], "VarHandleOptions", Container="", SharedName="cache")
+    d.op("READ_VARIABLE", [handle], [kept])
+    following = d.output(shape, d.kind, *meaning)
+    d.op("DYNAMIC_UPDATE_SLICE", [kept, *given], [following], "DynamicUpdateSliceOptions", version=2)
+    d.op("ASSIGN_VARIABLE", [handle, following], [])
+    places = [np.array([d.rng.integers(-1, n + 2) for n in shape], np.int32) for _ in range(6)]
+    return Drawn(d.bytes(), tuple((d.ints(row), place) for place in places))
+
+
 Maker = Callable[[Draw], Drawn]
 
 STATE_MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "ASSIGN_VARIABLE": (variables, ("int8", "int16")),
+    "DYNAMIC_UPDATE_SLICE_KEPT": (cache, ("int8", "int16")),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (lambda d: lstm(d).case, ("int8", "int16")),
     "SVDF": (lambda d: svdf(d, str(d.pick("int8", "int16"))).case, ("int8",)),
 }

@@ -11,6 +11,7 @@ from codegen.errors import CompileError, ModelNotQuantized, ModelRejected, Optio
 from codegen.frontends.onnx.reader import read_model
 from codegen.frontends.onnx.real.importer import RealReader
 from codegen.frontends.shapes import Given
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Mode
 from codegen.settle.borders import Borders, IoLayout, IoType
@@ -24,6 +25,7 @@ def import_onnx(
     io_type: IoType = "quantized",
     io_layout: IoLayout = "nhwc",
     shapes: Given | None = None,
+    known: Vocabulary = HOUSE,
 ) -> Graph:
     """The integer Graph of a quantized ONNX model.
 
@@ -33,6 +35,7 @@ def import_onnx(
         io_type: "quantized" drops QuantizeLinear and DequantizeLinear at the borders; "model" keeps them.
         io_layout: "nhwc" makes inputs and outputs of four axes NHWC; "model" leaves them.
         shapes: of inputs with open dimensions; an open first dimension is 1 without being named.
+        known: operators that join the house's own.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
@@ -41,11 +44,11 @@ def import_onnx(
     if mode not in MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
     model = read_model(Path(path))
-    reader = RealReader(model, shapes)
+    reader = RealReader(model, shapes, known)
     graph = reader.graph()
     if not model.quantized:
         raise ModelRejected(_not_quantized(str(path), reader), where=str(path))
-    walk = Settling(graph, mode, Borders(io_type, io_layout))
+    walk = Settling(graph, mode, Borders(io_type, io_layout), known.rules)
     walk.run()
     problems = walk.with_those_of(reader.problems)
     if problems:

@@ -22,6 +22,7 @@ from codegen.frontends.onnx.real.importer import RealReader
 from codegen.frontends.shapes import Given
 from codegen.frontends.shapes import Shapes as OfInputs
 from codegen.frontends.survey import SourceNode, Survey
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealType, RealValue
 from codegen.quantize.rehearsal import rehearsed
@@ -31,13 +32,14 @@ from codegen.settle.surveying import Surveying
 _KINDS = ("float16", "float32", "float64", "int8", "uint8", "int16")
 
 
-def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None) -> Survey:
+def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None, known: Vocabulary = HOUSE) -> Survey:
     """Every problem of the model, and what can be read of it; raises what `import_onnx` raises of files and shapes."""
     model = read_model(path)
     with np.errstate(all="ignore"):
-        reader = _Reader(model, shapes)
+        reader = _Reader(model, shapes, known)
         graph = reader.graph()
-        walk = Surveying(graph if model.quantized else rehearsed(graph), mode, Borders(), reader.unread)
+        graph = graph if model.quantized else rehearsed(graph)
+        walk = Surveying(graph, mode, Borders(), reader.unread, known.rules)
         walk.run()
     made_up = () if model.quantized else (ScaleBad, BiasOutOfRange)
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
@@ -54,8 +56,8 @@ class _Reader(RealReader):
     `unread` are those results; `refused` the nodes with the ids of their problems.
     """
 
-    def __init__(self, model: Model, shapes: Given | None) -> None:
-        super().__init__(model, shapes)
+    def __init__(self, model: Model, shapes: Given | None, known: Vocabulary) -> None:
+        super().__init__(model, shapes, known)
         self.unread: set[str] = set()
         self.refused: dict[str, str] = {}
         self._known = _inferred(model.proto, self._shapes)

@@ -1,6 +1,6 @@
 """Operators that make or change some places of a tensor: ONE_HOT, DYNAMIC_UPDATE_SLICE, TOPK_V2.
 
-Decides: that the places that DYNAMIC_UPDATE_SLICE changes are known, so that its result is joined of parts.
+Decides: that a result of DYNAMIC_UPDATE_SLICE whose place is known is joined of parts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from codegen.frontends.tflite.context import Context, dtype_of
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
-from codegen.ops import Compare, Concat, Lut, Reshape, Slice, TopK
+from codegen.ops import Compare, Concat, Lut, Reshape, Slice, TopK, Update
 
 _MADE = (DType.S8, DType.U8, DType.S32)
 
@@ -45,8 +45,11 @@ def top_k(ctx: Context, node: TfliteNode) -> None:
 
 
 def update_slice(ctx: Context, node: TfliteNode) -> None:
-    """DYNAMIC_UPDATE_SLICE at a known place, which is moved to where the update fits."""
+    """DYNAMIC_UPDATE_SLICE, at a place that is moved to where the update fits."""
     shape, box = ctx.type(node, 0).shape, ctx.type(node, 1).shape
+    if ctx.tensor(node, 2).data is None:
+        ctx.write(node, Update(), [ctx.value(node, i) for i in range(3)])
+        return
     asked = ctx.int_list(node, 2)
     if len(asked) != len(shape) or len(box) != len(shape) or any(u > n for u, n in zip(box, shape, strict=False)):
         raise ShapeMismatch(f"an update of {list(box)} at {list(asked)} of {list(shape)}", where=node.where)

@@ -18,6 +18,7 @@ from codegen.ops import (
     SpaceToDepth,
     Take,
     Transpose,
+    Update,
     requantize_table,
 )
 from tests.contract.case import F32, S8, S16, S32, U8, A, B, Case, in_modes, ints, t
@@ -25,8 +26,10 @@ from tests.contract.case import F32, S8, S16, S32, U8, A, B, Case, in_modes, int
 
 def cases() -> Iterator[Case]:
     """All of them."""
-    for source in (concat_cases, transpose_cases, slice_cases, gather_cases, take_cases, pad_cases, block_cases):
+    for source in (concat_cases, transpose_cases, slice_cases, gather_cases, take_cases, update_cases):
         yield from source()
+    yield from pad_cases()
+    yield from block_cases()
     yield from in_modes(scaled_cases)
     yield from shape_cases()
     yield from plain_cases()
@@ -129,6 +132,16 @@ def take_cases() -> Iterator[Case]:
     yield Case("take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1)))
     yield Case("meant", Take(1), (t(S8, 5, 3, 4, quant=A), t(S32, 2, 6, 1)))
     yield Case("pairs", Take(2), (t(S8, 5, 3, 4, quant=A), t(S32, 7, 2)), few=4)
+
+
+def update_cases() -> Iterator[Case]:
+    yield Case("box", Update(), (t(S8, 5, 3, 4, quant=A), t(S8, 2, 3, 2, quant=A), t(S32, 3)), few=4)
+    yield Case("rows", Update(), (t(S16, 6, 4), t(S16, 1, 4), t(S32, 2)), few=5)
+    yield Case("all", Update(), (t(S32, 3, 2), t(S32, 3, 2), t(S32, 2)))
+    yield Case("into_const", Update(), (ints(S8, 5, 9), t(S8, 2, 2), t(S32, 2)), few=6)
+    yield Case("ends", Update(), (t(S8, 4, 4), t(S8, 2, 3), t(S32, 2)))
+    yield Case("const_box", Update(), (t(S8, 4, 5, 6), ints(S8, 2, 3, 1), t(S32, 3)), few=4)
+    yield Case("both_const", Update(), (ints(S16, 5), ints(S16, 2), t(S32, 1)), few=4)
 
 
 def scaled_cases(mode: Mode) -> Iterator[Case]:

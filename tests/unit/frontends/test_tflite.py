@@ -289,12 +289,20 @@ def sum_of_positions() -> Model:
     return model
 
 
-def computed(name: str) -> Model:
-    """Counts, or a place, that come in as an input."""
+def computed_counts() -> Model:
+    """Counts that come in as an input."""
     model = Model()
-    x, told = model.input((2, 4), "int8", 0.1), model.input((2,), "int32")
-    inputs = [x, told] if name == "TILE" else [x, model.input((1, 4), "int8", 0.1), told]
-    model.op(name, inputs, [model.output((2, 4), "int8", 0.1)])
+    model.op(
+        "TILE", [model.input((2, 4), "int8", 0.1), model.input((2,), "int32")], [model.output((2, 4), "int8", 0.1)]
+    )
+    return model
+
+
+def update(box: tuple[int, ...], kind: str = "int8", start: tuple[int, ...] = (2,), words: str = "int32") -> Model:
+    """A box of a type, put at a place that comes in as an input."""
+    model = Model()
+    inputs = [model.input((2, 4), "int8", 0.1), model.input(box, kind, 0.1), model.input(start, words)]
+    model.op("DYNAMIC_UPDATE_SLICE", inputs, [model.output((2, 4), "int8", 0.1)], "DynamicUpdateSliceOptions")
     return model
 
 
@@ -315,8 +323,12 @@ def top_k(count: int) -> Model:
 
 
 FORMS = {
-    "computed counts": (computed("TILE"), "LAM-IMPORT-023"),
-    "a computed place": (computed("DYNAMIC_UPDATE_SLICE"), "LAM-IMPORT-023"),
+    "computed counts": (computed_counts(), "LAM-IMPORT-023"),
+    "a box that is too large": (update((3, 4)), "LAM-OPS-001"),
+    "a box of fewer axes": (update((4,)), "LAM-OPS-001"),
+    "a box of another type": (update((1, 4), "int16"), "LAM-OPS-001"),
+    "a place of one number": (update((1, 4), start=(1,)), "LAM-OPS-001"),
+    "a place of 8 bits": (update((1, 4), words="int8"), "LAM-OPS-MOVEMENT-03"),
     "more numbers than there are": (top_k(5), "LAM-OPS-001"),
     "flags of 16 bits": (one_hot("int16", 4), "LAM-IMPORT-022"),
     "flags of 64 bits": (one_hot("int64", 4), "LAM-IMPORT-022"),

@@ -10,7 +10,7 @@ import pytest
 from codegen.frontends.tflite import import_tflite
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, DType
-from codegen.kernels import refit, select_kernels
+from codegen.kernels import select_kernels
 from codegen.kernels.common import weight_shift
 from codegen.kernels.tiles import channel_tile
 from codegen.ops import Conv2D
@@ -77,7 +77,7 @@ def test_every_part_of_the_channels_is_of_one_form(tmp_path: Path) -> None:
     for isa in ("c99", "armv7em", "host"):
         (form,) = select_kernels(graph, isa).values()
         view = next(graph.view(n) for n in graph.nodes if isinstance(n.op, Conv2D))
-        parts = [refit(form, channel_tile(view, 0, n)) for n in (2, 4, 6)]
+        parts = [form.refit(channel_tile(view, 0, n)) for n in (2, 4, 6)]
         sizes = [part.params_bytes for part in parts]
         assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
         assert {repr(part.context).count("shifted=True") for part in (*parts, form)} == {1}

@@ -15,6 +15,7 @@ from codegen.ops import (
     Slice,
     SpaceToDepth,
     Transpose,
+    Update,
     requantize_table,
 )
 from tests.support.graphs import random_array
@@ -213,3 +214,24 @@ def test_concat_of_unlike_shapes_is_refused() -> None:
     ins = [TensorType((2, 3), DType.S8), TensorType((3, 3), DType.S8)]
     with pytest.raises(InputsDoNotFit, match="differ beyond axis 1"):
         Concat(1, (None, None), DType.S8, None).infer(ins)
+
+
+@pytest.mark.parametrize("start", [(0, 0, 0), (1, 2, 3), (-5, 1, 9), (2**31 - 1, -(2**31), 0)])
+@pytest.mark.parametrize("box", [(1, 1, 1), (2, 3, 1), (1, 4, 5), (3, 4, 5)])
+def test_update_puts_a_box_where_it_fits(start: tuple[int, ...], box: tuple[int, ...]) -> None:
+    x, part = numbered((3, 4, 5)), -numbered(box) - 1
+    (y,) = Update().golden([x, part, np.array(start, np.int32)])
+    for at in np.ndindex(x.shape):
+        inside = [p - min(max(s, 0), n - m) for p, s, n, m in zip(at, start, x.shape, box, strict=True)]
+        found = part[tuple(inside)] if all(0 <= i < m for i, m in zip(inside, box, strict=True)) else x[at]
+        assert y[at] == found
+
+
+def test_update_has_the_tensors_type_and_may_lie_upon_it() -> None:
+    x, box, start = (
+        TensorType((4, 6), DType.S8, Quant(0.5, 3)),
+        TensorType((1, 6), DType.S8),
+        TensorType((2,), DType.S32),
+    )
+    assert Update().infer([x, box, start]) == (x,)
+    assert [Update().in_place(i, [x, box, start], [x]) for i in range(3)] == [True, False, False]

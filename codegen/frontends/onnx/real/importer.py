@@ -33,6 +33,7 @@ from codegen.frontends.onnx.real.translators import TRANSLATORS
 from codegen.frontends.onnx.schema import check_node, check_types
 from codegen.frontends.onnx.tensors import is_unread, type_name
 from codegen.frontends.shapes import Given, Shapes
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.real import RealGraph, RealType, RealValue
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.settle.forms import way_out
@@ -55,18 +56,19 @@ _TYPES = {
 _SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
-def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
+def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HOUSE) -> RealGraph:
     """The RealGraph of an ONNX model, quantized or not.
 
     Args:
         path: the model's file; external data is read from its folder and below.
         shapes: of inputs with open dimensions; an open first dimension is 1 without being named.
+        known: operators that join the house's own.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    reader = RealReader(read_model(Path(path), bodies=True), shapes)
+    reader = RealReader(read_model(Path(path), bodies=True), shapes, known)
     graph = reader.graph()
     if reader.problems:
         raise ModelRejected([p.error for p in reader.problems], where=str(path))
@@ -76,12 +78,12 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
 class RealReader:
     """One pass over a model.  `problems` are what is wrong, and where."""
 
-    def __init__(self, model: Model, shapes: Given | None) -> None:
+    def __init__(self, model: Model, shapes: Given | None, known: Vocabulary = HOUSE) -> None:
         """Begin; LAM-IMPORT-051 and -052 for shapes that do not fit the model's inputs."""
         self.problems = [Problem(-1, error) for error in model.problems]
         self._refused = {error.where for error in model.problems}
         self._model = model
-        self._reading = Reading(model.opset, translate)
+        self._reading = Reading(model.opset, translate, {**TRANSLATORS, **known.onnx})
         self._reading.notes.extend(model.notes)
         declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
         self._shapes = Shapes(declared, shapes or {})
@@ -144,7 +146,7 @@ class RealReader:
     def unknown(self) -> list[CompileError]:
         """Every operator of the model that nothing is known of, read or not, each once."""
         nodes = {(n.domain, n.op_type): n for n in reversed(self._model.structure.nodes)}
-        known = (n for n in reversed(nodes.values()) if not _is_known(n, self._reading.opset))
+        known = (n for n in reversed(nodes.values()) if not _is_known(n, self._reading))
         return [_unknown(node) for node in known]
 
     def _refuse(self, error: CompileError, node: OnnxNode | None = None) -> None:
@@ -157,10 +159,11 @@ def _lacks_data(node: OnnxNode) -> bool:
     return node.op_type == "Constant" and node.has("value") and is_unread(node.tensor("value"))
 
 
-def _is_known(node: OnnxNode, opset: int) -> bool:
+def _is_known(node: OnnxNode, reading: Reading) -> bool:
     """Whether there is a translator, or a function that ONNX gives."""
-    if (node.domain, node.op_type) in TRANSLATORS:
+    if (node.domain, node.op_type) in reading.translators:
         return True
+    opset = reading.opset
     if node.domain or not defs.has(node.op_type, max_inclusive_version=opset):
         return False
     schema = defs.get_schema(node.op_type, max_inclusive_version=opset)
@@ -191,7 +194,7 @@ def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
         raise InputMissing("the node has no output", where=node.where)
     check_node(node, reading.opset)
     check_types(node, [reading.kind(node, i) for i in range(len(node.inputs))], reading.opset)
-    translator = TRANSLATORS.get((node.domain, node.op_type))
+    translator = reading.translators.get((node.domain, node.op_type))
     if translator is not None:
         return translator(reading, node)
     body = body_of(node, reading)

@@ -29,13 +29,14 @@ _DEEPEST = 8
 class Reading(RealBuilder):
     """The graph so far.
 
-    `tensors` are the values that the model's names stand for; `whole` is the model's node while its function's body is
-    read.
+    `translators` read its operators; `tensors` are the values that the model's names stand for; `whole` is the model's
+    node while its function's body is read.
     """
 
-    def __init__(self, opset: int, translate: Translator) -> None:
+    def __init__(self, opset: int, translate: Translator, translators: Table) -> None:
         super().__init__()
         self.opset = opset
+        self.translators = translators
         self.inlined = 0
         """Nodes of bodies read so far."""
         self._translate = translate

@@ -1,0 +1,31 @@
+"""Operators of model files that join those which the house reads.
+
+Decides nothing: it is handed to the readers, whose own tables are loaded when there is such a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from codegen.frontends.onnx.real.reading import Translator
+    from codegen.settle.rules import Rule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """How more operators are read, and how they are settled; each goes before the house's own of the same key.
+
+    Args:
+        onnx: by domain and operator, the function that reads a node into the RealGraph.
+        rules: by class of operator of the RealGraph, how it becomes integers.
+    """
+
+    onnx: Mapping[tuple[str, str], Translator] = field(default_factory=dict)
+    rules: Mapping[type, Rule[Any]] = field(default_factory=dict)
+
+
+HOUSE = Vocabulary()
+"""Nothing joins."""

@@ -1,0 +1,68 @@
+"""What the stages work with: operators, how files are read, kernels, templates and headers, as one record.
+
+Decides: that what joins is tried before the house's own, and that nothing is changed for anybody else.  Leaves to the
+stages what each part is for: every stage gets the part that it needs, from the verb down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from codegen.frontends import Vocabulary
+from codegen.ir.op import Op
+from codegen.kernels import TABLE, KernelTable
+from codegen.kernels.kernel import Kernel
+from codegen.resources import ROOTS, Roots
+
+if TYPE_CHECKING:
+    from codegen.frontends.onnx.real.reading import Translator
+    from codegen.settle.rules import Rule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Toolkit:
+    """The house's own tools, and those that join them.
+
+    Args:
+        vocabulary: operators of model files that join the house's, and the rules that settle them.
+        table: the operators in integers, and the kernels that serve them.
+        roots: where templates and runtime headers lie.
+    """
+
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    table: KernelTable = TABLE
+    roots: Roots = ROOTS
+
+    def joined(
+        self,
+        *,
+        onnx: Mapping[tuple[str, str], Translator] | None = None,
+        rules: Sequence[Rule[Any]] = (),
+        operators: Sequence[type[Op]] = (),
+        kernels: Sequence[Kernel[Any]] = (),
+        templates: Sequence[Path] = (),
+        runtime: Sequence[Path] = (),
+    ) -> Toolkit:
+        """Another toolkit: these tools, and those before them.
+
+        Args:
+            onnx: by domain and operator, the function that reads a node of an ONNX model.
+            rules: how operators on real numbers become integer ones.
+            operators: integer ones.
+            kernels: for them, or for those of the house; the first that takes a node serves it.
+            templates: folders with a folder `kernels` as the house's `templates/` has it.
+            runtime: folders with headers in `include`, as the house's `runtime_c/` has it.
+        """
+        known, table, roots = self.vocabulary, self.table, self.roots
+        return Toolkit(
+            Vocabulary({**known.onnx, **(onnx or {})}, {**known.rules, **{rule.kind: rule for rule in rules}}),
+            KernelTable((*operators, *table.operators), (*kernels, *table.kernels)),
+            Roots((*templates, *roots.templates), (*runtime, *roots.runtime)),
+        )
+
+
+HOUSE = Toolkit()
+"""The house's own."""

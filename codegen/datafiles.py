@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from codegen.errors import CompileError, FileSpecial, FileTooLarge, TomlNumberTooLong, TomlTooDeep
+from codegen.errors import CompileError, FileSpecial, FileTooLarge, OptionBad, TomlNumberTooLong, TomlTooDeep
 
 MAX_TOML_BYTES = 1 << 20
 MAX_TOML_DEPTH = 32
@@ -30,6 +30,13 @@ _KEY_PARTS = re.compile(r"[\w\"'-][ \t]*\.")
 _KEY_ENDS = re.compile(r"[^\w\"'.\- \t]+")
 _LONGEST_INTEGER = 1 << 63
 _LONGEST_PREFIX = 40
+
+
+def path_given(given: object, option: str) -> Path:
+    """The path that an option names; LAM-IMPORT-030 for anything else, such as None."""
+    if not isinstance(given, str | os.PathLike):
+        raise OptionBad(f"{given!r} is of type {type(given).__name__}", where=option, hint="give a path")
+    return Path(os.fsdecode(given))
 
 
 @contextmanager

@@ -77,11 +77,3 @@ def range_elements(arrays: Sequence[Array]) -> int:
     """Elements of a range of start, limit and step."""
     start, limit, delta = (float(a.reshape(-1)[0]) for a in arrays)
     return max(math.ceil((limit - start) / delta), 0)
-
-
-def repeated_elements(counts: Array) -> int:
-    """Elements of one number repeated along each axis."""
-    numbers = [max(int(n), 1) for n in counts.reshape(-1)]
-    if len(numbers) > MAX_RANK:
-        raise ValueError("too many axes")
-    return math.prod(numbers)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from codegen.datafiles import path_given
 from codegen.emit import check_folder, write_project
 from codegen.errors import OptionBad
 from codegen.options import Options
@@ -53,10 +54,10 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
 
 
 def _folder(out: str | Path) -> Path:
-    """The folder of that name; LAM-IMPORT-030 for an empty one, which would be the current folder."""
+    """The folder of that name; LAM-IMPORT-030 for none, and for an empty one, which would be the current folder."""
     if not str(out):
         raise OptionBad("''", where="out", hint="give the folder's name; the current one is called .")
-    return Path(out)
+    return path_given(out, "out")
 
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from codegen.datafiles import written_file
-from codegen.errors import PictureNotWritable
+from codegen.datafiles import path_given, written_file
+from codegen.errors import OptionBad, PictureNotWritable
 from codegen.report.plan import PlanRecord
 from codegen.report.plot import plan_picture
 
@@ -19,8 +19,12 @@ def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") ->
     Raises:
         ExtraMissing: LAM-API-002, matplotlib is not installed.
         PictureNotWritable: LAM-API-013.
+        OptionBad: LAM-IMPORT-030, `plan` is no plan, or `path` no path.
     """
-    path = Path(path)
+    if not isinstance(plan, PlanRecord):
+        hint = "give the plan of a model: draw_plan(inspect(model).plan, path)"
+        raise OptionBad(f"{type(plan).__name__} is no plan", where="plan", hint=hint)
+    path = path_given(path, "path")
     picture = plan_picture(plan, title, _form(path))
     with written_file(path, lambda found: PictureNotWritable(found, where=str(path))) as file:
         file.write(picture)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from codegen.datafiles import written_file
+from codegen.datafiles import path_given, written_file
 from codegen.errors import (
     AlreadyQuantized,
     CalibrationConstant,
@@ -218,7 +218,7 @@ def _written(made: RealGraph, report: QuantReport, how: Quantizing) -> Quantized
     data = real_bytes(made)
     if how.out is None:
         return Quantized(data, report)
-    path = Path(how.out)
+    path = path_given(how.out, "out")
     for file, content in ((path, data), (path.with_suffix(".json"), (as_json(report) + "\n").encode())):
         with written_file(file, _refusal(file)) as opened:
             opened.write(content)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -182,3 +183,18 @@ def test_a_plan_is_drawn_as_its_files_ending_says(tmp_path: Path) -> None:
         codegen.draw_plan(plan, tmp_path / "a.pdf")
     assert code_of(error) == "LAM-API-013"
     assert not (tmp_path / "a.pdf").exists()
+
+
+def test_what_is_no_plan_and_no_path_is_told(tmp_path: Path) -> None:
+    plan: Any = codegen.inspect(DIGITS).plan
+    nothing: Any = None
+    uses: dict[str, Callable[[], object]] = {
+        "plan": lambda: codegen.draw_plan(cast("Any", "model"), tmp_path / "a.svg"),
+        "path": lambda: codegen.draw_plan(plan, nothing),
+        "out": lambda: codegen.compile_model(DIGITS, out=nothing),
+    }
+    for what, use in uses.items():
+        with pytest.raises(CompileError) as error:
+            use()
+        assert (code_of(error), error.value.where) == ("LAM-IMPORT-030", what)
+    assert not list(tmp_path.iterdir())

@@ -8,7 +8,6 @@ that each operator is written as soon as it is met.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -223,8 +222,3 @@ def tensor_quant(tensor: Tensor) -> Quant | None:
     if DTYPES.get(tensor.kind) not in _QUANTIZED or not tensor.scale.size:
         return None
     return read_quant(tensor, tensor.where, shifted_16=True)[0]
-
-
-def with_quant(kind: TensorType, quant: Quant | None) -> TensorType:
-    """The type with another meaning."""
-    return replace(kind, quant=quant)

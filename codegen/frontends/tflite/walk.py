@@ -6,6 +6,7 @@ that what depends on plain constants only is computed while the model is read.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Container
 
 from codegen.errors import CompileError, GraphCyclic, InputMissing, OperatorUnknown, VersionUnknown
@@ -39,8 +40,8 @@ def _check_known(node: TfliteNode, known: Container[str]) -> None:
         raise VersionUnknown(found, where=node.where)
 
 
-class ModelWalk:
-    """The problems of a model so far.  Its subclasses say what an operator becomes: `_translate`."""
+class ModelWalk(ABC):
+    """The problems of a model so far."""
 
     def __init__(self, model: Model, tensors: Tensors, known: Container[str]) -> None:
         self._model = model
@@ -51,8 +52,9 @@ class ModelWalk:
         self._poison: set[int] = set()
         self._budget = Budget()
 
+    @abstractmethod
     def _translate(self, node: TfliteNode) -> None:
-        raise NotImplementedError
+        """Write what an operator becomes."""
 
     def _import(self, node: TfliteNode) -> None:
         try:

@@ -63,6 +63,8 @@ def tf_idf(r: Reading, node: OnnxNode) -> Sequence[str]:
         raise TypeUnsupported("sequences of strings", where=node.where)
     pool, starts = node.integers("pool_int64s"), node.integers("ngram_counts", low=0)
     places = node.integers("ngram_indexes", low=0)
+    if not starts:
+        raise AttributeBad("ngram_counts is empty", where=node.where)
     known = tuple(
         tuple(pool[i : i + length])
         for length, (start, stop) in enumerate(zip(starts, (*starts[1:], len(pool)), strict=True), 1)

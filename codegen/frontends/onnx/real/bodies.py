@@ -40,7 +40,7 @@ def body_of(node: OnnxNode, reading: Reading) -> Body | None:
         return None
     given = _attributes(schema, node)
     names = [text_of(n) for n in function.input]
-    inputs = {n: reading.tensors[i] for n, i in zip(names, node.inputs, strict=False) if i}
+    inputs = {n: reading.tensors[i] for n, i in zip(names, node.inputs, strict=False) if i in reading.tensors}
     nodes = tuple(_inner(proto, i, node, given) for i, proto in enumerate(function.node))
     return Body(nodes, inputs, tuple(text_of(o) for o in function.output)[: len(node.outputs)])
 
@@ -60,7 +60,7 @@ def _function(schema: Any, node: OnnxNode, reading: Reading) -> Any | None:
 
 
 def _type_proto(reading: Reading, name: str) -> Any:
-    if not name:
+    if name not in reading.tensors:  # left out, or missing, which the nodes that read it will say
         return onnx.TypeProto()
     kind = reading.type(reading.tensors[name])
     return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(kind.dtype), kind.shape)

@@ -207,8 +207,8 @@ def real_bounds(request: Request) -> tuple[float | None, float | None]:
 
 
 def story(trail: Trail) -> str:
-    """How the nodes are named in notes: "Conv + Relu + QuantizeLinear"."""
-    return " + ".join(n.op_type for n in trail)
+    """How the model's nodes are named in notes, each once: "Conv + Relu + QuantizeLinear"."""
+    return " + ".join(kind for _, kind in dict.fromkeys((n.name, n.op_type) for n in trail))
 
 
 def is_scalar(array: Array) -> bool:

@@ -20,6 +20,7 @@ from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
 from codegen.ops.inverse_sqrt import InverseSqrt
 from codegen.ops.l2_norm import L2Norm
+from codegen.ops.layer_norm import LayerNorm, scaled_layer_norm
 from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.log_softmax import LogSoftmax
 from codegen.ops.lstm import Lstm
@@ -98,6 +99,7 @@ OPS: tuple[type[Op], ...] = (
     Softmax16,
     LogSoftmax,
     L2Norm,
+    LayerNorm,
     Svdf,
     Lstm,
 )
@@ -126,6 +128,7 @@ __all__ = [
     "GlobalSum",
     "InverseSqrt",
     "L2Norm",
+    "LayerNorm",
     "LogSoftmax",
     "Lstm",
     "Lut",
@@ -164,5 +167,6 @@ __all__ = [
     "needs_int64",
     "piecewise_linear",
     "requantize_table",
+    "scaled_layer_norm",
     "unary_table",
 ]

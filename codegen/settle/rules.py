@@ -33,6 +33,7 @@ from codegen.settle import (
     resize,
     storage,
 )
+from codegen.settle import normal as settle_normal
 from codegen.settle.context import Context
 from codegen.settle.states import State
 
@@ -49,6 +50,8 @@ class Rule(Generic[Kind]):
 
 _RULES: tuple[Rule[Any], ...] = (
     Rule(normal.BatchNorm, affine.batch_norm),
+    Rule(normal.InstanceNorm, settle_normal.instance_norm),
+    Rule(normal.LayerNorm, settle_normal.layer_norm),
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),
     Rule(real_elementwise.Binary, elementwise.elementwise),

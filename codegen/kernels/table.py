@@ -31,6 +31,7 @@ from codegen.kernels import (
     sums,
     svdf,
     take,
+    triangle,
     unary,
     update,
 )
@@ -68,6 +69,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *slopes.KERNELS,
     *take.KERNELS,
     *update.KERNELS,
+    *triangle.KERNELS,
     *select.KERNELS,
     *join.KERNELS,
     *movement.KERNELS,

@@ -45,6 +45,7 @@ from codegen.ops.svdf import Svdf
 from codegen.ops.take import Take
 from codegen.ops.top_k import TopK
 from codegen.ops.transpose import Transpose
+from codegen.ops.triangle import Triangle
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
 from codegen.ops.update import Update
@@ -83,6 +84,7 @@ OPS: tuple[type[Op], ...] = (
     Gather,
     Take,
     Update,
+    Triangle,
     Select,
     Pad,
     DepthToSpace,
@@ -155,6 +157,7 @@ __all__ = [
     "Take",
     "TopK",
     "Transpose",
+    "Triangle",
     "TwoSlopes",
     "Update",
     "WholeArithmetic",

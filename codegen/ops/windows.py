@@ -54,7 +54,7 @@ def out_shape(op: object, x: TensorType, h: Window, w: Window, channels: int) ->
 
 
 def weighted_map(op: object, ins: Sequence[TensorType], h: Window, w: Window, groups: int) -> tuple[TensorType, int]:
-    """The map of x, w and b, and how many channels come of it; refuses weights [Cout, KH, KW, Cin/groups] that differ."""
+    """The map of x, w and b, and how many channels come of it.  Weights are [Cout, KH, KW, Cin/groups], or refused."""
     require(len(ins) == 3, op, f"takes x, w and b, got {len(ins)} inputs")
     x, weights, bias = ins
     require(len(x.shape) == 4 and len(weights.shape) == 4, op, "x and w must have four axes")

@@ -120,11 +120,12 @@ def quantize(
             scales: `float`, or `pot` for powers of two.
             granularity: `channel` for a scale per output channel of the weights, or `tensor`.  These four go before
                 what the file says of all tensors.
-            table_in: ranges or a configuration of another tool, in its own file.
+            table_in: ranges of tensors that were found before, in Lamina's own table or another tool's.
+            table_out: where the ranges go: Lamina's own table where it ends in .toml, else TPU-MLIR's text.
             samples: how many are used at most, drawn by `seed`; 512 when not said.
             seed: of the draw.
             keep_float: names of nodes and tensors that stay real.
-            stop_after: `inspect` or `calibrate`: what is known by then, without a model; `rewrite`: the float network.
+            stop_after: `inspect` or `calibrate`: what is known by then, without a model.
             progress: called with the runs done and all of them.
 
     Returns:

@@ -87,6 +87,7 @@ class QuantizingWords(TypedDict, total=False):
     scales: str | None
     granularity: str | None
     table_in: str | Path | None
+    table_out: str | Path | None
     samples: int | None
     seed: int
     keep_float: Sequence[str]

@@ -33,14 +33,13 @@ if TYPE_CHECKING:
     type=click.Choice(["channel", "tensor"]),
     help="Scales of the weights: one per output channel, or one.",
 )
-@click.option("--table-in", metavar="T", help="Ranges or a configuration of another tool, in its own file.")
+@click.option("--table-in", metavar="T", help="Ranges of tensors, of --table-out or of another tool.")
+@click.option("--table-out", metavar="T", help="Where the ranges go: T.toml, or TPU-MLIR's text.")
 @click.option("--samples", type=int, metavar="N", help="How many samples at most; 512 when not said.")
-@click.option("--seed", type=int, default=0, show_default=True, help="By which they are drawn.")
+@click.option("--seed", type=int, help="By which they are drawn; 0 when not said.")
 @click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
 @click.option(
-    "--stop-after",
-    type=click.Choice(["inspect", "rewrite", "calibrate"]),
-    help="Stop there; rewrite: -o gets the float network.",
+    "--stop-after", type=click.Choice(["inspect", "calibrate"]), help="Show what is known by then; write no model."
 )
 @config_option
 @json_option

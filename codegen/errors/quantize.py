@@ -79,3 +79,17 @@ class NotInIntegers(CompileError):
 
     code = "LAM-QUANT-010"
     hint = "docs/quantizer.md says what of each format is taken; change the value in the file"
+
+
+class TableOfAnother(CompileError):
+    """No name of a table of ranges is a tensor or a layer of the model."""
+
+    code = "LAM-QUANT-011"
+    hint = "give the table of this model; `lamina inspect MODEL` prints its names"
+
+
+class TableNotWritten(CompileError):
+    """A table of ranges cannot be written, or has names that its format does not hold; nothing is left behind."""
+
+    code = "LAM-QUANT-012"
+    hint = "check the path, permissions and free space; a name that ends in .toml gives Lamina's own table"

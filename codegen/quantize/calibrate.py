@@ -62,7 +62,7 @@ def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -
 
 def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec) -> Stored:
     if tensor.bounds is None or spec.low is not None:
-        return stored_for(*range_of(seen[tensor.name], spec), spec)
+        return stored_for(*range_of(seen.get(tensor.name) or Statistics(), spec), spec)
     return natural(*tensor.bounds, spec)
 
 

@@ -18,6 +18,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantize.observe import Sample, Samples
 from codegen.verbs.float_engine import FloatPort
+from codegen.verbs.quantizer_files import preprocess_file
 from codegen.verbs.samples import check_count, open_samples, samples_of
 
 Calibration = str | Path | Array | Mapping[str, Array] | Sequence[Sample] | Iterator[Sample]
@@ -42,7 +43,7 @@ class Asking(Protocol):
         ...
 
     @property
-    def seed(self) -> int:
+    def seed(self) -> int | None:
         """Of the choice."""
         ...
 
@@ -81,7 +82,8 @@ def calibration_of(graph: RealGraph, given: Calibration, asking: Asking) -> Held
     check_count(asking.samples)
     source, where = all_samples(graph, given, asking.config)
     count = min(len(source), asking.samples or _MOST)
-    drawn = np.random.default_rng(asking.seed).permutation(len(source))[:count] if count < len(source) else range(count)
+    rng = np.random.default_rng(asking.seed or 0)
+    drawn = rng.permutation(len(source))[:count] if count < len(source) else range(count)
     chosen = sorted(int(i) for i in drawn)
     judging = chosen[_JUDGING - 1 :: _JUDGING]
     _check_finite(source, judging)
@@ -100,7 +102,7 @@ def _check_finite(source: Samples, places: Sequence[int]) -> None:
 def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
     """Every sample of what was given, for the inputs of a float network, and what errors call them."""
     ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs]
-    file = None if config is None or Path(config).suffix != ".toml" else Path(config)
+    file = preprocess_file(None if config is None else Path(config))
     if isinstance(given, str | Path):
         return open_samples(Path(given), ports, file), str(given)
     arrays = _arrays(given, ports)

@@ -26,22 +26,22 @@ from codegen.options import Options
 from codegen.quantize.applied import applied
 from codegen.quantize.asked import Asked, Asking, asked_of, from_words
 from codegen.quantize.calibrate import passes, scheme_of, watched
+from codegen.quantize.config import General
 from codegen.quantize.foreign.load import load_config
-from codegen.quantize.foreign.naming import in_terms_of
 from codegen.quantize.measure import compared
 from codegen.quantize.observe import Progress, observe
 from codegen.quantize.places import Places, is_quantized
-from codegen.quantize.rewrite.exact import rewritten
 from codegen.quantize.scheme import Scheme
 from codegen.report.quantized import QuantReport
 from codegen.report.table import as_json
 from codegen.verbs.calibration import Calibration, Held, calibration_of
 from codegen.verbs.judge import Judge
 from codegen.verbs.ort_runner import best_runner
+from codegen.verbs.quantizer_files import files_config, write_table
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
-STAGES = ("inspect", "rewrite", "calibrate")
+STAGES = ("inspect", "calibrate")
 """Stages behind which one may stop."""
 _MEASURED = 32
 """Samples by which tensors are measured."""
@@ -54,8 +54,8 @@ class Quantizing:
     """By what a model is quantized, and how.
 
     `calib` are a data file, arrays by name, one array, or samples; `config` is the TOML file with the `[preprocess]`
-    table and those of the quantizer, over which `table_in`, a table or a configuration of another tool, and the words
-    here go.  `out` is where model and report go.
+    table and those of the quantizer, or another tool's configuration; it goes over `table_in`, a table of ranges, and
+    the words here go over both.  `out` is where model and report go, `table_out` where the ranges.
     """
 
     calib: Calibration
@@ -66,8 +66,9 @@ class Quantizing:
     scales: str | None = None
     granularity: str | None = None
     samples: int | None = None
-    seed: int = 0
+    seed: int | None = None
     table_in: str | Path | None = None
+    table_out: str | Path | None = None
     keep_float: Sequence[str] = ()
     stop_after: str | None = None
     progress: Progress | None = None
@@ -104,6 +105,7 @@ class Quantized:
 def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
     """A float model quantized by samples, written where `how.out` says."""
     graph = float_graph(file_of(model), options)
+    how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
     held = calibration_of(graph, how.calib, how)
     report = _blank(shown(file_of(model)), held, places, how)
@@ -111,18 +113,19 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     report = replace(report, notes=(*report.notes, *asking.config.notes))
     if how.stop_after == "inspect":
         return Quantized(b"", report)
-    if how.stop_after == "rewrite":
-        return _written(graph, report, how)
     scheme = calibrated(places, held, asking, how.progress)
     made = applied(graph, scheme).live()
     report = _measured(report, places, (scheme, asking), made, held)
-    if how.stop_after == "calibrate":
-        return Quantized(b"", report)
-    return _written(made, _judged(report, graph, made, held, options), how)
+    done = Quantized(b"", report)
+    if how.stop_after != "calibrate":
+        done = _written(made, _judged(report, graph, made, held, options), how)
+    if how.table_out is not None:
+        write_table(Path(how.table_out), scheme.tensors, len(held.ranging))
+    return done
 
 
 def float_graph(path: Path, options: Options) -> RealGraph:
-    """The float network of a file, as ONNX has it, with what changes nothing rewritten.
+    """The float network of a file, as ONNX has it.
 
     Raises:
         AlreadyQuantized: LAM-QUANT-020.
@@ -133,7 +136,7 @@ def float_graph(path: Path, options: Options) -> RealGraph:
         raise AlreadyQuantized("its tensors are integers already", where=shown(path))
     if not any(graph.type(name).is_real for node in graph.nodes for name in node.outputs):
         raise NothingToQuantize("it computes no real numbers", where=shown(path))
-    return rewritten(_as_onnx(graph) if is_tflite(path) else graph)
+    return _as_onnx(graph) if is_tflite(path) else graph
 
 
 def _as_onnx(graph: RealGraph) -> RealGraph:
@@ -154,7 +157,7 @@ def kept_real(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
 
 
 def asking_of(places: Places, how: Quantizing) -> Asked:
-    """What the command line says, over a table of another tool, over what the file says."""
+    """What the command line says, over what the configuration says, over a table of ranges."""
     words = from_words(
         {
             "weights": how.weights,
@@ -163,9 +166,15 @@ def asking_of(places: Places, how: Quantizing) -> Asked:
             "granularity": how.granularity,
         }
     )
-    for path in (how.table_in, how.config):
-        words = words if path is None else words.over(load_config(Path(path)))
-    return asked_of(in_terms_of(words, places.graph), places)
+    config, table = (None if path is None else Path(path) for path in (how.config, how.table_in))
+    return asked_of(words.over(files_config(places.graph, config, table)), places)
+
+
+def sampled(how: Quantizing) -> Quantizing:
+    """The same with the samples and the seed that the configuration names, where the call names none."""
+    general = General() if how.config is None else load_config(Path(how.config)).general
+    samples = general.samples if how.samples is None else how.samples
+    return replace(how, samples=samples, seed=(general.seed or 0) if how.seed is None else how.seed)
 
 
 def calibrated(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Scheme:
@@ -185,7 +194,7 @@ def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantRepor
         model=name,
         samples=len(held.ranging),
         judged=len(held.judging),
-        seed=how.seed,
+        seed=how.seed or 0,
         quick_sqnr=None,
         sqnr=None,
         engine="",

@@ -13,7 +13,7 @@ from codegen.quantize.sensitivity import BY, By, Sensitivity, Wide, parts_of, se
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
 from codegen.verbs.calibration import calibration_of
 from codegen.verbs.judge import Judge
-from codegen.verbs.quantize import Quantizing, asking_of, calibrated, float_graph, kept_real
+from codegen.verbs.quantize import Quantizing, asking_of, calibrated, float_graph, kept_real, sampled
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 _JUDGED = 16
@@ -27,7 +27,7 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
         raise OptionBad(f"{by!r}", where="by", hint=f"choose one of {', '.join(BY)}")
     graph = float_graph(file_of(model), options)
     places = Places(graph, kept_real(graph, how.keep_float))
-    held = calibration_of(graph, how.calib, how)
+    held = calibration_of(graph, how.calib, sampled(how))
     asking = asking_of(places, how)
     scheme, wide = (calibrated(places, held, a) for a in (asking, Wide(asking)))
     chosen = held.judging.first(_JUDGED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from tests.fuzz import onnx_trees, tflite_trees, toml_trees
+from tests.fuzz import foreign_trees, onnx_trees, tflite_trees, toml_trees
 from tests.fuzz.values import damaged
 
 Mutate = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
@@ -23,5 +23,6 @@ MUTATORS: dict[str, Mutate] = {
     "target": toml_trees.mutate,
     "config": toml_trees.mutate,
     "quantizer": toml_trees.mutate,
+    "foreign": foreign_trees.mutate,
     "arrays": _bytes,
 }

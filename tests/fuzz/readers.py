@@ -16,6 +16,7 @@ from codegen.ir.verify import verify_graph
 from codegen.passes import simplify
 from codegen.preprocess import load_preprocess, read_npz
 from codegen.quantize.config import QuantConfig
+from codegen.quantize.foreign.load import load_config
 from codegen.target import load_target
 
 ACCEPTED = "accepted"
@@ -53,6 +54,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "target": (".toml", load_target),
     "config": (".toml", load_preprocess),
     "quantizer": (".toml", QuantConfig.load),
+    "foreign": (".table", load_config),
     "arrays": (".npz", read_npz),
 }
 """Reader by name: the suffix of its files, and what reads one."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.e2e.fuzz_models import sources, tflite_sources
+from tests.support.foreign_files import FILES
 from tests.support.node_tests import forms, node_tests
 from tests.support.shared import ROOT, shared_dir
 from tests.support.tflite_real_cases import CASES
@@ -59,6 +60,10 @@ def _quantizers() -> list[bytes]:
     return [block.encode() for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
 
 
+def _foreign() -> list[bytes]:
+    return [text.encode() for text in FILES.values()]
+
+
 def _arrays() -> list[bytes]:
     found = []
     for save in (np.savez, np.savez_compressed):
@@ -77,5 +82,6 @@ _SEEDS = {
     "target": _targets,
     "config": _configs,
     "quantizer": _quantizers,
+    "foreign": _foreign,
     "arrays": _arrays,
 }

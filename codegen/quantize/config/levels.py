@@ -48,8 +48,11 @@ class Level:
         """Whether the level speaks of this tensor."""
         if self.rank == LAYER_TYPE:
             return plain_type(self.chosen) == plain_type(op_type)
-        name = layer if self.rank == LAYER_NAME else tensor
-        return self.rank == ALL or name == self.chosen or fnmatchcase(name, self.chosen)
+        return self.rank == ALL or self.fits(layer if self.rank == LAYER_NAME else tensor)
+
+    def fits(self, name: str) -> bool:
+        """Whether a name is the one, or one of those, that the level speaks of."""
+        return name == self.chosen or fnmatchcase(name, self.chosen)
 
     @property
     def name(self) -> str | None:

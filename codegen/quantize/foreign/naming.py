@@ -7,27 +7,37 @@ writes and its type (`122_Conv`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from codegen.ir.real import RealGraph
 from codegen.quantize.config.config import QuantConfig
 from codegen.quantize.config.levels import LAYER_NAME, TENSOR, Level, in_order, literal
 
-_MOST_NAMED = 5
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A configuration in a network's own names; `lost` are levels whose names mean nothing there."""
+
+    config: QuantConfig
+    lost: tuple[Level, ...]
+
+    @property
+    def is_of_another(self) -> bool:
+        """Whether no name at all was found, of those that there were."""
+        return bool(self.lost) and not any(level.rank in (LAYER_NAME, TENSOR) for level in self.config.levels)
 
 
-def in_terms_of(config: QuantConfig, graph: RealGraph) -> QuantConfig:
-    """The configuration with the network's own names; names that mean nothing in it are noted."""
-    layers = {node.name for node in graph.nodes}
-    tensors = set(graph.values)
+def in_terms_of(config: QuantConfig, graph: RealGraph) -> Named:
+    """The configuration with the network's own names, and without the others."""
+    names = {LAYER_NAME: {node.name for node in graph.nodes}, TENSOR: set(graph.values)}
     aliases = _aliases(graph)
     levels: list[Level] = []
-    lost: list[str] = []
+    lost: list[Level] = []
     for level in config.levels:
-        found = list(_meant(level, layers, tensors, aliases))
+        found = list(_meant(level, names.get(level.rank), aliases))
         levels += found
-        lost += [] if found else [level.chosen]
-    return replace(config, levels=in_order(levels), notes=(*config.notes, *_said(lost)))
+        lost += [] if found else [level]
+    return Named(replace(config, levels=in_order(levels)), tuple(lost))
 
 
 def _aliases(graph: RealGraph) -> Mapping[str, tuple[str, str]]:
@@ -40,19 +50,10 @@ def _aliases(graph: RealGraph) -> Mapping[str, tuple[str, str]]:
     }
 
 
-def _meant(
-    level: Level, layers: set[str], tensors: set[str], aliases: Mapping[str, tuple[str, str]]
-) -> Iterator[Level]:
+def _meant(level: Level, names: set[str] | None, aliases: Mapping[str, tuple[str, str]]) -> Iterator[Level]:
+    """The level in the network's names; none where they mean nothing there."""
     name = level.name
-    known = {LAYER_NAME: layers, TENSOR: tensors}.get(level.rank)
-    if name is None or known is None or name in known:
+    if names is None or name in names or (name is None and any(level.fits(known) for known in names)):
         yield level
-    elif name in aliases:
+    elif name is not None and name in aliases:
         yield replace(level, chosen=literal(aliases[name][level.rank == TENSOR]))
-
-
-def _said(lost: list[str]) -> Iterator[str]:
-    names = list(dict.fromkeys(lost))
-    if names:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        yield f"names that the network does not have: {', '.join(names[:_MOST_NAMED])}{more}"

@@ -1,0 +1,100 @@
+"""The quantizer's files beside a model: its configuration and tables of ranges, in and out.
+
+Decides: that a name which a configuration of ours has and the model has not is refused, and one of another tool's file
+noted; that keys which nothing reads yet are noted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+
+from codegen.datafiles import written_file
+from codegen.errors import CompileError, TableNotWritten, TableOfAnother, TensorUnknown
+from codegen.ir.real import RealGraph, Stored
+from codegen.quantize.config import QuantConfig
+from codegen.quantize.config.levels import Level
+from codegen.quantize.foreign.load import load_config
+from codegen.quantize.foreign.naming import Named, in_terms_of
+from codegen.quantize.foreign.ours import written_ranges
+from codegen.quantize.foreign.ranged import Ranged
+from codegen.quantize.foreign.tpu_mlir import written_table
+
+_READ = frozenset({"mixed.first", "mixed.last", "general.samples", "general.seed"})
+"""Settings that are acted upon."""
+_MOST_NAMED = 5
+_BINS = 2048
+
+
+def files_config(graph: RealGraph, config: Path | None, table: Path | None) -> QuantConfig:
+    """What the files say of a network: the configuration over the table of ranges.
+
+    Raises:
+        TensorUnknown: LAM-QUANT-024, a name in our own configuration that the model does not have.
+        TableOfAnother: LAM-QUANT-011.
+        CompileError: the ids of `load_config`.
+    """
+    own = QuantConfig() if config is None else _named(graph, config, is_table=False)
+    ranges = QuantConfig() if table is None else _named(graph, table, is_table=True)
+    both = own.over(ranges)
+    unread = tuple(f"asked for in a configuration, and not done: {key}" for key in _unread(both))
+    return replace(both, notes=(*both.notes, *unread))
+
+
+def preprocess_file(config: Path | None) -> Path | None:
+    """The file with the samples' `[preprocess]` table; other tools' configurations have none."""
+    return config if config is not None and config.suffix.lower() == ".toml" else None
+
+
+def _named(graph: RealGraph, path: Path, is_table: bool) -> QuantConfig:
+    named = in_terms_of(load_config(path), graph)
+    if is_table and named.is_of_another:
+        raise TableOfAnother(f"none of its {len(named.lost)} names is one of the model's", where=str(path))
+    if named.lost and not is_table and preprocess_file(path):
+        raise _unknown(named.lost[0], graph)
+    return replace(named.config, notes=(*named.config.notes, *_lost(named)))
+
+
+def _unknown(level: Level, graph: RealGraph) -> TensorUnknown:
+    known = [*dict.fromkeys(node.name for node in graph.nodes), *graph.values]
+    close = difflib.get_close_matches(level.chosen, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else None
+    return TensorUnknown(f"no layer and no tensor is called {level.chosen!r}", where=level.place, hint=hint)
+
+
+def _lost(named: Named) -> Iterator[str]:
+    names = list(dict.fromkeys(level.chosen for level in named.lost))
+    if names:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield f"names that the model does not have: {', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def _unread(config: QuantConfig) -> Iterator[str]:
+    """Settings that were made and that nothing acts upon."""
+    for table in ("general", "rewrite", "correct", "search", "mixed", "io"):
+        settings = getattr(config, table)
+        for key in (f.name for f in fields(settings)):
+            if getattr(settings, key) is not None and f"{table}.{key}" not in _READ:
+                yield f"quantize.{key}" if table == "general" else f"quantize.{table}.{key}"
+
+
+def write_table(path: Path, tensors: Mapping[str, Stored], samples: int) -> None:
+    """The ranges of the tensors at `path`: our own table where it ends in .toml, TPU-MLIR's text otherwise.
+
+    Raises:
+        TableNotWritten: LAM-QUANT-012.
+    """
+    ranges = [Ranged.of(name, stored) for name, stored in tensors.items() if stored.scale.size == 1]
+    ours = path.suffix.lower() == ".toml"
+    blank = [r.name for r in ranges if len(r.name.split()) != 1 or r.name.startswith("#")]
+    if blank and not ours:
+        raise TableNotWritten(f"a row of this format holds no name like {blank[0]!r}", where=str(path))
+    text = written_ranges(ranges) if ours else written_table(ranges, _BINS, samples)
+
+    def refused(found: str) -> CompileError:
+        return TableNotWritten(found, where=str(path))
+
+    with written_file(path, refused) as file:
+        file.write(text.encode())

@@ -1,0 +1,171 @@
+"""The quantizer's files around a model: configurations of any tool, tables of ranges in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codegen.api import Quantized, quantize, verify
+from codegen.cli import main
+from codegen.errors import CompileError
+from tests.support.float_models import float_model, images
+from tests.support.foreign_files import FILES
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return float_model(tmp_path_factory.mktemp("float") / "small.onnx")
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def made(model: Path, **words: Any) -> Quantized:
+    return quantize(model, images(40), **words)
+
+
+def test_a_table_that_was_written_gives_the_same_model_from_other_samples(model: Path, tmp_path: Path) -> None:
+    table = tmp_path / "t.toml"
+    first = made(model, table_out=table, config=written(tmp_path, "q.toml", '[quantize]\nmethod = "percentile"\n'))
+    again = quantize(model, images(30, seed=9) * 3, table_in=table)
+    assert again.model == quantize(model, images(40), table_in=table).model
+    assert again.table == first.table
+
+
+@pytest.mark.parametrize("scales", ["float", "pot"])
+def test_a_table_in_text_gives_the_same_scales_but_for_its_digits(model: Path, tmp_path: Path, scales: str) -> None:
+    table = tmp_path / "cali_table"
+    config = written(
+        tmp_path, "q.toml", "[quantize.activation]\nsymmetric = true\n[quantize.input]\nsymmetric = true\n"
+    )
+    first = made(model, table_out=table, config=config, scales=scales)
+    again = quantize(model, images(30, seed=9), table_in=table, scales=scales)
+    for name, (scale, zero, bits) in first.table.items():
+        assert again.table[name] == (pytest.approx(scale, rel=1e-5), zero, bits), name
+
+
+def test_a_table_is_written_before_the_model(model: Path, tmp_path: Path) -> None:
+    table = tmp_path / "t.toml"
+    found = made(model, table_out=table, stop_after="calibrate")
+    assert not found.model
+    assert table.read_text().count("[[tensor]]") == len(found.table)
+
+
+def test_a_configuration_of_vitis_gives_powers_of_two(model: Path, tmp_path: Path) -> None:
+    config = written(tmp_path, "v.json", '{"overall_quantize_config": {}, "include_cle": false}')
+    found = made(model, config=config)
+    assert {float(np.log2(scale)) % 1 for scale, _, _ in found.table.values()} == {0.0}
+    assert {zero for _, zero, _ in found.table.values()} == {0}
+    assert any("biases" in note for note in found.report.notes)
+    assert verify(found.model, samples=2).equal
+
+
+def test_names_of_a_compiler_are_the_network_s(model: Path, tmp_path: Path) -> None:
+    table = written(tmp_path, "t", "image 3.0 -3.0 3.0\nr1_Relu 5.0 0.0 5.0\nnone_Conv 1.0 -1.0 1.0\n")
+    found = made(model, table_in=table)
+    assert found.table["r1"][0] == np.float32(5 / 128)
+    assert any("none_Conv" in note for note in found.report.notes)
+    wide = written(tmp_path, "q.toml", "[quantize.activation]\nsymmetric = false\n")
+    assert made(model, table_in=table, config=wide).table["r1"][0] == pytest.approx(5 / 255)
+
+
+def test_a_bounded_result_has_the_range_of_a_table(model: Path, tmp_path: Path) -> None:
+    table = written(tmp_path, "t.toml", '[[tensor]]\nname = "classes"\nrange = [0.0, 0.5]\n')
+    assert made(model, table_in=table).table["classes"][0] == pytest.approx(0.5 / 255)
+
+
+def test_overrides_reach_their_tensor(model: Path, tmp_path: Path) -> None:
+    text = json.dumps({"s": [{"quant_type": "QInt16"}], "c2": [{"quant_type": "QInt8", "rmin": -9.0, "rmax": 9.0}]})
+    found = made(model, config=written(tmp_path, "o.json", text))
+    assert found.table["s"][2] == 16
+    assert found.table["c2"][0] == pytest.approx(18 / 255)
+
+
+def test_layers_of_a_quantize_table_stay_float(model: Path, tmp_path: Path) -> None:
+    found = made(model, table_in=written(tmp_path, "qtable", "logits_Gemm F32\n"))
+    assert "logits" not in found.table
+    assert "s" in found.table
+
+
+def test_samples_and_seed_of_a_configuration_hold_where_the_call_says_nothing(model: Path, tmp_path: Path) -> None:
+    config = written(tmp_path, "q.toml", "[quantize]\nsamples = 20\nseed = 4\n")
+    report = made(model, config=config).report
+    assert (report.samples + report.judged, report.seed) == (20, 4)
+    report = made(model, config=config, samples=10, seed=2).report
+    assert (report.samples + report.judged, report.seed) == (10, 2)
+
+
+def test_keys_that_nothing_reads_are_noted(model: Path, tmp_path: Path) -> None:
+    config = written(tmp_path, "q.toml", "[quantize.io]\noutputs = 'float'\n[quantize.mixed]\nfirst = 1\n")
+    notes = made(model, config=config).report.notes
+    assert [note for note in notes if "not done" in note] == [
+        "asked for in a configuration, and not done: quantize.io.outputs"
+    ]
+
+
+WRONG: list[tuple[str, str, str, str]] = [
+    ("config", "q.toml", "[[layer]]\nname = 'frist'\nbits = 4\n", "LAM-QUANT-024"),
+    ("config", "q.toml", "[[layer]]\nname = 'conv*'\nbits = 4\n", "LAM-QUANT-024"),
+    ("config", "q.toml", "[[tensor]]\nname = 'r9'\nbits = 4\n", "LAM-QUANT-024"),
+    ("config", "q.toml", "[quantize]\nbit = 4\n", "LAM-QUANT-002"),
+    ("config", "q.toml", "[quantize]\nbits = 1\n", "LAM-QUANT-003"),
+    ("config", "v.json", '{"overall_quantize_config": {"method": "mse"}}', "LAM-QUANT-007"),
+    ("config", "x.json", '{"a": 1}', "LAM-QUANT-009"),
+    ("config", "x.json", "{", "LAM-QUANT-001"),
+    ("table_in", "t", "a 1 2\n", "LAM-QUANT-009"),
+    ("table_in", "t", "image 1 nan 2\n", "LAM-QUANT-008"),
+    ("table_in", "t", "other 1 0 1\nanother 1 0 1\n", "LAM-QUANT-011"),
+    ("table_in", "t.toml", "[[tensor]]\nname = 'image'\nrange = [1, 0]\n", "LAM-QUANT-003"),
+]
+
+
+@pytest.mark.parametrize(("word", "name", "text", "code"), WRONG)
+def test_a_wrong_file_is_refused_and_nothing_is_written(
+    word: str, name: str, text: str, code: str, model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    file = written(tmp_path, name, text)
+    with pytest.raises(CompileError) as error:
+        made(model, out=out / "q.onnx", table_out=out / "t.toml", **{word: file})
+    assert error.value.code == code
+    assert str(file) in error.value.text()
+    assert list(out.iterdir()) == []
+
+
+def test_a_name_that_nearly_is_one_is_proposed(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as error:
+        made(model, config=written(tmp_path, "q.toml", "[[layer]]\nname = 'frist'\nbits = 4\n"))
+    assert "did you mean first?" in error.value.text()
+
+
+def test_a_table_that_cannot_be_written_is_refused(model: Path, tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none" / "t.toml"):
+        with pytest.raises(CompileError) as error:
+            made(model, table_out=path, stop_after="calibrate")
+        assert error.value.code == "LAM-QUANT-012"
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_every_format_is_taken_as_a_configuration(name: str, model: Path, tmp_path: Path) -> None:
+    found = made(model, config=written(tmp_path, name, FILES[name]), stop_after="inspect")
+    assert not found.model
+
+
+def test_the_command_takes_configurations_and_tables(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "d.npz", x=images(40))
+    config = written(tmp_path, "q.toml", "[quantize.weights]\nbits = 6\n")
+    table, out = tmp_path / "t.toml", tmp_path / "q.onnx"
+    line = f"quantize {model} --calib {tmp_path / 'd.npz'} --config {config} --table-out {table} -o {out} --json"
+    assert main(line.split()) == 0
+    assert json.loads(capsys.readouterr().out)["weights"][2]["bits"] == 6
+    assert main(line.replace("--table-out", "--table-in").split()) == 0

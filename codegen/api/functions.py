@@ -125,7 +125,7 @@ def quantize(
             samples: how many are used at most, drawn by `seed`; 512 when not said.
             seed: of the draw.
             keep_float: names of nodes and tensors that stay real.
-            stop_after: `inspect` or `calibrate`: what is known by then, without a model.
+            stop_after: `inspect` or `calibrate`: what is known by then, without a model; `rewrite`: the float network.
             progress: called with the runs done and all of them.
 
     Returns:

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, help="By which they are drawn; 0 when not said.")
 @click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
 @click.option(
-    "--stop-after", type=click.Choice(["inspect", "calibrate"]), help="Show what is known by then; write no model."
+    "--stop-after",
+    type=click.Choice(["inspect", "rewrite", "calibrate"]),
+    help="Stop there; rewrite: -o gets the float network.",
 )
 @config_option
 @json_option

@@ -16,9 +16,9 @@ from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
 
-@dataclass(frozen=True, slots=True)
-class ConvContext:
-    """Literals of one convolution.  Output columns [left, right) have no tap in the padding."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedContext:
+    """Types and sizes of a convolution in groups, forward or transposed."""
 
     x_t: str
     w_t: str
@@ -28,14 +28,7 @@ class ConvContext:
     c_in: int
     w_out: int
     c_out: int
-    kernel_h: int
-    kernel_w: int
-    stride: int
-    dilation: int
-    pad: int
     groups: int
-    left: int
-    right: int
     rq: RequantContext
 
     @property
@@ -47,6 +40,19 @@ class ConvContext:
     def o_group(self) -> int:
         """Output channels per group."""
         return self.c_out // self.groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvContext(GroupedContext):
+    """Literals of one convolution.  Output columns [left, right) have no tap in the padding."""
+
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    dilation: int
+    pad: int
+    left: int
+    right: int
 
     @property
     def filter(self) -> int:

@@ -16,7 +16,8 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window
-from codegen.kernels.common import RequantContext, end_values, is_wide, requant_context, requant_fields, requant_takes
+from codegen.kernels.common import end_values, is_wide, requant_context, requant_fields, requant_takes
+from codegen.kernels.conv2d import GroupedContext
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ConvTranspose2D
 
@@ -43,32 +44,12 @@ class Axis:
         return (self.taps - 1) * self.step
 
 
-@dataclass(frozen=True, slots=True)
-class TransposeContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransposeContext(GroupedContext):
     """Literals of one transposed convolution."""
 
-    x_t: str
-    w_t: str
-    y_t: str
-    acc_t: str
-    w_in: int
-    c_in: int
-    w_out: int
-    c_out: int
-    groups: int
     h: Axis
     w: Axis
-    rq: RequantContext
-
-    @property
-    def c_group(self) -> int:
-        """Input channels per group."""
-        return self.c_in // self.groups
-
-    @property
-    def o_group(self) -> int:
-        """Output channels per group."""
-        return self.c_out // self.groups
 
     @property
     def taps(self) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from codegen.ir.form import Field, Scratch
-from codegen.ir.op import NodeOf
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import TensorType
-from codegen.ir.shape import Shape
+from codegen.ir.shape import Shape, Window
 from codegen.kernels.average import mean_fields, mean_fits, mean_headers, mean_mode
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.kernel import Fit, Kernel
@@ -22,9 +22,8 @@ _UNROLLED_TAPS = 9
 _BLOCK = 16
 
 
-@dataclass(frozen=True, slots=True)
-class MaxPoolContext:
-    """Literals of one maximum pool.  Output columns [left, right) have no tap in the padding."""
+class PoolSizes(TypedDict):
+    """The fields of a PoolContext, by name."""
 
     w_in: int
     w_out: int
@@ -34,6 +33,41 @@ class MaxPoolContext:
     stride: int
     dilation: int
     pad: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolContext:
+    """Sizes of the rows and windows of one pool."""
+
+    w_in: int
+    w_out: int
+    channels: int
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    dilation: int
+    pad: int
+
+
+def pool_sizes(node: NodeView, h: Window, w: Window) -> PoolSizes:
+    """The sizes of a pool over these windows."""
+    x, y = node.ins[0].shape, node.outs[0].shape
+    return {
+        "w_in": x[2],
+        "w_out": y[2],
+        "channels": x[3],
+        "kernel_h": h.size,
+        "kernel_w": w.size,
+        "stride": w.stride,
+        "dilation": w.dilation,
+        "pad": w.pad_before,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxPoolContext(PoolContext):
+    """Literals of one maximum pool.  Output columns [left, right) have no tap in the padding."""
+
     left: int
     right: int
     lowest: int
@@ -56,19 +90,11 @@ class MaxPoolContext:
         return tuple((i, j * step) for i in range(self.kernel_h) for j in range(self.kernel_w))
 
 
-@dataclass(frozen=True, slots=True)
-class AveragePoolContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragePoolContext(PoolContext):
     """Literals of one mean pool.  `counted`: the divisor is the number of taps inside the input."""
 
     mode: str
-    w_in: int
-    w_out: int
-    channels: int
-    kernel_h: int
-    kernel_w: int
-    stride: int
-    dilation: int
-    pad: int
     has_edges: bool
     include_pad: bool
     counted: bool
@@ -157,14 +183,7 @@ def _fit_max(node: NodeOf[MaxPool2D]) -> Fit:
     op, x, y = node.op, node.ins[0], node.outs[0]
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
     context = MaxPoolContext(
-        w_in=x.shape[2],
-        w_out=y.shape[2],
-        channels=x.shape[3],
-        kernel_h=op.h.size,
-        kernel_w=op.w.size,
-        stride=op.w.stride,
-        dilation=op.w.dilation,
-        pad=op.w.pad_before,
+        **pool_sizes(node, op.h, op.w),
         left=left,
         right=right,
         lowest=x.dtype.low,
@@ -179,14 +198,7 @@ def _fit_mean(node: NodeOf[AveragePool2D]) -> Fit | None:
         return None
     context = AveragePoolContext(
         mode=found.mode,
-        w_in=x.shape[2],
-        w_out=y.shape[2],
-        channels=x.shape[3],
-        kernel_h=op.h.size,
-        kernel_w=op.w.size,
-        stride=op.w.stride,
-        dilation=op.w.dilation,
-        pad=op.w.pad_before,
+        **pool_sizes(node, op.h, op.w),
         has_edges=inner_columns(op.w, x.shape[2], y.shape[2]) != (0, y.shape[2]),
         include_pad=op.include_pad,
         counted=len(found.counts) > 1,

@@ -20,6 +20,7 @@ from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
 from codegen.ops.inverse_sqrt import InverseSqrt
 from codegen.ops.l2_norm import L2Norm
+from codegen.ops.layer_norm import LayerNorm, scaled_layer_norm
 from codegen.ops.limits import broken_limits, check_limits
 from codegen.ops.log_softmax import LogSoftmax
 from codegen.ops.lstm import Lstm
@@ -44,6 +45,7 @@ from codegen.ops.svdf import Svdf
 from codegen.ops.take import Take
 from codegen.ops.top_k import TopK
 from codegen.ops.transpose import Transpose
+from codegen.ops.triangle import Triangle
 from codegen.ops.two_slopes import TwoSlopes
 from codegen.ops.unary import requantize_table, unary_table
 from codegen.ops.update import Update
@@ -82,6 +84,7 @@ OPS: tuple[type[Op], ...] = (
     Gather,
     Take,
     Update,
+    Triangle,
     Select,
     Pad,
     DepthToSpace,
@@ -98,6 +101,7 @@ OPS: tuple[type[Op], ...] = (
     Softmax16,
     LogSoftmax,
     L2Norm,
+    LayerNorm,
     Svdf,
     Lstm,
 )
@@ -126,6 +130,7 @@ __all__ = [
     "GlobalSum",
     "InverseSqrt",
     "L2Norm",
+    "LayerNorm",
     "LogSoftmax",
     "Lstm",
     "Lut",
@@ -152,6 +157,7 @@ __all__ = [
     "Take",
     "TopK",
     "Transpose",
+    "Triangle",
     "TwoSlopes",
     "Update",
     "WholeArithmetic",
@@ -164,5 +170,6 @@ __all__ = [
     "needs_int64",
     "piecewise_linear",
     "requantize_table",
+    "scaled_layer_norm",
     "unary_table",
 ]

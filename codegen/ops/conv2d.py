@@ -31,9 +31,9 @@ from codegen.ops.answers import (
     turned_windows,
     window_rows,
 )
-from codegen.ops.limits import batch_one, require, types_among
+from codegen.ops.limits import batch_one, types_among
 from codegen.ops.requantize import apply_requant
-from codegen.ops.windows import out_shape, pad_map, patches, taps
+from codegen.ops.windows import out_shape, pad_map, patches, taps, weighted_map
 
 _BLOCK = 1 << 22
 
@@ -59,15 +59,7 @@ class Conv2D:
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
-        require(len(ins) == 3, self, f"takes x, w and b, got {len(ins)} inputs")
-        x, w, b = ins
-        require(len(x.shape) == 4 and len(w.shape) == 4, self, "x and w must have four axes")
-        channels, outputs = x.shape[3], w.shape[0]
-        fits = channels == w.shape[3] * self.groups and outputs % self.groups == 0
-        require(fits, self, f"{channels} channels in {self.groups} groups do not match weights {list(w.shape)}")
-        sized = w.shape[1:3] == (self.h.size, self.w.size)
-        require(sized, self, f"weights {list(w.shape)} are not of kernel size {self.h.size} x {self.w.size}")
-        require(b.shape == (outputs,) and b.dtype is DType.S32, self, "the bias must be s32, one per output channel")
+        x, outputs = weighted_map(self, ins, self.h, self.w, self.groups)
         dtype = DType.S32 if self.requant is None else self.y_dtype
         return (TensorType(out_shape(self, x, self.h, self.w, outputs), dtype, self.y_quant),)
 

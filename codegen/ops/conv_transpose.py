@@ -28,6 +28,7 @@ from codegen.ops.accumulator import product_dtype
 from codegen.ops.answers import Types, clamped_requant, never_in_place
 from codegen.ops.limits import batch_one, limit, require, types_among
 from codegen.ops.requantize import apply_requant
+from codegen.ops.windows import weighted_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +60,7 @@ class ConvTranspose2D:
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
-        require(len(ins) == 3, self, f"takes x, w and b, got {len(ins)} inputs")
-        x, w, b = ins
-        require(len(x.shape) == 4 and len(w.shape) == 4, self, "x and w must have four axes")
-        channels, outputs = x.shape[3], w.shape[0]
-        fits = channels == w.shape[3] * self.groups and outputs % self.groups == 0
-        require(fits, self, f"{channels} channels in {self.groups} groups do not match weights {list(w.shape)}")
-        sized = w.shape[1:3] == (self.h.size, self.w.size)
-        require(sized, self, f"weights {list(w.shape)} are not of kernel size {self.h.size} x {self.w.size}")
-        require(b.shape == (outputs,) and b.dtype is DType.S32, self, "the bias must be s32, one per output channel")
+        x, outputs = weighted_map(self, ins, self.h, self.w, self.groups)
         rows, columns = self._sizes(x.shape[1], x.shape[2])
         require(rows > 0 and columns > 0, self, f"pads leave nothing of an input of {x.shape[1]} x {x.shape[2]}")
         dtype = DType.S32 if self.requant is None else self.y_dtype

@@ -129,6 +129,19 @@ def inverse_sqrt(value: int) -> tuple[int, int]:
     return root, -shift
 
 
+def inverse_sqrt_64(value: int) -> tuple[int, int]:
+    """1 / sqrt(value) as m and r, m * 2^-(31 + r), for value below 2^62; 0 counts as 1.
+
+    Twin: lam_fixed_inverse_sqrt_64.
+    """
+    right = 0
+    while value >= 1 << 30:
+        value >>= 2
+        right += 1
+    multiplier, exponent = inverse_sqrt(value)
+    return multiplier, right - exponent
+
+
 _LOG_2 = 1488522236
 _SQRT_HALF = 1518500250
 _SQRT_SQRT_HALF = 1805811301

@@ -54,6 +54,13 @@ def feature_map(op: object, ins: Sequence[TensorType]) -> TensorType:
     return x
 
 
+def along_last_axis(op: object, ins: Sequence[TensorType], dtype: DType, quant: Quant) -> TensorType:
+    """The type of the output of an operator that does something along the last axis of its single input."""
+    x = only_input(op, ins)
+    require(len(x.shape) >= 1, op, "takes a tensor of one axis or more")
+    return TensorType(x.shape, dtype, quant)
+
+
 def batch_one(code: str) -> Limit:
     """The batch size is 1."""
     return Limit(code, "the batch size must be 1", lambda op, ins: ins[0].shape[0] == 1)

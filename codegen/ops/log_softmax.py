@@ -40,9 +40,9 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative, logarithm
-from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
+from codegen.ops.limits import EIGHT_BIT, along_last_axis, limit, types_among
 from codegen.ops.requantize import apply_requant, requant_by_factor
-from codegen.ops.softmax import TABLE_BITS, exp_table
+from codegen.ops.softmax import TABLE_BITS, below_largest, exp_table
 
 OUTPUT = Quant(2.0**-4, 127)
 INPUT_BITS, SUM_BITS = 5, 12
@@ -90,14 +90,11 @@ class LogSoftmax:
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
-        x = only_input(self, ins)
-        require(len(x.shape) >= 1, self, "takes a tensor of one axis or more")
-        return (TensorType(x.shape, self.y_dtype, self.y_quant),)
+        return (along_last_axis(self, ins, self.y_dtype, self.y_quant),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        x = ins[0].astype(np.int64)
-        below = x.max(axis=-1, keepdims=True) - x
+        below = below_largest(ins[0])
         if self.is_tflite:
             return (self._fixed(below),)
         total = np.array(exp_table(self.x_quant), np.int64)[below].sum(axis=-1, keepdims=True)

@@ -45,7 +45,7 @@ from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative
 from codegen.ops.fixed_functions import reciprocal as fixed_reciprocal
-from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
+from codegen.ops.limits import EIGHT_BIT, along_last_axis, limit, types_among
 
 TABLE_BITS = 30
 RECIPROCAL_BITS = 62
@@ -54,6 +54,12 @@ _NEAR_16 = 0.001
 SUM_BITS = 12
 _MOST_CHANNELS = (1 << SUM_BITS) - 1
 """Of TFLite's form: more equal numbers would overflow its sum."""
+
+
+def below_largest(x: Array) -> Array:
+    """How far each number lies below the largest of its row."""
+    wide = x.astype(np.int64)
+    return np.asarray(wide.max(axis=-1, keepdims=True) - wide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +102,11 @@ class Softmax:
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
-        x = only_input(self, ins)
-        require(len(x.shape) >= 1, self, "takes a tensor of one axis or more")
-        return (TensorType(x.shape, self.y_dtype, self.y_quant),)
+        return (along_last_axis(self, ins, self.y_dtype, self.y_quant),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        x = ins[0].astype(np.int64)
-        below = x.max(axis=-1, keepdims=True) - x
+        below = below_largest(ins[0])
         if self.is_tflite:
             return (self._fixed(below),)
         powers = self._powers(below, DType.of(ins[0]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from codegen.ir.quant import Array, TensorType
+from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.limits import require
 
@@ -51,3 +51,18 @@ def out_shape(op: object, x: TensorType, h: Window, w: Window, channels: int) ->
     rows, columns = h.out_len(height), w.out_len(width)
     require(rows > 0 and columns > 0, op, f"the window does not fit into an input of {height} x {width}")
     return (n, rows, columns, channels)
+
+
+def weighted_map(op: object, ins: Sequence[TensorType], h: Window, w: Window, groups: int) -> tuple[TensorType, int]:
+    """The map of x, w and b, and how many channels come of it.  Weights are [Cout, KH, KW, Cin/groups], or refused."""
+    require(len(ins) == 3, op, f"takes x, w and b, got {len(ins)} inputs")
+    x, weights, bias = ins
+    require(len(x.shape) == 4 and len(weights.shape) == 4, op, "x and w must have four axes")
+    channels, outputs, given = x.shape[3], weights.shape[0], list(weights.shape)
+    fits = channels == weights.shape[3] * groups and outputs % groups == 0
+    require(fits, op, f"{channels} channels in {groups} groups do not match weights {given}")
+    sized = weights.shape[1:3] == (h.size, w.size)
+    require(sized, op, f"weights {given} are not of kernel size {h.size} x {w.size}")
+    held = bias.shape == (outputs,) and bias.dtype is DType.S32
+    require(held, op, "the bias must be s32, one per output channel")
+    return x, outputs

@@ -200,12 +200,9 @@ class _Shadow:
         self.moved[operand.memory] = self.moved.get(operand.memory, 0) + rows * operand.row_bytes
 
     def _scratch(self, call: Call, row: int) -> None:
-        size = call.scratch_bytes
-        if not size:
+        place = scratch_of(call)
+        if place is None:
             return
-        if call.scratch_offset is None:
-            raise IrError(f"{call.node.name}: no scratch was planned")
-        place = slice(call.scratch_offset, call.scratch_offset + size)
         if call.fn.run == "accumulate" and row > 0:
             if (self.tags[place] != self._memory(Tag("scratch", call.node.name))).any():
                 raise IrError(f"{call.node.name}: its sums were overwritten before row {row}")
@@ -265,6 +262,15 @@ def _given(item: RowInput, rows: Span) -> Sequence[int]:
     if rule.whole or any(at != firsts[0] + k * rule.mul for k, at in enumerate(firsts)):
         raise IrError(f"rows {rows.start} to {rows.stop} of one call read {item.operand.value} at uneven steps")
     return sorted({at for row in range(rows.start, rows.stop) for at in rows_read(rule, row, item.operand.rows)})
+
+
+def scratch_of(call: Call) -> slice | None:
+    """Where a call's scratch lies; None where it has none."""
+    if not call.scratch_bytes:
+        return None
+    if call.scratch_offset is None:
+        raise IrError(f"{call.node.name}: no scratch was planned")
+    return slice(call.scratch_offset, call.scratch_offset + call.scratch_bytes)
 
 
 def rows_read(rule: RowRule, row: int, in_rows: int) -> list[int]:

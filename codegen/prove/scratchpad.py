@@ -20,7 +20,7 @@ from codegen.ir.quant import Array
 from codegen.ir.scratchpad import Command, Stream
 from codegen.ir.shape import row_pixels
 from codegen.ir.verify import IrError
-from codegen.prove.arena import ShadowReport, Tag, Work, rows_read
+from codegen.prove.arena import ShadowReport, Tag, Work, rows_read, scratch_of
 from codegen.prove.cores import Access
 
 _GARBAGE = -1
@@ -309,12 +309,9 @@ class _ScratchpadShadow:
                 raise IrError(f"{reader} reads a padding row that is not there")
 
     def scratch(self, call: Call, row: int) -> None:
-        size = call.scratch_bytes
-        if not size:
+        place = scratch_of(call)
+        if place is None:
             return
-        if call.scratch_offset is None:
-            raise IrError(f"{call.node.name}: no scratch was planned")
-        place = slice(call.scratch_offset, call.scratch_offset + size)
         tag = self.memory(Tag("scratch", call.node.name))
         if call.fn.run == "accumulate" and row > 0:
             if (self.scratchpad[place] != tag).any():

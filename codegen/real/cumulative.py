@@ -15,6 +15,14 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 
 
+def _as_input(op: CumulativeSum | CumulativeProduct, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+    """As the input."""
+    x = ins[0]
+    if not 0 <= op.axis < len(x.shape):
+        raise ShapeMismatch(f"axis {op.axis} of a tensor {list(x.shape)}")
+    return (x,)
+
+
 @dataclass(frozen=True, slots=True)
 class CumulativeSum:
     """Element i is the sum of elements up to i; without its own where `exclusive`; from the end where `reverse`."""
@@ -23,9 +31,7 @@ class CumulativeSum:
     exclusive: bool = False
     reverse: bool = False
 
-    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
-        """As the input."""
-        return (_checked(ins[0], self.axis),)
+    infer = _as_input
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """One addition after the other."""
@@ -40,19 +46,11 @@ class CumulativeProduct:
     exclusive: bool = False
     reverse: bool = False
 
-    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
-        """As the input."""
-        return (_checked(ins[0], self.axis),)
+    infer = _as_input
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """One multiplication after the other."""
         return (_run(self, ins[0], np.multiply),)
-
-
-def _checked(x: RealType, axis: int) -> RealType:
-    if not 0 <= axis < len(x.shape):
-        raise ShapeMismatch(f"axis {axis} of a tensor {list(x.shape)}")
-    return x
 
 
 def _run(op: CumulativeSum | CumulativeProduct, x: Array, step: np.ufunc) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.ir.shape import Shape
 from codegen.real.reduce import REDUCTIONS, Sum, quick_sum
 from codegen.real.sums import ordered_sum
 
@@ -71,6 +72,45 @@ class InstanceNorm:
         root = np.sqrt(total(away * away, space) / count + x.dtype.type(self.epsilon))
         along = [-1 if i == channels else 1 for i in range(x.ndim)]
         return ((away / root * ins[1].reshape(along) + ins[2].reshape(along)).astype(x.dtype),)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerNorm:
+    """(x - mean) / sqrt(variance + epsilon) * scale + offset, over the axes from `axis` on: x, scale, maybe offset."""
+
+    axis: int
+    epsilon: float = 1e-5
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As x."""
+        x = ins[0].shape
+        normal = x[self.axis :]
+        fits = 0 <= self.axis < len(x) and all(_broadcasts(t.shape, normal) for t in ins[1:])
+        if not fits or math.prod(normal) == 0:
+            raise ShapeMismatch(f"factors {[list(t.shape) for t in ins[1:]]} from axis {self.axis} of {list(x)} on")
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The sum in row order divided by the count, twice; subtract, divide by the root, multiply, add."""
+        return self._normed(ins, ordered_sum)
+
+    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """As `evaluate`, sums in any order."""
+        return self._normed(ins, quick_sum)
+
+    def _normed(self, ins: Sequence[Array], total: Sum) -> tuple[Array, ...]:
+        x, scale, *offset = ins
+        axes = tuple(range(self.axis, x.ndim))
+        count = x.dtype.type(math.prod(x.shape[self.axis :]))
+        away = x - total(x, axes) / count
+        root = np.sqrt(total(away * away, axes) / count + x.dtype.type(self.epsilon))
+        y = away / root * scale
+        return ((y + offset[0] if offset else y).astype(x.dtype),)
+
+
+def _broadcasts(shape: Shape, onto: Shape) -> bool:
+    """Whether a tensor can be repeated to another's shape."""
+    return len(shape) <= len(onto) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(onto), strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -48,6 +49,20 @@ def swept_macs(op: object, ins: Sequence[RealType]) -> int:
     return steps * batch * (math.prod(ins[1].shape) + math.prod(ins[2].shape))
 
 
+class _Recurrent(Protocol):
+    def run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]: ...
+
+
+def _in_order(op: _Recurrent, ins: Sequence[Array]) -> tuple[Array, ...]:
+    """Sums in the module's order."""
+    return op.run(ins, ordered_product)
+
+
+def _in_any_order(op: _Recurrent, ins: Sequence[Array]) -> tuple[Array, ...]:
+    """Sums in any order."""
+    return op.run(ins, np.matmul)
+
+
 @dataclass(frozen=True, slots=True)
 class LSTM:
     """Gates i, o, f, c; behind the states h and c the weights P of the cell in gates i, o and f.
@@ -67,15 +82,12 @@ class LSTM:
             raise ShapeMismatch(f"weights of the cell {list(ins[7].shape)}")
         return _inferred(self.sweep, ins, gates=4, states=2)
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in the module's order."""
-        return self._run(ins, ordered_product)
+    evaluate = _in_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in any order."""
-        return self._run(ins, np.matmul)
+    def run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]:
+        """With products that are this."""
 
-    def _run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]:
         def cell(x: Array, states: States, d: int) -> States:
             h, c = states
             f, g, out = self.sweep.functions[3 * d : 3 * d + 3]
@@ -106,15 +118,11 @@ class GRU:
         """All h, the last h."""
         return _inferred(self.sweep, ins, gates=3, states=1)
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in the module's order."""
-        return self._run(ins, ordered_product)
+    evaluate = _in_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in any order."""
-        return self._run(ins, np.matmul)
-
-    def _run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]:
+    def run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]:
+        """With products that are this."""
         n = self.sweep.hidden
 
         def cell(x: Array, states: States, d: int) -> States:
@@ -145,15 +153,11 @@ class RNN:
         """All h, the last h."""
         return _inferred(self.sweep, ins, gates=1, states=1)
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in the module's order."""
-        return self._run(ins, ordered_product)
+    evaluate = _in_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in any order."""
-        return self._run(ins, np.matmul)
-
-    def _run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]:
+    def run(self, ins: Sequence[Array], product: Product) -> tuple[Array, ...]:
+        """With products that are this."""
         n = self.sweep.hidden
 
         def cell(x: Array, states: States, d: int) -> States:

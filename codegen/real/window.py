@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -43,6 +44,20 @@ def _kernel(windows: Windows) -> Shape:
     return tuple(w.size for w in windows)
 
 
+class _Convolution(Protocol):
+    def sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]: ...
+
+
+def _in_order(op: _Convolution, ins: Sequence[Array]) -> tuple[Array, ...]:
+    """Sums in the module's order."""
+    return op.sums(ins, ordered=True)
+
+
+def _in_any_order(op: _Convolution, ins: Sequence[Array]) -> tuple[Array, ...]:
+    """Sums over channels in any order."""
+    return op.sums(ins, ordered=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Conv:
     """Convolution: x, w, and a bias where there is one."""
@@ -67,15 +82,11 @@ class Conv:
         """One per output, tap and channel of the group."""
         return math.prod(self.infer(ins)[0].shape) * math.prod(ins[1].shape[1:])
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in the module's order."""
-        return self._sums(ins, ordered=True)
+    evaluate = _in_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums over channels in any order."""
-        return self._sums(ins, ordered=False)
-
-    def _sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]:
+    def sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]:
+        """The result, sums over channels in the module's order or in any."""
         x, w = np.moveaxis(ins[0], self.channel_axis, -1), ins[1]
         g, outputs = self.groups, len(w)
         x = x.reshape(*x.shape[:-1], g, x.shape[-1] // g)
@@ -117,15 +128,11 @@ class ConvTranspose:
         """One per input, tap and output channel of the group; taps that the pads cut off are counted too."""
         return math.prod(ins[0].shape) * math.prod(ins[1].shape[1:])
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums in the module's order."""
-        return self._sums(ins, ordered=True)
+    evaluate = _in_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Sums over channels in any order."""
-        return self._sums(ins, ordered=False)
-
-    def _sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]:
+    def sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]:
+        """The result, sums over channels in the module's order or in any."""
         x, w, g = np.moveaxis(ins[0], self.channel_axis, -1), ins[1], self.groups
         outputs = w.shape[1] * g
         x = x.reshape(*x.shape[:-1], g, x.shape[-1] // g)

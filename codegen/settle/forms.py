@@ -24,6 +24,9 @@ FORMS: Mapping[str, str] = {
     "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "
     "alpha above 0, no C",
     "GlobalAveragePool": _PLANE,
+    "GroupNormalization": "operator set 21 or newer, constant scale and bias for each channel",
+    "InstanceNormalization": "constant scale and bias",
+    "LayerNormalization": "constant scale and bias; without its mean and deviation as results",
     "MatMul": "two quantized tensors; a quantized tensor and constant weights of two axes",
     "Max": _EXTREMUM,
     "MaxPool": f"{_PLANE}, without the positions of the maxima",

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from codegen.ir.real import RealNode
+from codegen.real import along, normal, product, reduce, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import integer as real_integer
 from codegen.real import movement as real_movement
-from codegen.real import normal, product, reduce, window
 from codegen.real import resize as real_resize
 from codegen.real import storage as real_storage
 from codegen.settle import (
@@ -32,7 +32,9 @@ from codegen.settle import (
     prelu,
     resize,
     storage,
+    triangle,
 )
+from codegen.settle import normal as settle_normal
 from codegen.settle.context import Context
 from codegen.settle.states import State
 
@@ -48,7 +50,10 @@ class Rule(Generic[Kind]):
 
 
 _RULES: tuple[Rule[Any], ...] = (
+    Rule(along.Triangle, triangle.triangle),
     Rule(normal.BatchNorm, affine.batch_norm),
+    Rule(normal.InstanceNorm, settle_normal.instance_norm),
+    Rule(normal.LayerNorm, settle_normal.layer_norm),
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),
     Rule(real_elementwise.Binary, elementwise.elementwise),

@@ -31,6 +31,7 @@ from codegen.quantize.foreign.load import load_config
 from codegen.quantize.measure import compared
 from codegen.quantize.observe import Progress, observe
 from codegen.quantize.places import Places, is_quantized
+from codegen.quantize.rewrite.exact import rewritten
 from codegen.quantize.scheme import Scheme
 from codegen.report.quantized import QuantReport
 from codegen.report.table import as_json
@@ -41,7 +42,7 @@ from codegen.verbs.quantizer_files import files_config, write_table
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
-STAGES = ("inspect", "calibrate")
+STAGES = ("inspect", "rewrite", "calibrate")
 """Stages behind which one may stop."""
 _MEASURED = 32
 """Samples by which tensors are measured."""
@@ -113,6 +114,8 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     report = replace(report, notes=(*report.notes, *asking.config.notes))
     if how.stop_after == "inspect":
         return Quantized(b"", report)
+    if how.stop_after == "rewrite":
+        return _written(graph, report, how)
     scheme = calibrated(places, held, asking, how.progress)
     made = applied(graph, scheme).live()
     report = _measured(report, places, (scheme, asking), made, held)
@@ -125,7 +128,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
 
 
 def float_graph(path: Path, options: Options) -> RealGraph:
-    """The float network of a file, as ONNX has it.
+    """The float network of a file, as ONNX has it, with what changes nothing rewritten.
 
     Raises:
         AlreadyQuantized: LAM-QUANT-020.
@@ -136,7 +139,7 @@ def float_graph(path: Path, options: Options) -> RealGraph:
         raise AlreadyQuantized("its tensors are integers already", where=shown(path))
     if not any(graph.type(name).is_real for node in graph.nodes for name in node.outputs):
         raise NothingToQuantize("it computes no real numbers", where=shown(path))
-    return _as_onnx(graph) if is_tflite(path) else graph
+    return rewritten(_as_onnx(graph) if is_tflite(path) else graph)
 
 
 def _as_onnx(graph: RealGraph) -> RealGraph:

@@ -172,6 +172,21 @@ static inline int32_t lam_fixed_inverse_sqrt(int32_t x, int32_t *exponent)
     return (shift < 0) ? root * ((int32_t)1 << -shift) : root;
 }
 
+/* 1 / sqrt(x) as a multiplier of 31 bits that is shifted right by 31 + *right, for 0 <= x < 2^62; 0 counts as 1.
+ * Twin: inverse_sqrt_64. */
+static inline int32_t lam_fixed_inverse_sqrt_64(int64_t x, int32_t *right)
+{
+    int32_t pairs = 0, exponent, factor;
+
+    while (x >= ((int64_t)1 << 30)) {
+        x >>= 2;
+        pairs++;
+    }
+    factor = lam_fixed_inverse_sqrt((int32_t)x, &exponent);
+    *right = pairs - exponent;
+    return factor;
+}
+
 /* 1 / sqrt(x) of a 16-bit number, 32767 for x <= 0.  Twin of codegen/ops/inverse_sqrt.py: golden.
  *
  *   multiplier  2^30 .. 2^31 - 1, or 0

@@ -159,6 +159,13 @@ def test_stopping_after_calibration_gives_a_report_and_no_model(model: Path) -> 
     assert made.report.tensors
 
 
+def test_stopping_after_rewriting_gives_the_float_network(model: Path) -> None:
+    made = quantize(model, images(20), stop_after="rewrite")
+    x = images(3, seed=9)
+    assert np.allclose(run(made.model, x, "float"), run(model, x, "float"), atol=1e-6)
+    assert made.table == {}
+
+
 def test_both_runners_see_the_same_tensors(model: Path) -> None:
     graph = read_real(model)
     sample = {INPUT: images(1)}

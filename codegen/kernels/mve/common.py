@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +18,31 @@ MVE = frozenset({"mve"})
 LANES = 4
 CHUNK = 16
 _LEAST_SHIFT = 33
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MveContext:
+    """Literals of a layer of products: `tile` output pixels are made at a time, of channels in blocks of four.
+
+    `each`: channels have factors of their own, in the stream, of which blocks begin with `head` words.
+    """
+
+    mode: str
+    each: bool
+    head: int
+    flip: int
+    w_in: int
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    dilation: int
+    pad: int
+    tile: int
+
+    @property
+    def aside_bytes(self) -> int:
+        """What the partial block of a tile's pixels takes."""
+        return LANES * self.tile
 
 
 def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:

@@ -26,6 +26,7 @@ from codegen.kernels.mve.common import (
     CHUNK,
     LANES,
     MVE,
+    MveContext,
     byte_sums,
     factor_fields,
     head_words,
@@ -44,32 +45,18 @@ _TILE_PIXELS = 16
 _ONE = Window(1)
 
 
-@dataclass(frozen=True, slots=True)
-class MveDenseContext:
-    """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MveDenseContext(MveContext):
+    """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row."""
 
-    `each`: channels have factors of their own, in the stream, of which blocks begin with `head` words.
-    """
-
-    mode: str
-    each: bool
-    head: int
     form: str
     gathered: bool
-    flip: int
     inputs: int
     c_in: int
     c_out: int
     by_pixels: bool
     run: int
-    w_in: int
-    kernel_h: int
-    kernel_w: int
-    stride: int
-    dilation: int
-    pad: int
     has_edges: bool
-    tile: int
 
     @property
     def chunks(self) -> int:
@@ -125,11 +112,6 @@ class MveDenseContext:
     def row_bytes(self) -> int:
         """Inputs of one kernel row without dilation."""
         return self.kernel_w * self.c_in
-
-    @property
-    def aside_bytes(self) -> int:
-        """What the partial block of a tile's pixels takes."""
-        return LANES * self.tile
 
     def words_of(self, blocks: int) -> int:
         """Words of so many blocks of the stream."""

@@ -19,6 +19,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     LANES,
     MVE,
+    MveContext,
     byte_sums,
     factor_fields,
     head_words,
@@ -41,27 +42,13 @@ _MOST_BYTES = 4096
 _MOST_TAPS = 255
 
 
-@dataclass(frozen=True, slots=True)
-class MveDepthwiseContext:
-    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MveDepthwiseContext(MveContext):
+    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones."""
 
-    `each`: channels have factors of their own, in the stream, of which blocks begin with `head` words.
-    """
-
-    mode: str
-    each: bool
-    head: int
     full: bool
-    flip: int
     channels: int
-    w_in: int
     w_out: int
-    kernel_h: int
-    kernel_w: int
-    stride: int
-    dilation: int
-    pad: int
-    tile: int
 
     @property
     def planes(self) -> int:
@@ -137,11 +124,6 @@ class MveDepthwiseContext:
     def tile_bytes(self) -> int:
         """Outputs of a tile."""
         return self.tile * self.channels
-
-    @property
-    def aside_bytes(self) -> int:
-        """What the partial block of a tile's pixels takes."""
-        return LANES * self.tile
 
     def plane_at(self, plane: int) -> int:
         """Where a buffer begins."""

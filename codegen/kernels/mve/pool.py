@@ -13,7 +13,7 @@ from codegen.ir.shape import Window
 from codegen.kernels.average import mean_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import MVE, is_fast, lane_factors
-from codegen.kernels.pool import Means, channel_sums, means
+from codegen.kernels.pool import Means, PoolContext, channel_sums, means, pool_sizes
 from codegen.kernels.weighted import BYTES
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import average_requant
@@ -22,8 +22,8 @@ _MOST_TAPS = 64
 _HEADERS = ("lam_mve_elements.h",)
 
 
-@dataclass(frozen=True, slots=True)
-class MvePoolContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MvePoolContext(PoolContext):
     """Literals of one pool.  `mode`: of a mean; `vectors`: means are requantized four at a time."""
 
     mode: str
@@ -31,14 +31,6 @@ class MvePoolContext:
     unsigned: bool
     lowest: int
     rows: int
-    w_in: int
-    w_out: int
-    channels: int
-    kernel_h: int
-    kernel_w: int
-    stride: int
-    dilation: int
-    pad: int
     include_pad: bool
     counted: bool
     least_count: int
@@ -94,7 +86,7 @@ def _fit_sums(node: NodeOf[AveragePool2D | GlobalAveragePool], h: Window, w: Win
 def _context(
     node: NodeOf[MaxPool2D | AveragePool2D | GlobalAveragePool], h: Window, w: Window, found: Means | None
 ) -> MvePoolContext:
-    op, x, y = node.op, node.ins[0], node.outs[0]
+    op, x = node.op, node.ins[0]
     counts = found.counts if found else (1,)
     return MvePoolContext(
         mode=found.mode if found else "max",
@@ -102,14 +94,7 @@ def _context(
         unsigned=x.dtype is DType.U8,
         lowest=x.dtype.low,
         rows=x.shape[1],
-        w_in=x.shape[2],
-        w_out=y.shape[2],
-        channels=x.shape[3],
-        kernel_h=h.size,
-        kernel_w=w.size,
-        stride=w.stride,
-        dilation=w.dilation,
-        pad=w.pad_before,
+        **pool_sizes(node, h, w),
         include_pad=isinstance(op, AveragePool2D) and op.include_pad,
         counted=len(counts) > 1,
         least_count=counts[0],

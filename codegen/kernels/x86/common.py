@@ -38,6 +38,28 @@ class X86Requant:
     type: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class X86RowsContext:
+    """Rows in scratch that several output rows of a call share: `line_bytes` each, padding `left` and `right`."""
+
+    kernel_h: int
+    line_step: int
+    row_step: int
+    channels: int
+    left: int
+    inner: int
+    right: int
+    line_bytes: int
+    stride_h: int
+    extent_h: int
+    rq: X86Requant
+
+    @property
+    def overlap_h(self) -> int:
+        """Input rows that two neighbouring output rows share; below 0 where some are read by none."""
+        return self.extent_h - self.stride_h
+
+
 def x86_requant(requant: Requant | None, x: DType, y: DType) -> X86Requant:
     """The template's view of a Requant, from bytes of type x to elements of type y."""
     if requant is None:

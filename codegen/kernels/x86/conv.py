@@ -9,7 +9,7 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.x86.common import (
     X86,
-    X86Requant,
+    X86RowsContext,
     block_channels,
     byte_sums,
     fill_field,
@@ -28,8 +28,8 @@ _SLACK = 4
 """Bytes behind the last row that the last four inputs of a run may reach into."""
 
 
-@dataclass(frozen=True, slots=True)
-class X86ConvContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class X86ConvContext(X86RowsContext):
     """Literals of one convolution: the fields of lam_x86_conv, and the rows in scratch.
 
     A row in scratch is `left` bytes of padding, `inner` bytes of the input, `right` bytes of padding, and what brings
@@ -38,27 +38,11 @@ class X86ConvContext:
 
     pixels: int
     block: int
-    kernel_h: int
-    line_step: int
     taps: int
     tap_step: int
     quads: int
     pixel_step: int
-    row_step: int
-    channels: int
     width: int
-    left: int
-    inner: int
-    right: int
-    line_bytes: int
-    stride_h: int
-    extent_h: int
-    rq: X86Requant
-
-    @property
-    def overlap_h(self) -> int:
-        """Input rows that two neighbouring output rows share; below 0 where some are read by none."""
-        return self.extent_h - self.stride_h
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:

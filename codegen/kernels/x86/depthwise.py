@@ -13,7 +13,7 @@ from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import Weighted
-from codegen.kernels.x86.common import X86, X86Requant, byte_sums, fill_field, sum_fields, x86_requant
+from codegen.kernels.x86.common import X86, X86RowsContext, byte_sums, fill_field, sum_fields, x86_requant
 from codegen.kernels.x86.conv import lines_scratch, most_rows, padded_row
 from codegen.ops import Conv2D
 
@@ -23,8 +23,8 @@ _MOST_PLACES = 5
 _IN_FLIGHT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class X86DepthwiseContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class X86DepthwiseContext(X86RowsContext):
     """Literals of one depthwise layer: the fields of lam_x86_depthwise, and the rows in scratch.
 
     Scratch has the spread weights, then from `rows_at` on the rows: `left` pixels of padding, `inner` pixels of the
@@ -34,27 +34,11 @@ class X86DepthwiseContext:
     places: int
     blocks: int
     row_bytes: int
-    kernel_h: int
-    line_step: int
     kernel_w: int
     stride: int
     dilation: int
     plane: int
-    channels: int
-    row_step: int
-    left: int
-    inner: int
-    right: int
-    line_bytes: int
-    stride_h: int
-    extent_h: int
     rows_at: int
-    rq: X86Requant
-
-    @property
-    def overlap_h(self) -> int:
-        """Input rows that two neighbouring output rows share; below 0 where some are read by none."""
-        return self.extent_h - self.stride_h
 
     @property
     def left_bytes(self) -> int:

@@ -18,6 +18,7 @@ from codegen.ops import (
     SpaceToDepth,
     Take,
     Transpose,
+    Triangle,
     Update,
     requantize_table,
 )
@@ -26,13 +27,21 @@ from tests.contract.case import F32, S8, S16, S32, U8, A, B, Case, in_modes, int
 
 def cases() -> Iterator[Case]:
     """All of them."""
-    for source in (concat_cases, transpose_cases, slice_cases, gather_cases, take_cases, update_cases):
+    for source in (concat_cases, transpose_cases, slice_cases, gather_cases, take_cases, update_cases, triangle_cases):
         yield from source()
     yield from pad_cases()
     yield from block_cases()
     yield from in_modes(scaled_cases)
     yield from shape_cases()
     yield from plain_cases()
+
+
+def triangle_cases() -> Iterator[Case]:
+    for upper in (True, False):
+        yield Case(f"triangle{upper:d}", Triangle(upper, 0, -3), (t(S8, 2, 3, 5, 7, quant=A),))
+        yield Case(f"far{upper:d}", Triangle(upper, 9 if upper else -9, 0), (t(S16, 3, 4),))
+        yield Case(f"beside{upper:d}", Triangle(upper, -2, 200), (t(U8, 1, 4, 6, 3),))
+        yield Case(f"wide{upper:d}", Triangle(upper, 1, 1 << 30), (t(S32, 2, 6, 2),))
 
 
 def concat_cases() -> Iterator[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, TopK, make_requant
+from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, LayerNorm, TopK, make_requant
 from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, Case, Y, ints, q, requant, t
 
 
@@ -13,6 +13,7 @@ def cases() -> Iterator[Case]:
     yield from sum_cases()
     yield from extremum_cases()
     yield from length_cases()
+    yield from norm_cases()
 
 
 def sum_cases() -> Iterator[Case]:
@@ -49,3 +50,11 @@ def length_cases() -> Iterator[Case]:
     yield Case("length", L2Norm(-7), (t(S8, 1, 3, 5, 7),))
     yield Case("length_of_many", L2Norm(127), (t(S8, 2, 3000),))
     yield Case("meant", L2Norm(-5), (t(S8, 1, 3, 4, 9, quant=A),))
+
+
+def norm_cases() -> Iterator[Case]:
+    gains, offsets = tuple(range(-9000, 9000, 1000)), tuple(range(-70000, 110000, 10000))
+    yield Case("norm", LayerNorm((1 << 14,), (0,), 9, 40, S8, q(0.03, 5)), (t(S8, 2, 3, 4, 11),))
+    yield Case("norm_each", LayerNorm(gains, offsets, 8, 0, S8, q(0.03, -128)), (t(S8, 1, 3, 4, 18),))
+    yield Case("norm16", LayerNorm((1 << 28,), offsets, 15, 1 << 40, S16, q(2.0**-12)), (t(S16, 5, 18),))
+    yield Case("norm_to8", LayerNorm(gains, (77,), 7, 1, S8, q(0.05)), (t(S16, 3, 18),))

@@ -18,6 +18,7 @@ from codegen.ops import (
     GlobalAveragePool,
     GlobalSum,
     L2Norm,
+    LayerNorm,
     LogSoftmax,
     Sigmoid16,
     Softmax,
@@ -52,9 +53,11 @@ def log_to(scale: float) -> Op:
 BYTE = (t(4),)
 BYTES = (t(4), t(4))
 ROW = (t(4, dtype=S16),)
+NORM = LayerNorm((1,), (0,), 0, 0, S8, ONE)
 SIZES = {
     "REDUCTION-05": ((SUM, (t(1, 129, 127, 1),)), (SUM, (t(1, 128, 128, 1),))),
     "REDUCTION-08": ((L2Norm(0), (t(1, 32767),)), (L2Norm(0), (t(1, 32768),))),
+    "REDUCTION-14": ((NORM, (t(1, 1 << 23),)), (NORM, (t(1, (1 << 23) + 1),))),
     "REDUCTION-10": ((AddN(ONE, ONE, -128, 127), BYTE * 15), (AddN(ONE, ONE, -128, 127), BYTE * 16)),
     "ACTIVATION-04": ((TFLITE_SOFTMAX, (t(1, 4095),)), (TFLITE_SOFTMAX, (t(1, 4096),))),
     "ACTIVATION-11": (

@@ -189,14 +189,15 @@ def _spoken(error: CompileError, node: OnnxNode) -> CompileError:
 
 
 def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
-    """The values of a node's outputs; those of its function's body where it has no translator."""
+    """The values of a node's outputs; those of its function's body where it has no translator, or that gives none."""
     if not any(node.outputs):  # inside a body; the network's own are looked at as a whole
         raise InputMissing("the node has no output", where=node.where)
     check_node(node, reading.opset)
     check_types(node, [reading.kind(node, i) for i in range(len(node.inputs))], reading.opset)
     translator = reading.translators.get((node.domain, node.op_type))
-    if translator is not None:
-        return translator(reading, node)
+    values = translator(reading, node) if translator is not None else ()
+    if values:
+        return values
     body = body_of(node, reading)
     if body is None:
         raise _unknown(node)

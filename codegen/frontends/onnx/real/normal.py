@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
-from codegen.real.normal import BatchNorm, InstanceNorm, LocalResponseNorm, LpNorm
+from codegen.ir.real import FLOAT32
+from codegen.real.elementwise import Binary
+from codegen.real.movement import Reshape
+from codegen.real.normal import BatchNorm, InstanceNorm, LayerNorm, LocalResponseNorm, LpNorm
+
+_FACTORS_BY_CHANNEL = 21
+"""Operator set since which GroupNormalization has a factor for each channel, before for each group."""
+_NO_FACTORS = {"ones": np.ones, "zeros": np.zeros}
 
 
 def batch_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -21,6 +31,30 @@ def batch_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
 def instance_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     """InstanceNormalization."""
     return [r.apply(InstanceNorm(node.real("epsilon", 1e-5)), [r.value(node, i) for i in range(3)], node)]
+
+
+def layer_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """LayerNormalization in float32 whose mean and deviation nobody asks for; nothing otherwise."""
+    x = r.value(node, 0)
+    if any(node.outputs[1:]) or r.type(x).dtype != FLOAT32 or node.integer("stash_type", 1) != 1:
+        return ()
+    return [r.apply(LayerNorm(r.axis(node, x, -1), node.real("epsilon", 1e-5)), r.given(node), node)]
+
+
+def group_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """GroupNormalization in float32 with factors for each channel, as an instance's; nothing otherwise."""
+    x, scale, bias = (r.value(node, i) for i in range(3))
+    shape = r.type(x).shape
+    groups = node.integer("num_groups", low=1, high=1 << 20)
+    alike = len(shape) > 2 and {r.type(scale).shape, r.type(bias).shape} == {shape[1:2]} and not shape[1] % groups
+    if not alike or r.opset < _FACTORS_BY_CHANNEL or r.type(x).dtype != FLOAT32:
+        return ()
+    ones, zeros = (r.constant(f"{node.name}:{word}", f(groups, np.float32)) for word, f in _NO_FACTORS.items())
+    grouped = r.apply(Reshape((shape[0], groups, math.prod(shape[1:]) // groups)), [x], node)
+    normal = r.apply(InstanceNorm(node.real("epsilon", 1e-5)), [grouped, ones, zeros], node)
+    along = Reshape((shape[1], *(1,) * (len(shape) - 2)))
+    scaled = r.apply(Binary("Mul"), [r.apply(Reshape(shape), [normal], node), r.apply(along, [scale], node)], node)
+    return [r.apply(Binary("Add"), [scaled, r.apply(along, [bias], node)], node)]
 
 
 def local_response_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -38,7 +72,9 @@ def lp_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 TRANSLATORS: Table = {
     ("", "BatchNormalization"): batch_normalization,
+    ("", "GroupNormalization"): group_normalization,
     ("", "InstanceNormalization"): instance_normalization,
     ("", "LRN"): local_response_normalization,
+    ("", "LayerNormalization"): layer_normalization,
     ("", "LpNormalization"): lp_normalization,
 }

@@ -56,7 +56,8 @@ _ONNX_INTEGERS = (
     *("Flatten", "Gather", "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "Identity", "LogSoftmax", "MatMul"),
     *("MatMulInteger", "Max", "MaxPool", "Min", "Mul", "PRelu", "Pad", "Pow", "QLinearConv", "QLinearMatMul"),
     *("QuantizeLinear", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Size", "Slice"),
-    *("Softmax", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Transpose", "Unsqueeze", "Upsample"),
+    *("Softmax", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Transpose", "Trilu", "Unsqueeze"),
+    "Upsample",
 )
 _MICROSOFT_INTEGERS = (
     *("DequantizeLinear", "Gelu", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearConv"),

@@ -14,8 +14,8 @@ from onnx import ModelProto, OperatorSetIdProto, StringStringEntryProto, TensorP
 
 from codegen.errors import FormUnsupported, StateNotWritten
 from codegen.frontends.onnx.writer.spellings import SPELLINGS
-from codegen.frontends.onnx.writer.storage import write_stored
-from codegen.frontends.onnx.writer.writing import Place, Writing
+from codegen.frontends.onnx.writer.storage import write_held, write_stored
+from codegen.frontends.onnx.writer.writing import Place, Spelling, Writing
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.resources import VERSION
 
@@ -43,6 +43,10 @@ def model_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> 
     writing = Writing(graph, _PLAIN_OPSET)
     faces = _faced(writing)
     bits = _constants(writing)
+    for given in (graph.values[name] for name in graph.inputs):
+        if given.stored is not None:
+            writing.rename(given.name, writing.fresh(f"{given.name}:held"))
+            write_held(writing, given.name, given)
     for node in graph.nodes:
         _write(writing, node)
     for value, name in faces:
@@ -81,12 +85,23 @@ def _constants(writing: Writing) -> dict[str, int]:
 
 
 def _write(writing: Writing, node: RealNode) -> None:
-    """One node; of maps with the channels last it is the node on turned maps."""
+    """One node, and what holds its results."""
     spelling = SPELLINGS.get(type(node.op))
     if spelling is None:
         hint = "keep this part of the network out of the file"
         raise FormUnsupported(f"ONNX has no operator for {type(node.op).__name__}", where=node.where, hint=hint)
     place = Place(writing, node)
+    values = [writing.graph.values[name] for name in node.outputs]
+    held = {i: writing.fresh(f"{place.outputs[i]}:real") for i, v in enumerate(values) if v.stored is not None}
+    place.outputs = [held.get(i, name) for i, name in enumerate(place.outputs)]
+    _spell(place, spelling)
+    for i, name in held.items():
+        write_held(writing, name, values[i])
+
+
+def _spell(place: Place, spelling: Spelling) -> None:
+    """The node itself, between two Transposes where its channels are last."""
+    writing, node = place.writing, place.real
     rank = len(place.shape)
     if getattr(node.op, "channel_axis", 1) in (1, 1 - rank) or rank < 3:
         spelling(place, node.op)

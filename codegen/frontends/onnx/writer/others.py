@@ -13,7 +13,7 @@ from codegen.real.activation import FACTORS, Activation
 from codegen.real.algebra import Determinant, Einsum
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
-from codegen.real.normal import BatchNorm, InstanceNorm, LocalResponseNorm, LpNorm
+from codegen.real.normal import BatchNorm, InstanceNorm, LayerNorm, LocalResponseNorm, LpNorm
 from codegen.real.product import Gemm, MatMul
 from codegen.real.recurrent import GRU, LSTM, RNN, Sweep
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
@@ -66,6 +66,12 @@ def batch_norm(place: Place, op: BatchNorm) -> None:
 def instance_norm(place: Place, op: InstanceNorm) -> None:
     """InstanceNormalization."""
     place.write("InstanceNormalization", epsilon=_unless(op.epsilon, _EPSILON))
+
+
+def layer_norm(place: Place, op: LayerNorm) -> None:
+    """LayerNormalization."""
+    place.writing.since(17)
+    place.write("LayerNormalization", axis=op.axis, epsilon=_unless(op.epsilon, _EPSILON))
 
 
 def local_response_norm(place: Place, op: LocalResponseNorm) -> None:
@@ -255,6 +261,7 @@ SPELLINGS: Table = {
     GridSample: grid_sample,
     Hardmax: hardmax,
     InstanceNorm: instance_norm,
+    LayerNorm: layer_norm,
     LSTM: lstm,
     LocalResponseNorm: local_response_norm,
     LpNorm: lp_norm,

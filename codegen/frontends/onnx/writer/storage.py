@@ -37,6 +37,15 @@ def write_stored(writing: Writing, value: RealValue) -> int:
     return 0 if value.stored.bits in _PACKED else value.stored.bits
 
 
+def write_held(writing: Writing, x: str, value: RealValue) -> None:
+    """Real numbers `x` as the integers that hold a value, and back."""
+    assert value.stored is not None, value.name
+    y = writing.name(value.name)
+    held = writing.fresh(f"{y}:integers")
+    _linear(writing, "QuantizeLinear", value.stored, (x, held, f"{value.name}:quantize"))
+    _linear(writing, "DequantizeLinear", value.stored, (held, y, f"{value.name}:dequantize"))
+
+
 def _linear(writing: Writing, op_type: str, stored: Stored, names: tuple[str, str, str]) -> None:
     x, y, called = names
     if stored.dtype.itemsize == 2 or stored.block or stored.bits in _PACKED:

@@ -1,0 +1,106 @@
+"""LayerNorm: each pixel's channels less their mean, over their standard deviation, times a gain and plus an offset.
+
+x: s8|s16[..., C] -> y: s8|s16[..., C].  With N = C and q the input's integers, whose zero point cancels:
+
+    S, Q = sum of q, sum of q^2 over the channels                  int64
+    V    = N * Q - S^2 + epsilon                                   N^2 times the variance: below 2^63; 0 counts as 1
+    M, r = 1 / sqrt(V) as M * 2^-(31 + r), M of 31 bits            ops/fixed_functions.py: inverse_sqrt_64
+    z    = ((N * q - S) * M) >> (31 + r - 18), halves upwards      standard deviations in steps of 2^-18
+    y    = clamp(zy + ((z * gain + offset * 2^18) >> (18 + shift)), halves upwards)
+
+`gain` and `offset` are one number for each channel, or one for all, in steps of 2^-shift of the output's.
+
+Source: ONNX LayerNormalization-17; the integers are Lamina's own, with two roundings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import Limit
+from codegen.ir.quant import Array, DType, Quant, TensorType
+from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
+from codegen.ops.fixed_functions import inverse_sqrt_64
+from codegen.ops.limits import limit, only_input, require, types_among
+
+BITS = 18
+"""Fractional bits of standard deviations: sqrt(C) of them at most, which with a gain fit 63 bits."""
+_FACTOR_BITS = 30
+_MOST_SHIFT = 30
+_EPSILON_BITS = 61
+
+
+@dataclass(frozen=True, slots=True)
+class LayerNorm:
+    """The channels of each pixel brought to a mean of 0 and a variance of 1, then scaled and moved."""
+
+    gain: tuple[int, ...]
+    offset: tuple[int, ...]
+    shift: int
+    epsilon: int
+    dtype: DType
+    y_quant: Quant
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        types_among("LAM-OPS-REDUCTION-13", 0, "the input", (DType.S8, DType.S16)),
+        limit(
+            "LAM-OPS-REDUCTION-14",
+            "channels times the numbers of the input's type must be 2^31 at most",
+            lambda op, ins: ins[0].shape[-1] << 8 * ins[0].dtype.bytes <= 1 << 31,
+        ),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        x = only_input(self, ins)
+        require(len(x.shape) >= 1, self, "takes a tensor of one axis or more")
+        fits = all(len(part) in (1, x.shape[-1]) for part in (self.gain, self.offset))
+        require(fits, self, f"has {len(self.gain)} gains and {len(self.offset)} offsets for {x.shape[-1]} channels")
+        return (TensorType(x.shape, self.dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        (x,) = ins
+        count = x.shape[-1]
+        pixels = x.reshape(-1, count).astype(np.int64)
+        total = pixels.sum(axis=1)
+        spread = count * (pixels * pixels).sum(axis=1) - total * total + self.epsilon
+        roots = np.array([inverse_sqrt_64(int(v)) for v in spread], np.int64).reshape(-1, 2)
+        factor, right = roots[:, :1], roots[:, 1:] + (31 - BITS)
+        z = _shifted((count * pixels - total[:, None]) * factor, right)
+        moved = z * np.array(self.gain, np.int64) + (np.array(self.offset, np.int64) << BITS)
+        y = self.y_quant.zero_point + _shifted(moved, np.int64(BITS + self.shift))
+        return (np.clip(y, self.dtype.low, self.dtype.high).astype(self.dtype.numpy).reshape(x.shape),)
+
+    rows = same_row
+    macs = no_macs
+    in_place = in_place_when_equal
+    in_layout = last_axis_stays
+
+
+def scaled_layer_norm(x: TensorType, factors: tuple[Array, Array], epsilon: float, y: tuple[DType, Quant]) -> LayerNorm:
+    """The operator for real gains and offsets, float64 of one element or C, between two scales.
+
+    Raises:
+        OverflowError: a gain or an offset is 2^30 steps of the output or more.
+    """
+    assert x.quant is not None
+    dtype, quant = y
+    gain, offset = (np.atleast_1d(part).astype(np.float64) / quant.scale for part in factors)
+    largest = max(float(np.abs(gain).max()), float(np.abs(offset).max()), 2.0**-_MOST_SHIFT)
+    shift = min(_FACTOR_BITS - 1 - math.frexp(largest)[1], _MOST_SHIFT)
+    if shift < 0:
+        raise OverflowError(f"a factor of {largest:g} steps")
+    steps = epsilon * (x.shape[-1] / x.quant.scale) ** 2
+    whole = [tuple(int(n) for n in np.rint(part * 2.0**shift)) for part in (gain, offset)]
+    return LayerNorm(whole[0], whole[1], shift, round(min(steps, 2.0**_EPSILON_BITS)), dtype, quant)
+
+
+def _shifted(x: Array, right: Array | np.int64) -> Array:
+    """Divided by 2^right, halves upwards; right >= 1."""
+    return np.asarray((x + (np.int64(1) << (right - 1))) >> right)

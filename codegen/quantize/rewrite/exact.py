@@ -1,0 +1,28 @@
+"""The rewrites that every network gets: those that change nothing and take numbers away that would need integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from codegen.ir.real import RealGraph
+from codegen.quantize.rewrite.fold import fold_affine
+from codegen.quantize.rewrite.hoist import hoist_affine
+from codegen.quantize.rewrite.spelling import respell
+
+_SAID: Mapping[str, str] = {
+    "respell": "functions spelled in several operators became one",
+    "fold": "factors and offsets became part of the products beside them",
+    "hoist": "factors and offsets moved in front of a Resize or a Concat",
+}
+
+
+def rewritten(graph: RealGraph) -> RealGraph:
+    """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
+    notes = []
+    for rewrite in (respell, fold_affine, hoist_affine, fold_affine):
+        made = rewrite(graph)
+        if made.record.pairs:
+            graph = made.graph
+            notes.append(f"{made.record.pairs} {_SAID[made.record.name]}")
+    return replace(graph.live(), notes=(*graph.notes, *notes))

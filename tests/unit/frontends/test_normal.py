@@ -1,0 +1,60 @@
+"""Layer, instance and group normalization between quantized tensors, beside ONNX Runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codegen.errors import ModelRejected
+from codegen.ir.quant import Mode
+
+from .models import Net, agrees, imported, kinds
+
+MEANINGS = {np.int8: (0.05, 3, np.int8), np.uint8: (0.05, 130, np.uint8), np.int16: (0.0004, 0, np.int16)}
+
+
+def model(net: Net, y: str, dtype: Any) -> Any:
+    return net.model(net.qdq(y, *MEANINGS[dtype]), opset=21, ir_version=10)
+
+
+@pytest.mark.parametrize("mode", ["single", "tflite", "ort"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 8), -1), ((1, 5, 4, 6), 3), ((1, 4, 3, 5), 1), ((2, 3, 4), 2)])
+@pytest.mark.parametrize("dtype", MEANINGS)
+def test_layer_normalization(mode: Mode, shape: tuple[int, ...], axis: int, dtype: Any, tmp_path: Path) -> None:
+    net = Net()
+    normal = shape[axis:]
+    parts = (net.const(net.rng.normal(0, s, normal), np.float32) for s in (1, 0.5))
+    y = net.op("LayerNormalization", net.qdq(net.input(shape), *MEANINGS[dtype]), *parts, axis=axis, epsilon=1e-3)
+    assert "LayerNorm" in kinds(agrees(model(net, y, dtype), tmp_path, mode=mode))
+
+
+def test_layer_normalization_without_bias_and_with_an_activation(tmp_path: Path) -> None:
+    net = Net()
+    scale = net.const(np.ones(7), np.float32)
+    y = net.op("Relu", net.op("LayerNormalization", net.qdq(net.input((2, 7))), scale))
+    agrees(net.model(net.qdq(y), opset=17), tmp_path)
+
+
+@pytest.mark.parametrize("dtype", MEANINGS)
+@pytest.mark.parametrize("shape", [(1, 3, 9), (1, 4, 5, 6)])
+@pytest.mark.parametrize("factors", [0.0, 1.0])
+def test_instance_normalization(shape: tuple[int, ...], dtype: Any, factors: float, tmp_path: Path) -> None:
+    """With the same factor for all channels, and with one for each."""
+    net = Net()
+    parts = (net.const(1 + factors * net.rng.normal(0, 1, shape[1]), np.float32) for _ in range(2))
+    y = net.op("InstanceNormalization", net.qdq(net.input(shape), *MEANINGS[dtype]), *parts)
+    share = 0.25 if dtype is np.int16 else 0.02  # rounded twice, to steps that are not much finer
+    found = kinds(agrees(model(net, y, dtype), tmp_path, share))
+    assert "LayerNorm" in found
+    assert ("Conv2D" in found) == bool(factors)
+
+
+def test_a_factor_that_no_step_of_the_output_holds_is_refused(tmp_path: Path) -> None:
+    net = Net()
+    scale = net.const(np.full(7, 1e30), np.float32)
+    y = net.op("LayerNormalization", net.qdq(net.input((2, 7))), scale)
+    with pytest.raises(ModelRejected, match="LayerNormalization with a factor"):
+        imported(net.model(net.qdq(y), opset=17), tmp_path)

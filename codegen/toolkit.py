@@ -19,7 +19,7 @@ from codegen.resources import ROOTS, Roots
 
 if TYPE_CHECKING:
     from codegen.frontends.onnx.real.reading import Translator
-    from codegen.settle.rules import Rule
+    from codegen.settle.rule import Rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -113,6 +113,12 @@ def test_outside_packages_stay_in_their_rooms(path: Path) -> None:
             assert any(place == room or place.startswith(f"{room}/") for room in allowed), f"{place} imports {module}"
 
 
+def test_readers_of_models_write_no_integer_operators() -> None:
+    """What becomes of an operator in integers is settled in one room, whatever format it came in."""
+    found = {str(p.relative_to(PACKAGE)): imports(p) for p in FILES if room_of(p) == "frontends"}
+    assert not [path for path, modules in found.items() if any(m.startswith("codegen.ops") for m in modules)]
+
+
 def test_a_program_says_all_that_proving_and_emitting_need() -> None:
     """They read what a kernel said of a layer, and never ask it again."""
     for path in (p for p in FILES if room_of(p) in ("prove", "emit")):

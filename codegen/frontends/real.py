@@ -45,9 +45,13 @@ class Spoken(Protocol):
 
 
 class RealBuilder:
-    """Values and nodes so far, and what the user should know."""
+    """Values and nodes so far, and what the user should know.
 
-    def __init__(self) -> None:
+    `folds_stored`: whether constants with a scale are computed with as real numbers; else only moved, as integers.
+    """
+
+    def __init__(self, *, folds_stored: bool = True) -> None:
+        self._folds_stored = folds_stored
         self.values: dict[str, RealValue] = {}
         self.nodes: list[RealNode] = []
         self.inputs: list[str] = []
@@ -71,10 +75,11 @@ class RealBuilder:
         self.inputs.append(self._add(RealValue(self.free_name(name), kind, stored=stored)))
         return self.inputs[-1]
 
-    def state(self, name: str, kind: RealType, stored: Stored | None = None) -> str:
-        """A value that a run finds as the run before left it, zeros at first; `becomes` says what it leaves."""
+    def state(self, name: str, initial: Array, stored: Stored | None = None) -> str:
+        """A value that a run finds as the run before left it, `initial` at first; `becomes` says what it leaves."""
+        kind = RealType(initial.shape) if stored else RealType(initial.shape, initial.dtype)
         value = self._add(RealValue(self.free_name(name), kind, stored=stored))
-        self.states[value] = RealState(value, value, np.zeros(kind.shape, kind.dtype))
+        self.states[value] = RealState(value, value, initial)
         return value
 
     def becomes(self, state: str, value: str) -> None:
@@ -106,7 +111,7 @@ class RealBuilder:
         for kind in types:
             if math.prod(kind.shape) > MAX_ELEMENTS or len(kind.shape) > MAX_RANK:
                 raise ModelTooLarge(f"a tensor of shape {list(kind.shape[: MAX_RANK + 1])}", where=node.where)
-        if inputs and all(self.values[i].data is not None for i in inputs):
+        if self._is_known(op, inputs, stored):
             return self._folded(op, inputs, node, names)
         names = [*names, *(f"{names[0]}:{i}" for i in range(len(names), len(types)))]
         held = [stored, *(None for _ in types[1:])]
@@ -114,6 +119,14 @@ class RealBuilder:
         outputs = tuple(map(self._add, made))
         self.nodes.append(RealNode(outputs[0], op, tuple(inputs), outputs, node.name, node.op_type, tensor, part))
         return outputs
+
+    def _is_known(self, op: RealOp, inputs: Sequence[str], stored: Stored | None) -> bool:
+        """Whether an operator's results are constants."""
+        sources = [self.values[i] for i in inputs]
+        if not sources or any(v.data is None for v in sources):
+            return False
+        rounds = stored is not None or any(v.stored is not None for v in sources)
+        return self._folds_stored or not rounds or (isinstance(op, _MOVING) and len(sources) == 1)
 
     def _folded(self, op: RealOp, inputs: Sequence[str], node: Spoken, names: Sequence[str]) -> tuple[str, ...]:
         sources = [self.values[i] for i in inputs]

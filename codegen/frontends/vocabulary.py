@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from codegen.frontends.onnx.real.reading import Translator
-    from codegen.settle.rules import Rule
+    from codegen.settle.rule import Rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -146,7 +146,10 @@ class RealNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RealState:
-    """What a run leaves for the next one: it reads `value`, `initial` at first, and the next run finds `next` there."""
+    """What a run leaves for the next one: it reads `value`, `initial` at first, and the next run finds `next` there.
+
+    `initial` are integers where the value is stored.
+    """
 
     value: str
     next: str

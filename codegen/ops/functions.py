@@ -81,6 +81,7 @@ FUNCTIONS: Mapping[str, RealFunction] = {
     "Reciprocal": np.reciprocal,
     "Relu": lambda x: np.maximum(x, 0.0),
     "Round": np.rint,
+    "Rsqrt": lambda x: 1.0 / np.sqrt(x),
     "Selu": _selu,
     "Shrink": _shrink,
     "Sigmoid": _sigmoid,

@@ -15,8 +15,6 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 
-_INT64 = np.dtype(np.int64)
-
 
 @dataclass(frozen=True, slots=True)
 class TopK:
@@ -25,6 +23,7 @@ class TopK:
     count: int
     axis: int
     largest: bool = True
+    dtype: str = "int64"
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """Elements and places."""
@@ -32,7 +31,7 @@ class TopK:
         if not 0 <= self.count <= shape[self.axis]:
             raise ShapeMismatch(f"the best {self.count} of {shape[self.axis]}")
         shape = (*shape[: self.axis], self.count, *shape[self.axis + 1 :])
-        return (ins[0].shaped(shape), RealType(shape, _INT64))
+        return (ins[0].shaped(shape), RealType(shape, np.dtype(self.dtype)))
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """A stable order."""
@@ -43,7 +42,7 @@ class TopK:
         else:
             order = np.argsort(x, axis=self.axis, kind="stable")
         at = order.take(np.arange(self.count), self.axis)
-        return (np.take_along_axis(x, at, self.axis), at.astype(np.int64))
+        return (np.take_along_axis(x, at, self.axis), at.astype(self.dtype))
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,24 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
+class AddN:
+    """The sum of tensors of one shape, from the first to the last."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As each of them."""
+        if len(ins) < 2 or any(t != ins[0] for t in ins):
+            raise ShapeMismatch(f"a sum of {[list(t.shape) for t in ins]}")
+        return (ins[0],)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Added one by one."""
+        total = ins[0]
+        for term in ins[1:]:
+            total = total + term
+        return (np.asarray(total),)
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The other truth value."""
 

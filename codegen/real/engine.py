@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class RealEngine:
         self._constants = {v.name: numbers_of(v) for v in graph.values.values() if v.data is not None}
         reads = Counter(i for node in graph.nodes for i in set(node.inputs))
         self._reads = reads + Counter(graph.outputs) + Counter(s.next for s in graph.states)
-        self._states = {s.value: s.initial for s in graph.states}
+        self._states = {s.value: numbers_of(replace(graph.values[s.value], data=s.initial)) for s in graph.states}
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by their values' names.

@@ -187,6 +187,28 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Pick:
+    """Of each axis the elements at known places, all of it where that is None."""
+
+    places: tuple[tuple[int, ...] | None, ...]
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """As many as there are places."""
+        shape = ins[0].shape
+        pairs = list(zip(shape, self.places, strict=False))
+        if len(shape) != len(self.places) or any(p and not 0 <= min(p) <= max(p) < n for n, p in pairs):
+            raise ShapeMismatch(f"places of {len(self.places)} axes of a tensor {list(shape)}")
+        return (ins[0].shaped([n if p is None else len(p) for n, p in pairs]),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """Axis by axis."""
+        y = ins[0]
+        for axis, places in enumerate(self.places):
+            y = y if places is None else np.take(y, places, axis)
+        return (y,)
+
+
+@dataclass(frozen=True, slots=True)
 class DepthToSpace:
     """Channels moved into blocks of pixels; `mode` says whether the block's place or the channel varies slower."""
 

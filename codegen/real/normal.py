@@ -145,10 +145,14 @@ class LocalResponseNorm:
 
 @dataclass(frozen=True, slots=True)
 class LpNorm:
-    """x divided by the sum of its sizes along `axis`, or with `p` 2 by the root of its squares; 0 where that is 0."""
+    """x divided by the sum of its sizes along `axis`, or with `p` 2 by the root of its squares; 0 where that is 0.
+
+    The divisor is `least` at least.
+    """
 
     axis: int
     p: int = 2
+    least: float = 0.0
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As x."""
@@ -166,4 +170,5 @@ class LpNorm:
 
     def _normed(self, x: Array, total: Sum) -> tuple[Array, ...]:
         norm = REDUCTIONS["L1" if self.p == 1 else "L2"](x, (self.axis,), total)
+        norm = np.maximum(norm, x.dtype.type(self.least))
         return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)

@@ -49,6 +49,39 @@ class MatMul:
 
 
 @dataclass(frozen=True, slots=True)
+class Dense:
+    """x @ w.T along the last axis, whatever axes come before it, plus a bias where there is one; w is [O, I]."""
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """The last axis has as many entries as the weights have outputs."""
+        x, w = ins[0].shape, ins[1].shape
+        if len(w) != 2 or x[-1:] != w[1:] or (len(ins) > 2 and ins[2].shape != w[:1]):
+            raise ShapeMismatch(f"a product of {[list(t.shape) for t in ins]}")
+        return (ins[0].shaped((*x[:-1], w[0])),)
+
+    def macs(self, ins: Sequence[RealType]) -> int:
+        """One per output and entry."""
+        return math.prod(ins[0].shape[:-1]) * math.prod(ins[1].shape)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The product, sums from first to last, then the bias."""
+        return self._biased(ordered_product(_rows(ins[0]), ins[1].T), ins)
+
+    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """As `evaluate`, sums in any order."""
+        return self._biased(np.matmul(_rows(ins[0]), ins[1].T), ins)
+
+    def _biased(self, y: Array, ins: Sequence[Array]) -> tuple[Array, ...]:
+        y = y if len(ins) == 2 else y + ins[2]
+        return (y.reshape(*ins[0].shape[:-1], len(ins[1])),)
+
+
+def _rows(x: Array) -> Array:
+    """The tensor as a matrix."""
+    return x.reshape(-1, x.shape[-1])
+
+
+@dataclass(frozen=True, slots=True)
 class Gemm:
     """alpha * a @ b + beta * c, either side transposed."""
 

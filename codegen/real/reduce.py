@@ -113,10 +113,11 @@ class ArgExtremum:
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
-    """exp(x - max) divided by its sum along `axes`, or the logarithm of that."""
+    """exp(x - max) divided by its sum along `axes`, or the logarithm of that; x is taken `beta` times."""
 
     axes: Axes
     log: bool = False
+    beta: float = 1.0
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As the input."""
@@ -132,6 +133,7 @@ class Softmax:
         return self._shares(ins[0], quick_sum)
 
     def _shares(self, x: Array, total: Sum) -> tuple[Array, ...]:
+        x = x if self.beta == 1 else x * x.dtype.type(self.beta)
         below = x - x.max(axis=self.axes, keepdims=True)
         powers = np.exp(below)
         sums = total(powers, self.axes)

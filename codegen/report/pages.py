@@ -15,7 +15,7 @@ from codegen.errors import CompileError
 from codegen.errors.former import FORMER_IDS
 from codegen.frontends.onnx.real.translators import QUANTIZED
 from codegen.frontends.tflite.fold import FOLDS
-from codegen.frontends.tflite.importers import IMPORTERS as TFLITE_IMPORTERS
+from codegen.frontends.tflite.real.translators import SETTLED
 from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
 from codegen.ops import OPS
@@ -119,9 +119,9 @@ def _spellings() -> Iterable[str]:
 
 
 def _tflite() -> str:
-    folded = sorted({*FOLDS} - {*TFLITE_IMPORTERS})
+    folded = sorted({*FOLDS} - SETTLED)
     return (
-        f"TFLite: {', '.join(f'`{name}`' for name in sorted(TFLITE_IMPORTERS))}\n\n"
+        f"TFLite: {', '.join(f'`{name}`' for name in sorted(SETTLED))}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
 

@@ -95,13 +95,14 @@ def output_name(name: str, inputs: Collection[str]) -> str:
 
 
 def write_output(
-    ctx: Context, name: str, state: State, borders: Borders, inputs: Collection[str], taken: set[str]
+    ctx: Context, tensor: str, name: str, borders: Borders, inputs: Collection[str], taken: set[str]
 ) -> Interface:
     """A network output: the value that holds it, and its record.
 
-    `inputs` are the inputs' names, `taken` the values of inputs and of outputs so far.
+    `tensor` is its value in the RealGraph, `inputs` are the inputs' names, `taken` the values of inputs and of outputs
+    so far.
     """
-    value, model_dtype = _output_value(ctx, name, state, borders)
+    value, model_dtype = _output_value(ctx, name, ctx.states[tensor], borders)
     name = output_name(name, inputs)
     kind = ctx.type(value)
     shape = kind.shape

@@ -144,11 +144,19 @@ class Context:
                 op,
                 (value, *(extras if is_main else ())),
                 request_name if last else f"{request_name}:{type(op).__name__.lower()}",
-                source=request_name if last else "",
-                trail=trail if is_main else (),
+                source=self.source(request_name, trail) if last else "",
+                trail=self.origin(trail, request_name) if is_main else (),
                 note=note if is_main else "for the layout",
             )
         return value
+
+    def source(self, name: str, trail: Trail) -> str:
+        """The tensor of the model that a value is, which ends `trail`."""
+        return name
+
+    def origin(self, trail: Trail, name: str) -> Trail:
+        """The nodes that the operator stands for which makes a value, of those of which it is written."""
+        return trail
 
     def out_type(self, x: TensorType, ops: Sequence[Op]) -> TensorType:
         """What a sequence of operators makes of a tensor."""

@@ -101,7 +101,7 @@ def write_accumulator(ctx: Context, state: Accum, name: str) -> str:
     """The int32 sums themselves."""
     linear = state.linear
     op = linear.make(None, DType.S32, None)
-    extras = _constants(ctx, linear, linear.bias_int, name, state.trail[0].where)
+    extras = operands(ctx, linear.weights, linear.bias_int, name, state.trail[0].where)
     note = f"{story(state.trail)} -> {type(op).__name__}, int32 result"
     return ctx.run(linear.x, Route(op, linear.pre, linear.post), name, state.trail, note, extras)
 
@@ -127,7 +127,7 @@ def _write(ctx: Context, linear: Linear, request: Request) -> str:
     factors = (linear.x_scale, scales.tolist(), request.quant, request.dtype, low, high)
     requant = make_requant(ctx.mode, *factors, wide=bound >= _INT32, reach=reach)
     op = linear.make(requant, request.dtype, request.quant)
-    extras = _constants(ctx, linear, bias, request.name, where)
+    extras = operands(ctx, linear.weights, bias, request.name, where)
     note = f"{story(request.trail)} -> {type(op).__name__}, {_spoken(requant)}"
     return ctx.run(linear.x, Route(op, linear.pre, linear.post), request.name, request.trail, note, extras)
 
@@ -185,8 +185,8 @@ def _is_free(ctx: Context, linear: Linear, request: Request) -> bool:
     return ctx.type(linear.x).dtype is DType.S16 and bool(linear.x_zero_point or request.quant.zero_point)
 
 
-def _constants(ctx: Context, linear: Linear, bias: Array, name: str, where: str) -> tuple[str, str]:
-    w = linear.weights
+def operands(ctx: Context, w: Array, bias: Array, name: str, where: str) -> tuple[str, str]:
+    """Weights and biases as values of the graph: bytes where they fit, else words of 16 bits; words of 32 bits."""
     if w.size and (int(w.min()) < DType.S16.low or int(w.max()) > DType.S16.high):
         found = f"weights of {w.min()} .. {w.max()} once their zero points are subtracted"
         raise WeightsTooWide(found, where=where)

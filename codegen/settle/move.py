@@ -19,10 +19,10 @@ Plan = Callable[[TensorType], Route]
 """The operators that move a tensor of this type."""
 
 
-def move(ctx: Context, node: RealNode, state: State, plan: Plan, out: int = 0) -> State:
+def move(ctx: Context, node: RealNode, state: State, plan: Plan, out: int = 0, note: str = "") -> State:
     """The state of output `out` when `plan` moves the elements of the input's state."""
     name = node.outputs[out]
-    note = f"{node.op_type} -> data movement"
+    note = note or f"{node.op_type} -> data movement"
 
     def carried(value: str, as_name: str) -> str:
         return ctx.run(value, plan(ctx.type(value)), as_name, (node,), note)

@@ -141,20 +141,25 @@ def _times(node: RealNode, x: Real, factor: float) -> Real:
 
 def _reduction(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
     """What makes a map of the reduced axes with the others as channels, and what makes the result of its one pixel."""
-    kept = tuple(i for i in range(len(shape)) if i not in axes)
     result = tuple(1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes)
     pre: tuple[Op, ...]
     post: tuple[Op, ...]
     if len(shape) == 4 and tuple(axes) == (2, 3):
         pre, post = (Transpose(TO_NHWC),), (Transpose(TO_NCHW), *(() if keep else (Reshape(result),)))
     else:
-        rows, channels = math.prod(shape[a] for a in axes), math.prod(shape[a] for a in kept)
-        order = (*axes, *kept)
-        moved = [i for i in order if shape[i] > 1]
-        pre = (Reshape((1, rows, 1, channels)),)
-        pre = pre if moved == sorted(moved) else (Transpose(order), *pre)
+        pre = as_rows(shape, axes)
         post = (Reshape(result),)
     return pre, post
+
+
+def as_rows(shape: Sequence[int], axes: Sequence[int]) -> tuple[Op, ...]:
+    """What makes a map [1, rows, 1, channels]: rows are the reduced axes, channels the others."""
+    kept = tuple(i for i in range(len(shape)) if i not in axes)
+    rows, channels = math.prod(shape[a] for a in axes), math.prod(shape[a] for a in kept)
+    order = (*axes, *kept)
+    moved = [i for i in order if shape[i] > 1]
+    layout = () if moved == sorted(moved) else (Transpose(order),)
+    return (*layout, Reshape((1, rows, 1, channels)))
 
 
 def averaging(

@@ -5,9 +5,8 @@ Decides nothing else; an operator that is not here has no form in integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from codegen.ir.real import RealNode
 from codegen.real import along, normal, product, reduce, window
@@ -36,18 +35,8 @@ from codegen.settle import (
 )
 from codegen.settle import normal as settle_normal
 from codegen.settle.context import Context
+from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
-
-Kind = TypeVar("Kind")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[Kind]):
-    """How operators of one class are settled: the states of a node's outputs."""
-
-    kind: type[Kind]
-    settle: Callable[[Context, RealNode, Kind], Sequence[State]]
-
 
 _RULES: tuple[Rule[Any], ...] = (
     Rule(along.Triangle, triangle.triangle),
@@ -83,7 +72,12 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(window.ConvTranspose, conv_transpose.conv_transpose),
     Rule(window.MaxPool, pool.max_pool),
 )
-Rules = Mapping[type, Rule[Any]]
-"""By class of operator."""
 RULES: Rules = {rule.kind: rule for rule in _RULES}
-NO_RULES: Rules = {}
+
+
+def settled(ctx: Context, node: RealNode, joined: Rules) -> Sequence[State]:
+    """The states of a node's outputs; `joined` rules go before the house's own."""
+    rule = joined.get(type(node.op)) or RULES.get(type(node.op))
+    if rule is None or node.part:
+        raise ctx.unknown(node)
+    return rule.settle(ctx, node, node.op)

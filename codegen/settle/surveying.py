@@ -18,8 +18,9 @@ from codegen.real.storage import Dequantize, Quantize
 from codegen.settle.borders import Borders
 from codegen.settle.builder import Builder
 from codegen.settle.finish import finish
-from codegen.settle.rules import NO_RULES, Rules
+from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.states import POISON, Float, Int, Poison, State
+from codegen.settle.tflite.borders import of_record, tensor_type
 from codegen.settle.walk import Settling
 
 _INTEGERS = {"int8": DType.S8, "uint8": DType.U8, "int16": DType.S16}
@@ -49,10 +50,15 @@ class Surveying(Settling):
             self.ctx.states[node.inputs[0]] = self._assumed(node.inputs[0])
         before = len(self.problems)
         states = super().settled(at, node)
-        if len(self.problems) == before:
+        if len(self.problems) > before:
+            self.refused[node.name] = self.problems[before].error.code
+        elif node.name not in self.refused or not all(isinstance(s, Poison) for s in states):
             return states
-        self.refused[node.name] = self.problems[before].error.code
-        return [self._behind(name) for name in node.outputs]
+        return [self._behind(name) if self._is_known(node, name) else POISON for name in node.outputs]
+
+    def _is_known(self, node: RealNode, name: str) -> bool:
+        """Whether the model says what a tensor is: of a TFLite operator that became several, only the last results."""
+        return self._graph.definition != "tflite" or name == node.tensor or name in node.outputs[1:]
 
     def partial(self) -> Graph | None:
         """The graph of everything that was written; None when there is nothing."""
@@ -60,11 +66,26 @@ class Surveying(Settling):
         return partial_graph(self.ctx.builder, self._graph.name, faces, self.outputs, self.ctx.notes)
 
     def _behind(self, name: str) -> State:
-        """The result of a refused node: integers, whose readers say what they mean, or nothing that is known yet."""
+        """The result of a refused node: integers, whose readers say what they mean, or nothing that is known yet.
+
+        TFLite says of each tensor what it is.
+        """
+        if self._graph.definition == "tflite":
+            return self._recorded(name)
         dtype = _INTEGERS.get(self.ctx.real(name).dtype.name)
         meant = any(isinstance(n.op, Dequantize) for n in self._graph.readers(name))
         value = self._phantom(name, dtype) if dtype is not None and meant else None
         return POISON if value is None else Int(value)
+
+    def _recorded(self, name: str) -> State:
+        """A tensor as its record says, as if the network got it as an input."""
+        try:
+            kind = tensor_type(self._graph.values[name])
+            value = self.ctx.builder.input(f"{name}:unread", kind)
+        except CompileError:
+            return POISON
+        self._given.append(Interface(value, name, kind.shape, str(kind.dtype.numpy)))
+        return of_record(self._graph.values[name], value)
 
     def _assumed(self, name: str) -> State:
         """A float tensor that a refused node was to make, as if the network got it as an input."""

@@ -15,11 +15,11 @@ from codegen.errors import CompileError, FormUnsupported, ModelRejected
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealGraph, RealNode, RealValue
-from codegen.settle.borders import Borders, declare_input, write_output
-from codegen.settle.context import Context
+from codegen.settle.borders import Borders
+from codegen.settle.definitions import INTEGERS
 from codegen.settle.finish import finish
 from codegen.settle.forms import way_out
-from codegen.settle.rules import NO_RULES, RULES, Rules
+from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.states import POISON, Const, IntConst, Poison, State
 from codegen.settle.words import shift_of, signed
 
@@ -58,7 +58,8 @@ class Settling:
 
     def __init__(self, graph: RealGraph, mode: Mode, borders: Borders, joined: Rules = NO_RULES) -> None:
         self.problems: list[Problem] = []
-        self.ctx = Context(mode, graph.values)
+        self._integers = INTEGERS[graph.definition]
+        self.ctx = self._integers.context(mode, graph.values)
         self.ctx.notes.extend(graph.notes)
         self.inputs: list[Interface] = []
         self.outputs: list[Interface] = []
@@ -73,8 +74,12 @@ class Settling:
         for value in self._graph.values.values():
             if value.data is not None:
                 self.ctx.states[value.name] = constant_of(value)
+        for state in self._graph.states:
+            self._integers.declare_state(self.ctx, state)
         for at, node in enumerate(self._graph.nodes):
             self.ctx.states.update(zip(node.outputs, self.settled(at, node), strict=False))
+        for state in self._graph.states:
+            self._integers.renew_state(self.ctx, state)
         self._write_outputs()
 
     def graph(self) -> Graph:
@@ -88,10 +93,7 @@ class Settling:
         if any(isinstance(self.ctx.states.get(i, POISON), Poison) for i in node.inputs):
             return poisoned
         try:
-            rule = self._joined.get(type(node.op)) or RULES.get(type(node.op))
-            if rule is None or node.part:
-                raise self.ctx.unknown(node)
-            return rule.settle(self.ctx, node, node.op)
+            return self._integers.settled(self.ctx, node, self._joined)
         except CompileError as error:
             self._refuse(at, error, node)
             return poisoned
@@ -103,7 +105,7 @@ class Settling:
 
     def _input(self, name: str) -> State:
         try:
-            state, interface = declare_input(self.ctx, name, self._borders)
+            state, interface = self._integers.declare_input(self.ctx, name, self._borders)
         except CompileError as error:
             self.problems.append(Problem(-1, error))
             return POISON
@@ -112,12 +114,12 @@ class Settling:
 
     def _write_outputs(self) -> None:
         taken, names = {i.value for i in self.inputs}, {i.name for i in self.inputs}
+        taken.update(s.value for s in self.ctx.builder.states)
         for value, name in zip(self._graph.outputs, self._graph.faces or self._graph.outputs, strict=True):
-            state = self.ctx.states.get(value, POISON)
-            if isinstance(state, Poison):
+            if isinstance(self.ctx.states.get(value, POISON), Poison):
                 continue
             try:
-                self.outputs.append(write_output(self.ctx, name, state, self._borders, names, taken))
+                self.outputs.append(self._integers.write_output(self.ctx, value, name, self._borders, names, taken))
                 taken.add(self.outputs[-1].value)
             except CompileError as error:
                 self._refuse(len(self._graph.nodes), error, None, f"output '{name}'")

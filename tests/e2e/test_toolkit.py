@@ -34,7 +34,8 @@ from codegen.options import Options
 from codegen.pipeline import compile_file
 from codegen.resources import ROOTS, resource_dir
 from codegen.settle.context import Context
-from codegen.settle.rules import RULES, Rule
+from codegen.settle.rule import Rule
+from codegen.settle.rules import RULES
 from codegen.settle.states import Real, Route, State
 from codegen.settle.tables import exact
 from codegen.toolkit import HOUSE, Toolkit

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.frontends.tflite.scales import gate_product, product_requant, svdf_requant
 from codegen.ir.quant import DType, Quant
 from codegen.ir.shape import Window
 from codegen.ops import Broadcast, Clamp, Concat, Lstm, Reshape, Slice, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
+from codegen.settle.tflite.scales import gate_product, product_requant, svdf_requant
 from tests.random_networks.draw import Drawing, Unfit
 from tests.support.graphs import random_array
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.frontends.tflite.scales import gate_product, product_requant, svdf_requant
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ops import Lstm, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
+from codegen.settle.tflite.scales import gate_product, product_requant, svdf_requant
 from tests.support.tflite_cases import Draw, Drawn
 
 

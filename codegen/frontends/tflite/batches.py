@@ -10,21 +10,11 @@ import math
 import numpy as np
 
 from codegen.errors import ShapeMismatch
-from codegen.frontends.tflite.context import Context
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.tensors import Tensors
 from codegen.ir.quant import Array
-from codegen.ops import Pad, Reshape, Slice, Transpose
 
 Sizes = tuple[int, ...]
-
-
-def space_to_batch(ctx: Context, node: TfliteNode) -> None:
-    """SPACE_TO_BATCH_ND; pads hold the zero point, where TFLite Micro never sets what they hold."""
-    before, after, parts, order = space_steps(ctx, node)
-    fill = ctx.quantized_result(node)[0].zero_point
-    ops = (Reshape(parts), Transpose(order), Reshape(ctx.result(node).shape))
-    ctx.write(node, Pad(before, after, "constant", fill), (ctx.value(node, 0),), post=ops)
 
 
 def space_steps(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes, Sizes]:
@@ -40,13 +30,6 @@ def space_steps(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes, Si
     count, axes = len(block), range(1, 2 * len(block) + 1)
     order = (*axes[1::2], 0, *axes[::2], *range(2 * count + 1, 2 * count + 1 + rest))
     return before, after, (n, *parts, *sizes[count:]), order
-
-
-def batch_to_space(ctx: Context, node: TfliteNode) -> None:
-    """BATCH_TO_SPACE_ND."""
-    parts, order, whole, starts, sizes = batch_steps(ctx, node)
-    ops = (Transpose(order), Reshape(whole), Slice(starts, sizes, (1,) * len(whole)))
-    ctx.write(node, Reshape(parts), (ctx.value(node, 0),), post=ops)
 
 
 def batch_steps(ctx: Tensors, node: TfliteNode) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:

@@ -12,16 +12,24 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import tflite
 
 from codegen.errors import FoldFailed
 from codegen.frontends.folding import broadcast_elements, evaluated, range_elements
-from codegen.frontends.tflite.context import element_type
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Tensor
-from codegen.frontends.tflite.scales import REAL_BOUNDS
+from codegen.frontends.tflite.records import element_type
 from codegen.ir.quant import Array
 
 Fold = Callable[[TfliteNode, Sequence[Array]], Array]
+_KIND = tflite.ActivationFunctionType
+_BOUNDS: Mapping[int, tuple[float | None, float | None]] = {
+    _KIND.NONE: (None, None),
+    _KIND.RELU: (0.0, None),
+    _KIND.RELU_N1_TO_1: (-1.0, 1.0),
+    _KIND.RELU6: (0.0, 6.0),
+}
+"""Of fused activations."""
 
 
 def _unary(f: Callable[[Array], Any]) -> Fold:
@@ -33,7 +41,7 @@ def _binary(f: Callable[[Array, Array], Any], options: str = "") -> Fold:
 
     def fold_pair(node: TfliteNode, arrays: Sequence[Array]) -> Array:
         a, b = arrays
-        low, high = REAL_BOUNDS[node.activation(node.options_of(options)) if options else 0]
+        low, high = _BOUNDS[node.activation(node.options_of(options)) if options else 0]
         found = np.asarray(f(a, b))
         return found if low is high is None else np.clip(found, low, high).astype(found.dtype)
 

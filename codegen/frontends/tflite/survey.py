@@ -13,13 +13,15 @@ import numpy as np
 
 from codegen.errors import BiasOutOfRange, CompileError, ScaleBad
 from codegen.frontends.survey import SHARE, SIGNED_SHARE, STEP, SourceNode, Survey
-from codegen.frontends.tflite.context import dtype_of, tensor_quant
-from codegen.frontends.tflite.importer import Walk, float_model, is_float_model
+from codegen.frontends.tflite.importer import float_model, is_float_model
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
-from codegen.ir.graph import Interface
-from codegen.ir.quant import Array, Mode, Quant, TensorType
-from codegen.settle.surveying import partial_graph
+from codegen.frontends.tflite.real.importer import RealReader
+from codegen.frontends.tflite.records import real_type, stored_of
+from codegen.ir.quant import Array, Mode, Quant
+from codegen.ir.real import RealValue
+from codegen.settle.borders import Borders
+from codegen.settle.surveying import Surveying
 
 _WEIGHTS = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
 """Operators with weights, and the axis along which their scale varies."""
@@ -55,55 +57,53 @@ def survey_tflite(path: Path, *, mode: Mode) -> Survey:
     if floats:
         model = replace(model, subgraphs=(_quantized(model.subgraphs[0]), *model.subgraphs[1:]))
     with np.errstate(all="ignore"):
-        return _Surveyor(model, mode, floats).survey(str(path))
+        reader = _Reader(model)
+        walk = Surveying(reader.graph(), mode, Borders(), reader.unread)
+        walk.run()
+    made_up = (ScaleBad, BiasOutOfRange) if floats else ()
+    found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
+    found = [float_model(str(path)), *found] if floats else found
+    refused = {**walk.refused, **reader.refused}
+    nodes = tuple(SourceNode(n.name, n.op_type, refused.get(n.name, "")) for n in model.subgraphs[0].nodes)
+    return Survey(walk.partial(), tuple(found), floats, tuple(walk.inputs), nodes)
 
 
-class _Surveyor(Walk):
-    """A walk that takes what a refused operator writes as an input of the network."""
+class _Reader(RealReader):
+    """A reader that goes on behind a refused operator, of which the file says what it writes.
 
-    def __init__(self, model: Model, mode: Mode, floats: bool) -> None:
-        super().__init__(model, mode, drop=True)
-        self._floats = floats
-        self._given: list[Interface] = []
-        self._refused: dict[str, str] = {}
+    `unread` are the values of those results; `refused` the operators with the ids of their problems.
+    """
 
-    def survey(self, where: str) -> Survey:
-        """The whole walk."""
-        if self._floats:
-            self._problems.append(float_model(where))
-        inputs = self._inputs()
-        for node in self._graph.nodes:
-            self._import(node)
-        outputs = self._outputs(inputs)
-        graph = partial_graph(self._ctx.builder, self._model.name, [*inputs, *self._given], outputs, self._ctx.notes)
-        nodes = (SourceNode(n.name, n.op_type, self._refused.get(n.name, "")) for n in self._graph.nodes)
-        return Survey(graph, tuple(self._problems), self._floats, tuple(inputs), tuple(nodes))
+    def __init__(self, model: Model) -> None:
+        super().__init__(model, whole=True)
+        self.unread: set[str] = set()
+        self.refused: dict[str, str] = {}
 
     def _import(self, node: TfliteNode) -> None:
-        before = len(self._problems)
+        before = len(self.problems)
         super()._import(node)
-        if len(self._problems) > before:
-            self._refused[node.name] = self._problems[before].code
+        if len(self.problems) > before:
+            self.refused[node.name] = self.problems[before].error.code
             for place in node.outputs:
                 self._assume(place)
-
-    def _refuse(self, error: CompileError, where: str) -> None:
-        if not (self._floats and isinstance(error, ScaleBad | BiasOutOfRange)):  # the ranges are made up
-            super()._refuse(error, where)
 
     def _assume(self, place: int) -> None:
         """Take a tensor that a refused operator was to write as given; it stays unread where that cannot be."""
         if place < 0 or place not in self._poison:
             return
-        tensor = self._graph.tensors[place]
+        tensor, built = self._graph.tensors[place], self._ctx.builder
+        if tensor.problem is not None:
+            return
         try:
-            kind = TensorType(tensor.shape, dtype_of(tensor, tensor.where), tensor_quant(tensor))
-            value = self._ctx.builder.input(f"{tensor.name}:unread", kind)
+            value = RealValue(
+                built.free_name(tensor.name), real_type(tensor, tensor.where), stored=stored_of(tensor, "")
+            )
         except CompileError:
             return
-        self._ctx.values[place] = value
+        built.values[value.name] = value
+        self._ctx.values[place] = value.name
         self._poison.discard(place)
-        self._given.append(Interface(value, tensor.name, tensor.shape, str(kind.dtype.numpy)))
+        self.unread.add(value.name)
 
 
 def _quantized(graph: Subgraph) -> Subgraph:

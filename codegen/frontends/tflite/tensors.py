@@ -5,7 +5,7 @@ Decides: nothing about arithmetic; what is refused is an input that is missing, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from codegen.errors import InputMissing, ParameterDynamic, ShapeMismatch
@@ -85,3 +85,8 @@ class Tensors:
         """Tell the user, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+
+def free_name(tensor: Tensor, names: Collection[str]) -> str:
+    """A tensor that is given out twice has another name the second time."""
+    return tensor.name if tensor.name not in names else f"{tensor.name}:{len(names)}"

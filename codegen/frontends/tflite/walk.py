@@ -1,4 +1,4 @@
-"""One pass over a TFLite model's operators, whatever graph they become: problems are gathered, not raised.
+"""One pass over a TFLite model's operators: problems are gathered, not raised.
 
 Decides: that an operator which is refused poisons its results, that operators behind it are passed over silently, and
 that what depends on plain constants only is computed while the model is read.
@@ -12,10 +12,11 @@ from collections.abc import Container
 from codegen.errors import CompileError, GraphCyclic, InputMissing, OperatorUnknown, VersionUnknown
 from codegen.frontends.folding import Budget
 from codegen.frontends.tflite.fold import FOLDS, fold
-from codegen.frontends.tflite.importers import NEWEST_VERSION
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.frontends.tflite.reader import OPERATORS, Model
 from codegen.frontends.tflite.tensors import Tensors
+from codegen.frontends.tflite.versions import NEWEST_VERSION
+from codegen.settle.walk import Problem
 
 
 def _unknown(node: TfliteNode) -> OperatorUnknown:
@@ -48,7 +49,7 @@ class ModelWalk(ABC):
         self._graph = model.subgraphs[0]
         self._tensors = tensors
         self._operators = known
-        self._problems: list[CompileError] = []
+        self.problems: list[Problem] = []
         self._poison: set[int] = set()
         self._budget = Budget()
 
@@ -56,7 +57,16 @@ class ModelWalk(ABC):
     def _translate(self, node: TfliteNode) -> None:
         """Write what an operator becomes."""
 
+    @abstractmethod
+    def _place(self) -> int:
+        """How many nodes have been written so far."""
+
+    @abstractmethod
+    def _forget(self, place: int) -> None:
+        """Drop what has been written since."""
+
     def _import(self, node: TfliteNode) -> None:
+        before = self._place()
         try:
             _check_known(node, self._operators)
             if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
@@ -68,7 +78,9 @@ class ModelWalk(ABC):
                 raise GraphCyclic(f"'{name}' is written twice", where=node.where)
             self._read(node)
         except CompileError as error:
-            self._refuse(error, node.where)
+            self._forget(before)
+            reads = (self._tensors.values.get(place, "") for place in node.inputs)
+            self._refuse(error, node.where, tuple(filter(None, reads)))
             self._poison.update(node.outputs)
 
     def _read(self, node: TfliteNode) -> None:
@@ -93,8 +105,8 @@ class ModelWalk(ABC):
             raise InputMissing(f"nothing has written its input '{tensor.name}'", where=node.where)
         return False
 
-    def _refuse(self, error: CompileError, where: str) -> None:
+    def _refuse(self, error: CompileError, where: str, reads: tuple[str, ...] = ()) -> None:
         """Gather a problem; errors of the operators themselves learn which node they are about."""
         if not error.where.startswith(("node", "tensor", "operator")):
             error.where = where
-        self._problems.append(error)
+        self.problems.append(Problem(self._place(), error, reads))

@@ -10,12 +10,18 @@ import pytest
 from codegen.errors import CompileError
 from codegen.frontends.onnx.real import read_real
 from codegen.frontends.onnx.writer import model_bytes
+from codegen.frontends.tflite.real import read_real as read_tflite
 from codegen.ir.real import RealGraph
 from codegen.real.engine import RealEngine
 from tests.support.node_tests import NodeTest, node_tests, read
+from tests.support.tflite_real_cases import CASES
 
 _UNWRITTEN = ("TfIdfVectorizer",)
 """Operators that are read and not written."""
+_TFLITE_ONLY = {
+    *("ADD_N", "FULLY_CONNECTED", "L2_NORMALIZATION", "RESIZE_NEAREST_NEIGHBOR", "RSQRT", "SOFTMAX", "TOPK_V2"),
+}
+"""Operators of TFLite of which ONNX has none, or none with all their attributes."""
 _OTHERWISE = ("resize_downsample_sizes_nearest_not",)
 """Sizes by a policy that factors do not give."""
 
@@ -65,3 +71,16 @@ def test_one_test_of_each_operator_survives_being_written(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_every_test_survives_being_written(tmp_path: Path) -> None:
     assert [name for name, case in node_tests().items() if not _same(case, tmp_path)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.split()[0] in _TFLITE_ONLY])
+def test_what_only_tflite_has_as_one_operator_survives_being_written(name: str, tmp_path: Path) -> None:
+    case, paths = CASES[name](), (tmp_path / "m.tflite", tmp_path / "m.onnx")
+    paths[0].write_bytes(case.data)
+    graph = read_tflite(paths[0])
+    paths[1].write_bytes(model_bytes(graph))
+    again = read_real(paths[1])
+    one, other = (RealEngine(g).run(dict(zip(g.inputs, case.inputs, strict=True))) for g in (graph, again))
+    for a, b in zip(one.values(), other.values(), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

@@ -12,7 +12,8 @@ from codegen.frontends import import_model, own_mode
 from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.flat import Flat
 from codegen.frontends.tflite.fold import FOLDS
-from codegen.frontends.tflite.importers import IMPORTERS, NEWEST_VERSION
+from codegen.frontends.tflite.real.translators import TRANSLATORS
+from codegen.frontends.tflite.versions import NEWEST_VERSION
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
 from tests.support.tflite_models import Model, Scales
 
@@ -102,7 +103,7 @@ def test_an_unknown_version_of_an_operator_is_refused(name: str, version: int, t
 
 
 def test_every_known_version_is_of_an_operator_that_is_read() -> None:
-    assert set(NEWEST_VERSION) <= {*IMPORTERS, *FOLDS}
+    assert set(NEWEST_VERSION) <= {*TRANSLATORS, *FOLDS}
     assert min(NEWEST_VERSION.values()) > 1
 
 
@@ -266,9 +267,12 @@ def test_neg_is_a_table_of_exact_values(tmp_path: Path) -> None:
     assert np.array_equal(node.op.table, exact)
 
 
-def pair(name: str, kinds: tuple[str, str], scales: tuple[Scales, Scales], y_kind: str = "int8") -> Model:
+def pair(
+    name: str, kinds: tuple[str, str], scales: tuple[Scales, Scales], y_kind: str = "int8", rows: int = 1
+) -> Model:
     model = Model()
-    terms = [model.input((1, 4), kind, scale, 0) for kind, scale in zip(kinds, scales, strict=True)]
+    sides = zip((1, rows), kinds, scales, strict=True)
+    terms = [model.input((n, 4), kind, scale, 0) for n, kind, scale in sides]
     model.op(name, terms, [model.output((1, 4), y_kind, () if y_kind == "bool" else 0.1, 0)])
     return model
 
@@ -338,7 +342,7 @@ FORMS = {
     "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-ELEMENTWISE-07"),
     "a comparison of two types": (pair("LESS", ("int8", "uint8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
     "a comparison of 16 bits by 8": (pair("EQUAL", ("int16", "int8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
-    "a product of 8 bits by 16": (pair("BATCH_MATMUL", ("int8", "int16"), (0.1, 0.1)), "LAM-IMPORT-022"),
+    "a product of 8 bits by 16": (pair("BATCH_MATMUL", ("int8", "int16"), (0.1, 0.1), rows=4), "LAM-IMPORT-022"),
     "a sum of 64 bits": (sum_of_positions(), "LAM-IMPORT-022"),
     "a remainder of 8 bits": (pair("FLOOR_MOD", ("int8", "int8"), (0.1, 0.1)), "LAM-IMPORT-022"),
     "two axes": (cumsum([0, 1], "int32"), "LAM-IMPORT-014"),

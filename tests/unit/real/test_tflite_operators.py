@@ -15,7 +15,10 @@ from tests.support.tflite_real_cases import CASES
 
 NO_REFERENCE = ("CEIL", "ELU", "ROUND")
 """Operators of which LiteRT has no reference kernel."""
-WITH_STATES = {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
+WITH_STATES = {
+    *("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
+    *("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
+}
 """Those of test_tflite_states.py."""
 
 

@@ -14,13 +14,15 @@ from codegen.real.engine import RealEngine
 from codegen.real.storage import Dequantize, Quantize
 from tests.support.recurrent_cases import svdf as quantized_svdf
 from tests.support.tflite_cases import Draw
-from tests.support.tflite_models import Model, run_litert
+from tests.support.tflite_models import Model, run_litert, run_tflm
 from tests.support.tflite_real_cases import reals
+from tests.support.tflite_state_cases import draw_state
+from tests.support.tools import require_module
 
 RUNS = 4
 
 
-def lstm(*, major: bool, seed: int = 1) -> tuple[Model, tuple[int, ...]]:
+def lstm(*, major: bool, seed: int = 1, clip: float = 0.0) -> tuple[Model, tuple[int, ...]]:
     """Batches of two, three steps of four entries, five cells."""
     model, size = Model(), 5
     shape, out = ((3, 2, 4), (3, 2, size)) if major else ((2, 3, 4), (2, 3, size))
@@ -30,7 +32,7 @@ def lstm(*, major: bool, seed: int = 1) -> tuple[Model, tuple[int, ...]]:
     biases = [model.const(reals(size, seed=seed + 8 + g)) for g in range(4)]
     states = [model.tensor((2, size), "float32", variable=True) for _ in range(2)]
     inputs = [x, *weights, *recurrent, -1, -1, -1, *biases, -1, -1, *states]
-    options = {"FusedActivationFunction": 4, "TimeMajor": major}
+    options = {"FusedActivationFunction": 4, "TimeMajor": major, "CellClip": clip}
     y = model.output(out, "float32")
     model.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], "UnidirectionalSequenceLSTMOptions", **options)
     return model, shape
@@ -50,6 +52,7 @@ def svdf(*, rank: int, memory: int, bias: bool, kept: tuple[int, int] | None = N
 MODELS = {
     "LSTM": lambda: lstm(major=False),
     "LSTM time major": lambda: lstm(major=True),
+    "LSTM with bounds": lambda: lstm(major=False, clip=0.4),
     "SVDF": lambda: svdf(rank=2, memory=3, bias=True),
     "SVDF without bias": lambda: svdf(rank=1, memory=1, bias=False),
 }
@@ -98,3 +101,22 @@ def test_a_quantized_memory_holds_what_tflites_integers_hold(seed: int, tmp_path
     for (x,), y in zip(case.case.inputs, case.run(), strict=True):
         found = engine.run({port: Dequantize(held).evaluate([x])[0]})[out]
         assert np.abs(Quantize(given).evaluate([found])[0].astype(int) - y).max() <= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_variables_hold_what_tflites_integers_hold(seed: int, tmp_path: Path) -> None:
+    """Within a step: a sum is rounded once here, twice in TFLite Micro."""
+    require_module("tflite_micro")
+    case = draw_state("ASSIGN_VARIABLE", "int8", seed)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(case.data)
+    graph = read_real(path)
+    (port,) = graph.inputs
+    held, engine = graph.values[port].stored, RealEngine(graph)
+    assert held is not None
+    for (x,), wanted in zip(case.inputs, run_tflm(case.data, *case.inputs), strict=True):
+        found = engine.run({port: Dequantize(held).evaluate([x])[0]})
+        for name, want in zip(graph.outputs, wanted, strict=True):
+            given = graph.values[name].stored
+            assert given is not None
+            assert np.abs(Quantize(given).evaluate([found[name]])[0].astype(int) - want).max() <= 1

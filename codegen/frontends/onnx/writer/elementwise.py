@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from codegen.frontends.onnx.activation import DEFAULTS
 from codegen.frontends.onnx.writer.writing import Place, Table, plainly
 from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf, IsNaN
-from codegen.real.elementwise import Binary, Cast, Clip, Function, Not, PRelu, Where
+from codegen.real.elementwise import AddN, Binary, Cast, Clip, Function, Not, PRelu, Where
 
 _FUNCTION_OPSETS = {"Gelu": 20, "Mish": 18, "Swish": 24}
 """First operator sets of functions that are younger than the plain one."""
@@ -29,6 +29,9 @@ def function(place: Place, op: Function) -> None:
     """The operator of that name; Gelu says which one it is."""
     name, usual = op.name, DEFAULTS.get(op.name, {})
     attributes = {key: float(value) for key, value in op.attributes if value != usual.get(key)}
+    if name == "Rsqrt":
+        place.write("Reciprocal", [place.inner("Sqrt", place.inputs, "root")])
+        return
     if name in ("Gelu", "GeluTanh"):
         place.writing.since(_FUNCTION_OPSETS["Gelu"])
         place.write("Gelu", approximate="none" if name == "Gelu" else "tanh")
@@ -96,6 +99,7 @@ def bit_cast(place: Place, op: BitCast) -> None:
 
 
 SPELLINGS: Table = {
+    AddN: plainly("Sum"),
     Binary: binary,
     BitCast: bit_cast,
     BitwiseNot: bitwise_not,

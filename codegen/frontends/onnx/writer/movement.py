@@ -14,6 +14,7 @@ from codegen.real.movement import (
     Expand,
     Gather,
     Pad,
+    Pick,
     Reshape,
     Slice,
     SpaceToDepth,
@@ -84,6 +85,18 @@ def gather(place: Place, op: Gather) -> None:
     place.write("Gather", axis=op.axis)
 
 
+def pick(place: Place, op: Pick) -> None:
+    """Gather along each axis of which some elements are picked."""
+    axes = [axis for axis, places in enumerate(op.places) if places is not None]
+    value = place.inputs[0]
+    for axis in axes[:-1]:
+        value = place.inner("Gather", [value, place.const(op.places[axis] or (), "places")], f"axis{axis}", axis=axis)
+    if not axes:
+        place.write("Identity")
+        return
+    place.write("Gather", [value, place.const(op.places[axes[-1]] or (), "places")], axis=axes[-1])
+
+
 def depth_to_space(place: Place, op: DepthToSpace) -> None:
     """DepthToSpace."""
     place.write("DepthToSpace", blocksize=op.block, mode=op.mode)
@@ -148,6 +161,7 @@ SPELLINGS: Table = {
     Expand: expand,
     Gather: gather,
     Pad: pad,
+    Pick: pick,
     Reshape: reshape,
     Resize: resize,
     Slice: slice_of,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from codegen.frontends.onnx.writer.writing import Place, Table, plainly
 from codegen.real.activation import FACTORS, Activation
@@ -14,7 +14,7 @@ from codegen.real.algebra import Determinant, Einsum
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.normal import BatchNorm, InstanceNorm, LayerNorm, LocalResponseNorm, LpNorm
-from codegen.real.product import Gemm, MatMul
+from codegen.real.product import Dense, Gemm, MatMul
 from codegen.real.recurrent import GRU, LSTM, RNN, Sweep
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
 from codegen.real.sampling import GridSample, RoiAlign
@@ -80,9 +80,27 @@ def local_response_norm(place: Place, op: LocalResponseNorm) -> None:
     place.write("LRN", size=op.size, alpha=alpha, beta=beta, bias=bias)
 
 
+def dense(place: Place, op: Dense) -> None:
+    """Gemm of a matrix, MatMul and Add of more axes."""
+    if len(place.type(0).shape) == 2:
+        place.write("Gemm", transB=1)
+        return
+    turned = place.inner("Transpose", [place.inputs[1]], "turned", perm=[1, 0])
+    if len(place.inputs) == 2:
+        place.write("MatMul", [place.inputs[0], turned])
+        return
+    place.write("Add", [place.inner("MatMul", [place.inputs[0], turned], "product"), place.inputs[2]])
+
+
 def lp_norm(place: Place, op: LpNorm) -> None:
-    """LpNormalization."""
-    place.write("LpNormalization", axis=op.axis, p=op.p)
+    """LpNormalization, or the quotient by a norm that has a bound."""
+    if not op.least:
+        place.write("LpNormalization", axis=op.axis, p=op.p)
+        return
+    place.writing.since(_AXES_AS_INPUT)
+    norm = place.inner(f"ReduceL{op.p}", [place.inputs[0], place.const([op.axis], "axis")], "norm", keepdims=1)
+    least = place.const(np.array(op.least, place.type(0).dtype), "least")
+    place.write("Div", [place.inputs[0], place.inner("Max", [norm, least], "divisor")])
 
 
 def reduce(place: Place, op: Reduce) -> None:
@@ -108,7 +126,10 @@ def arg_extremum(place: Place, op: ArgExtremum) -> None:
 
 
 def softmax(place: Place, op: Softmax) -> None:
-    """Softmax and LogSoftmax."""
+    """Softmax and LogSoftmax, of the numbers times beta."""
+    if op.beta != 1:
+        beta = place.const(np.array(op.beta, place.type(0).dtype), "beta")
+        place.inputs = [place.inner("Mul", [place.inputs[0], beta], "scaled")]
     _along_the_last(place, "LogSoftmax" if op.log else "Softmax", op.axes)
 
 
@@ -130,9 +151,15 @@ def _along_the_last(place: Place, kind: str, axes: Sequence[int]) -> None:
 
 
 def top_k(place: Place, op: TopK) -> None:
-    """TopK."""
-    count = place.const([op.count], "count")
-    place.write("TopK", [place.inputs[0], count], axis=op.axis, largest=int(op.largest))
+    """TopK, which counts in 64 bits."""
+    count, said = place.const([op.count], "count"), {"axis": op.axis, "largest": int(op.largest)}
+    if op.dtype == "int64":
+        place.write("TopK", [place.inputs[0], count], **said)
+        return
+    best, places = place.outputs[0], place.writing.fresh(f"{place.outputs[0]}:places")
+    place.writing.node("TopK", [place.inputs[0], count], [best, places], place.real.name, **said)
+    kind = int(helper.np_dtype_to_tensor_dtype(np.dtype(op.dtype)))
+    place.writing.node("Cast", [places], place.outputs[1:], f"{place.real.name}:places", to=kind)
 
 
 def triangle(place: Place, op: Triangle) -> None:
@@ -252,6 +279,7 @@ SPELLINGS: Table = {
     CumulativeProduct: running,
     CumulativeSum: running,
     DFT: dft,
+    Dense: dense,
     Determinant: plainly("Det"),
     Einsum: einsum,
     GRU: gru,

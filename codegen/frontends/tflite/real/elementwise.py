@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import tflite
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
 from codegen.ir.real import RealOp
-from codegen.real.elementwise import Binary, Clip, Function, Not, PRelu, Where
+from codegen.real.elementwise import AddN, Binary, Clip, Function, Not, PRelu, Where
 
 _KIND = tflite.ActivationFunctionType
 _ACTIVATIONS: Mapping[int, tuple[RealOp, ...]] = {
@@ -38,7 +37,7 @@ FUNCTIONS: Mapping[str, tuple[RealOp, ...]] = {
     "RELU_0_TO_1": (Clip(0.0, 1.0),),
     "RELU_N1_TO_1": (Clip(-1.0, 1.0),),
     "ROUND": (Function("Round"),),
-    "RSQRT": (Function("Sqrt"), Function("Reciprocal")),
+    "RSQRT": (Function("Rsqrt"),),
     "SIGN": (Function("Sign"),),
     "SIN": (Function("Sin"),),
     "SQRT": (Function("Sqrt"),),
@@ -116,12 +115,7 @@ def binary(ctx: RealContext, node: TfliteNode) -> None:
 def add_n(ctx: RealContext, node: TfliteNode) -> None:
     """ADD_N: from the first to the last."""
     ctx.of_one_type(node, "fi")
-    first, *others = ctx.values_of(node)
-    if any(ctx.builder.type(o).shape != ctx.shape(node, 0) for o in others) or not others:
-        raise FormUnsupported("ADD_N of one tensor, or of several shapes", where=node.where)
-    for other in others[:-1]:
-        first = ctx.apply(node, Binary("Add"), [first, other])
-    ctx.write(node, Binary("Add"), [first, others[-1]])
+    ctx.write(node, AddN(), ctx.values_of(node))
 
 
 def invert(ctx: RealContext, node: TfliteNode) -> None:
@@ -146,10 +140,3 @@ def select(ctx: RealContext, node: TfliteNode) -> None:
     if node.op_type == "SELECT" and len(kinds[0].shape) == 1 < rank:
         flags = ctx.reshaped(node, flags, (*kinds[0].shape, *(1,) * (rank - 1)), "flags")
     ctx.write(node, Where(), [flags, *choices])
-
-
-def scaled(ctx: RealContext, node: TfliteNode, value: str, factor: float) -> str:
-    """A value times a number, itself when that is 1."""
-    if factor == 1:
-        return value
-    return ctx.apply(node, Binary("Mul"), [value, ctx.constant_value(node, "factor", np.array(factor, np.float32))])

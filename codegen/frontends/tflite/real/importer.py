@@ -1,6 +1,6 @@
 """The walk over a TFLite model's operators that makes a RealGraph, and all its problems at once.
 
-Decides: names.  Every value is called as its tensor; an output that is given out twice is copied.
+Decides: names.  Every value is called as its tensor.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from pathlib import Path
 
 from codegen.errors import CompileError, FormUnsupported, InputMissing, ModelRejected
 from codegen.frontends.shapes import Given, Shapes
-from codegen.frontends.tflite.importer import free_name
+from codegen.frontends.tflite.dilated import joined_nodes
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Tensor, read_model
 from codegen.frontends.tflite.real.context import RealContext
-from codegen.frontends.tflite.real.records import real_type, stored_of
-from codegen.frontends.tflite.real.translators import TRANSLATORS
+from codegen.frontends.tflite.real.translators import SETTLED, TRANSLATORS
+from codegen.frontends.tflite.records import real_type, stored_of
+from codegen.frontends.tflite.tensors import free_name
 from codegen.frontends.tflite.walk import ModelWalk
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.real.storage import Restore
 
 
 def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
-    """The RealGraph of a TFLite model, quantized or not.
+    """The RealGraph of a TFLite model, quantized or not; a value that is given out twice is copied.
 
     Args:
         path: the model's file.
@@ -31,24 +32,32 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    return _Walk(read_model(Path(path))).graph(str(path), shapes or {})
+    reader = RealReader(read_model(Path(path)))
+    graph = reader.graph()
+    if reader.problems:
+        raise ModelRejected([p.error for p in reader.problems], where=str(path))
+    Shapes({name: graph.type(name).shape for name in graph.inputs}, shapes or {})
+    return graph.live()
 
 
-class _Walk(ModelWalk):
-    def __init__(self, model: Model) -> None:
-        self._ctx = RealContext(model.subgraphs)
-        super().__init__(model, self._ctx, TRANSLATORS)
+class RealReader(ModelWalk):
+    """One pass over a model.  `whole`: to be settled in integers, so that constants with a scale are not computed."""
 
-    def graph(self, where: str, shapes: Given) -> RealGraph:
+    def __init__(self, model: Model, *, whole: bool = False) -> None:
+        self._whole = whole
+        self._ctx = RealContext(model.subgraphs, folds_stored=not whole)
+        super().__init__(model, self._ctx, SETTLED if whole else TRANSLATORS)
+
+    def graph(self) -> RealGraph:
+        """As much of the model as can be read."""
         inputs = [name for place in self._graph.inputs if (name := self._input(self._graph.tensors[place]))]
-        for node in self._graph.nodes:
+        for node in joined_nodes(self._graph):
             self._import(node)
-        names: list[str] = []
-        outputs = [value for place in self._graph.outputs if (value := self._output(place, names))]
-        if self._problems:
-            raise ModelRejected(self._problems, where=where)
-        built = self._ctx.builder
-        Shapes({name: built.type(name).shape for name in inputs}, shapes)
+        built, outputs, names = self._ctx.builder, list[str](), list[str]()
+        for place in self._graph.outputs:
+            if value := self._output(place, names):
+                taken = value in (*built.inputs, *built.states, *outputs)
+                outputs.append(self._copied(value, names[-1]) if taken and not self._whole else value)
         return RealGraph(
             name=self._model.name,
             values=built.values,
@@ -59,7 +68,7 @@ class _Walk(ModelWalk):
             faces=tuple(names),
             notes=tuple(self._ctx.notes),
             states=tuple(built.states.values()),
-        ).live()
+        )
 
     def _input(self, tensor: Tensor) -> str:
         try:
@@ -75,12 +84,20 @@ class _Walk(ModelWalk):
         self._ctx.values[tensor.index] = self._ctx.builder.input(tensor.name, kind, stored)
         return tensor.name
 
+    def _place(self) -> int:
+        return len(self._ctx.builder.nodes)
+
+    def _forget(self, place: int) -> None:
+        built = self._ctx.builder
+        for name in (name for node in built.nodes[place:] for name in node.outputs):
+            del built.values[name]
+        del built.nodes[place:]
+
     def _translate(self, node: TfliteNode) -> None:
-        translator = TRANSLATORS.get(node.op_type)
-        if translator is None:
+        if node.op_type not in self._operators:
             hint = "it is read when its inputs are constants without a scale"
             raise FormUnsupported(f"{node.op_type} of a computed or quantized tensor", where=node.where, hint=hint)
-        translator(self._ctx, node)
+        TRANSLATORS[node.op_type](self._ctx, node)
 
     def _output(self, place: int, names: list[str]) -> str:
         """The value of an output, whose name goes to `names`."""
@@ -98,7 +115,7 @@ class _Walk(ModelWalk):
             return ""
         name = free_name(tensor, {*names, *self._ctx.builder.inputs})
         names.append(name)
-        return self._copied(value, name) if name != tensor.name else value
+        return value
 
     def _copied(self, value: str, name: str) -> str:
         """Another value with the same numbers: an input, or an output a second time."""

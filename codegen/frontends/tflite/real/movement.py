@@ -51,8 +51,17 @@ def transpose(ctx: RealContext, node: TfliteNode) -> None:
 def pad(ctx: RealContext, node: TfliteNode) -> None:
     """PAD with zeros, PADV2 with a number."""
     before, after = read_pads(ctx, node)
-    fill = ctx.number(node, 2) if node.op_type == "PADV2" else 0.0
+    fill = _fill(ctx, node) if node.op_type == "PADV2" else 0.0
     ctx.write(node, Pad(before, after, "constant", fill), [ctx.value(node, 0)])
+
+
+def _fill(ctx: RealContext, node: TfliteNode) -> float:
+    """The number of PADV2; an integer without a scale has that of what is padded."""
+    held, own = ctx.stored(ctx.value(node, 0)), ctx.stored(ctx.value(node, 2))
+    number = ctx.number(node, 2)
+    if held is None or own is not None:
+        return number
+    return (number - float(held.zero_point.reshape(-1)[0])) * float(held.scale.reshape(-1)[0])
 
 
 def mirror_pad(ctx: RealContext, node: TfliteNode) -> None:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.axes import read_axis
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
-from codegen.frontends.tflite.real.records import stored_of
+from codegen.frontends.tflite.records import stored_of
 from codegen.real.along import TopK
-from codegen.real.elementwise import Binary, Cast, Where
+from codegen.real.elementwise import Binary, Where
 from codegen.real.update import UpdateSlice
 
 
 def top_k(ctx: RealContext, node: TfliteNode) -> None:
     """TOPK_V2: the largest numbers of the last axis, and where they are."""
     rank, count, result = len(ctx.shape(node, 0)), ctx.whole_number(node, 1), ctx.result(node)
-    if not rank:
-        raise ShapeMismatch("a single number has no last axis", where=node.where)
-    names, stored = [result.name, f"{result.name}:places"], stored_of(result, node.where)
-    op = TopK(count, rank - 1)
-    best, places = ctx.builder.write(op, [ctx.value(node, 0)], names, node, result.name, stored)
-    ctx.bind(node, best)
-    ctx.write(node, Cast(ctx.whole_result(node, 1)), [places], 1)
+    names, stored = [result.name, ctx.result(node, 1).name], stored_of(result, node.where)
+    op = TopK(count, rank - 1, dtype=ctx.whole_result(node, 1))
+    found = ctx.written(node, op, [ctx.value(node, 0)], names, result.name, stored)
+    for index, value in enumerate(found):
+        ctx.bind(node, value, index)
 
 
 def one_hot(ctx: RealContext, node: TfliteNode) -> None:
@@ -34,13 +32,13 @@ def one_hot(ctx: RealContext, node: TfliteNode) -> None:
         raise FormUnsupported(f"positions of type {kind} among {depth}", where=node.where)
     axis, shape = read_axis(node, int(node.options_of("OneHotOptions").Axis()), rank), ctx.shape(node, 0)
     places = ctx.reshaped(node, ctx.value(node, 0), (*shape[:axis], 1, *shape[axis:]), "places")
-    row = np.arange(min(depth, 1 << 20), dtype=kind).reshape(-1, *(1,) * (rank - 1 - axis))
+    row = np.arange(min(depth, 1 << 20), dtype=kind).reshape(tuple(-1 if a == axis else 1 for a in range(rank)))
     flags = ctx.apply(node, Binary("Equal"), [places, ctx.constant_value(node, "row", row)])
     ctx.write(node, Where(), [flags, ctx.value(node, 2), ctx.value(node, 3)])
 
 
 def update_slice(ctx: RealContext, node: TfliteNode) -> None:
     """DYNAMIC_UPDATE_SLICE, at a place that may be computed."""
-    if ctx.type(node, 2).dtype.name not in ("int32", "int64") or ctx.type(node, 0).dtype != ctx.type(node, 1).dtype:
+    if ctx.type(node, 2).dtype.kind != "i" or ctx.type(node, 0).dtype != ctx.type(node, 1).dtype:
         raise FormUnsupported(f"{ctx.type(node, 1).dtype} in {ctx.type(node, 0).dtype}", where=node.where)
     ctx.write(node, UpdateSlice(), [ctx.value(node, i) for i in range(3)])

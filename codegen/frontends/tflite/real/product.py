@@ -9,9 +9,8 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.real.window import bias
-from codegen.ir.real import RealOp
-from codegen.real.movement import Reshape, Transpose
-from codegen.real.product import Gemm, MatMul
+from codegen.real.movement import Transpose
+from codegen.real.product import Dense, MatMul
 
 
 def fully_connected(ctx: RealContext, node: TfliteNode) -> None:
@@ -25,11 +24,10 @@ def fully_connected(ctx: RealContext, node: TfliteNode) -> None:
     rows = math.prod(shape) // weights[1]
     if options.KeepNumDims() and shape[-1:] != weights[1:]:
         raise ShapeMismatch(f"input {list(shape)}, weights of shape {list(weights)}", where=node.where)
-    post: tuple[RealOp, ...] = activation(node, options)
-    if options.KeepNumDims() and len(shape) != 2:
-        post = (*post, Reshape((*shape[:-1], weights[0])))
-    x = ctx.reshaped(node, ctx.value(node, 0), (rows, weights[1]))
-    ctx.write(node, Gemm(turn_b=True), [x, ctx.value(node, 1), *bias(ctx, node, 0, 2)], post=post)
+    lead = shape[:-1] if options.KeepNumDims() else (rows,)
+    x = ctx.reshaped(node, ctx.value(node, 0), (*lead, weights[1]))
+    inputs = [x, ctx.value(node, 1), *bias(ctx, node, 0, 2)]
+    ctx.write(node, Dense(), inputs, post=activation(node, options))
 
 
 def batch_matmul(ctx: RealContext, node: TfliteNode) -> None:

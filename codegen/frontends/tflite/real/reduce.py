@@ -8,9 +8,9 @@ from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
-from codegen.frontends.tflite.real.elementwise import activation, scaled
+from codegen.frontends.tflite.real.elementwise import activation
 from codegen.real.cumulative import CumulativeSum
-from codegen.real.elementwise import Binary, Clip
+from codegen.real.normal import LpNorm
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
 
 REDUCTIONS: Mapping[str, tuple[str, str]] = {
@@ -61,7 +61,7 @@ def softmax(ctx: RealContext, node: TfliteNode) -> None:
     if beta <= 0:
         raise FormUnsupported(f"a factor beta of {beta}", where=node.where)
     last = _last(ctx, node)
-    ctx.write(node, Softmax((last,)), [scaled(ctx, node, ctx.value(node, 0), beta)])
+    ctx.write(node, Softmax((last,), beta=beta), [ctx.value(node, 0)])
 
 
 def log_softmax(ctx: RealContext, node: TfliteNode) -> None:
@@ -71,9 +71,8 @@ def log_softmax(ctx: RealContext, node: TfliteNode) -> None:
 
 def l2_normalization(ctx: RealContext, node: TfliteNode) -> None:
     """L2_NORMALIZATION over the last axis; a norm is 10^-6 at least."""
-    x, last = ctx.value(node, 0), _last(ctx, node)
-    norm = ctx.apply(node, Clip(low=_LEAST_NORM), [ctx.apply(node, Reduce("L2", (last,)), [x])])
-    ctx.write(node, Binary("Div"), [x, norm], post=activation(node, node.options_of("L2NormOptions")))
+    op, post = LpNorm(_last(ctx, node), 2, _LEAST_NORM), activation(node, node.options_of("L2NormOptions"))
+    ctx.write(node, op, [ctx.value(node, 0)], post=post)
 
 
 def _last(ctx: RealContext, node: TfliteNode) -> int:

@@ -14,7 +14,7 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.windows import feature_map
 from codegen.real import taps
-from codegen.real.movement import Gather
+from codegen.real.movement import Pick
 from codegen.real.resize import Resize
 from codegen.real.taps import Coordinates, Rounding, Stretch
 
@@ -35,18 +35,15 @@ def resize_nearest(ctx: RealContext, node: TfliteNode) -> None:
     coordinates: Coordinates = "align_corners" if corners else "tf_half_pixel_for_nn" if centres else "asymmetric"
     rounding: Rounding = "round_prefer_ceil" if corners else "floor"
     stretches, shape = _stretches(ctx, node), ctx.shape(node, 0)
-    value, same = ctx.value(node, 0), True
-    picks = [np.arange(n) for n in shape]
+    picks: list[tuple[int, ...] | None] = [None] * len(shape)
+    same = True
     for axis, stretch in enumerate(stretches):
         if stretch is not None:
-            picks[axis] = np.array(nearest_positions(shape[axis], stretch.size, corners, centres), np.int64)
+            picks[axis] = wanted = nearest_positions(shape[axis], stretch.size, corners, centres)
             found = taps.nearest(taps.places(stretch, shape[axis], coordinates), shape[axis], rounding)
-            same &= np.array_equal(found, picks[axis])
-    if same:
-        ctx.write(node, Resize(stretches, "nearest", coordinates, rounding), [value])
-        return
-    rows = ctx.apply(node, Gather(1), [value, ctx.constant_value(node, "rows", picks[1])])
-    ctx.write(node, Gather(2), [rows, ctx.constant_value(node, "columns", picks[2])])
+            same &= np.array_equal(found, wanted)
+    op = Resize(stretches, "nearest", coordinates, rounding) if same else Pick(tuple(picks))
+    ctx.write(node, op, [ctx.value(node, 0)])
 
 
 def _places(node: TfliteNode, name: str) -> tuple[bool, bool]:

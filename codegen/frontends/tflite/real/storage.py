@@ -9,7 +9,7 @@ from __future__ import annotations
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
-from codegen.frontends.tflite.real.records import stored_of
+from codegen.frontends.tflite.records import stored_of
 from codegen.real.elementwise import Cast
 from codegen.real.storage import Dequantize, Quantize, Restore
 
@@ -28,7 +28,7 @@ def dequantize(ctx: RealContext, node: TfliteNode) -> None:
         raise FormUnsupported(f"DEQUANTIZE of {kind.dtype} without a scale", where=node.where)
     if kind.dtype.name == "float16":
         ctx.write(node, Cast("float32"), [value])
-    elif ctx.builder.values[value].data is not None:
+    elif ctx.builder.values[value].data is not None and ctx.folds_stored:
         ctx.bind(node, value)
     else:
         ctx.write(node, Restore(), [value])

@@ -14,6 +14,7 @@ from codegen.frontends.tflite.real import (
     reduce,
     resize,
     storage,
+    variables,
     window,
 )
 from codegen.frontends.tflite.real.context import Translator
@@ -27,8 +28,10 @@ TRANSLATORS: Mapping[str, Translator] = {
     "ARG_MIN": reduce.arg_extremum,
     "AVERAGE_POOL_2D": window.pool,
     "BATCH_MATMUL": product.batch_matmul,
+    "ASSIGN_VARIABLE": variables.assign_variable,
     "BATCH_TO_SPACE_ND": movement.batch_to_space,
     "BROADCAST_TO": movement.broadcast_to,
+    "CALL_ONCE": variables.call_once,
     "CAST": storage.cast,
     "CONCATENATION": movement.concatenation,
     "CONV_2D": window.conv_2d,
@@ -58,6 +61,7 @@ TRANSLATORS: Mapping[str, Translator] = {
     "PRELU": elementwise.prelu,
     "QUANTIZE": storage.quantize,
     "RANK": shapes.rank,
+    "READ_VARIABLE": variables.read_variable,
     "RESHAPE": movement.reshape,
     "RESIZE_BILINEAR": resize.resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize.resize_nearest,
@@ -81,5 +85,26 @@ TRANSLATORS: Mapping[str, Translator] = {
     "TRANSPOSE_CONV": window.transpose_conv,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": recurrent.lstm,
     "UNPACK": movement.unpack,
+    "VAR_HANDLE": variables.var_handle,
     "ZEROS_LIKE": shapes.zeros_like,
 }
+
+_REAL_ONLY = {
+    "BITWISE_XOR",
+    "CEIL",
+    "COS",
+    "FLOOR",
+    "L2_POOL_2D",
+    "POW",
+    "REDUCE_ALL",
+    "REDUCE_ANY",
+    "REDUCE_PROD",
+    "RIGHT_SHIFT",
+    "ROUND",
+    "SELECT",
+    "SIGN",
+    "SIN",
+    "SQUARE",
+}
+SETTLED = frozenset(TRANSLATORS) - _REAL_ONLY
+"""Operators that have a form in integers (codegen/settle/tflite)."""

@@ -15,9 +15,9 @@ from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.windows import feature_map, kernel_windows, pool_windows, read_window
 from codegen.ir.real import RealOp, Stored
-from codegen.ir.shape import Window
+from codegen.ir.shape import Shape, Window
 from codegen.real.elementwise import Binary, Function
-from codegen.real.movement import Transpose
+from codegen.real.movement import Reshape, Transpose
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
 
 _LAST = -1
@@ -26,7 +26,7 @@ _LAST = -1
 def conv_2d(ctx: RealContext, node: TfliteNode) -> None:
     """CONV_2D, with groups where the weights have fewer channels than the input."""
     options = node.options_of("Conv2DOptions")
-    shape, w = feature_map(node, ctx.shape(node, 0)), feature_map(node, ctx.shape(node, 1))
+    shape, w = _image(ctx, node), feature_map(node, ctx.shape(node, 1))
     if shape[3] % w[3]:
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(w)}", where=node.where)
     op = Conv(kernel_windows(node, options, shape, w[1:3]), shape[3] // w[3], _LAST)
@@ -36,7 +36,7 @@ def conv_2d(ctx: RealContext, node: TfliteNode) -> None:
 def depthwise_conv_2d(ctx: RealContext, node: TfliteNode) -> None:
     """DEPTHWISE_CONV_2D: output channel c * multiplier + m reads input channel c."""
     options = node.options_of("DepthwiseConv2DOptions")
-    shape, w = feature_map(node, ctx.shape(node, 0)), feature_map(node, ctx.shape(node, 1))
+    shape, w = _image(ctx, node), feature_map(node, ctx.shape(node, 1))
     if w[0] != 1 or w[3] % shape[3]:
         raise ShapeMismatch(f"{shape[3]} channels, weights of shape {list(w)}", where=node.where)
     op = Conv(kernel_windows(node, options, shape, w[1:3]), shape[3], _LAST)
@@ -59,12 +59,17 @@ def transpose_conv(ctx: RealContext, node: TfliteNode) -> None:
     _product(ctx, node, op, (3, 0, 1, 2), activation(node, options), x=2, b=3)
 
 
-def bias(ctx: RealContext, node: TfliteNode, x: int, b: int) -> list[str]:
+def _image(ctx: RealContext, node: TfliteNode) -> Shape:
+    """The shape of what the convolution is said to read."""
+    return node.spread.shape if node.spread else feature_map(node, ctx.shape(node, 0))
+
+
+def bias(ctx: RealContext, node: TfliteNode, x: int, b: int, w: int = 1) -> list[str]:
     """The bias as a list, where there is one; integers without a scale have that of the products."""
     if not ctx.has(node, b):
         return []
     tensor, value = ctx.tensor(node, b), ctx.value(node, b)
-    scales = [ctx.stored(ctx.value(node, i)) for i in (x, 1)]
+    scales = [ctx.stored(ctx.value(node, i)) for i in (x, w)]
     if ctx.builder.type(value).is_real or tensor.data is None or scales[0] is None or scales[1] is None:
         return [ctx.reshaped(node, value, (int(np.prod(tensor.shape)),), "bias")]
     scale = (scales[0].scale * scales[1].scale).astype(np.float32)
@@ -86,7 +91,11 @@ def _product(
     b: int = 2,
 ) -> None:
     weights = ctx.apply(node, Transpose(order), [ctx.value(node, 1)], "weights")
-    ctx.write(node, op, [ctx.value(node, x), weights, *bias(ctx, node, x, b)], post=post)
+    value, result = ctx.value(node, x), ctx.result(node).shape
+    if node.spread is not None:  # one image, which the file may hold without the axis of its rows
+        value = ctx.reshaped(node, value, node.spread.whole)
+        post = (*post, *((Reshape(result),) if len(result) != 4 else ()))
+    ctx.write(node, op, [value, weights, *bias(ctx, node, x, b)], post=post)
 
 
 def pool(ctx: RealContext, node: TfliteNode) -> None:

@@ -15,38 +15,41 @@ from collections.abc import Iterator
 import numpy as np
 
 from codegen.errors import InputMissing, VariableUnsupported
-from codegen.frontends.tflite.context import DTYPES, Context, tensor_quant
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
+from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.records import stored_of
 from codegen.frontends.tflite.variables import Key, handles_of
 from codegen.ir.quant import Array, TensorType
+from codegen.ir.real import RealValue
 from codegen.settle.builder import check_size
+from codegen.settle.tflite.records import DTYPES, kind_of
 
 _KINDS = ("int8", "uint8", "int16", "int32")
 
 
-def var_handle(ctx: Context, node: TfliteNode) -> None:
+def var_handle(ctx: RealContext, node: TfliteNode) -> None:
     """The name of a variable: nothing is computed."""
     ctx.result(node)
 
 
-def read_variable(ctx: Context, node: TfliteNode) -> None:
+def read_variable(ctx: RealContext, node: TfliteNode) -> None:
     """READ_VARIABLE."""
     key, tensor = _key(ctx, node), ctx.result(node)
     if key not in ctx.variables.now:
         initial = ctx.variables.initial.get(key)
         _begin(ctx, node, key, tensor, _first_content(ctx, node, key) if initial is None else initial)
-    ctx.bind(node, ctx.variables.now[key])
+    ctx.bind(node, ctx.as_it_is(node, ctx.variables.now[key], stored_of(tensor, node.where)))
 
 
-def assign_variable(ctx: Context, node: TfliteNode) -> None:
+def assign_variable(ctx: RealContext, node: TfliteNode) -> None:
     """ASSIGN_VARIABLE."""
     key, tensor = _key(ctx, node), ctx.tensor(node, 1)
     _check_kind(tensor, node)
     _assign(ctx, node, key, ctx.value(node, 1))
 
 
-def call_once(ctx: Context, node: TfliteNode) -> None:
+def call_once(ctx: RealContext, node: TfliteNode) -> None:
     """CALL_ONCE: variables begin as the constants that its subgraph assigns."""
     index, graphs = int(node.options_of("CallOnceOptions").InitSubgraphIndex()), ctx.variables.graphs
     if not 0 < index < len(graphs):
@@ -62,7 +65,7 @@ def call_once(ctx: Context, node: TfliteNode) -> None:
         ctx.variables.initial[key] = tensor.data
 
 
-def held(ctx: Context, node: TfliteNode, index: int) -> str:
+def held(ctx: RealContext, node: TfliteNode, index: int) -> str:
     """The value of a variable tensor that the operator keeps for itself, as it is at this point of the run.
 
     Before the first run it is the zero point if it is int8, else zero.
@@ -72,19 +75,20 @@ def held(ctx: Context, node: TfliteNode, index: int) -> str:
     if not tensor.is_variable:
         raise VariableUnsupported(f"input '{tensor.name}' is no variable tensor", where=node.where)
     if key not in ctx.variables.now:
-        _check_kind(tensor, node)
+        if tensor.kind != "float32":
+            _check_kind(tensor, node)
         check_size(TensorType(tensor.shape, DTYPES[tensor.kind]))
         zero = int(tensor.zero_point[0]) if tensor.kind == "int8" and tensor.zero_point.size else 0
         _begin(ctx, node, key, tensor, np.full(tensor.shape, zero, tensor.kind))
     return ctx.variables.now[key]
 
 
-def renew(ctx: Context, node: TfliteNode, index: int, value: str) -> None:
+def renew(ctx: RealContext, node: TfliteNode, index: int, value: str) -> None:
     """Say what a variable tensor holds once the operator has run."""
     _assign(ctx, node, ("tensor", ctx.tensor(node, index).name), value)
 
 
-def _key(ctx: Context, node: TfliteNode) -> Key:
+def _key(ctx: RealContext, node: TfliteNode) -> Key:
     """The variable that the first input names."""
     place = ctx.tensor(node, 0).index
     if place not in ctx.variables.handles:
@@ -92,30 +96,36 @@ def _key(ctx: Context, node: TfliteNode) -> Key:
     return ctx.variables.handles[place]
 
 
-def _begin(ctx: Context, node: TfliteNode, key: Key, tensor: Tensor, initial: Array) -> None:
+def _begin(ctx: RealContext, node: TfliteNode, key: Key, tensor: Tensor, initial: Array) -> None:
     """Make the state as which the run finds a variable."""
-    _check_kind(tensor, node)
+    if key[0] != "tensor":
+        _check_kind(tensor, node)
     if (initial.shape, initial.dtype.name) != (tensor.shape, tensor.kind):
         found = f"the variable '{key[1]}' begins as {initial.dtype.name}{list(initial.shape)}"
         raise VariableUnsupported(f"{found} and is read as {tensor.kind}{list(tensor.shape)}", where=node.where)
-    name = key[1] or "variable"
-    value = ctx.builder.state(name, initial, tensor_quant(tensor))
+    value = ctx.builder.state(key[1] or "variable", initial, stored_of(tensor, node.where))
     ctx.variables.states[key] = ctx.variables.now[key] = value
 
 
-def _assign(ctx: Context, node: TfliteNode, key: Key, value: str) -> None:
-    now, kind = ctx.variables.now, ctx.builder.type(value)
+def _assign(ctx: RealContext, node: TfliteNode, key: Key, value: str) -> None:
+    now, found = ctx.variables.now, ctx.builder.values[value]
     if key in now:
-        known = ctx.builder.type(now[key])
-        if (known.shape, known.dtype) != (kind.shape, kind.dtype):
-            found = f"the variable '{key[1]}' is {known.dtype.value}{list(known.shape)}"
-            raise VariableUnsupported(f"{found}, assigned is {kind.dtype.value}{list(kind.shape)}", where=node.where)
+        known = ctx.builder.values[now[key]]
+        if (known.type.shape, kind_of(known)) != (found.type.shape, kind_of(found)):
+            raise VariableUnsupported(
+                f"the variable '{key[1]}' is {_spoken(known)}, assigned is {_spoken(found)}", where=node.where
+            )
     now[key] = value
     if key in ctx.variables.states:
         ctx.builder.becomes(ctx.variables.states[key], value)
 
 
-def _first_content(ctx: Context, node: TfliteNode, key: Key) -> Array:
+def _spoken(value: RealValue) -> str:
+    """Element type and shape of a variable."""
+    return f"{DTYPES[kind_of(value)].value}{list(value.type.shape)}"
+
+
+def _first_content(ctx: RealContext, node: TfliteNode, key: Key) -> Array:
     """What TFLite Micro fills a variable's memory with: the zero point of what the network assigns, byte by byte."""
     for own, tensor in _assigned(ctx.graph, node, constant=False):
         if own == key:

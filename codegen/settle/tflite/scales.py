@@ -7,27 +7,11 @@ CalculateActivationRangeQuantized).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-import tflite
 
 from codegen.fixedpoint import round_half_away
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant
 from codegen.ops.requantize import make_requant, requant_by_factor
-
-_KIND = tflite.ActivationFunctionType
-REAL_BOUNDS: Mapping[int, tuple[float | None, float | None]] = {
-    _KIND.NONE: (None, None),
-    _KIND.RELU: (0.0, None),
-    _KIND.RELU_N1_TO_1: (-1.0, 1.0),
-    _KIND.RELU6: (0.0, 6.0),
-}
-
-
-def activation_range(activation: int, y: Quant, dtype: DType) -> tuple[int, int]:
-    """The clamp of a fused activation: zy + round(bound / sy), a float32 quotient, halves away from zero."""
-    return clamp_range(*REAL_BOUNDS[activation], y, dtype)
 
 
 def clamp_range(low: float | None, high: float | None, y: Quant, dtype: DType) -> tuple[int, int]:

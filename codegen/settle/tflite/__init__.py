@@ -1,0 +1,1 @@
+"""TFLite's integers: rules for operators whose tensors say themselves how they are held, channels last."""

@@ -1,0 +1,44 @@
+"""BATCH_MATMUL: products of two computed matrices, or of a computed and a constant one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codegen.errors import FormUnsupported
+from codegen.ir.quant import DType
+from codegen.ir.real import RealNode
+from codegen.ops import Broadcast, MatMul
+from codegen.real import product as real
+from codegen.settle.states import Request, State
+from codegen.settle.tflite.context import TfliteContext
+from codegen.settle.tflite.scales import product_requant
+
+_PRODUCTS = ((DType.S8,) * 3, (DType.S16,) * 3, (DType.S16, DType.S8, DType.S16))
+
+
+def matmul(ctx: TfliteContext, node: RealNode, op: real.MatMul) -> Sequence[State]:
+    """The product; the axes before the last two are broadcast."""
+    sides = [ctx.quantized(node, i) for i in (0, 1)]
+    a, b = (side.quant for side in sides)
+    lead = ctx.real(node.outputs[0]).shape[:-2]
+
+    def write(request: Request) -> str:
+        kinds = (ctx.dtype(node, 0), ctx.dtype(node, 1), request.dtype)
+        if kinds not in _PRODUCTS:
+            hint = "int8 by int8 to int8 is supported, int16 by int16 or int8 to int16"
+            found = f"a product of {kinds[0].value} by {kinds[1].value} to {kinds[2].value}"
+            raise FormUnsupported(found, where=node.where, hint=hint)
+        wide, whole = request.dtype is DType.S16 and ctx.mode == "tflite", (request.dtype.low, request.dtype.high)
+        requant = product_requant(ctx.mode, a.scale, b.scale, request.quant, request.dtype, whole, wide=wide)
+        made = MatMul(a.zero_point, b.zero_point, requant, request.dtype, request.quant)
+        return ctx.write(request, made, [_full(ctx, node, side.value, lead) for side in sides])
+
+    return [ctx.waiting(node, write)]
+
+
+def _full(ctx: TfliteContext, node: RealNode, value: str, lead: tuple[int, ...]) -> str:
+    """One side with all leading axes of the product."""
+    own = ctx.type(value).shape
+    shape = (*lead, *own[-2:])
+    value = ctx.reshaped(node, value, (*(1,) * (len(shape) - len(own)), *own))
+    return value if ctx.type(value).shape == shape else ctx.apply(node, Broadcast(shape), (value,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -22,19 +22,6 @@ _UNROLLED_TAPS = 9
 _BLOCK = 16
 
 
-class PoolSizes(TypedDict):
-    """The fields of a PoolContext, by name."""
-
-    w_in: int
-    w_out: int
-    channels: int
-    kernel_h: int
-    kernel_w: int
-    stride: int
-    dilation: int
-    pad: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolContext:
     """Sizes of the rows and windows of one pool."""
@@ -49,8 +36,8 @@ class PoolContext:
     pad: int
 
 
-def pool_sizes(node: NodeView, h: Window, w: Window) -> PoolSizes:
-    """The sizes of a pool over these windows."""
+def pool_sizes(node: NodeView, h: Window, w: Window) -> dict[str, int]:
+    """The fields of a PoolContext, by name, for a pool over these windows."""
     x, y = node.ins[0].shape, node.outs[0].shape
     return {
         "w_in": x[2],

@@ -44,6 +44,20 @@ def _kernel(windows: Windows) -> Shape:
     return tuple(w.size for w in windows)
 
 
+def _begun(x: Array, spatial: Sequence[int], outputs: int, bias: Sequence[Array]) -> Array:
+    """Sums [N, *spatial, groups, outputs of a group] of x[N, ..., groups, channels]: the bias, or nothing yet."""
+    groups = x.shape[-2]
+    acc = np.zeros((len(x), *spatial, groups, outputs // groups), x.dtype)
+    if bias:
+        acc += bias[0].reshape(groups, -1)
+    return acc
+
+
+def _ungrouped(acc: Array, channel_axis: int) -> Array:
+    """The map of those sums."""
+    return np.moveaxis(acc.reshape(*acc.shape[:-2], acc.shape[-2] * acc.shape[-1]), -1, channel_axis)
+
+
 class _Convolution(Protocol):
     def sums(self, ins: Sequence[Array], *, ordered: bool) -> tuple[Array, ...]: ...
 
@@ -93,13 +107,11 @@ class Conv:
         w = np.moveaxis(w.reshape(g, outputs // g, *w.shape[1:]), (1, 2), (-1, -2))
         spatial = x.shape[1:-2]
         out = _out_spatial(self.windows, spatial)
-        acc = np.zeros((len(x), *out, g, outputs // g), x.dtype)
-        if len(ins) > 2:
-            acc += ins[2].reshape(g, -1)
+        acc = _begun(x, out, outputs, ins[2:])
         for tap, served, read in reaches(self.windows, out, spatial):
             kernel = w[(slice(None), *tap)].reshape(g, x.shape[-1], -1)
             add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
-        return (np.moveaxis(acc.reshape(*acc.shape[:-2], outputs), -1, self.channel_axis),)
+        return (_ungrouped(acc, self.channel_axis),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +150,11 @@ class ConvTranspose:
         x = x.reshape(*x.shape[:-1], g, x.shape[-1] // g)
         w = np.moveaxis(w.reshape(g, -1, *w.shape[1:]), (1, 2), (-2, -1))
         spatial = x.shape[1:-2]
-        acc = np.zeros((len(x), *self.out_spatial, g, outputs // g), x.dtype)
-        if len(ins) > 2:
-            acc += ins[2].reshape(g, -1)
+        acc = _begun(x, self.out_spatial, outputs, ins[2:])
         for tap, read, served in reaches(self.windows, spatial, self.out_spatial):
             kernel = w[(slice(None), *tap)].reshape(g, x.shape[-1], -1)
             add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
-        return (np.moveaxis(acc.reshape(*acc.shape[:-2], outputs), -1, self.channel_axis),)
+        return (_ungrouped(acc, self.channel_axis),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,8 @@ def quantize(
         **words: what may be said by keyword:
 
             config: TOML file with the model's `[preprocess]` table, and the quantizer's own tables (docs/quantizer.md).
-            weights: bits of the weights, 2 to 8; below 8 the first and the last layer keep 8.
-            activations: bits of the tensors, 8 or 16.
+            weights: bits of the weights, 2 to 8; below 8 the first and the last layer keep 8.  `mixed`: layer by layer.
+            activations: bits of the tensors, 8 or 16.  `mixed`: layer by layer.
             scales: `float`, or `pot` for powers of two.
             granularity: `channel` for a scale per output channel of the weights, or `tensor`.  These four go before
                 what the file says of all tensors.
@@ -125,6 +125,8 @@ def quantize(
             samples: how many are used at most, drawn by `seed`; 512 when not said.
             seed: of the draw.
             keep_float: names of nodes and tensors that stay real.
+            budget: what the network may cost with mixed bits, as `arena=64K,flash=512K,instructions=20M`, or numbers by
+                these names; the target's own memories are limits too (LAM-QUANT-028).
             stop_after: `inspect` or `calibrate`: what is known by then, without a model; `rewrite`: the float network.
             progress: called with the runs done and all of them.
 

@@ -82,8 +82,8 @@ class QuantizingWords(TypedDict, total=False):
     """Of `quantize`."""
 
     config: str | Path | None
-    weights: int | None
-    activations: int | None
+    weights: int | str | None
+    activations: int | str | None
     scales: str | None
     granularity: str | None
     table_in: str | Path | None
@@ -91,6 +91,7 @@ class QuantizingWords(TypedDict, total=False):
     samples: int | None
     seed: int
     keep_float: Sequence[str]
+    budget: str | Mapping[str, int] | None
     stop_after: str | None
     progress: Progress | None
 

@@ -25,8 +25,19 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", metavar="Q.onnx", help="Where the quantized model goes; its report beside it as .json.")
 @target_option
 @shape_option
-@click.option("--weights", type=click.IntRange(2, 8), help="Bits of the weights; 8 when not said.")
-@click.option("--activations", type=click.Choice(["8", "16"]), help="Bits of the tensors; 8 when not said.")
+@click.option(
+    "--weights",
+    type=click.Choice([*map(str, range(2, 9)), "mixed"]),
+    help="Bits of the weights; 8 when not said; mixed: layer by layer.",
+)
+@click.option(
+    "--activations",
+    type=click.Choice(["8", "16", "mixed"]),
+    help="Bits of the tensors; 8 when not said; mixed: layer by layer.",
+)
+@click.option(
+    "--budget", metavar="COST=N,..", help="What mixed bits may cost, as arena=64K,flash=512K,instructions=20M."
+)
 @click.option("--scales", type=click.Choice(["float", "pot"]), help="float, or pot: powers of two.")
 @click.option(
     "--granularity",
@@ -47,7 +58,14 @@ if TYPE_CHECKING:
 @json_option
 @common
 def command(
-    model: str, calib: str, activations: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
+    model: str,
+    calib: str,
+    weights: str | None,
+    activations: str | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
 ) -> None:
     """Quantize the float MODEL by the samples of D.npz: an ONNX file with QuantizeLinear and DequantizeLinear nodes."""
     from codegen import api
@@ -55,9 +73,13 @@ def command(
     if options["out"] is None and options["stop_after"] is None:
         raise click.UsageError("where does the model go? Give -o Q.onnx, or --stop-after.")
     with Progress("calibrating", quiet=quiet) as progress:
-        bits = None if activations is None else int(activations)
-        made = api.quantize(model, calib, progress=progress, activations=bits, **options)
+        options |= {"weights": _bits(weights), "activations": _bits(activations)}
+        made = api.quantize(model, calib, progress=progress, **options)
     show(lambda _: _text(made), made.report, as_json=as_json, quiet=quiet)
+
+
+def _bits(word: str | None) -> int | str | None:
+    return int(word) if word is not None and word.isdigit() else word
 
 
 def _text(made: Quantized) -> str:

@@ -59,3 +59,10 @@ class NothingInCommon(CompileError):
 
     code = "LAM-QUANT-027"
     hint = "give the float model that it was made from; tools that rename tensors cannot be followed"
+
+
+class BudgetUnreachable(CompileError):
+    """Not even with the fewest bits for every layer does the network keep within the budget, or the chip's memories."""
+
+    code = "LAM-QUANT-028"
+    hint = "raise the budget, allow fewer bits, or choose a larger chip"

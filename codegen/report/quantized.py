@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codegen.report.mixed import MixedReport, mixed_text
 from codegen.report.table import text_table
 
 
@@ -53,7 +54,7 @@ class QuantReport:
     """What was quantized, by which samples, and how good it is.
 
     `quick_sqnr` is of real numbers rounded as integers hold them; `sqnr` of the integer network on `engine`, None where
-    it could not be compiled, and `refusal` says why.  `judged` samples set no range.
+    it could not be compiled, and `refusal` says why.  `judged` samples set no range.  `mixed`: which bits layers got.
     """
 
     model: str
@@ -68,11 +69,13 @@ class QuantReport:
     weights: tuple[QuantizedWeight, ...]
     stay_float: tuple[str, ...]
     notes: tuple[str, ...]
+    mixed: MixedReport | None = None
 
 
 def quantized_text(report: QuantReport) -> str:
     """The report for a terminal."""
-    parts = [_tensors(report.tensors), _weights(report.weights), _verdict(report)]
+    chosen = "" if report.mixed is None else mixed_text(report.mixed)
+    parts = [_tensors(report.tensors), _weights(report.weights), chosen, _verdict(report)]
     if report.stay_float:
         parts.append(f"stays float: {', '.join(report.stay_float)}")
     return "\n\n".join([*filter(None, parts), *(f"note: {note}" for note in report.notes)])

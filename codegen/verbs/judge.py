@@ -7,7 +7,7 @@ and runs the compiled C, or the numpy golden model where there is no C compiler.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +16,11 @@ from codegen.errors import ToolMissing
 from codegen.frontends import real_bytes
 from codegen.ir.real import RealGraph
 from codegen.options import Options
+from codegen.quantize.applied import applied
 from codegen.quantize.measure import output_sqnr, outputs_of
 from codegen.quantize.observe import Samples
+from codegen.quantize.places import Places
+from codegen.quantize.scheme import Scheme
 from codegen.settle.borders import output_name
 from codegen.verbs.engines import Engine, open_engine
 from codegen.verbs.ort_runner import best_runner
@@ -44,6 +47,11 @@ class Judge:
             made = [engine.run(self._samples[i]) for i in range(len(self._samples))]
         named = [{face: one[output_name(face, ports)] for face in self._wanted[0]} for one in made]
         return Judgement(output_sqnr(self._wanted, named), name, len(made))
+
+
+def quick_judge(places: Places, judge: Judge) -> Callable[[Scheme], float]:
+    """SQNR of real numbers rounded as a scheme's integers hold them."""
+    return lambda scheme: judge.quick(applied(places.graph, scheme).live())
 
 
 @dataclass(frozen=True, slots=True)

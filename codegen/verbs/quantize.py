@@ -36,7 +36,8 @@ from codegen.quantize.scheme import Scheme
 from codegen.report.quantized import QuantReport
 from codegen.report.table import as_json
 from codegen.verbs.calibration import Calibration, Held, calibration_of
-from codegen.verbs.judge import Judge
+from codegen.verbs.judge import Judge, quick_judge
+from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
 from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantizer_files import files_config, write_table
 from codegen.verbs.quantizing_report import rows_of
@@ -46,6 +47,8 @@ STAGES = ("inspect", "rewrite", "calibrate")
 """Stages behind which one may stop."""
 _MEASURED = 32
 """Samples by which tensors are measured."""
+_MIXED = 16
+"""Samples by which each of many networks is judged."""
 _FEW = 16
 """Of fewer samples the user is warned."""
 
@@ -62,8 +65,8 @@ class Quantizing:
     calib: Calibration
     out: str | Path | None = None
     config: str | Path | None = None
-    weights: int | None = None
-    activations: int | None = None
+    weights: int | str | None = None
+    activations: int | str | None = None
     scales: str | None = None
     granularity: str | None = None
     samples: int | None = None
@@ -71,14 +74,15 @@ class Quantizing:
     table_in: str | Path | None = None
     table_out: str | Path | None = None
     keep_float: Sequence[str] = ()
+    budget: str | Mapping[str, int] | None = None
     stop_after: str | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not exist."""
         for name, given, known in (
-            ("weights", self.weights, (None, *range(2, 9))),
-            ("activations", self.activations, (None, 8, 16)),
+            ("weights", self.weights, (None, *range(2, 9), MIXED)),
+            ("activations", self.activations, (None, 8, 16, MIXED)),
             ("scales", self.scales, (None, "float", "pot")),
             ("granularity", self.granularity, (None, "channel", "tensor")),
             ("stop_after", self.stop_after, (None, *STAGES)),
@@ -116,9 +120,11 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         return Quantized(b"", report)
     if how.stop_after == "rewrite":
         return _written(graph, report, how)
-    scheme = calibrated(places, held, asking, how.progress)
+    scheme_of = ranged(places, held, asking, how.progress)
+    given, report = _mixed(report, Network(places, asking, scheme_of), held, options, how)
+    scheme = scheme_of(given)
     made = applied(graph, scheme).live()
-    report = _measured(report, places, (scheme, asking), made, held)
+    report = _measured(report, places, (scheme, given), made, held)
     done = Quantized(b"", report)
     if how.stop_after != "calibrate":
         done = _written(made, _judged(report, graph, made, held, options), how)
@@ -163,8 +169,8 @@ def asking_of(places: Places, how: Quantizing) -> Asked:
     """What the command line says, over what the configuration says, over a table of ranges."""
     words = from_words(
         {
-            "weights": how.weights,
-            "activations": how.activations,
+            "weights": None if how.weights == MIXED else how.weights,
+            "activations": None if how.activations == MIXED else how.activations,
             "scale": how.scales,
             "granularity": how.granularity,
         }
@@ -180,14 +186,27 @@ def sampled(how: Quantizing) -> Quantizing:
     return replace(how, samples=samples, seed=(general.seed or 0) if how.seed is None else how.seed)
 
 
-def calibrated(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Scheme:
-    """The integers of everything, by the samples that set ranges."""
+def _mixed(
+    report: QuantReport, network: Network, held: Held, options: Options, how: Quantizing
+) -> tuple[Asking, QuantReport]:
+    """What is asked of each layer once bits are mixed, where they are to be."""
+    asking = network.asking
+    mixing = mixing_of(how, asking.config.mixed) if isinstance(asking, Asked) else None
+    if mixing is None:
+        return asking, report
+    judge = Judge(network.places.graph, held.judging.first(_MIXED), options)
+    given, found = mixed(network, quick_judge(network.places, judge), options, mixing)
+    return given, replace(report, mixed=found)
+
+
+def ranged(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Callable[[Asking], Scheme]:
+    """What gives the integers of everything as it is asked for, by the samples that set ranges."""
     seen = watched(places, asking)
     observe(places.graph, held.ranging, best_runner(), seen, progress, passes(places, asking))
     inputs = [seen[name] for name in places.graph.inputs if name in seen]
     if inputs and all(s.low == s.high for s in inputs):
         raise CalibrationConstant(f"every number is {inputs[0].low:g}", where=held.where)
-    return scheme_of(places, seen, asking)
+    return lambda given: scheme_of(places, seen, given)
 
 
 def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantReport:

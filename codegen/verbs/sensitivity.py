@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from codegen.errors import OptionBad
 from codegen.options import Options
-from codegen.quantize.applied import applied
 from codegen.quantize.places import Places
-from codegen.quantize.scheme import Scheme
 from codegen.quantize.sensitivity import BY, By, Sensitivity, Wide, parts_of, sensitivities
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
 from codegen.verbs.calibration import calibration_of
-from codegen.verbs.judge import Judge
-from codegen.verbs.quantize import Quantizing, asking_of, calibrated, float_graph, kept_real, sampled
+from codegen.verbs.judge import Judge, quick_judge
+from codegen.verbs.quantize import Quantizing, asking_of, float_graph, kept_real, ranged, sampled
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 _JUDGED = 16
@@ -29,7 +25,8 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
     places = Places(graph, kept_real(graph, how.keep_float))
     held = calibration_of(graph, how.calib, sampled(how))
     asking = asking_of(places, how)
-    scheme, wide = (calibrated(places, held, a) for a in (asking, Wide(asking)))
+    scheme_of = ranged(places, held, asking)
+    scheme, wide = scheme_of(asking), scheme_of(Wide(asking))
     chosen = held.judging.first(_JUDGED)
     judge = quick_judge(places, Judge(graph, chosen, options))
     found = sensitivities(parts_of(places, scheme, by), scheme, judge, wide, how.progress)
@@ -41,11 +38,6 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
         whole=judge(scheme),
         parts=tuple(map(_row, found)),
     )
-
-
-def quick_judge(places: Places, judge: Judge) -> Callable[[Scheme], float]:
-    """SQNR of real numbers rounded as a scheme's integers hold them."""
-    return lambda scheme: judge.quick(applied(places.graph, scheme).live())
 
 
 def _row(found: Sensitivity) -> SensitivityRow:

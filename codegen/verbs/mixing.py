@@ -1,0 +1,232 @@
+"""Mixed precision of a network: what each layer loses and costs, and the bits with which it loses least in a budget.
+
+Decides: that losses are measured layer by layer on real numbers, weights and results apart, and added; and that of the
+candidates which that brings up the judge takes the best that fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from codegen.errors import BudgetUnreachable, OptionBad
+from codegen.options import Options
+from codegen.quantize.asked import Asking
+from codegen.quantize.config import Mixed
+from codegen.quantize.config.kinds import BYTES, COUNT
+from codegen.quantize.knapsack import Options as Choices
+from codegen.quantize.mixed import Bits, Layer, Limits, Verdict, best_within, front_of, mixed_asking
+from codegen.quantize.observe import Progress
+from codegen.quantize.places import Places
+from codegen.quantize.scheme import Scheme
+from codegen.quantize.sensitivity import Part, only, parts_of
+from codegen.quantize.versus import decibels
+from codegen.report.mixed import MixedLayer, MixedPoint, MixedReport
+from codegen.verbs.candidates import ARENA, FLASH, INSTRUCTIONS, KINDS, Candidates
+
+MIXED = "mixed"
+"""In place of a number of bits: as many for each layer as serve."""
+_READ = {ARENA: BYTES, FLASH: BYTES, INSTRUCTIONS: COUNT}
+_POINTS = 8
+SchemeOf = Callable[[Asking], Scheme]
+"""The integers of everything as it is asked for, from ranges that are known."""
+Judge = Callable[[Scheme], float]
+"""SQNR of the outputs with a scheme, in dB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixing:
+    """Bits that a layer may have, none where it has those that were asked for; and limits by the name of the cost."""
+
+    weights: tuple[int, ...] = ()
+    activations: tuple[int, ...] = ()
+    budget: Mapping[str, int] = field(default_factory=dict)
+    progress: Progress | None = None
+
+    @property
+    def bits(self) -> tuple[Bits, ...]:
+        """What may be chosen, the fewest first."""
+        return tuple(Bits(a, w) for a in sorted(self.activations) or (0,) for w in sorted(self.weights) or (0,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A float network, what was asked for of it, and what makes schemes."""
+
+    places: Places
+    asking: Asking
+    scheme_of: SchemeOf
+
+
+class Worded(Protocol):
+    """What a command line says of mixing."""
+
+    @property
+    def weights(self) -> int | str | None:
+        """Bits, or `mixed`."""
+        ...
+
+    @property
+    def activations(self) -> int | str | None:
+        """Bits, or `mixed`."""
+        ...
+
+    @property
+    def budget(self) -> str | Mapping[str, int] | None:
+        """Limits by the name of the cost."""
+        ...
+
+    @property
+    def progress(self) -> Progress | None:
+        """Called with the layers done and all of them."""
+        ...
+
+
+def mixing_of(words: Worded, config: Mixed) -> Mixing | None:
+    """What is to be mixed, by words over a configuration; None where nothing is.
+
+    A budget alone mixes the bits of results.
+
+    Raises:
+        OptionBad: LAM-IMPORT-030 for a budget that is none.
+    """
+    said = {kind: getattr(config, kind) for kind in KINDS if getattr(config, kind) is not None}
+    budget = {**said, **_budget(words.budget)}
+    weights = _choices(words.weights, config.weights, (4, 8))
+    results = _choices(words.activations, config.activations, (8, 16))
+    if budget and not weights and words.activations is None:
+        results = results or (8, 16)
+    if not weights and not results:
+        return None
+    return Mixing(weights=weights, activations=results, budget=budget, progress=words.progress)
+
+
+def _choices(word: int | str | None, given: tuple[int, ...] | None, usual: tuple[int, ...]) -> tuple[int, ...]:
+    if word is not None and word != MIXED:
+        return ()
+    return given or usual if word == MIXED else given or ()
+
+
+def _budget(given: str | Mapping[str, int] | None) -> dict[str, int]:
+    """`flash=512K,arena=64K,instructions=20M` as numbers."""
+    pairs = (
+        given.items() if isinstance(given, Mapping) else (p.partition("=")[::2] for p in (given or "").split(",") if p)
+    )
+    found = {}
+    for name, value in pairs:
+        kind = name.strip()
+        try:
+            found[kind] = int(_READ[kind].read(value))
+        except (KeyError, ValueError) as error:
+            hint = "write flash=512K, arena=64K or instructions=20M, or several with commas between"
+            raise OptionBad(f"{kind}={value}", where="budget", hint=hint) from error
+    return found
+
+
+def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tuple[Asking, MixedReport]:
+    """What is asked of each layer so that the network loses least within the budget, and the choice there was.
+
+    Raises:
+        BudgetUnreachable: LAM-QUANT-028.
+    """
+    parts = parts_of(network.places, network.scheme_of(network.asking))
+
+    def scheme(bits: Mapping[str, Bits]) -> Scheme:
+        return network.scheme_of(mixed_asking(network.asking, parts, bits))
+
+    compiler = Candidates(network.places, parts, scheme, (options, how.budget))
+    kinds = (FLASH, *((INSTRUCTIONS,) if INSTRUCTIONS in compiler.most else ()), "tensors")
+    costs = {bits: compiler.by_part(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
+    schemes = {bits: scheme(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
+    layers = [_layer(network.places, judge, part, (schemes, costs, kinds)) for part in _told(parts, how)]
+    found, verdict = best_within(layers, Limits(compiler.most, kinds), compiler)
+    if found is None:
+        raise BudgetUnreachable(_refusal(verdict), where=options.target)
+    candidates = [*front_of(layers, len(kinds) - 1, _POINTS), dict(found.bits)]
+    points = [_point(bits, compiler(bits), judge(scheme(bits)), layers) for bits in candidates]
+    best = max((i for i, p in enumerate(points) if p.fits), key=lambda i: (points[i].sqnr, -points[i].wide))
+    rows = [MixedLayer(name=n, activations=b.activations, weights=b.weights) for n, b in candidates[best].items()]
+    report = MixedReport(points=_in_order(points), chosen=points[best], layers=tuple(rows), limits=dict(compiler.most))
+    return mixed_asking(network.asking, parts, candidates[best]), report
+
+
+def _told(parts: Sequence[Part], how: Mixing) -> Iterator[Part]:
+    """The parts, one after the other, with the progress told."""
+    for index, part in enumerate(parts):
+        yield part
+        if how.progress is not None:
+            how.progress(index + 1, len(parts))
+
+
+def _layer(
+    places: Places,
+    judge: Judge,
+    part: Part,
+    known: tuple[Mapping[Bits, Scheme], Mapping[Bits, Mapping[str, Mapping[str, int]]], Sequence[str]],
+) -> Layer:
+    """What one layer loses and costs with each of the bits."""
+    schemes, costs, kinds = known
+    every = {_own(bits, part): bits for bits in schemes}
+    losses = _losses(judge, part, {own: schemes[bits] for own, bits in every.items()})
+    rows = []
+    for bits in every.values():
+        own = {**costs[bits].get(part.name, {}), "tensors": _bytes(places, part, schemes[bits])}
+        rows.append([own.get(kind, 0) for kind in kinds])
+    return Layer(part, tuple(every), Choices(np.array(losses), np.array(rows, np.int64)))
+
+
+def _own(bits: Bits, part: Part) -> Bits:
+    """The bits of what the layer has."""
+    return Bits(bits.activations if part.tensors else 0, bits.weights if part.weights else 0)
+
+
+def _losses(judge: Judge, part: Part, schemes: Mapping[Bits, Scheme]) -> list[float]:
+    """Noise over signal with the layer's results alone quantized, and with its weights alone, added."""
+    results, weights = replace(part, weights=frozenset()), replace(part, tensors=frozenset())
+    of_results: dict[int, float] = {}
+    of_weights: dict[int, float] = {}
+    for bits, scheme in schemes.items():
+        for known, own, number in ((of_results, results, bits.activations), (of_weights, weights, bits.weights)):
+            if number not in known:
+                known[number] = _noise(judge(only(scheme, own))) if own.tensors or own.weights else 0.0
+    return [of_results[bits.activations] + of_weights[bits.weights] for bits in schemes]
+
+
+def _noise(sqnr: float) -> float:
+    return float(10 ** (-sqnr / 10))
+
+
+def _bytes(places: Places, part: Part, scheme: Scheme) -> int:
+    """What a layer's results take while they are held whole."""
+    sizes = ((math.prod(places.graph.type(n).shape), scheme.tensors[n]) for n in part.tensors)
+    return sum(count * stored.dtype.itemsize for count, stored in sizes)
+
+
+def _point(bits: Mapping[str, Bits], verdict: Verdict, sqnr: float, layers: Sequence[Layer]) -> MixedPoint:
+    loss = sum(float(x.options.losses[x.bits.index(bits[x.part.name])]) for x in layers)
+    return MixedPoint(
+        wide=sum(b.activations > 8 for b in bits.values()),
+        narrow=sum(0 < b.weights < 8 for b in bits.values()),
+        expected=decibels(1.0, loss),
+        sqnr=sqnr,
+        arena_bytes=verdict.costs.get(ARENA),
+        flash_bytes=verdict.costs.get(FLASH),
+        instructions=verdict.costs.get(INSTRUCTIONS),
+        fits=verdict.fits,
+    )
+
+
+def _in_order(points: Sequence[MixedPoint]) -> tuple[MixedPoint, ...]:
+    """Each once, those that are expected to lose most first."""
+    return tuple(sorted(dict.fromkeys(points), key=lambda p: p.expected))
+
+
+def _refusal(verdict: Verdict) -> str:
+    if verdict.refusal:
+        return f"with the fewest bits it does not compile: {verdict.refusal}"
+    needs = ", ".join(f"{verdict.costs[kind]} of {kind}, {n} too many" for kind, n in verdict.over.items())
+    return f"with the fewest bits it needs {needs}"

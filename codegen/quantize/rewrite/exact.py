@@ -8,9 +8,13 @@ from dataclasses import replace
 from codegen.ir.real import RealGraph
 from codegen.quantize.rewrite.fold import fold_affine
 from codegen.quantize.rewrite.hoist import hoist_affine
+from codegen.quantize.rewrite.normal import join_norms
 from codegen.quantize.rewrite.spelling import respell
+from codegen.quantize.rewrite.turn import join_turns
 
 _SAID: Mapping[str, str] = {
+    "turn": "Transposes met and went",
+    "join norms": "normalizations spelled in several operators became one",
     "respell": "functions spelled in several operators became one",
     "fold": "factors and offsets became part of the products beside them",
     "hoist": "factors and offsets moved in front of a Resize or a Concat",
@@ -20,7 +24,7 @@ _SAID: Mapping[str, str] = {
 def rewritten(graph: RealGraph) -> RealGraph:
     """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
     notes = []
-    for rewrite in (respell, fold_affine, hoist_affine, fold_affine):
+    for rewrite in (join_turns, join_norms, respell, fold_affine, hoist_affine, fold_affine):
         made = rewrite(graph)
         if made.record.pairs:
             graph = made.graph

@@ -39,6 +39,10 @@ class Asked:
         narrow = role == "weights" and spec.bits < _BYTE and layer in self.ends
         return replace(spec, bits=_BYTE) if narrow else spec
 
+    def says(self, key: str, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> bool:
+        """Whether the configuration says this key of a tensor."""
+        return self.config.says(key, role, layer=layer, op_type=op_type, tensor=tensor)
+
 
 def asked_of(config: QuantConfig, places: Places) -> Asked:
     """The configuration for a network."""

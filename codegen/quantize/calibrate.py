@@ -74,12 +74,15 @@ def natural(low: float, high: float, spec: Spec) -> Stored:
     return replace(stored_for(low, high, spec), scale=scale, zero_point=np.array([zero], np.int64))
 
 
-def weights_of(places: Places, tensors: Mapping[str, Stored], asking: Asking) -> dict[tuple[str, int], Weight]:
-    """The integers of the constants; a node whose input stays real keeps its own."""
+def weights_of(
+    places: Places, tensors: Mapping[str, Stored], asking: Asking, given: Mapping[tuple[str, int], Weight] | None = None
+) -> dict[tuple[str, int], Weight]:
+    """The integers of the constants, those that are `given` among them; a node whose input stays real keeps its own."""
     made: dict[tuple[str, int], Weight] = {}
     for constant in places.constants:
         spec = asking.spec(constant.role, layer=constant.layer, op_type=constant.op_type, tensor=constant.name)
-        weight = None if spec.keep_float else _constant(places, constant, tensors, made, spec)
+        known = (given or {}).get(constant.key)
+        weight = known or (None if spec.keep_float else _constant(places, constant, tensors, made, spec))
         if weight is not None:
             made[constant.key] = weight
     return made

@@ -1,7 +1,8 @@
 """What a layer is given, as far as its weights' errors are concerned: means and second moments of its terms.
 
 Decides: of each sample so many results are taken, at random but the same every time; a term in the padding is zero.
-Where there are too many terms for a matrix of them, they are taken in parts as if these were independent.
+Where there are too many terms for a matrix of them, they are taken in parts as if these were independent, and where
+there are few samples for so many terms, terms count as less dependent on each other than they were seen to be.
 """
 
 from __future__ import annotations
@@ -53,6 +54,14 @@ class Moments:
         """
         mean = self.mean
         return np.asarray(self._squares / max(self.count, 1) - centred * mean[:, :, None] * mean[:, None, :])
+
+    def likely(self, centred: float = 0.0) -> Array:
+        """As `second`, what terms have in common reduced by as much as so few samples leave open."""
+        moments, terms = self.second(centred), self._sums.shape[-1]
+        diagonal = np.einsum("gkk->gk", moments).copy()
+        moments *= self.count / max(self.count + terms, 1)
+        np.einsum("gkk->gk", moments)[...] = diagonal
+        return moments
 
     def rows(self, weights: Array) -> Array:
         """The weights, or what is known of each of them, as [groups * parts, outputs, terms]."""

@@ -81,7 +81,7 @@ class Places:
 
     def __init__(self, graph: RealGraph, kept: Collection[str] = ()) -> None:
         self.graph = graph
-        self._kept = frozenset(kept)
+        self.kept = frozenset(kept)
         self._readers: dict[str, list[RealNode]] = {}
         for node in graph.nodes:
             for name in node.inputs:
@@ -135,11 +135,11 @@ class Places:
         return name
 
     def _is_real(self, name: str) -> bool:
-        return self.graph.type(name).is_real and name not in self._kept
+        return self.graph.type(name).is_real and name not in self.kept
 
     def _is_given(self, node: RealNode, name: str) -> bool:
         """Whether a result is given integers: a real one that is not folded, of a node that is not kept real."""
-        return self._is_real(name) and name not in self.folded and node.name not in self._kept
+        return self._is_real(name) and name not in self.folded and node.name not in self.kept
 
     def _tensor(self, node: RealNode, name: str, known: Collection[str]) -> Tensor:
         source = node.inputs[0] if node.inputs else ""
@@ -159,7 +159,7 @@ class Places:
         return is_bias or (isinstance(node.op, PRODUCTS) and isinstance(reader, BatchNorm))
 
     def _constants(self, node: RealNode) -> Sequence[Constant]:
-        if node.name in self._kept or any(i in self.folded for i in node.inputs):
+        if node.name in self.kept or any(i in self.folded for i in node.inputs):
             return ()  # it becomes part of a product that waits for its scale: its constant is a bias or a factor
         made = []
         for place, (role, axis) in _places(node).items():

@@ -52,8 +52,8 @@ class _Solving:
         self._weights, self._spec, self._moments, self._floor = weights, spec, moments, floor
         self._axis = moments.product.axis
         self._plain = scales(weights, spec, self._axis, floor=floor)
-        rows, second = moments.rows(weights).astype(np.float64), moments.second(centred)
-        self.problem = Problem(rows, second, self._sharing(), spec.least, spec.greatest)
+        rows = moments.rows(weights).astype(np.float64)
+        self.problem = Problem(rows, moments.likely(centred), self._sharing(), spec.least, spec.greatest)
         self._least = self._least_steps()
 
     def best(self, effort: Effort) -> Weight:

@@ -67,6 +67,10 @@ class QuantConfig:
             raise problems[0] if len(problems) == 1 else QuantConfigRejected(problems)
         return spec
 
+    def says(self, key: str, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> bool:
+        """Whether any level says this key of a tensor, rather than leave it to the recipe."""
+        return key in resolved(role, self._index.of(layer, op_type, tensor))[1]
+
     @cached_property
     def _index(self) -> Levels:
         return Levels(self.levels)

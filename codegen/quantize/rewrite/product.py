@@ -93,18 +93,19 @@ def product_of(draft: Draft, node: RealNode) -> Product | None:
     return _gemm(draft, node, node.op, weights) if isinstance(node.op, Gemm) else _conv(draft, node, node.op, weights)
 
 
-def write_product(draft: Draft, product: Product) -> None:
-    """Give the product's node its numbers."""
+def write_product(draft: Draft, product: Product, *, biased: bool = False) -> None:
+    """Give the product's node its numbers; a bias of zeros only where it is to be `biased`."""
     node, adder = draft.node(product.label), product.adder
     weights = draft.own(node.inputs[1], _as_written(product))
-    if isinstance(node.op, MatMul) and (adder is not None or not product.bias.any()):
+    biased = biased or bool(product.bias.any())
+    if isinstance(node.op, MatMul) and (adder is not None or not biased):
         draft.with_inputs(node, (node.inputs[0], weights))
         if adder is not None:
             bias = draft.own(f"{node.label}:bias", product.bias)
             draft.put(replace(adder, op=Binary("Add"), inputs=(node.outputs[0], bias)))
         return
     inputs: tuple[str, ...] = (node.inputs[0], weights)
-    if len(node.inputs) > 2 or product.bias.any():
+    if len(node.inputs) > 2 or biased:
         inputs = (*inputs, draft.own(node.inputs[2] if len(node.inputs) > 2 else f"{node.label}:bias", product.bias))
     op = node.op
     if isinstance(op, Gemm | MatMul):

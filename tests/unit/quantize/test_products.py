@@ -63,6 +63,11 @@ def test_moments_are_those_of_the_samples(name: str) -> None:
     np.testing.assert_allclose(moments.mean, mean, atol=1e-5)
     np.testing.assert_allclose(moments.second(), second, atol=1e-4)
     np.testing.assert_allclose(moments.second(1.0), second - mean[:, :, None] * mean[:, None, :], atol=1e-4)
+    likely, terms = moments.likely(), second.shape[-1]
+    alone = np.eye(terms, dtype=bool)
+    np.testing.assert_allclose(likely[:, alone], second[:, alone], atol=1e-4)
+    share = moments.count / (moments.count + terms)
+    np.testing.assert_allclose(likely[:, ~alone], share * second[:, ~alone], atol=1e-4)
 
 
 def test_results_are_chosen_at_random_and_the_same_every_time() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from codegen.datafiles import path_given, written_file
+from codegen.datafiles import path_given
 from codegen.errors import (
     AlreadyQuantized,
     CalibrationConstant,
@@ -39,7 +39,7 @@ from codegen.verbs.calibration import Calibration, Held, calibration_of
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
 from codegen.verbs.ort_runner import best_runner
-from codegen.verbs.quantizer_files import files_config, write_table
+from codegen.verbs.quantizer_files import Output, files_config, table_output, write_together
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
@@ -125,12 +125,11 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     scheme = scheme_of(given)
     made = applied(graph, scheme).live()
     report = _measured(report, places, (scheme, given), made, held)
-    done = Quantized(b"", report)
-    if how.stop_after != "calibrate":
-        done = _written(made, _judged(report, graph, made, held, options), how)
-    if how.table_out is not None:
-        write_table(Path(how.table_out), scheme.tensors, len(held.ranging))
-    return done
+    table = _table(how, scheme, report)
+    if how.stop_after == "calibrate":
+        write_together(table)
+        return Quantized(b"", report)
+    return _written(made, _judged(report, graph, made, held, options), how, table)
 
 
 def float_graph(path: Path, options: Options) -> RealGraph:
@@ -175,13 +174,14 @@ def asking_of(places: Places, how: Quantizing) -> Asked:
             "granularity": how.granularity,
         }
     )
-    config, table = (None if path is None else Path(path) for path in (how.config, how.table_in))
+    config = None if how.config is None else path_given(how.config, "config")
+    table = None if how.table_in is None else path_given(how.table_in, "table_in")
     return asked_of(words.over(files_config(places.graph, config, table)), places)
 
 
 def sampled(how: Quantizing) -> Quantizing:
     """The same with the samples and the seed that the configuration names, where the call names none."""
-    general = General() if how.config is None else load_config(Path(how.config)).general
+    general = General() if how.config is None else load_config(path_given(how.config, "config")).general
     samples = general.samples if how.samples is None else how.samples
     return replace(how, samples=samples, seed=(general.seed or 0) if how.seed is None else how.seed)
 
@@ -247,15 +247,19 @@ def _judged(report: QuantReport, graph: RealGraph, made: RealGraph, held: Held, 
     return replace(report, sqnr=judgement.sqnr, engine=judgement.engine)
 
 
-def _written(made: RealGraph, report: QuantReport, how: Quantizing) -> Quantized:
-    """The model and, beside it, the report as JSON."""
+def _table(how: Quantizing, scheme: Scheme, report: QuantReport) -> list[Output]:
+    """The table of ranges, where one was asked for."""
+    if how.table_out is None:
+        return []
+    return [table_output(path_given(how.table_out, "table_out"), scheme.tensors, report.samples)]
+
+
+def _written(made: RealGraph, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:
+    """The model and, beside it, the report as JSON; and what else was asked for."""
     data = real_bytes(made)
-    if how.out is None:
-        return Quantized(data, report)
-    path = path_given(how.out, "out")
-    for file, content in ((path, data), (path.with_suffix(".json"), (as_json(report) + "\n").encode())):
-        with written_file(file, _refusal(file)) as opened:
-            opened.write(content)
+    path = None if how.out is None else path_given(how.out, "out")
+    contents = {} if path is None else {path: data, path.with_suffix(".json"): (as_json(report) + "\n").encode()}
+    write_together([*(Output(file, content, _refusal(file)) for file, content in contents.items()), *more])
     return Quantized(data, report, path)
 
 

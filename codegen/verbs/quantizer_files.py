@@ -7,8 +7,9 @@ noted; that keys which nothing reads yet are noted.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from codegen.datafiles import written_file
@@ -80,21 +81,37 @@ def _unread(config: QuantConfig) -> Iterator[str]:
                 yield f"quantize.{key}" if table == "general" else f"quantize.{table}.{key}"
 
 
-def write_table(path: Path, tensors: Mapping[str, Stored], samples: int) -> None:
-    """The ranges of the tensors at `path`: our own table where it ends in .toml, TPU-MLIR's text otherwise.
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What goes into a file, and the error of a path that cannot be written."""
+
+    path: Path
+    content: bytes
+    refusal: Callable[[str], CompileError]
+
+
+def write_together(outputs: Iterable[Output]) -> None:
+    """All of the files, or none where one of their paths cannot be written."""
+    with ExitStack() as stack:
+        opened = [(stack.enter_context(written_file(o.path, o.refusal)), o.content) for o in outputs]
+        for file, content in opened:
+            file.write(content)
+
+
+def table_output(path: Path, tensors: Mapping[str, Stored], samples: int) -> Output:
+    """The ranges of the tensors: our own table where the path ends in .toml, TPU-MLIR's text otherwise.
 
     Raises:
-        TableNotWritten: LAM-QUANT-012.
+        TableNotWritten: LAM-QUANT-012, here for names that the format does not hold.
     """
-    ranges = [Ranged.of(name, stored) for name, stored in tensors.items() if stored.scale.size == 1]
-    ours = path.suffix.lower() == ".toml"
-    blank = [r.name for r in ranges if len(r.name.split()) != 1 or r.name.startswith("#")]
-    if blank and not ours:
-        raise TableNotWritten(f"a row of this format holds no name like {blank[0]!r}", where=str(path))
-    text = written_ranges(ranges) if ours else written_table(ranges, _BINS, samples)
 
     def refused(found: str) -> CompileError:
         return TableNotWritten(found, where=str(path))
 
-    with written_file(path, refused) as file:
-        file.write(text.encode())
+    ranges = [Ranged.of(name, stored) for name, stored in tensors.items() if stored.scale.size == 1]
+    ours = path.suffix.lower() == ".toml"
+    blank = [r.name for r in ranges if len(r.name.split()) != 1 or r.name.startswith("#")]
+    if blank and not ours:
+        raise refused(f"a row of this format holds no name like {blank[0]!r}")
+    text = written_ranges(ranges) if ours else written_table(ranges, _BINS, samples)
+    return Output(path, text.encode(), refused)

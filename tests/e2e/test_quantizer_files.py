@@ -151,6 +151,9 @@ def test_a_table_that_cannot_be_written_is_refused(model: Path, tmp_path: Path) 
         with pytest.raises(CompileError) as error:
             made(model, table_out=path, stop_after="calibrate")
         assert error.value.code == "LAM-QUANT-012"
+        with pytest.raises(CompileError):
+            made(model, table_out=path, out=tmp_path / "q.onnx")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

@@ -1,0 +1,170 @@
+"""Quantized networks beside their float ones: Lamina's through the generated C, ONNX Runtime's quantizer beside it.
+
+    python benchmarks/quantizers.py [MODEL ..] [--schemes channel,tensor,pot,w4,a16] [--recipe best] [--peers]
+
+Each network is quantized by the same samples and scored on others, which no quantizer sees. `--peers` adds what ONNX
+Runtime's `quantize_static` makes of it: min-max and percentile 99.99.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from quantizing.data import Array  # noqa: E402
+from quantizing.measures import Outputs, changed, sqnr  # noqa: E402
+from quantizing.tasks import NAMES, Task, Tasks  # noqa: E402
+
+import codegen  # noqa: E402
+from codegen.api import quantize  # noqa: E402
+
+SCHEMES: Mapping[str, Mapping[str, Any]] = {
+    "channel": {},
+    "tensor": {"granularity": "tensor"},
+    "pot": {"scales": "pot", "granularity": "tensor"},
+    "w4": {"weights": 4},
+    "a16": {"activations": 16},
+}
+"""What is asked of `codegen.quantize`."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantized network: its score, dB, changed predictions in percent, and seconds that quantizing took."""
+
+    model: str
+    scheme: str
+    maker: str
+    score: float
+    db: float
+    changed: float | None
+    seconds: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=list(NAMES), metavar="MODEL", help=", ".join(NAMES))
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--schemes", default="channel,tensor,pot,w4", help=", ".join(SCHEMES))
+    parser.add_argument("--recipe", default="")
+    parser.add_argument("--peers", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = Tasks(given.shared, Path(folder))
+        for name in given.models:
+            task = tasks.task(name)
+            wanted = through(task.path, task.test, "float")
+            print(
+                f"\n{name}: float {task.score(wanted, wanted):.4g} {task.measure}, {len(task.test)} samples", flush=True
+            )
+            print(f"{'scheme':10}{'by':18}{task.measure:>12}{'SQNR dB':>10}{'changed %':>11}{'s':>8}", flush=True)
+            for scheme in given.schemes.split(","):
+                for row in rows(task, scheme, given.recipe, wanted, Path(folder), peers=given.peers):
+                    shown = "" if row.changed is None else f"{row.changed:.2f}"
+                    print(
+                        f"{row.scheme:10}{row.maker:18}{row.score:12.4g}{row.db:10.2f}{shown:>11}{row.seconds:8.1f}",
+                        flush=True,
+                    )
+
+
+def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, *, peers: bool) -> Iterator[Row]:
+    """Lamina's network, then the others'."""
+    makers: dict[str, Callable[[Path], None]] = {
+        f"Lamina {recipe}".strip(): lambda p: by_lamina(task, scheme, recipe, p)
+    }
+    if peers and scheme != "pot":
+        makers["ORT min-max"] = lambda path: by_ort(task, scheme, "MinMax", path)
+        makers["ORT 99.99 %"] = lambda path: by_ort(task, scheme, "Percentile", path)
+    for maker, make in makers.items():
+        path = folder / f"{task.name}_{scheme}.onnx"
+        started = time.perf_counter()
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                make(path)
+        except (ValueError, RuntimeError) as error:  # a fault of a peer's, or a refusal of ours
+            print(f"{scheme:10}{maker:18}  {str(error).splitlines()[0][:90]}", flush=True)
+            continue
+        seconds = time.perf_counter() - started
+        found = through(path, task.test, "c" if maker.startswith("Lamina") else "float")
+        moved = changed(wanted, found) if task.classes else None
+        yield Row(task.name, scheme, maker, task.score(found, wanted), sqnr(wanted, found), moved, seconds)
+
+
+def through(path: Path, samples: Array, engine: str) -> Outputs:
+    """A network's outputs for each sample as real numbers: by generated C, or by ONNX Runtime."""
+    if engine == "float":
+        return _by_onnxruntime(path, samples)
+    out = path.with_suffix("")
+    project = codegen.compile_model(path, "host", out, io_type="model", io_layout="model", force=True)
+    with codegen.load(project) as network:
+        return list(network.run({network.inputs[0].name: samples}).values())
+
+
+def _by_onnxruntime(path: Path, samples: Array) -> Outputs:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    (given,) = session.get_inputs()
+    made = [session.run(None, {given.name: _fitting(sample[None], given.shape)}) for sample in samples]
+    return [np.concatenate(parts) for parts in zip(*made, strict=True)]
+
+
+def _fitting(sample: Array, shape: list[Any]) -> Array:
+    """A batch of one as the model states it."""
+    sizes = [n if isinstance(n, int) else 1 for n in shape]
+    return sample.reshape(sizes)
+
+
+def by_lamina(task: Task, scheme: str, recipe: str, path: Path) -> None:
+    """Quantize by Lamina."""
+    words = dict(SCHEMES[scheme]) | ({"recipe": recipe} if recipe else {})
+    quantize(task.path, task.calib, path, **words)
+
+
+def by_ort(task: Task, scheme: str, method: str, path: Path) -> None:
+    """Quantize by ONNX Runtime."""
+    import onnxruntime
+    from onnxruntime import quantization as q
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    prepared = path.with_suffix(".prepared.onnx")
+    quant_pre_process(str(task.path), str(prepared), skip_symbolic_shape=True)
+    (given,) = onnxruntime.InferenceSession(prepared, providers=["CPUExecutionProvider"]).get_inputs()
+
+    class Reader(q.CalibrationDataReader):
+        def __init__(self) -> None:
+            self.left = iter(task.calib if method == "MinMax" else task.calib[:32])
+
+        def get_next(self) -> dict[str, Array] | None:
+            sample = next(self.left, None)
+            return None if sample is None else {given.name: _fitting(sample[None], given.shape)}
+
+    q.quantize_static(
+        str(prepared),
+        str(path),
+        Reader(),
+        quant_format=q.QuantFormat.QDQ,
+        per_channel=scheme != "tensor",
+        activation_type=q.QuantType.QInt16 if scheme == "a16" else q.QuantType.QInt8,
+        weight_type=q.QuantType.QInt4 if scheme == "w4" else q.QuantType.QInt8,
+        calibrate_method=getattr(q.CalibrationMethod, method),
+        extra_options={"CalibPercentile": 99.99},
+    )
+
+
+if __name__ == "__main__":
+    main()

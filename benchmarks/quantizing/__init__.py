@@ -1,0 +1,1 @@
+"""Networks, data and measures by which quantizers are compared."""

@@ -1,45 +1,22 @@
-"""From a product to the products that read its channels, through operators that keep each channel's factor.
+"""From products to the products that read their channels, through operators that keep each channel's factor.
 
-Decides: which operators do: f(c * x) = c * f(x) for c > 0, channel by channel, or elements that only move.  A chain is
-whole or it is none: where any reader would see the factor, there is no chain.
+Decides: that a chain is whole or there is none: where any reader would see the factor, nothing is scaled.  Tensors that
+are added share their channels' factors, and so do the products that write them, where that is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
+from codegen.quantize.rewrite.channels import Broken, along, behind, spread, stays
 from codegen.quantize.rewrite.draft import Draft
-from codegen.quantize.rewrite.product import Product, product_of
-from codegen.real.elementwise import Clip, Function, PRelu
-from codegen.real.movement import (
-    Concat,
-    DepthToSpace,
-    Expand,
-    Gather,
-    Pad,
-    Reshape,
-    Slice,
-    SpaceToDepth,
-    Tile,
-    Transpose,
-)
-from codegen.real.reduce import Reduce
-from codegen.real.resize import Resize
-from codegen.real.storage import Restore
-from codegen.real.window import AveragePool, MaxPool
-
-_MOVING = (Concat, DepthToSpace, Expand, Gather, Reshape, Slice, SpaceToDepth, Tile, Transpose)
-_OTHER = -1
-"""In place of a channel: an element of another tensor."""
-
-
-class Broken(Exception):
-    """Somebody would see the factor; says who."""
+from codegen.quantize.rewrite.product import Product, maker_of, product_of
+from codegen.real.elementwise import Binary, Clip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,156 +29,129 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """A product, what reads it in the end, and the nodes between."""
+    """Products whose results share their channels' factors, what reads these in the end, and the nodes between."""
 
-    maker: Product
+    makers: tuple[Product, ...]
     readers: tuple[Reader, ...]
     between: tuple[RealNode, ...]
+
+    @property
+    def maker(self) -> Product:
+        """The first one."""
+        return self.makers[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What else a chain must and may hold.
 
-    `passes` is asked of each node between; `capped` are what products write that a Clip with an upper bound may read:
-    the caller takes care of the bound.
+    `passes` is asked of each node between; `joins`: sums of two tensors; `capped` are what products write that a Clip
+    with an upper bound may read: the caller takes care of the bound.
     """
 
     passes: Callable[[RealNode], bool] = lambda node: True
+    joins: bool = False
     capped: Collection[str] = ()
 
 
 def chains(draft: Draft, terms: Terms | None = None) -> tuple[list[Chain], list[str]]:
-    """Every whole chain, and in words what broke the others."""
-    found, broken = [], []
+    """Every whole chain, and in words what broke the others; each product makes one at most."""
+    found, broken = list[Chain](), list[str]()
+    known: set[str] = set()
     for node in draft.nodes:
-        product = product_of(draft, node)
+        product = None if node.label in known else product_of(draft, node)
         if product is not None:
             try:
-                found.append(_chain(draft, product, terms or Terms()))
+                found.append(_Search(draft, product, terms or Terms()).whole())
+                known.update(m.label for m in found[-1].makers)
             except Broken as error:
                 broken.append(f"{node.where}: {error}")
     return found, broken
 
 
-def _chain(draft: Draft, maker: Product, terms: Terms) -> Chain:
-    shape = draft.shape(maker.y)
-    channels = _spread(np.arange(maker.outputs), maker.y_axis, shape)
-    readers: list[Reader] = []
-    between: dict[str, RealNode] = {}
-    ahead = [(maker.y, channels)]
-    while ahead:
-        name, channels = ahead.pop()
-        for node in _readers(draft, name):
-            product = product_of(draft, node)
-            if product is not None and node.inputs.index(name) == 0:
-                readers.append(Reader(product, _along(channels, product.x_axis, node)))
-                continue
-            between[node.label] = node
-            ahead.append((node.outputs[0], _passed(draft, node, name, (channels, maker, terms))))
-    return Chain(maker, tuple(readers), tuple(between.values()))
+class _Search:
+    """The chain that begins with one product.
 
+    A tensor is straight where its channels lie as the product writes them; only such tensors are added.
+    """
 
-def _readers(draft: Draft, name: str) -> Iterator[RealNode]:
-    """Everybody who reads an inner value."""
-    found = tuple(draft.readers(name))
-    if not draft.is_inner(name) or not found:
-        raise Broken("its result leaves the network")
-    yield from found
+    def __init__(self, draft: Draft, maker: Product, terms: Terms) -> None:
+        self._draft, self._terms, self._axis, self._count = draft, terms, maker.y_axis, maker.outputs
+        self._makers = {maker.label: maker}
+        self._readers: list[Reader] = []
+        self._between: dict[str, RealNode] = {}
+        self._straight = {maker.y}
+        self._ahead: list[tuple[str, Array, bool]] = [(maker.y, self._channels(maker.y), True)]
+        self._capped = False
 
+    def whole(self) -> Chain:
+        """The chain; raises Broken where somebody else would see the factor."""
+        while self._ahead:
+            name, channels, straight = self._ahead.pop()
+            readers = tuple(self._draft.readers(name))
+            if not self._draft.is_inner(name) or not readers:
+                raise Broken("its result leaves the network")
+            if straight:
+                self._origin(name)
+            for node in readers:
+                self._read(node, name, channels, straight)
+        if self._capped and len(self._makers) > 1:
+            raise Broken("bounds behind a sum")
+        return Chain(tuple(self._makers.values()), tuple(self._readers), tuple(self._between.values()))
 
-def _passed(draft: Draft, node: RealNode, name: str, known: tuple[Array, Product, Terms]) -> Array:
-    """The channels behind a node that the terms allow."""
-    channels, maker, terms = known
-    if not terms.passes(node):
-        raise Broken(f"read by {node.where}")
-    if isinstance(node.op, Clip) and node.op.low == 0 and name == maker.y and name in terms.capped:
-        return channels
-    return _behind(draft, node, name, channels)
+    def _channels(self, name: str) -> Array:
+        return spread(np.arange(self._count), self._axis, self._draft.shape(name))
 
+    def _enter(self, name: str) -> None:
+        """One more straight tensor."""
+        if name not in self._straight:
+            shape = self._draft.shape(name)
+            if (
+                self._draft.values[name].data is not None
+                or len(shape) <= self._axis
+                or shape[self._axis] != self._count
+            ):
+                raise Broken("a constant, or a tensor of other channels, is added")
+            self._straight.add(name)
+            self._ahead.append((name, self._channels(name), True))
 
-def _behind(draft: Draft, node: RealNode, name: str, channels: Array) -> Array:
-    """The channel of each element of a node's output."""
-    op = node.op
-    if isinstance(op, _MOVING) and (isinstance(op, Concat) or node.inputs.index(name) == 0):
-        return _moved(draft, node, name, channels)
-    if node.inputs.index(name) != 0 or node.inputs.count(name) != 1:
-        raise Broken(f"read by {node.where}")
-    if _is_even(op) or (isinstance(op, PRelu) and draft.constant(node.inputs[1]) is not None):
-        return channels
-    if isinstance(op, MaxPool | AveragePool):
-        return _kept(channels, op.channel_axis % channels.ndim, draft.shape(node.outputs[0]), node)
-    if isinstance(op, Resize) and op.outside == 0:
-        return _resized(op, channels, node, draft.shape(node.outputs[0]))
-    if isinstance(op, Pad) and (op.mode != "constant" or op.value == 0):
-        return _padded(op, channels, node, draft.shape(node.outputs[0]))
-    if isinstance(op, Reduce) and op.kind in ("L1", "L2", "Max", "Mean", "Min", "Sum"):
-        return _reduced(op, channels, node)
-    raise Broken(f"read by {node.where}")
+    def _origin(self, name: str) -> None:
+        """What writes a straight tensor: a product of the chain, or a node whose inputs are straight as well."""
+        product, node = maker_of(self._draft, name), self._draft.maker(name)
+        if product is not None and product.y_axis == self._axis:
+            self._makers[product.label] = product
+        elif node is not None and (self._is_join(node) or stays(node.op)):
+            for source in node.inputs if self._is_join(node) else node.inputs[:1]:
+                self._enter(source)
+        else:
+            raise Broken("a tensor from elsewhere is added")
 
+    def _is_join(self, node: RealNode) -> bool:
+        """Whether a node adds two tensors of one shape."""
+        shapes = {self._draft.shape(n) for n in (*node.inputs, *node.outputs)}
+        return self._terms.joins and node.op == Binary("Add") and len(shapes) == 1
 
-def _is_even(op: object) -> bool:
-    """Whether an elementwise operator keeps a positive factor."""
-    if isinstance(op, Clip):
-        return op.low in (0.0, -np.inf) and op.high in (0.0, np.inf)
-    return isinstance(op, Restore) or (isinstance(op, Function) and op.name in ("Abs", "Identity", "LeakyRelu", "Relu"))
-
-
-def _moved(draft: Draft, node: RealNode, name: str, channels: Array) -> Array:
-    """Channels moved as the elements are."""
-    given = []
-    for i in node.inputs:
-        data = draft.values[i].data
-        if isinstance(node.op, Gather) and i != name and data is None:
+    def _read(self, node: RealNode, name: str, channels: Array, straight: bool) -> None:
+        """One reader of a tensor."""
+        product = product_of(self._draft, node)
+        if product is not None and node.inputs.index(name) == 0:
+            self._readers.append(Reader(product, along(channels, product.x_axis, node)))
+            return
+        if not self._terms.passes(node):
             raise Broken(f"read by {node.where}")
-        other = data if isinstance(node.op, Gather) else np.broadcast_to(np.int32(_OTHER), draft.shape(i))
-        given.append(channels if i == name else other)
-    return np.asarray(node.op.evaluate([np.asarray(g) for g in given])[0])
+        self._between[node.label] = node
+        if straight and self._is_join(node):
+            self._enter(node.outputs[0])
+        elif straight and stays(node.op):
+            self._check(node, name, channels)
+            self._enter(node.outputs[0])
+        else:
+            self._ahead.append((node.outputs[0], behind(self._draft, node, name, channels), False))
 
-
-def _padded(op: Pad, channels: Array, node: RealNode, shape: tuple[int, ...]) -> Array:
-    """Zeros have every factor; whatever else is added repeats elements."""
-    return _stretched([bool(b or a) for b, a in zip(op.before, op.after, strict=True)], channels, node, shape)
-
-
-def _resized(op: Resize, channels: Array, node: RealNode, shape: tuple[int, ...]) -> Array:
-    """Each element is a sum of others of its channel."""
-    return _stretched([s is not None for s in op.stretches], channels, node, shape)
-
-
-def _stretched(axes: Sequence[bool], channels: Array, node: RealNode, shape: tuple[int, ...]) -> Array:
-    """Channels where some axes, along which they do not vary, get another size."""
-    if any(_varies(channels, i) for i, changes in enumerate(axes) if changes):
-        raise Broken(f"read by {node.where}")
-    kept = channels[tuple(slice(1) if changes else slice(None) for changes in axes)]
-    return np.broadcast_to(kept, shape)
-
-
-def _reduced(op: Reduce, channels: Array, node: RealNode) -> Array:
-    if any(_varies(channels, axis) for axis in op.axes):
-        raise Broken(f"read by {node.where}")
-    kept = channels[tuple(slice(1) if i in op.axes else slice(None) for i in range(channels.ndim))]
-    return kept if op.keep else kept.squeeze(op.axes)
-
-
-def _kept(channels: Array, axis: int, shape: tuple[int, ...], node: RealNode) -> Array:
-    """The same channels along an axis of a tensor of another size."""
-    return _spread(_along(channels, axis, node), axis, shape)
-
-
-def _along(channels: Array, axis: int, node: RealNode) -> Array:
-    """The channel of each place along an axis, where it varies along no other one."""
-    if any(_varies(channels, i) for i in range(channels.ndim) if i != axis):
-        raise Broken(f"its channels are spread in {node.where}")
-    return np.asarray(np.moveaxis(channels, axis, 0).reshape(channels.shape[axis], -1)[:, 0])
-
-
-def _spread(vector: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    along = [-1 if i == axis else 1 for i in range(len(shape))]
-    return np.broadcast_to(vector.astype(np.int32).reshape(along), shape)
-
-
-def _varies(channels: Array, axis: int) -> bool:
-    return (
-        channels.shape[axis] > 1 and channels.strides[axis] != 0 and bool((channels != channels.take([0], axis)).any())
-    )
+    def _check(self, node: RealNode, name: str, channels: Array) -> None:
+        """Refuse a node that leaves channels where they are and keeps no factor."""
+        is_maker = any(m.y == name for m in self._makers.values())
+        if isinstance(node.op, Clip) and node.op.low == 0 and is_maker and name in self._terms.capped:
+            self._capped = self._capped or 0 < node.op.high < np.inf
+        else:
+            behind(self._draft, node, name, channels)

@@ -27,7 +27,10 @@ _FAINT = 2.0**-24
 
 @dataclass(frozen=True, slots=True)
 class Equalising:
-    """How: `iterations` rounds at most; `with_bias`: a channel's range is that of its weights and its bias.
+    """How.
+
+    `iterations` rounds at most; `with_bias`: a channel's range is that of its weights and its bias; `joins`: tensors
+    that are added are scaled together.
 
     With `seen`, chains through activations with an upper bound take part: a channel that never reached the bound may
     grow as far as `margin` times its largest number stays within; one that did stays as it is.
@@ -35,6 +38,7 @@ class Equalising:
 
     iterations: int = 20
     with_bias: bool = False
+    joins: bool = True
     seen: Seen = field(default_factory=dict)
     margin: float = 1.0
 
@@ -42,7 +46,7 @@ class Equalising:
 def equalise(graph: RealGraph, how: Equalising | None = None) -> Rewritten:
     """Equalise every chain of a network, factors and offsets folded, again and again, until nothing moves."""
     how, draft = how or Equalising(), Draft(graph)
-    found, broken = chains(draft, Terms(capped=how.seen.keys()))
+    found, broken = chains(draft, Terms(joins=how.joins, capped=how.seen.keys()))
     scaling, least = Scaling(found), [_least(chain, how) for chain in found]
     for _ in range(how.iterations):
         moved = [_equalised(scaling, chain, floor, how) for chain, floor in zip(found, least, strict=True)]
@@ -62,10 +66,7 @@ def _least(chain: Chain, how: Equalising) -> Array:
 
 def _equalised(scaling: Scaling, chain: Chain, least: Array, how: Equalising) -> float:
     """One chain's round; gives how far it moved anything."""
-    maker = scaling.maker(chain)
-    made, read = maker.by_output(), scaling.read(chain)
-    if how.with_bias:
-        made = np.maximum(made, np.abs(maker.bias))
+    made, read = scaling.made(chain, with_bias=how.with_bias), scaling.read(chain)
     before = scaling.moved(chain)
     wanted = np.where(least >= 1, 1.0, np.maximum(before * balance(made, read), least))
     return float(np.abs(np.log(scaling.move(chain, wanted / before))).max())

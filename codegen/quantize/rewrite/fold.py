@@ -10,7 +10,7 @@ import numpy as np
 from codegen.ir.real import RealGraph, RealNode
 from codegen.quantize.rewrite.affine import Affine, affine_of
 from codegen.quantize.rewrite.draft import Draft
-from codegen.quantize.rewrite.product import Product, product_of, takes_bias, write_product
+from codegen.quantize.rewrite.product import maker_of, product_of, takes_bias, write_product
 from codegen.quantize.rewrite.record import Record, Rewritten
 from codegen.real.normal import BatchNorm
 
@@ -44,14 +44,6 @@ def _behind(draft: Draft, node: RealNode, affine: Affine) -> bool:
     write_product(draft, product.outputs_times(*affine.spread(product.outputs)))
     draft.take_over(draft.node((product.adder or product.node).label), node)
     return True
-
-
-def maker_of(draft: Draft, name: str) -> Product | None:
-    """The product that writes a value, itself or by the node that adds its bias."""
-    maker = draft.maker(name)
-    candidates = [] if maker is None else [maker, *filter(None, map(draft.maker, maker.inputs))]
-    found = (product_of(draft, candidate) for candidate in candidates)
-    return next((p for p in found if p is not None and p.y == name), None)
 
 
 def _before(draft: Draft, node: RealNode, affine: Affine) -> bool:

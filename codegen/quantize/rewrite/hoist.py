@@ -13,8 +13,7 @@ import numpy as np
 from codegen.ir.real import RealGraph, RealNode, RealOp
 from codegen.quantize.rewrite.affine import Affine, affine_of
 from codegen.quantize.rewrite.draft import Draft
-from codegen.quantize.rewrite.fold import maker_of
-from codegen.quantize.rewrite.product import Product, takes_bias, write_product
+from codegen.quantize.rewrite.product import Product, maker_of, takes_bias, write_product
 from codegen.quantize.rewrite.record import Record, Rewritten
 from codegen.real.movement import Concat
 from codegen.real.resize import Resize

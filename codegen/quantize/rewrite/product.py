@@ -93,6 +93,14 @@ def product_of(draft: Draft, node: RealNode) -> Product | None:
     return _gemm(draft, node, node.op, weights) if isinstance(node.op, Gemm) else _conv(draft, node, node.op, weights)
 
 
+def maker_of(draft: Draft, name: str) -> Product | None:
+    """The product that writes a value, itself or by the node that adds its bias."""
+    maker = draft.maker(name)
+    candidates = [] if maker is None else [maker, *filter(None, map(draft.maker, maker.inputs))]
+    found = (product_of(draft, candidate) for candidate in candidates)
+    return next((p for p in found if p is not None and p.y == name), None)
+
+
 def write_product(draft: Draft, product: Product, *, biased: bool = False) -> None:
     """Give the product's node its numbers; a bias of zeros only where it is to be `biased`."""
     node, adder = draft.node(product.label), product.adder

@@ -22,13 +22,15 @@ class Scaling:
         self._now: dict[str, Product] = {}
         self._moved: dict[str, Array] = {}
         for chain in chains:
-            for product in (chain.maker, *(r.product for r in chain.readers)):
+            for product in (*chain.makers, *(r.product for r in chain.readers)):
                 self._now[product.label] = product
             self._moved[chain.maker.label] = np.ones(chain.maker.outputs)
 
-    def maker(self, chain: Chain) -> Product:
-        """The product at a chain's start, as it is now."""
-        return self._now[chain.maker.label]
+    def made(self, chain: Chain, *, with_bias: bool = False) -> Array:
+        """The largest weight that makes each channel, or bias where that counts too."""
+        makers = [self._now[m.label] for m in chain.makers]
+        sizes = [m.by_output() for m in makers] + ([np.abs(m.bias) for m in makers] if with_bias else [])
+        return np.asarray(np.max(sizes, axis=0))
 
     def moved(self, chain: Chain) -> Array:
         """What each channel of a chain has been divided by so far."""
@@ -47,7 +49,8 @@ class Scaling:
         before = self.moved(chain)
         factor = np.clip(before * factor, 1 / _MOST, _MOST) / before
         self._moved[chain.maker.label] = before * factor
-        self._now[chain.maker.label] = self.maker(chain).outputs_times(1 / factor)
+        for maker in chain.makers:
+            self._now[maker.label] = self._now[maker.label].outputs_times(1 / factor)
         for reader in chain.readers:
             by = np.where(reader.channels < 0, 1.0, factor[reader.channels])
             self._now[reader.product.label] = self._now[reader.product.label].inputs_times(by)

@@ -11,7 +11,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.quantize.rewrite.chains import Chain, chains
+from codegen.quantize.rewrite.chains import Chain, Terms, chains
 from codegen.quantize.rewrite.draft import Draft
 from codegen.quantize.rewrite.extremes import Seen
 from codegen.quantize.rewrite.record import Record, Rewritten
@@ -27,7 +27,7 @@ def smooth(graph: RealGraph, seen: Seen, *, strength: float = 0.5) -> Rewritten:
         strength: the exponent a: 0 leaves the tensor to the weights, 1 makes all its channels alike.
     """
     draft = Draft(graph)
-    found, broken = chains(draft)
+    found, broken = chains(draft, Terms(joins=True))
     scaling = Scaling(found)
     for chain in found:
         made, read = _sizes(chain, seen), scaling.read(chain)

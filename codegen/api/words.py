@@ -93,6 +93,9 @@ class QuantizingWords(TypedDict, total=False):
     keep_float: Sequence[str]
     budget: str | Mapping[str, int] | None
     stop_after: str | None
+    eval_data: str | Path | None
+    metric: str
+    max_drop: float | None
     progress: Progress | None
 
 

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 @click.option("--samples", type=int, metavar="N", help="How many samples at most; 512 when not said.")
 @click.option("--seed", type=int, help="By which they are drawn; 0 when not said.")
 @click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
+@click.option("--eval", "eval_data", metavar="E.npz", help="Labelled samples x and y: score both networks.")
+@click.option("--metric", default="top1", show_default=True, help="Of --eval: top1 or top5.")
+@click.option("--max-drop", type=float, metavar="POINTS", help="Exit code 1 where the score loses more.")
 @click.option(
     "--stop-after",
     type=click.Choice(["inspect", "rewrite", "calibrate"]),
@@ -66,7 +69,7 @@ def command(
     quiet: bool,
     verbose: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Quantize the float MODEL by the samples of D.npz: an ONNX file with QuantizeLinear and DequantizeLinear nodes."""
     from codegen import api
 
@@ -76,6 +79,7 @@ def command(
         options |= {"weights": _bits(weights), "activations": _bits(activations)}
         made = api.quantize(model, calib, progress=progress, **options)
     show(lambda _: _text(made), made.report, as_json=as_json, quiet=quiet)
+    return int(made.report.scored is not None and made.report.scored.missed)
 
 
 def _bits(word: str | None) -> int | str | None:

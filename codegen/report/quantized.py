@@ -50,6 +50,23 @@ class QuantizedWeight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """Shares of right answers, of the quantized network on `engine` and of the float one; `drop` is in points.
+
+    `missed`: more is lost than was `allowed`.
+    """
+
+    metric: str
+    samples: int
+    score: float
+    engine: str
+    float_score: float
+    drop: float
+    allowed: float | None
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantReport:
     """What was quantized, by which samples, and how good it is.
 
@@ -65,6 +82,7 @@ class QuantReport:
     sqnr: float | None
     engine: str
     refusal: str
+    scored: Scored | None
     tensors: tuple[QuantizedTensor, ...]
     weights: tuple[QuantizedWeight, ...]
     stay_float: tuple[str, ...]
@@ -115,4 +133,14 @@ def _verdict(report: QuantReport) -> str:
         lines.append(f"SQNR of the outputs of the integer network ({report.engine}): {report.sqnr:.1f} dB")
     if report.refusal:
         lines.append(f"the integer network does not compile: {report.refusal}")
+    if report.scored is not None:
+        lines.append(_score(report.scored))
     return "\n".join(lines)
+
+
+def _score(scored: Scored) -> str:
+    made, real = f"{scored.score:.2%} ({scored.engine})", f"float {scored.float_score:.2%}"
+    text = f"{scored.metric} of {scored.samples} samples: {made}, {real}"
+    if not scored.missed:
+        return text
+    return f"{text}: {scored.drop:.2f} points are lost, at most {scored.allowed:.2f} may be"

@@ -41,6 +41,7 @@ from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
 from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantizer_files import Output, files_config, table_output, write_together
 from codegen.verbs.quantizing_report import rows_of
+from codegen.verbs.scoring import Scoring, score
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 STAGES = ("inspect", "rewrite", "calibrate")
@@ -76,10 +77,15 @@ class Quantizing:
     keep_float: Sequence[str] = ()
     budget: str | Mapping[str, int] | None = None
     stop_after: str | None = None
+    eval_data: str | Path | None = None
+    metric: str = "top1"
+    max_drop: float | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not exist."""
+        if self.max_drop is not None and self.eval_data is None:
+            raise OptionBad(f"{self.max_drop:g}", where="max_drop", hint="give the labelled samples too: --eval D.npz")
         for name, given, known in (
             ("weights", self.weights, (None, *range(2, 9), MIXED)),
             ("activations", self.activations, (None, 8, 16, MIXED)),
@@ -129,7 +135,8 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     if how.stop_after == "calibrate":
         write_together(table)
         return Quantized(b"", report)
-    return _written(made, _judged(report, graph, made, held, options), how, table)
+    report = _judged(report, graph, made, held, options)
+    return _written(made, _scored(report, model, made, options, how), how, table)
 
 
 def float_graph(path: Path, options: Options) -> RealGraph:
@@ -221,6 +228,7 @@ def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantRepor
         sqnr=None,
         engine="",
         refusal="",
+        scored=None,
         tensors=(),
         weights=(),
         stay_float=tuple(sorted(how.keep_float)),
@@ -252,6 +260,14 @@ def _table(how: Quantizing, scheme: Scheme, report: QuantReport) -> list[Output]
     if how.table_out is None:
         return []
     return [table_output(path_given(how.table_out, "table_out"), scheme.tensors, report.samples)]
+
+
+def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: Options, how: Quantizing) -> QuantReport:
+    """The report with the scores of both networks, where there is something to score them by."""
+    if how.eval_data is None:
+        return report
+    scoring = Scoring(data=how.eval_data, metric=how.metric, config=how.config, max_drop=how.max_drop)
+    return replace(report, scored=score(model, real_bytes(made), options, scoring, compiles=not report.refusal))
 
 
 def _written(made: RealGraph, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:

@@ -10,6 +10,7 @@ import pytest
 
 import codegen
 from codegen.api import quantize, run, verify
+from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
 from codegen.frontends import read_real, real_bytes
 from codegen.quantize.applied import stored_of
@@ -173,6 +174,37 @@ def test_both_runners_see_the_same_tensors(model: Path) -> None:
     assert ours.keys() == theirs.keys()
     for name, array in ours.items():
         assert np.allclose(array, theirs[name], rtol=1e-5, atol=1e-5), name
+
+
+def _labelled(model: Path, folder: Path) -> Path:
+    """Samples with the classes that the float network gives them."""
+    x = images(60, seed=11)
+    path = folder / "labelled.npz"
+    np.savez(path, x=x, y=run(model, x, "float").argmax(axis=1))
+    return path
+
+
+def test_the_score_of_both_networks_is_reported_and_a_missed_one_said(model: Path, tmp_path: Path) -> None:
+    labelled = _labelled(model, tmp_path)
+    good = quantize(model, images(40), eval_data=labelled, max_drop=10.0).report.scored
+    bad = quantize(model, images(40), eval_data=labelled, max_drop=10.0, weights=2).report.scored
+    assert good.float_score == bad.float_score == 1.0
+    assert good.engine == "c"
+    assert good.drop == pytest.approx(100 * (1 - good.score))
+    assert not good.missed
+    assert bad.missed
+    assert bad.score < good.score
+
+
+def test_the_command_ends_with_1_where_too_much_is_lost(model: Path, tmp_path: Path) -> None:
+    calib, out = tmp_path / "calib.npz", tmp_path / "q.onnx"
+    np.savez(calib, x=images(40))
+    words = ["quantize", str(model), "--calib", str(calib), "-o", str(out), "--eval", str(_labelled(model, tmp_path))]
+    assert run_line([*words, "--max-drop", "10", "-q"]) == 0
+    out.unlink()
+    assert run_line([*words, "--max-drop", "10", "--weights", "2", "-q"]) == 1
+    assert out.is_file()
+    assert run_line([*words[:6], "--max-drop", "10", "-q"]) == 2, "nothing says what is scored"
 
 
 def _refusal(model: Path | bytes, calib: object, **words: object) -> str:

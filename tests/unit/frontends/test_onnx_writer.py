@@ -22,8 +22,8 @@ _TFLITE_ONLY = {
     *("ADD_N", "FULLY_CONNECTED", "L2_NORMALIZATION", "RESIZE_NEAREST_NEIGHBOR", "RSQRT", "SOFTMAX", "TOPK_V2"),
 }
 """Operators of TFLite of which ONNX has none, or none with all their attributes."""
-_OTHERWISE = ("resize_downsample_sizes_nearest_not",)
-"""Sizes by a policy that factors do not give."""
+_OTHERWISE = ("resize_downsample_sizes_nearest_not", "quantizelinear_uint2", "quantizelinear_int2")
+"""Sizes by a policy that factors do not give, and tensors of two bits, which few runtimes have."""
 
 
 def _sizes_known(graph: RealGraph) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from codegen.errors import FormUnsupported
 from codegen.frontends.onnx.writer.writing import Place, Table, Writing, plainly
 from codegen.ir.quant import Array
 from codegen.ir.real import RealValue, Stored
@@ -20,6 +21,8 @@ _PACKED = (4,)
 
 def quantize(place: Place, op: Quantize) -> None:
     """QuantizeLinear."""
+    if op.stored.bits not in (0, *_PACKED):
+        raise FormUnsupported(f"a tensor of {op.stored.bits} bits that the network computes", where=place.real.where)
     _linear(place.writing, "QuantizeLinear", op.stored, (place.inputs[0], place.outputs[0], place.real.name))
 
 
@@ -53,7 +56,7 @@ def _linear(writing: Writing, op_type: str, stored: Stored, names: tuple[str, st
     single = stored.axis is None
     scale = writing.constant(f"{y}:scale", _shaped(stored.scale.astype(np.float32), single))
     zeros = _shaped(stored.zero_point.astype(stored.dtype), single)
-    bits = stored.bits if stored.bits in _PACKED or op_type == "QuantizeLinear" else 0
+    bits = stored.bits if stored.bits in _PACKED else 0
     zero = [] if stored.dtype == np.int32 else [writing.constant(f"{y}:zero_point", zeros, bits)]
     block = {"block_size": stored.block} if stored.block else {}
     writing.node(op_type, [x, scale, *zero], [y], called, axis=stored.axis, **block)

@@ -266,8 +266,14 @@ def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: O
     """The report with the scores of both networks, where there is something to score them by."""
     if how.eval_data is None:
         return report
-    scoring = Scoring(data=how.eval_data, metric=how.metric, config=how.config, max_drop=how.max_drop)
-    return replace(report, scored=score(model, real_bytes(made), options, scoring, compiles=not report.refusal))
+    scoring = Scoring(
+        data=how.eval_data,
+        metric=how.metric,
+        config=how.config,
+        max_drop=how.max_drop,
+        engine="float" if report.refusal else "c",
+    )
+    return replace(report, scored=score(model, real_bytes(made), options, scoring))
 
 
 def _written(made: RealGraph, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:

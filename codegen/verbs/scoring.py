@@ -1,6 +1,6 @@
 """The score of a quantized network beside the float one's, over labelled samples.
 
-Decides: that the integer network is scored as compiled C, and one that does not compile as its real numbers.
+Decides: that both see the same samples.  Which engine runs the quantized one is the caller's.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from codegen.verbs.sources import ModelSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """By which labelled samples and which metric; `max_drop` is the number of points that may be lost."""
+    """By which labelled samples and which metric, on which engine; `max_drop` points may be lost."""
 
     data: str | Path
     metric: str
     config: str | Path | None
     max_drop: float | None
+    engine: str
 
 
-def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring, *, compiles: bool) -> Scored:
+def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) -> Scored:
     """Both networks' scores."""
-    engine = "c" if compiles else "float"
+    engine = how.engine
     made = evaluate(quantized, how.data, options, Judging(metric=how.metric, engine=engine, config=how.config))
     real = evaluate(model, how.data, options, Judging(metric=how.metric, engine="float", config=how.config))
     drop = 100 * (real.value - made.value)

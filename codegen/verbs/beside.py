@@ -10,11 +10,12 @@ from codegen.frontends import read_real
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantize.observe import Progress
+from codegen.quantize.rewrite.exact import rewritten
 from codegen.quantize.versus import unmatched, versus
 from codegen.report.sensitive import QuantComparison
 from codegen.verbs.calibration import Calibration, Chosen, all_samples
 from codegen.verbs.ort_runner import best_runner
-from codegen.verbs.quantize import float_graph
+from codegen.verbs.quantize import given_graph
 from codegen.verbs.samples import check_count
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
@@ -40,8 +41,8 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
     Raises:
         NothingInCommon: LAM-QUANT-027.
     """
-    graph = float_graph(file_of(model), options)
     quantized, name = _read(how.quantized, options)
+    graph = _like(given_graph(file_of(model), options), quantized)
     for port in quantized.inputs:
         if port not in graph.inputs or graph.type(port).shape != quantized.type(port).shape:
             raise NothingInCommon(f"input '{port}' is none of the float model's", where=name)
@@ -58,6 +59,11 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
         tensors=tensors,
         unmatched=unmatched(graph, quantized),
     )
+
+
+def _like(given: RealGraph, quantized: RealGraph) -> RealGraph:
+    """The float network as it is or as the quantizer rewrites it, whichever has more of the quantized one's tensors."""
+    return min((given, rewritten(given)), key=lambda graph: len(unmatched(graph, quantized)))
 
 
 @takes_model

@@ -140,7 +140,12 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
 
 
 def float_graph(path: Path, options: Options) -> RealGraph:
-    """The float network of a file, as ONNX has it, with what changes nothing rewritten.
+    """The float network of a file, as ONNX has it, with what changes nothing rewritten; errors as of `given_graph`."""
+    return rewritten(given_graph(path, options))
+
+
+def given_graph(path: Path, options: Options) -> RealGraph:
+    """The float network of a file, as ONNX has it.
 
     Raises:
         AlreadyQuantized: LAM-QUANT-020.
@@ -151,7 +156,7 @@ def float_graph(path: Path, options: Options) -> RealGraph:
         raise AlreadyQuantized("its tensors are integers already", where=shown(path))
     if not any(graph.type(name).is_real for node in graph.nodes for name in node.outputs):
         raise NothingToQuantize("it computes no real numbers", where=shown(path))
-    return rewritten(_as_onnx(graph) if is_tflite(path) else graph)
+    return _as_onnx(graph) if is_tflite(path) else graph
 
 
 def _as_onnx(graph: RealGraph) -> RealGraph:

@@ -23,7 +23,14 @@ from codegen.quantize.foreign.ours import written_ranges
 from codegen.quantize.foreign.ranged import Ranged
 from codegen.quantize.foreign.tpu_mlir import written_table
 
-_READ = frozenset({"mixed.first", "mixed.last", "general.samples", "general.seed"})
+_READ = frozenset(
+    f"{table}.{key}"
+    for table, keys in {
+        "general": ("samples", "seed"),
+        "mixed": ("first", "last", "weights", "activations", "flash", "arena", "instructions"),
+    }.items()
+    for key in keys
+)
 """Settings that are acted upon."""
 _MOST_NAMED = 5
 _BINS = 2048

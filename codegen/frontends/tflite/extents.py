@@ -1,4 +1,4 @@
-"""What the operators that move numbers say of sizes, places and steps, for either graph.
+"""What the operators that move numbers say of sizes, places and steps.
 
 Source: tensorflow/lite/kernels/internal: strided_slice_logic.h, reference/resize_nearest_neighbor.h.
 """

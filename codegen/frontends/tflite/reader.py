@@ -1,6 +1,6 @@
 """From a .tflite file to records: tensors, constants and operators, checked as far as the format goes.
 
-Decides: what is read at all.  Leaves the meaning of the operators to the importers.
+Decides: what is read at all.  Leaves the meaning of the operators to their translators.
 Source: tensorflow/lite/schema/schema.fbs (the numbers of the fields below), tflite package (its constants).
 """
 
@@ -89,7 +89,7 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What the importers walk; the first subgraph is the network."""
+    """What is walked; the first subgraph is the network."""
 
     name: str
     subgraphs: tuple[Subgraph, ...]

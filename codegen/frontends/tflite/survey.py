@@ -63,7 +63,8 @@ def survey_tflite(path: Path, *, mode: Mode) -> Survey:
     made_up = (ScaleBad, BiasOutOfRange) if floats else ()
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
     found = [float_model(str(path)), *found] if floats else found
-    refused = {**walk.refused, **reader.refused}
+    told = {id(error) for error in found}
+    refused = {**walk.refused, **{name: e.code for name, e in reader.refused.items() if id(e) in told}}
     nodes = tuple(SourceNode(n.name, n.op_type, refused.get(n.name, "")) for n in model.subgraphs[0].nodes)
     return Survey(walk.partial(), tuple(found), floats, tuple(walk.inputs), nodes)
 
@@ -71,19 +72,19 @@ def survey_tflite(path: Path, *, mode: Mode) -> Survey:
 class _Reader(RealReader):
     """A reader that goes on behind a refused operator, of which the file says what it writes.
 
-    `unread` are the values of those results; `refused` the operators with the ids of their problems.
+    `unread` are the values of those results; `refused` the operators with their problems.
     """
 
     def __init__(self, model: Model) -> None:
         super().__init__(model, whole=True)
         self.unread: set[str] = set()
-        self.refused: dict[str, str] = {}
+        self.refused: dict[str, CompileError] = {}
 
     def _import(self, node: TfliteNode) -> None:
         before = len(self.problems)
         super()._import(node)
         if len(self.problems) > before:
-            self.refused[node.name] = self.problems[before].error.code
+            self.refused[node.name] = self.problems[before].error
             for place in node.outputs:
                 self._assume(place)
 

@@ -10,7 +10,7 @@ import pytest
 
 from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
-from tests.support.tflite_models import Model, run_litert
+from tests.support.tflite_models import Model, Scales, run_litert
 from tests.support.tools import require_module
 
 
@@ -93,3 +93,12 @@ def test_a_variable_with_numbers_in_the_file(tmp_path: Path) -> None:
     assert code(model, tmp_path) == "LAM-IMPORT-031"
     with pytest.raises((ValueError, RuntimeError)):
         run_litert(model.bytes(), [np.ones((1, 4), np.int8)])
+
+
+@pytest.mark.parametrize("scales", [(0.5, ()), ((), 0.5)], ids=["lost", "gained"])
+def test_a_movement_whose_result_lost_or_gained_its_scale(scales: tuple[Scales, Scales], tmp_path: Path) -> None:
+    model = Model()
+    x, y = (model.input((1, 4), "int8", scales[0]), model.output((4, 1), "int8", scales[1]))
+    model.op("TRANSPOSE", [x, model.const(np.array([1, 0], np.int32))], [y], "TransposeOptions")
+    model.op("RELU", [model.input((1, 4), "int8", 0.5)], [model.output((1, 4), "int8", 0.5)])
+    assert code(model, tmp_path) == "LAM-IMPORT-014"

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+from codegen.frontends.tflite import import_tflite
 from codegen.frontends.tflite.reader import read_model
 from codegen.frontends.tflite.real import read_real
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
+from codegen.ir.text import graph_text
 from codegen.real.engine import RealEngine, numbers_of
 from codegen.real.storage import Dequantize, Quantize
+from codegen.settle.walk import settle
 from tests.support.real_tflite import MODELS, model_path, recorded
 from tests.support.shared import shared_dir
 from tests.support.tflite_models import Model, run_litert
@@ -116,3 +119,10 @@ def test_int16_and_shared_outputs(tmp_path: Path) -> None:
     assert all(np.array_equal(f, found[0]) for f in found)
     np.testing.assert_allclose(found[2], 0.02 * numbers.astype(np.float64), rtol=1e-6)
     assert graph.values[graph.outputs[2]].stored is None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_graph_that_is_run_in_real_numbers_is_the_one_that_is_settled(name: str) -> None:
+    path = model_path(name)
+    settled, imported = settle(read_real(path), "tflite"), import_tflite(path, mode="tflite")
+    assert graph_text(settled) == graph_text(imported)

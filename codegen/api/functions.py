@@ -63,6 +63,9 @@ def compile_model(
                 LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C
                 arrays is what runs.  Without it the files depend on no compiler.
             force: replace edited files too.
+            calib: samples by which a float model is quantized first, as `quantize` takes them; `quantized` of the
+                result is the report.
+            config: TOML file with their `[preprocess]` table.
             toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
                 that makes something of a model takes it.  docs/architecture.md.
     """

@@ -14,6 +14,7 @@ from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, ShapesGiven, shape_pairs
 from codegen.toolkit import Toolkit
+from codegen.verbs.calibration import Calibration
 from codegen.verbs.samples import Progress, Sample
 
 _Record = TypeVar("_Record")
@@ -46,6 +47,8 @@ class WritingWords(ToolWords, total=False):
 
     measure_stack: bool
     force: bool
+    calib: Calibration | None
+    config: str | Path | None
 
 
 class CheckingWords(ToolWords, total=False):

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import model_options, stack_option
+from codegen.cli.options import config_option, model_options, stack_option
 from codegen.cli.progress import Progress
 from codegen.report.columns import Size, size_text
-from codegen.report.table import bound_text, shape_text, text_pairs, text_table
+from codegen.report.table import bound_text, plain, shape_text, text_pairs, text_table
 
 
 @click.command(
@@ -25,6 +25,8 @@ from codegen.report.table import bound_text, shape_text, text_pairs, text_table
     help="Folder of the project; replaces an earlier one, keeps what is yours.",
 )
 @click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
+@click.option("--calib", metavar="D.npz", help="Of a float model: samples that it is quantized by first.")
+@config_option
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @model_options
 @stack_option
@@ -37,6 +39,8 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
     with Progress("compiling", quiet=quiet):
         project = api.compile_model(model, target, out, **options)
     record = dict(project.manifest) | {"path": out, "code_estimate_bytes": project.code_estimate_bytes}
+    if project.quantized is not None:
+        record["quantized"] = plain(project.quantized)
     show(_details if verbose else _summary, record, as_json=as_json, quiet=quiet)
 
 
@@ -56,6 +60,9 @@ def _summary(m: Mapping[str, Any]) -> str:
     if m["stack_bytes"] is not None:
         worst = max(m["plan"]["groups"], key=lambda g: (g["stack_bytes"], -g["index"]))
         pairs.insert(2, ("stack", f"{size_text(m['stack_bytes'])}, most in {worst['title']} ({m['stack_flags']})"))
+    if m.get("quantized"):
+        made = m["quantized"]
+        pairs.append(("quantized", f"by {made['samples']} samples; SQNR of the outputs {made['sqnr']:.1f} dB"))
     if m["states"]:
         kept = ", ".join(_port(s) for s in m["states"])
         pairs.append(("state", f"{kept}; kept from run to run ({m['name']}_reset forgets it)"))

@@ -219,7 +219,7 @@ def _quantizing(result: Inspection) -> str:
     return "\n".join(
         [
             "It is a float model; layers, weights and arena above are those of its int8 form.",
-            "To quantize it, give samples of each input, about 100, as training saw them:",
+            "To quantize it, give samples of each input, about 100, as training saw them (docs/quantize.md):",
             "",
             text_table(["input", "type", "shape"], rows),
             "",

@@ -13,29 +13,41 @@ from codegen.errors import OptionBad
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.report.code_size import estimate_code_bytes
+from codegen.report.quantized import QuantReport
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.calibration import Calibration
+from codegen.verbs.on_the_way import quantized_by
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.stack import check_stack_target, measured, with_stack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Project:
-    """A generated project: its folder, its manifest.json, and about how much machine code it becomes."""
+    """A generated project: its folder, its manifest.json, and about how much machine code it becomes.
+
+    `quantized` is the report on a float model that was quantized on the way.
+    """
 
     path: Path
     manifest: Mapping[str, Any] = field(repr=False)
     code_estimate_bytes: int
+    quantized: QuantReport | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what."""
+    """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what.
+
+    `calib` are samples by which a float model is quantized first, `config` the file with their `[preprocess]` table.
+    """
 
     out: str | Path = "lamina-out"
     measure_stack: bool = False
     force: bool = False
     toolkit: Toolkit = HOUSE
+    calib: Calibration | None = None
+    config: str | Path | None = None
 
 
 @takes_model
@@ -45,12 +57,13 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
     check_folder(out)
     if writing.measure_stack:
         check_stack_target(load_target(options.target))
-    compiled = compile_file(file_of(model), options, writing.toolkit)
-    if writing.measure_stack:
-        compiled = with_stack(compiled, measured(_plain(compiled, file_of(model), options, writing.toolkit)))
+    with quantized_by(writing.calib, writing.config, file_of(model), options) as (path, report):
+        compiled = compile_file(path, options, writing.toolkit)
+        if writing.measure_stack:
+            compiled = with_stack(compiled, measured(_plain(compiled, path, options, writing.toolkit)))
     write_project(out, compiled.files, force=writing.force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
-    return Project(out, compiled.manifest, code)
+    return Project(out, compiled.manifest, code, report)
 
 
 def _folder(out: str | Path) -> Path:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codegen.errors import CompileError
-from codegen.frontends import Survey, Vocabulary, is_tflite, read_real
+from codegen.frontends import Survey, Vocabulary, read_real
 from codegen.ir.real import Multiplying, RealGraph
 from codegen.options import Options
 from codegen.verbs.inspection import FloatInput, LayerRow, OperatorRow, Quantizing
@@ -93,47 +93,6 @@ def quantizing(model: Path, survey: Survey, real: RealGraph | None) -> Quantizin
         inputs = tuple(FloatInput(i.name, i.model_shape, i.model_dtype) for i in survey.inputs)
     else:
         inputs = tuple(FloatInput(name, real.type(name).shape, str(real.type(name).dtype)) for name in real.inputs)
-    return Quantizing(inputs, _tflite_recipe(model) if is_tflite(model) else _onnx_recipe(model, inputs))
-
-
-def _onnx_recipe(model: Path, inputs: Sequence[FloatInput]) -> tuple[str, ...]:
-    """Shell commands; CALIB.npz has an array of samples for each input."""
-    prepared, made = f"{model.stem}_prepared.onnx", f"{model.stem}_int8.onnx"
-    return (
-        "pip install onnxruntime onnx",
-        "python -m onnxruntime.quantization.preprocess --skip_symbolic_shape True \\",
-        f"    --input {shlex.quote(shown(model))} --output {shlex.quote(prepared)}",
-        "python - <<'END'",
-        "import numpy as np",
-        "from onnxruntime.quantization import *",
-        f"shapes = {_shapes(inputs)}",
-        'data = np.load("CALIB.npz")  # float32 [samples, ...] by the inputs\' names',
-        "samples = [dict(zip(shapes, s)) for s in zip(*(data[n] for n in shapes))]",
-        "class Reader(CalibrationDataReader):",
-        "    left = iter({n: x.reshape(shapes[n]) for n, x in s.items()} for s in samples)",
-        "    def get_next(self):",
-        "        return next(self.left, None)",
-        f"quantize_static({prepared!r}, {made!r},",
-        "    Reader(), quant_format=QuantFormat.QDQ, per_channel=True,",
-        "    activation_type=QuantType.QInt8, weight_type=QuantType.QInt8)",
-        "END",
-    )
-
-
-def _shapes(inputs: Sequence[FloatInput]) -> str:
-    return repr({i.name: i.shape for i in inputs})
-
-
-def _tflite_recipe(model: Path) -> tuple[str, ...]:
-    """Python that converts the original once more: the converter does not read its own float files."""
-    return (
-        "import tensorflow as tf",
-        "# the Keras model that this file was converted from; samples: float32, batches of one",
-        "converter = tf.lite.TFLiteConverter.from_keras_model(model)",
-        "converter.optimizations = [tf.lite.Optimize.DEFAULT]",
-        "converter.representative_dataset = lambda: ([x] for x in samples)",
-        "converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]",
-        "converter.inference_input_type = tf.int8",
-        "converter.inference_output_type = tf.int8",
-        f"open({model.stem + '_int8.tflite'!r}, 'wb').write(converter.convert())",
-    )
+    made = f"{model.stem}_int8.onnx"
+    line = f"lamina quantize {shlex.quote(shown(model))} --calib CALIB.npz -o {shlex.quote(made)}"
+    return Quantizing(inputs, (line,))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import codegen
-from codegen.api import quantize, run, verify
+from codegen.api import compile_model, quantize, run, verify
 from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
 from codegen.frontends import read_real, real_bytes
@@ -174,6 +175,25 @@ def test_both_runners_see_the_same_tensors(model: Path) -> None:
     assert ours.keys() == theirs.keys()
     for name, array in ours.items():
         assert np.allclose(array, theirs[name], rtol=1e-5, atol=1e-5), name
+
+
+def test_a_float_model_is_compiled_on_the_way(model: Path, quantized: codegen.api.Quantized, tmp_path: Path) -> None:
+    project = compile_model(model, out=tmp_path / "one", calib=images(40))
+    again = compile_model(quantized.model, out=tmp_path / "two", name="small")
+    assert project.manifest["name"] == "small"
+    assert project.quantized.sqnr == quantized.report.sqnr
+    for file in ("src/small_weights.c", "src/small.c"):
+        assert (project.path / file).read_bytes() == (again.path / file).read_bytes()
+    calib = tmp_path / "calib.npz"
+    np.savez(calib, x=images(40))
+    assert run_line(["compile", str(model), "-o", str(tmp_path / "three"), "--calib", str(calib)]) == 0
+    assert _refused_by(lambda: compile_model(model, out=tmp_path / "four")) == "LAM-IMPORT-008"
+
+
+def _refused_by(call: Callable[[], object]) -> str:
+    with pytest.raises(CompileError) as caught:
+        call()
+    return caught.value.problems()[0].code
 
 
 def _labelled(model: Path, folder: Path) -> Path:

@@ -1,0 +1,31 @@
+"""A float model quantized on its way to the compiler.
+
+Decides: that it keeps its name, and is quantized as `lamina quantize` does with nothing said but the samples.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from codegen.options import Options
+from codegen.report.quantized import QuantReport
+from codegen.verbs.calibration import Calibration
+from codegen.verbs.quantize import Quantizing, quantize
+
+
+@contextmanager
+def quantized_by(
+    calib: Calibration | None, config: str | Path | None, model: Path, options: Options
+) -> Iterator[tuple[Path, QuantReport | None]]:
+    """The file that is compiled: the model's own without samples, else that of the quantized model, with its report."""
+    if calib is None:
+        yield model, None
+        return
+    made = quantize(model, options, Quantizing(calib=calib, config=config))
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        path = Path(folder) / f"{model.stem}.onnx"
+        path.write_bytes(made.model)
+        yield path, made.report

@@ -23,6 +23,8 @@ from codegen.real.storage import Dequantize, Quantize
 
 _RESCALED = 10.0
 """dB that factors per channel must explain."""
+_OWN = 1.0
+"""Steps that a layer adds at most to numbers that are its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +78,28 @@ def versus(
         _accumulate(pairs, sums, _tensors(running, samples[index], sums), other.tensors(samples[index]))
         _told(progress, index + 1, runs)
     running, alone = runner(graph), _Alone(quantized, pairs)
+    _doubt(pairs, sums, alone, (samples[0], _tensors(runner(graph), samples[0], sums)))
     for index in range(len(samples)):
-        real = _tensors(running, samples[index], sums)
-        alone.run(samples[index], {n: x * sums[n].factor(x.ndim) for n, x in real.items()}, own)
+        alone.run(samples[index], _scaled(_tensors(running, samples[index], sums), sums), own)
         _told(progress, len(samples) + index + 1, runs)
     return tuple(_row(p, sums[p.tensor], own[p.tensor]) for p in pairs)
+
+
+def _scaled(real: Mapping[str, Array], sums: Mapping[str, _Sums]) -> dict[str, Array]:
+    """The float network's numbers as the quantized one has them."""
+    return {name: x * sums[name].factor(x.ndim) for name, x in real.items()}
+
+
+def _doubt(
+    pairs: Sequence[_Pair], sums: Mapping[str, _Sums], alone: _Alone, first: tuple[Sample, Mapping[str, Array]]
+) -> None:
+    """Take factors back where a layer does without them, given the plain numbers: few numbers fit anything."""
+    if any(s.rescaled for s in sums.values()):
+        sample, real = first
+        own = {p.tensor: _Own(p.stored) for p in pairs}
+        alone.run(sample, real, own)
+        for pair in pairs:
+            sums[pair.tensor].believed = own[pair.tensor].steps > _OWN
 
 
 def unmatched(graph: RealGraph, quantized: RealGraph) -> tuple[str, ...]:
@@ -129,7 +148,7 @@ class _Sums:
 
     def __init__(self) -> None:
         self._sums: Array = np.zeros((3, 1))
-        self.count = 0
+        self.count, self.believed = 0, True
 
     def add(self, real: Array, other: Array) -> None:
         """One more sample of both."""
@@ -150,7 +169,7 @@ class _Sums:
     @property
     def rescaled(self) -> bool:
         """Whether factors per channel explain most of the difference."""
-        return decibels(self.signal, self._fitted) > decibels(self.signal, self._plain) + _RESCALED
+        return self.believed and decibels(self.signal, self._fitted) > decibels(self.signal, self._plain) + _RESCALED
 
     def factor(self, axes: int) -> Array:
         """What the quantized network's channels have been multiplied by, in the form of a tensor of so many axes."""
@@ -194,6 +213,11 @@ class _Own:
         self.beyond += int(np.count_nonzero((wide < self._ends[0]) | (wide > self._ends[1])))
         self.count += wanted.size
         self._used[held.reshape(-1).astype(np.int64) - self._base] = True
+
+    @property
+    def steps(self) -> float:
+        """Root of the mean square of what was added, in steps."""
+        return math.sqrt(self.noise / max(self.count, 1)) / self._scale
 
     @property
     def codes(self) -> float:
@@ -245,7 +269,7 @@ def _row(pair: _Pair, sums: _Sums, own: _Own) -> TensorError:
         sqnr=decibels(sums.signal, sums.noise),
         steps=math.sqrt(sums.noise / max(sums.count, 1)) / step,
         own_sqnr=decibels(own.signal, own.noise),
-        own_steps=math.sqrt(own.noise / max(own.count, 1)) / step,
+        own_steps=own.steps,
         own_most=own.most / step,
         clipped=own.beyond / max(own.count, 1),
         codes=own.codes,

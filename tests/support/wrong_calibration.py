@@ -11,7 +11,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,14 @@ SHAPE, FINITE, CONSTANT = "LAM-PREPROCESS-004", "LAM-QUANT-022", "LAM-QUANT-023"
 
 @dataclass(frozen=True)
 class Wrong:
-    """One case; `config` is the text of a `[preprocess]` table that goes with it."""
+    """One case; `config` is the text of a `[preprocess]` table, `labelled` the samples that judge."""
 
     name: str
     make: Callable[[Path], Any]
     codes: tuple[str, ...]
     words: dict[str, Any]
     config: str = ""
+    labelled: dict[str, Any] = field(default_factory=dict)
 
 
 def _case(name: str, make: Callable[[Path], Any], *codes: str, config: str = "", **words: Any) -> Wrong:
@@ -41,7 +42,7 @@ def _case(name: str, make: Callable[[Path], Any], *codes: str, config: str = "",
 
 def cases() -> list[Wrong]:
     """All of them, in a fixed order."""
-    return [*_files(), *_damaged(), *_shapes(), *_types(), *_numbers(), *_values(), *_tables(), *_samples()]
+    return [*_files(), *_damaged(), *_shapes(), *_types(), *_numbers(), *_values(), *_tables(), *_samples(), *_labels()]
 
 
 def npz(folder: Path, **arrays: Any) -> Path:
@@ -278,3 +279,23 @@ def _samples() -> Iterator[Wrong]:
     yield _case("lists of several lengths", lambda tmp: {"image": [[1.0], [1.0, 2.0]]}, FITS)
     for samples in (0, -1, -100):
         yield _case(f"{samples} samples", lambda tmp: good, COUNT, samples=samples)
+
+
+def _labels() -> Iterator[Wrong]:
+    """Good samples, and labelled ones for `max_drop` that are not."""
+
+    good, classes = images(6), np.arange(6) % 5
+    for name, arrays in {
+        "without labels": {"x": good},
+        "without samples": {"y": classes},
+        "with fewer labels than samples": {"x": good, "y": classes[:4]},
+        "with more labels than samples": {"x": good[:4], "y": classes},
+        "with labels in two columns": {"x": good, "y": np.stack([classes, classes], 1)},
+        "with texts for labels": {"x": good, "y": np.array(list("abcdef"))},
+        "with labels that are no classes": {"x": good, "y": classes + 100},
+        "with labels below zero": {"x": good, "y": classes - 9},
+        "with samples of another shape": {"x": good[:, :, :7], "y": classes},
+        "with channels last": {"x": good.transpose(0, 2, 3, 1), "y": classes},
+        "with nothing in it": {"x": good[:0], "y": classes[:0]},
+    }.items():
+        yield Wrong(f"an evaluation {name}", lambda tmp: good, (KEY, FITS, SHAPE, RANGE), {}, labelled=arrays)

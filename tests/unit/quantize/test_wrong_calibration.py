@@ -9,7 +9,7 @@ import pytest
 from codegen.api import quantize
 from codegen.errors import CompileError
 from tests.support.float_models import float_model
-from tests.support.wrong_calibration import Wrong, cases
+from tests.support.wrong_calibration import Wrong, cases, npz
 
 CASES = cases()
 
@@ -27,6 +27,8 @@ def test_a_wrong_calibration_is_refused_and_nothing_is_written(case: Wrong, mode
     if case.config:
         words["config"] = tmp_path / "c.toml"
         words["config"].write_text(case.config)
+    if case.labelled:
+        words |= {"eval_data": npz(tmp_path, **case.labelled), "max_drop": 1.0}
     with pytest.raises(CompileError) as error:
         quantize(model, case.make(tmp_path), out / "q.onnx", **words)
     assert error.value.code in case.codes, error.value.text()

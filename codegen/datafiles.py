@@ -12,12 +12,20 @@ import re
 import stat
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from codegen.errors import CompileError, FileSpecial, FileTooLarge, OptionBad, TomlNumberTooLong, TomlTooDeep
+from codegen.errors import (
+    CompileError,
+    FileSpecial,
+    FileTooLarge,
+    OptionBad,
+    OutputIsInput,
+    TomlNumberTooLong,
+    TomlTooDeep,
+)
 
 MAX_TOML_BYTES = 1 << 20
 MAX_TOML_DEPTH = 32
@@ -37,6 +45,21 @@ def path_given(given: object, option: str) -> Path:
     if not isinstance(given, str | os.PathLike):
         raise OptionBad(f"{given!r} is of type {type(given).__name__}", where=option, hint="give a path")
     return Path(os.fsdecode(given))
+
+
+def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to write over what is read, and to write two files at one place; links are followed.
+
+    Raises:
+        OutputIsInput: LAM-API-024.
+    """
+    read = {os.path.realpath(path) for path in inputs}
+    for number, path in enumerate(outputs):
+        place = os.path.realpath(path)
+        if place in read:
+            raise OutputIsInput("the command reads this file", where=str(path))
+        if place in map(os.path.realpath, outputs[:number]):
+            raise OutputIsInput("two results would go into this file", where=str(path))
 
 
 @contextmanager

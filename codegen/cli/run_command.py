@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options
 from codegen.cli.progress import Progress
+from codegen.datafiles import check_outputs
 from codegen.report.table import shape_text, text_table
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def command(model: str, data: str, out: str, as_json: bool, quiet: bool, verbose
     from codegen import api
 
     notes: list[str] = []
+    read = (model, data, options["config"])
+    check_outputs([Path(out)], [Path(path) for path in read if path is not None])
     with Progress("running", quiet=quiet) as progress:
         outputs = api.run_file(model, data, progress=progress, said=notes.append, **options)
         api.save_arrays(out, outputs)

@@ -163,6 +163,14 @@ class TomlNumberTooLong(CompileError):
     hint = "check the digits; a real number has a point or an exponent"
 
 
+class OutputIsInput(CompileError):
+    """A result is to be written over a file that the command reads, or two results into one file."""
+
+    code = "LAM-API-024"
+    is_usage = True
+    hint = "give the result a file of its own"
+
+
 class CountBad(CompileError):
     """A number of samples is not a whole number above zero."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from codegen.datafiles import path_given
+from codegen.datafiles import check_outputs, path_given
 from codegen.errors import (
     AlreadyQuantized,
     CalibrationConstant,
@@ -115,6 +115,7 @@ class Quantized:
 @takes_model
 def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
     """A float model quantized by samples, written where `how.out` says."""
+    _check_files(file_of(model), how)
     graph = float_graph(file_of(model), options)
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
@@ -284,10 +285,26 @@ def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: O
 def _written(made: RealGraph, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:
     """The model and, beside it, the report as JSON; and what else was asked for."""
     data = real_bytes(made)
-    path = None if how.out is None else path_given(how.out, "out")
-    contents = {} if path is None else {path: data, path.with_suffix(".json"): (as_json(report) + "\n").encode()}
-    write_together([*(Output(file, content, _refusal(file)) for file, content in contents.items()), *more])
-    return Quantized(data, report, path)
+    pair = zip(_places(how), (data, (as_json(report) + "\n").encode()), strict=False)
+    write_together([*(Output(file, content, _refusal(file)) for file, content in pair), *more])
+    return Quantized(data, report, next(iter(_places(how)), None))
+
+
+def _places(how: Quantizing) -> list[Path]:
+    """Where the model and its report go, if anywhere."""
+    if how.out is None:
+        return []
+    path = path_given(how.out, "out")
+    if not path.name:
+        raise _refusal(path)("names no file")
+    return [path, path.with_suffix(".json")]
+
+
+def _check_files(model: Path, how: Quantizing) -> None:
+    """Refuse to write over what is read, before anything is computed."""
+    table = [] if how.table_out is None else [path_given(how.table_out, "table_out")]
+    read = [Path(p) for p in (how.calib, how.config, how.table_in) if isinstance(p, str | Path)]
+    check_outputs([*_places(how), *table], [model, *read])
 
 
 def _refusal(file: Path) -> Callable[[str], CompileError]:

@@ -172,3 +172,43 @@ def test_the_command_takes_configurations_and_tables(
     assert main(line.split()) == 0
     assert json.loads(capsys.readouterr().out)["weights"][2]["bits"] == 6
     assert main(line.replace("--table-out", "--table-in").split()) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("-o m.onnx", "m.onnx"),
+        ("-o link.onnx", "link.onnx"),
+        ("-o d.npz", "d.npz"),
+        ("-o q.onnx --config q.json", "q.json"),
+        ("-o m.onnx --stop-after rewrite", "m.onnx"),
+        ("-o q.onnx --table-out m.onnx", "m.onnx"),
+        ("-o q.onnx --table-in t.toml --table-out t.toml", "t.toml"),
+        ("-o q.onnx --table-out q.onnx", "q.onnx"),
+        ("-o r.json", "r.json"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read(
+    words: str,
+    named: str,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.onnx").write_bytes(model.read_bytes())
+    Path("link.onnx").symlink_to("m.onnx")
+    np.savez("d.npz", x=images(20))
+    written(tmp_path, "q.json", '{"overall_quantize_config": {}, "include_cle": false}')
+    written(tmp_path, "t.toml", '[[tensor]]\nname = "classes"\nrange = [0.0, 0.5]\n')
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main(f"quantize m.onnx --calib d.npz {words}".split()) == 2
+    assert f"LAM-API-024 {named}:" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_path_without_a_name_is_no_place_for_a_model(model: Path) -> None:
+    with pytest.raises(CompileError) as error:
+        made(model, out=".")
+    assert error.value.code == "LAM-QUANT-026"

@@ -79,6 +79,21 @@ def test_what_may_have_no_end_is_not_read(
     assert "LAM-API-020" in ran.err
 
 
+@pytest.mark.parametrize("out", ["DATA.npz", "./DATA.npz", "m.onnx", "c.toml"])
+def test_a_run_writes_nothing_over_what_it_reads(
+    out: str, lamina: Lamina, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("DATA.npz", x=np.zeros((1, 1, 1, 8, 8), np.float32))
+    Path("m.onnx").write_bytes(TINY.read_bytes())
+    Path("c.toml").write_text("[preprocess]\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    ran = lamina("run", "m.onnx", "--input", "DATA.npz", "--config", "c.toml", "-o", out)
+    assert ran.code == 2
+    assert "LAM-API-024" in ran.err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_a_file_is_read_up_to_its_limit_even_where_it_says_it_is_empty(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(bytes(100))
     assert len(read_file(tmp_path / "f", 100, DataFileBad)) == 100

@@ -66,3 +66,13 @@ class BudgetUnreachable(CompileError):
 
     code = "LAM-QUANT-028"
     hint = "raise the budget, allow fewer bits, or choose a larger chip"
+
+
+class RecurrenceNotSpelled(CompileError):
+    """An LSTM, GRU or RNN cannot be written as products and functions, step by step, which is what integers have."""
+
+    code = "LAM-QUANT-029"
+    hint = (
+        "export it with fewer steps and its states as inputs and outputs, without sequence_lens, with constant weights"
+        " and the usual functions; or leave it float with --keep-float"
+    )

@@ -156,11 +156,25 @@ class RealState:
     initial: Array
 
 
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Values that want the same integers, of so many `bits` where nobody says another number.
+
+    Wide integers reach from -`reach` to `reach` at least, and `headroom` times as far as samples say.
+    """
+
+    names: frozenset[str]
+    bits: int = 16
+    reach: float = 0.0
+    headroom: float = 1.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RealGraph:
     """A network: nodes in a runnable order, each value written once.
 
     Inputs and outputs are value names; `faces` are the names that the model's file gives to the outputs, in order.
+    `ties` are what a rewrite asks of whoever quantizes the network.
     """
 
     name: str
@@ -172,6 +186,7 @@ class RealGraph:
     faces: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     states: tuple[RealState, ...] = ()
+    ties: tuple[Tie, ...] = ()
 
     def type(self, name: str) -> RealType:
         """Type of one value."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from codegen.ir.real import RealGraph, RealNode, RealType, RealValue, Stored
 from codegen.quantize.scheme import Scheme, Weight
 from codegen.real.storage import Dequantize, Quantize
@@ -23,7 +25,7 @@ class _Applying:
         self._graph, self._scheme = graph, scheme
         self._values = dict(graph.values)
         self._named: dict[str, str] = {}
-        self._weights: dict[int, str] = {}
+        self._weights: dict[str, list[tuple[str, Weight]]] = {}
 
     def whole(self) -> RealGraph:
         nodes = [pair for name in self._graph.inputs for pair in self._pair(name, None)]
@@ -41,12 +43,15 @@ class _Applying:
         return self._named.get(name, name) if weight is None else self._constant(name, weight)
 
     def _constant(self, name: str, weight: Weight) -> str:
-        if id(weight) not in self._weights:
+        """The value of these integers: that which another reader of the constant has, where they are the same."""
+        known = self._weights.setdefault(name, [])
+        made = next((value for value, other in known if _same(weight, other)), None)
+        if made is None:
             bits = weight.stored.bits or 8 * weight.stored.dtype.itemsize
             made = self._free(f"{name}:int{bits}")
             self._values[made] = RealValue(made, RealType(weight.data.shape), weight.data, weight.stored)
-            self._weights[id(weight)] = made
-        return self._weights[id(weight)]
+            known.append((made, weight))
+        return made
 
     def _pair(self, name: str, maker: RealNode | None) -> Iterator[RealNode]:
         """Quantize and Dequantize of a tensor."""
@@ -74,6 +79,20 @@ class _Applying:
             number += 1
             made = f"{name}.{number}"
         return made
+
+
+def _same(one: Weight, other: Weight) -> bool:
+    """Whether two constants are the same integers, and mean the same."""
+    return one is other or (
+        _said(one.stored) == _said(other.stored)
+        and np.array_equal(one.stored.scale, other.stored.scale)
+        and np.array_equal(one.stored.zero_point, other.stored.zero_point)
+        and np.array_equal(one.data, other.data)
+    )
+
+
+def _said(stored: Stored) -> tuple[object, ...]:
+    return stored.dtype, stored.axis, stored.block, stored.bits
 
 
 def stored_of(graph: RealGraph) -> dict[str, Stored]:

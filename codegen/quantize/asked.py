@@ -7,7 +7,7 @@ with fewer than 8 bits the first and the last layer keep 8, where nothing else i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from codegen.quantize.config import QuantConfig, parse_config
@@ -28,14 +28,20 @@ class Asking(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A configuration for one network; `ends` are layers whose weights have 8 bits at least."""
+    """A configuration for one network.
+
+    `ends` are layers whose weights have 8 bits at least, `wide` the bits of tensors that ask for them.
+    """
 
     config: QuantConfig
     ends: frozenset[str] = frozenset()
+    wide: Mapping[str, int] = field(default_factory=dict)
 
     def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
         """How one tensor is to be quantized."""
         spec = self.config.spec(role, layer=layer, op_type=op_type, tensor=tensor)
+        if tensor in self.wide and not self.says("bits", role, layer=layer, op_type=op_type, tensor=tensor):
+            return replace(spec, bits=self.wide[tensor], symmetric=True)
         narrow = role == "weights" and spec.bits < _BYTE and layer in self.ends
         return replace(spec, bits=_BYTE) if narrow else spec
 
@@ -48,7 +54,7 @@ def asked_of(config: QuantConfig, places: Places) -> Asked:
     """The configuration for a network."""
     first, last = (1 if n is None else n for n in (config.mixed.first, config.mixed.last))
     layers = list(dict.fromkeys(c.layer for c in places.constants if c.role == "weights"))
-    return Asked(config, frozenset((*layers[:first], *layers[len(layers) - last :])))
+    return Asked(config, frozenset((*layers[:first], *layers[len(layers) - last :])), places.wide)
 
 
 def from_words(words: Mapping[str, object]) -> QuantConfig:

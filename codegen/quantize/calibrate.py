@@ -22,13 +22,20 @@ from codegen.quantize.statistics import Statistics
 from codegen.quantize.weights import least_scales, quantized, rounded
 
 _BIAS = np.dtype(np.int32)
+_WIDE = 16
 _OF_EXTREMES = ("minmax", "moving_average", "fixed")
 """Methods that look at least and greatest numbers only."""
 
 
 def watched(places: Places, asking: Asking) -> dict[str, Statistics]:
     """What is to see the tensors whose ranges are not known without samples."""
-    return {t.name: Statistics(_spec(t, asking).bins) for t in places.tensors if not t.like and t.bounds is None}
+    seen: dict[str, Statistics] = {}
+    for tensor in places.tensors:
+        if not tensor.like and tensor.bounds is None:
+            seen[tensor.name] = Statistics(_spec(tensor, asking).bins)
+        elif tensor.tied and tensor.like in seen:
+            seen[tensor.name] = seen[tensor.like]
+    return seen
 
 
 def passes(places: Places, asking: Asking) -> int:
@@ -62,8 +69,16 @@ def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -
 
 def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec) -> Stored:
     if tensor.bounds is None or spec.low is not None:
-        return stored_for(*range_of(seen.get(tensor.name) or Statistics(), spec), spec)
+        return stored_for(*_widened(tensor, range_of(seen.get(tensor.name) or Statistics(), spec), spec), spec)
     return natural(*tensor.bounds, spec)
+
+
+def _widened(tensor: Tensor, found: tuple[float, float], spec: Spec) -> tuple[float, float]:
+    """The range with the room that was asked for, where integers are wide enough and nobody gives another."""
+    if spec.bits < _WIDE or spec.low is not None:
+        return found
+    low, high = found
+    return min(tensor.headroom * low, -tensor.reach), max(tensor.headroom * high, tensor.reach)
 
 
 def natural(low: float, high: float, spec: Spec) -> Stored:

@@ -8,10 +8,10 @@ functions between known bounds have scales that depend on nothing.  Leaves to th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from codegen.ir.real import RealGraph, RealNode, RealValue
+from codegen.ir.real import RealGraph, RealNode, RealValue, Tie
 from codegen.quantize.spec import Role
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import (
@@ -44,7 +44,9 @@ _SHARES = ("Sigmoid", "HardSigmoid")
 class Tensor:
     """A tensor that is given integers, and the `layer` that computes it, a node of the model.
 
-    `like` is the tensor whose integers it has, since it is only moved from there; `bounds` are known without samples.
+    `like` is the tensor whose integers it has, since it is only moved from there, or plays the same part; `bounds` are
+    known without samples; `tied` says that it is not moved;
+    wide integers reach from -`reach` to `reach` at least, and `headroom` times as far as samples say.
     """
 
     name: str
@@ -53,6 +55,9 @@ class Tensor:
     op_type: str
     like: str = ""
     bounds: tuple[float, float] | None = None
+    reach: float = 0.0
+    headroom: float = 1.0
+    tied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,12 @@ class Places:
             made = [self._tensor(node, name, known) for name in node.outputs if self._is_given(node, name)]
             known.update(t.name for t in made)
             found += made
-        return tuple(found)
+        return _tied(found, self.graph.ties)
+
+    @property
+    def wide(self) -> Mapping[str, int]:
+        """The bits of what asks for them where nobody else does, by its name."""
+        return {name: tie.bits for tie in self.graph.ties for name in tie.names}
 
     @cached_property
     def constants(self) -> tuple[Constant, ...]:
@@ -175,6 +185,24 @@ class Places:
         """Whether it is one that a quantizer makes integers: real, more than a single number, not stored already."""
         value = self.graph.values[name]
         return value.data is not None and value.stored is None and value.type.is_real and value.data.size > 1
+
+
+def _tied(tensors: Sequence[Tensor], ties: Sequence[Tie]) -> tuple[Tensor, ...]:
+    """The tensors, of which those of a tie are like the first of them."""
+    of = {name: tie for tie in ties for name in tie.names}
+    leaders: dict[Tie, Tensor] = {}
+    made = []
+    for tensor in tensors:
+        tie = None if tensor.like else of.get(tensor.name)
+        if tie is None:
+            made.append(tensor)
+        elif tie in leaders:
+            made.append(replace(tensor, like=leaders[tie].name, bounds=None, tied=True))
+        else:
+            bounds = tensor.bounds if len(tie.names) == 1 else None
+            leaders[tie] = replace(tensor, bounds=bounds, reach=tie.reach, headroom=tie.headroom)
+            made.append(leaders[tie])
+    return tuple(made)
 
 
 def _places(node: RealNode) -> Mapping[int, tuple[Role, int | None]]:

@@ -32,6 +32,7 @@ from codegen.quantize.measure import compared
 from codegen.quantize.observe import Progress, observe
 from codegen.quantize.places import Places, is_quantized
 from codegen.quantize.rewrite.exact import rewritten
+from codegen.quantize.rewrite.recurrence import check_spelled
 from codegen.quantize.scheme import Scheme
 from codegen.report.quantized import QuantReport
 from codegen.report.table import as_json
@@ -169,11 +170,17 @@ def _as_onnx(graph: RealGraph) -> RealGraph:
 
 
 def kept_real(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
-    """Nodes and tensors that stay real; LAM-QUANT-024 for names that the model does not have."""
+    """Nodes and tensors that stay real.
+
+    Raises:
+        TensorUnknown: LAM-QUANT-024, for names that the model does not have.
+        RecurrenceNotSpelled: LAM-QUANT-029.
+    """
     known = {node.name for node in graph.nodes} | set(graph.values)
     for name in names:
         if name not in known:
             raise TensorUnknown(f"no node and no tensor '{name}'", where="keep_float")
+    check_spelled(graph, names)
     return frozenset(names)
 
 

@@ -87,12 +87,19 @@ class Draft:
         free = self._free(name)
         (kind,) = op.infer([self.values[i].type for i in inputs])
         self.values[free] = RealValue(free, kind)
-        node = RealNode(free, op, inputs, (free,), before.name, before.op_type, before.tensor, part=True)
+        self._insert(RealNode(free, op, inputs, (free,), before.name, before.op_type, before.tensor, part=True), before)
+        return free
+
+    def written(self, name: str, op: RealOp, before: RealNode, *inputs: str) -> None:
+        """A node in front of another which writes a value in its stead; that one is dropped next."""
+        parts = (before.name, before.op_type, before.tensor)
+        self._insert(RealNode(self._free(name), op, inputs, (name,), *parts, part=True), before)
+
+    def _insert(self, node: RealNode, before: RealNode) -> None:
         at = list(self._nodes).index(before.label)
         ordered = list(self._nodes.items())
-        self._nodes = dict([*ordered[:at], (free, node), *ordered[at:]])
+        self._nodes = dict([*ordered[:at], (node.label, node), *ordered[at:]])
         self._enter(node)
-        return free
 
     def put(self, node: RealNode) -> None:
         """A node in the place of the one that has its label."""

@@ -9,10 +9,12 @@ from codegen.ir.real import RealGraph
 from codegen.quantize.rewrite.fold import fold_affine
 from codegen.quantize.rewrite.hoist import hoist_affine
 from codegen.quantize.rewrite.normal import join_norms
+from codegen.quantize.rewrite.recurrence import spell_recurrences
 from codegen.quantize.rewrite.spelling import respell
 from codegen.quantize.rewrite.turn import join_turns
 
 _SAID: Mapping[str, str] = {
+    "spell recurrences": "recurrences became products and functions, step by step",
     "turn": "Transposes met and went",
     "join norms": "normalizations spelled in several operators became one",
     "respell": "functions spelled in several operators became one",
@@ -24,7 +26,7 @@ _SAID: Mapping[str, str] = {
 def rewritten(graph: RealGraph) -> RealGraph:
     """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
     notes = []
-    for rewrite in (join_turns, join_norms, respell, fold_affine, hoist_affine, fold_affine):
+    for rewrite in (spell_recurrences, join_turns, join_norms, respell, fold_affine, hoist_affine, fold_affine):
         made = rewrite(graph)
         if made.record.pairs:
             graph = made.graph

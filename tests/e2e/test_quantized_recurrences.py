@@ -1,0 +1,89 @@
+"""Float networks with LSTM, GRU and RNN go to C through the quantizer, and their states can be fed back as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.api import Network, compile_model, quantize, verify
+from codegen.frontends import read_real
+from codegen.real.engine import RealEngine
+from tests.support.recurrent_models import Recurrence
+
+ort = pytest.importorskip("onnxruntime")
+
+FORMS = {
+    "LSTM": Recurrence("LSTM", "bidirectional", steps=3, first="inputs", shown=(0, 1, 2)),
+    "GRU": Recurrence("GRU", steps=3, batch=2, attributes={"linear_before_reset": 1}),
+    "RNN": Recurrence("RNN", "reverse", steps=3, first="constants"),
+}
+STEPS = 40
+
+
+def _sqnr(real: np.ndarray, made: np.ndarray) -> float:
+    return float(10 * np.log10((real.astype(np.float64) ** 2).sum() / ((real - made) ** 2).sum()))
+
+
+def _sessions(*models: bytes) -> list[ort.InferenceSession]:
+    return [ort.InferenceSession(m, providers=["CPUExecutionProvider"]) for m in models]
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_recurrence_is_quantized_verified_and_close_to_the_float_one(kind: str, tmp_path: Path) -> None:
+    form = FORMS[kind]
+    path = form.write(tmp_path / "r.onnx")
+    made = quantize(path, form.samples(40))
+    assert made.report.refusal == ""
+    assert made.report.sqnr is not None
+    assert made.report.sqnr > 30
+    assert verify(made.model, samples=2).equal
+    feeds = [{n: a[i] for n, a in form.samples(8, seed=9).items()} for i in range(8)]
+    real, theirs = (
+        [np.concatenate([y.ravel() for y in s.run(None, f)]) for f in feeds]
+        for s in _sessions(path.read_bytes(), made.model)
+    )
+    assert _sqnr(np.stack(real), np.stack(theirs)) > 28
+
+
+def _fed_back(run: object, x: np.ndarray, states: dict[str, np.ndarray], named: Mapping[str, str]) -> np.ndarray:
+    """All h of a network of one step whose states are fed back."""
+    found = []
+    for step in x:
+        made = run({"x": step, **states})  # type: ignore[operator]
+        states = {before: made[after] for before, after in named.items()}
+        found.append(made["y1"])
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_states_are_fed_back_as_integers_for_many_steps(kind: str, tmp_path: Path) -> None:
+    form = Recurrence(kind, steps=1, first="inputs", shown=(1, 2))
+    path = form.write(tmp_path / "r.onnx")
+    made = quantize(path, form.samples(60), out=tmp_path / "q.onnx")
+    (float_session,) = _sessions(path.read_bytes())
+    named = {"h0": "y1"} | ({"c0": "y2"} if kind == "LSTM" else {})
+    x = form.samples(STEPS, seed=3)["x"]
+    zeros = {name: np.zeros(form.state_shape, np.float32) for name in named}
+    outputs = [o.name for o in float_session.get_outputs()]
+    real = _fed_back(lambda feeds: dict(zip(outputs, float_session.run(None, feeds), strict=True)), x, zeros, named)
+    assert made.path is not None
+    table = made.table
+    assert all(table[before][0] == table[after][0] for before, after in named.items())
+    project = compile_model(made.path, out=tmp_path / "c")
+    with Network(project.path) as network:
+        ours = _fed_back(network.run, x, zeros, named)
+    assert _sqnr(real, ours) > 25
+
+
+def test_the_float_network_that_is_written_on_the_way_is_the_same(tmp_path: Path) -> None:
+    form = FORMS["LSTM"]
+    path = form.write(tmp_path / "r.onnx")
+    quantize(path, form.samples(8), out=tmp_path / "f.onnx", stop_after="rewrite")
+    feeds = {n: a[0] for n, a in form.samples(1, seed=4).items()}
+    for was, now in zip(
+        *(RealEngine(read_real(p)).run(feeds).values() for p in (path, tmp_path / "f.onnx")), strict=True
+    ):
+        np.testing.assert_allclose(now, was, atol=2e-6)

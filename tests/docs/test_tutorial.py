@@ -72,7 +72,7 @@ def figure(text: str, form: str) -> list[float]:
 def test_the_real_network_gives_the_figures_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Within 0.7 points, four pictures of 600, and no worse than half a dB: a better quantizer may give more."""
+    """No worse by 0.7 points, four pictures of 600, or half a dB: a better quantizer may give more."""
     shared = shared_dir()
     monkeypatch.chdir(tmp_path)
     shutil.copy(shared / "models" / "float" / "resnet20_cifar10_f32.onnx", "resnet20.onnx")
@@ -81,7 +81,8 @@ def test_the_real_network_gives_the_figures_of_the_page(
     prepared(tmp_path, {})
     said = {command: told(command, capsys) for command in COMMANDS}
     scores = [figure(text, r" (\d+\.\d+)% ")[-1] for command, text in said.items() if " eval " in command]
-    assert scores == pytest.approx(figure(PAGE, r"(\d+\.\d+) % \("), abs=0.7)
+    least_scores = figure(PAGE, r"(\d+\.\d+) % \(")
+    assert all(score >= least - 0.7 for score, least in zip(scores, least_scores, strict=True))
     levels = [figure(text, r"\(c\): (\d+\.\d) dB")[-1] for command, text in said.items() if " quantize " in command]
     stated = [31.7, 12.6, 15.9]
     assert all(f"{level} dB" in PAGE for level in stated)

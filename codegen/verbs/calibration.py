@@ -6,7 +6,7 @@ no range, so that what was decided is judged by others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,9 +17,10 @@ from codegen.errors import CalibrationNotFinite, DataDoesNotFit, first_line
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantize.observe import Sample, Samples
+from codegen.verbs.fed_back import fed_back, states_of
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.quantizer_files import preprocess_file
-from codegen.verbs.samples import check_count, open_samples, samples_of
+from codegen.verbs.samples import check_count, open_samples, read_npz, samples_of
 
 Calibration = str | Path | Array | Mapping[str, Array] | Sequence[Sample] | Iterator[Sample]
 """A data file, one array of samples, arrays of samples by input, or samples one by one."""
@@ -101,7 +102,23 @@ def _check_finite(source: Samples, places: Sequence[int]) -> None:
 
 def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
     """Every sample of what was given, for the inputs of a float network, and what errors call them."""
-    ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs]
+    states = states_of(graph, _names(given)) if graph.ties else {}
+    ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs if n not in states]
+    source, where = _opened(ports, given, config)
+    return fed_back(graph, source, states) if states else source, where
+
+
+def _names(given: Calibration) -> Collection[str]:
+    """The names of the arrays that were given, where they have names."""
+    if isinstance(given, str | Path):
+        return read_npz(Path(given))
+    if isinstance(given, Mapping):
+        return given
+    first = given[0] if isinstance(given, Sequence) and len(given) else None
+    return first if isinstance(first, Mapping) else ()
+
+
+def _opened(ports: Sequence[FloatPort], given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
     file = preprocess_file(None if config is None else Path(config))
     if isinstance(given, str | Path):
         return open_samples(Path(given), ports, file), str(given)

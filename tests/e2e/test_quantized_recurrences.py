@@ -78,6 +78,23 @@ def test_states_are_fed_back_as_integers_for_many_steps(kind: str, tmp_path: Pat
     assert _sqnr(real, ours) > 25
 
 
+def test_samples_without_states_are_steps_of_a_sequence(tmp_path: Path) -> None:
+    form = Recurrence("LSTM", steps=1, first="inputs", shown=(1, 2))
+    path = form.write(tmp_path / "r.onnx")
+    x = form.samples(30, seed=5)["x"]
+    (session,) = _sessions(path.read_bytes())
+    h = c = np.zeros(form.state_shape, np.float32)
+    states = []
+    for step in x:
+        states.append((h, c))
+        h, c = session.run(None, {"x": step, "h0": h, "c0": c})
+    given = {"x": x, "h0": np.stack([s[0] for s in states]), "c0": np.stack([s[1] for s in states])}
+    whole, alone = quantize(path, given).table, quantize(path, {"x": x}).table
+    assert whole.keys() == alone.keys()
+    for name, stored in whole.items():
+        assert np.isclose(alone[name][0], stored[0], rtol=1e-4), name
+
+
 def test_the_float_network_that_is_written_on_the_way_is_the_same(tmp_path: Path) -> None:
     form = FORMS["LSTM"]
     path = form.write(tmp_path / "r.onnx")

@@ -123,6 +123,7 @@ def quantize(
             scales: `float`, or `pot` for powers of two.
             granularity: `channel` for a scale per output channel of the weights, or `tensor`.  These four go before
                 what the file says of all tensors.
+            recipe: `fast`, `default` or `best`: how much is tried; `default` when not said.
             table_in: ranges of tensors that were found before, in Lamina's own table or another tool's.
             table_out: where the ranges go: Lamina's own table where it ends in .toml, else TPU-MLIR's text.
             samples: how many are used at most, drawn by `seed`; 512 when not said.

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     type=click.Choice(["channel", "tensor"]),
     help="Scales of the weights: one per output channel, or one.",
 )
+@click.option(
+    "--recipe", type=click.Choice(["fast", "default", "best"]), help="How much is tried; see docs/quantize.md."
+)
 @click.option("--table-in", metavar="T", help="Ranges of tensors, of --table-out or of another tool.")
 @click.option("--table-out", metavar="T", help="Where the ranges go: T.toml, or TPU-MLIR's text.")
 @click.option("--samples", type=int, metavar="N", help="How many samples at most; 512 when not said.")

@@ -10,21 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantize.asked import Asked, Asking
 from codegen.quantize.bias import with_biases
 from codegen.quantize.calibrate import tensors_of, watched, weights_of
+from codegen.quantize.config import QuantConfig, Switch
 from codegen.quantize.measure import CEILING, Noise
 from codegen.quantize.observe import Progress, Samples, observe
 from codegen.quantize.places import Constant, Places, natural_bounds
 from codegen.quantize.rewrite.equalise import equalise
-from codegen.quantize.rewrite.fold import fold_affine
-from codegen.quantize.rewrite.spelling import respell
+from codegen.quantize.rewrite.exact import rewritten
 from codegen.quantize.scheme import Runner, Scheme
 from codegen.quantize.sequential import Choices, SideBySide, in_order, stacked, tensors_held
+from codegen.quantize.solving import Effort
 from codegen.quantize.spec import Method, Role, Spec
 from codegen.quantize.statistics import Statistics
 
@@ -37,10 +38,35 @@ _METHODS: Mapping[RecipeName, tuple[Method, ...]] = {
     "default": ("mse", "percentile"),
     "best": ("mse", "percentile", "mix", "octav", "entropy"),
 }
+_ALL = get_args(Method)
 _JUDGED = 64
 """Samples of each kind that judge, at most."""
 _BYTES = 256 << 20
 """Of all samples' tensors, while a network is run on them at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """What a recipe tries, once the configuration has been heard."""
+
+    methods: tuple[Method, ...] = ()
+    equalize: Switch = "off"
+    correct: bool = True
+    effort: Effort = "nearest"
+    results: int = 256
+
+
+def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
+    """A recipe's own trials, but for those that the configuration's tables decide."""
+    thorough = name != "fast"
+    methods = config.search.methods
+    return Trials(
+        methods=_METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods),
+        equalize=config.rewrite.equalize or ("try" if thorough else "off"),
+        correct=config.correct.bias != "none",
+        effort=config.correct.weights or ("descent" if thorough else "nearest"),
+        results=config.correct.pixels or 256,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +80,25 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """A float network, rewritten, its scheme, and how it came about."""
+    """A float network, rewritten, its scheme, what was asked for in the end, and how it came about."""
 
     graph: RealGraph
     scheme: Scheme
+    asking: Asking
     stages: tuple[Stage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Samples that set ranges, samples that judge, what is asked of each tensor, and nodes that are kept real."""
+    """Samples that set ranges, samples that judge, what is asked of each tensor, and nodes that are kept real.
+
+    `asked` is the configuration behind `asking`, which says what is left open.
+    """
 
     ranging: Samples
     judging: Samples
-    asking: Asked
+    asking: Asking
+    asked: Asked
     runner: Runner
     kept: frozenset[str] = frozenset()
     seed: int = 0
@@ -78,13 +109,15 @@ class Given:
 class ByMethod:
     """As asked, with another method for the ranges of activations that leave theirs open."""
 
+    asking: Asking
     asked: Asked
     method: Method
 
     def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
         """How one tensor is to be quantized."""
-        spec = self.asked.spec(role, layer=layer, op_type=op_type, tensor=tensor)
-        if role != "activation" or self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor):
+        spec = self.asking.spec(role, layer=layer, op_type=op_type, tensor=tensor)
+        said = self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor)
+        if role != "activation" or said or spec.method != "minmax":
             return spec
         return replace(spec, method="diffs" if spec.pot and self.method == "mse" else self.method)
 
@@ -115,7 +148,7 @@ class Recipe:
 
     def __init__(self, graph: RealGraph, given: Given) -> None:
         self._given = given
-        self._network = self._seen(fold_affine(respell(graph).graph).graph)
+        self._network = self._seen(rewritten(graph))
         self._verdicts = verdicts(self._network.graph)
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []
@@ -124,29 +157,33 @@ class Recipe:
 
     def cooked(self, name: RecipeName) -> Made:
         """The best that the recipe finds."""
-        first = Choices(effort="nearest", correct=False, seed=self._given.seed)
-        best = self._tried("extremes", self._network, self._given.asking, first)
-        best = self._tried("biases corrected", best.network, best.asking, replace(first, correct=True))
-        for method in _METHODS[name]:
-            best = self._tried(f"ranges by {method}", best.network, ByMethod(self._given.asking, method), best.choices)
-        if name != "fast":
-            best = self._equalised(best)
-            choices = replace(best.choices, effort="descent", correct=True)
-            best = self._tried("weights rounded together", best.network, best.asking, choices)
-        return Made(best.graph, best.scheme, tuple(self._stages))
+        given, trials = self._given, trials_of(name, self._given.asked.config)
+        plain = Choices(effort="nearest", correct=False, results=trials.results, seed=given.seed)
+        best = self._tried("extremes", self._network, given.asking, plain)
+        if trials.correct:
+            best = self._tried("biases corrected", best.network, best.asking, replace(plain, correct=True))
+        for method in trials.methods:
+            by_method = ByMethod(given.asking, given.asked, method)
+            best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
+        if trials.equalize != "off":
+            best = self._equalised(best, forced=trials.equalize == "on")
+        if trials.effort != "nearest":
+            choices = replace(best.choices, effort=trials.effort, correct=trials.correct)
+            best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
+        return Made(best.graph, best.scheme, best.asking, tuple(self._stages))
 
-    def _equalised(self, best: State) -> State:
-        rewritten = equalise(best.network.graph)
-        if not rewritten.record.pairs:
+    def _equalised(self, best: State, *, forced: bool) -> State:
+        made = equalise(best.network.graph)
+        if not made.record.pairs:
             return best
-        return self._tried("channels equalised", self._seen(rewritten.graph), best.asking, best.choices)
+        return self._tried("channels equalised", self._seen(made.graph), best.asking, best.choices, forced=forced)
 
-    def _tried(self, name: str, network: Network, asking: Asking, choices: Choices) -> State:
-        """The state with these choices, or the best so far if that is better."""
+    def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, forced: bool = False) -> State:
+        """The state with these choices, or the best so far if that is better and nobody insists."""
         state = self._state(network, asking, choices)
         made = self._outputs(state.graph, state.scheme)
         sqnr = sum(least_sqnr(w, m) for w, m in zip(self._wanted, made, strict=True)) / len(made)
-        kept = self._best is None or sqnr > self._sqnr
+        kept = self._best is None or forced or sqnr > self._sqnr
         self._stages.append(Stage(name, sqnr, kept))
         if kept:
             self._best, self._sqnr = state, sqnr

@@ -67,11 +67,21 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuantStage:
+    """A stage of the recipe, and the SQNR in dB that it came to; the one before was kept where this was not better."""
+
+    name: str
+    sqnr: float
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantReport:
     """What was quantized, by which samples, and how good it is.
 
     `quick_sqnr` is of real numbers rounded as integers hold them; `sqnr` of the integer network on `engine`, None where
-    it could not be compiled, and `refusal` says why.  `judged` samples set no range.  `mixed`: which bits layers got.
+    it could not be compiled, and `refusal` says why.  `judged` samples set no range.  `mixed`: which bits layers got;
+    `stages`: what the recipe tried.
     """
 
     model: str
@@ -88,12 +98,13 @@ class QuantReport:
     stay_float: tuple[str, ...]
     notes: tuple[str, ...]
     mixed: MixedReport | None = None
+    stages: tuple[QuantStage, ...] = ()
 
 
 def quantized_text(report: QuantReport) -> str:
     """The report for a terminal."""
     chosen = "" if report.mixed is None else mixed_text(report.mixed)
-    parts = [_tensors(report.tensors), _weights(report.weights), chosen, _verdict(report)]
+    parts = [_tensors(report.tensors), _weights(report.weights), chosen, _stages(report.stages), _verdict(report)]
     if report.stay_float:
         parts.append(f"stays float: {', '.join(report.stay_float)}")
     return "\n\n".join([*filter(None, parts), *(f"note: {note}" for note in report.notes)])
@@ -123,6 +134,11 @@ def _weights(rows: Sequence[QuantizedWeight]) -> str:
     headers = ["constant", "operator", "role", "bits", "scales", "SQNR dB", "method"]
     cells = [(r.tensor, r.operator, r.role, r.bits, r.scales, f"{r.sqnr:.1f}", r.method) for r in rows]
     return text_table(headers, cells, keep=4, least=["method"]) if rows else ""
+
+
+def _stages(rows: Sequence[QuantStage]) -> str:
+    cells = [(r.name, f"{r.sqnr:.1f}", "kept" if r.kept else "no better") for r in rows]
+    return text_table(["what was tried", "SQNR dB", ""], cells, keep=3) if rows else ""
 
 
 def _verdict(report: QuantReport) -> str:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from codegen.datafiles import check_outputs, path_given
 from codegen.errors import (
@@ -31,10 +32,11 @@ from codegen.quantize.foreign.load import load_config
 from codegen.quantize.measure import compared
 from codegen.quantize.observe import Progress, observe
 from codegen.quantize.places import Places, is_quantized
+from codegen.quantize.recipe import Given, Made, Recipe, RecipeName
 from codegen.quantize.rewrite.exact import rewritten
 from codegen.quantize.rewrite.recurrence import check_spelled
 from codegen.quantize.scheme import Scheme
-from codegen.report.quantized import QuantReport
+from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.table import as_json
 from codegen.verbs.calibration import Calibration, Held, calibration_of
 from codegen.verbs.judge import Judge, quick_judge
@@ -76,6 +78,7 @@ class Quantizing:
     table_in: str | Path | None = None
     table_out: str | Path | None = None
     keep_float: Sequence[str] = ()
+    recipe: RecipeName | None = None
     budget: str | Mapping[str, int] | None = None
     stop_after: str | None = None
     eval_data: str | Path | None = None
@@ -92,6 +95,7 @@ class Quantizing:
             ("activations", self.activations, (None, 8, 16, MIXED)),
             ("scales", self.scales, (None, "float", "pot")),
             ("granularity", self.granularity, (None, "channel", "tensor")),
+            ("recipe", self.recipe, (None, *get_args(RecipeName))),
             ("stop_after", self.stop_after, (None, *STAGES)),
         ):
             if given not in known:
@@ -130,9 +134,11 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         return _written(graph, report, how)
     scheme_of = ranged(places, held, asking, how.progress)
     given, report = _mixed(report, Network(places, asking, scheme_of), held, options, how)
-    scheme = scheme_of(given)
-    made = applied(graph, scheme).live()
-    report = _measured(report, places, (scheme, given), made, held)
+    found = _cooked(Network(places, given, scheme_of), asking, held, how)
+    places, scheme = Places(found.graph, places.kept), found.scheme
+    made = applied(found.graph, scheme).live()
+    stages = tuple(QuantStage(name=s.name, sqnr=s.sqnr, kept=s.kept) for s in found.stages)
+    report = _measured(replace(report, stages=stages), places, (scheme, found.asking), made, held)
     table = _table(how, scheme, report)
     if how.stop_after == "calibrate":
         write_together(table)
@@ -227,6 +233,24 @@ def ranged(places: Places, held: Held, asking: Asking, progress: Progress | None
     if inputs and all(s.low == s.high for s in inputs):
         raise CalibrationConstant(f"every number is {inputs[0].low:g}", where=held.where)
     return lambda given: scheme_of(places, seen, given)
+
+
+def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing) -> Made:
+    """What the recipe makes of the network; ranges alone where everything stops behind them."""
+    if how.stop_after == "calibrate":
+        return Made(network.places.graph, network.scheme_of(network.asking), network.asking)
+    name = how.recipe or asked.config.general.recipe or "default"
+    given = Given(
+        ranging=held.ranging,
+        judging=held.judging,
+        asking=network.asking,
+        asked=asked,
+        runner=best_runner(),
+        kept=network.places.kept,
+        seed=how.seed or 0,
+        progress=how.progress,
+    )
+    return Recipe(network.places.graph, given).cooked(name)
 
 
 def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantReport:

@@ -76,7 +76,7 @@ def _quantized(model: Path, words: dict[str, object]) -> api.Quantized | None:
 
 def test_all_that_fits_is_used_and_the_front_is_told(model: Path, arenas: tuple[int, int]) -> None:
     tight, free = (
-        api.quantize(model, images(40), activations="mixed", budget=f"arena={n}", target=TARGET).report
+        api.quantize(model, images(40), activations="mixed", recipe="fast", budget=f"arena={n}", target=TARGET).report
         for n in (arenas[0], 10**6)
     )
     assert tight.mixed is not None

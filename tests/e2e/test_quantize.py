@@ -54,7 +54,7 @@ def test_the_integer_network_is_close_to_the_float_one(model: Path, quantized: c
     noise = ((real - made) ** 2).sum()
     sqnr = 10 * np.log10((real**2).sum() / noise)
     assert sqnr > 25
-    assert abs(sqnr - quantized.report.sqnr) < 6
+    assert abs(sqnr - quantized.report.sqnr) < 9  # of eight samples, by which the best was chosen
 
 
 def test_fewer_bits_are_judged_worse(model: Path) -> None:
@@ -91,7 +91,7 @@ def test_same_samples_same_bytes(model: Path, quantized: codegen.api.Quantized) 
 
 def test_the_seed_chooses_the_samples(model: Path) -> None:
     x = images(60)
-    first, again, other = (quantize(model, x, samples=10, seed=seed).model for seed in (3, 3, 4))
+    first, again, other = (quantize(model, x, samples=10, seed=seed, recipe="fast").model for seed in (3, 3, 4))
     assert first == again
     assert first != other
 
@@ -129,13 +129,13 @@ activation = { bits = 8, symmetric = true }
 name = "classes"
 keep_float = true
 """)
-    report = quantize(model, images(40), config=path, weights=6).report
+    report = quantize(model, images(40), config=path, weights=6, recipe="fast").report
     rows = {t.tensor: t for t in report.tensors}
     assert rows["s"].zero_point == 0
     assert rows["r1"].method == "mse"
     assert OUTPUT not in rows
     assert {w.bits for w in report.weights if w.role == "weights"} == {6, 8}
-    assert quantize(model, images(40), config=path).report.weights[0].bits == 8
+    assert quantize(model, images(40), config=path, recipe="fast").report.weights[0].bits == 8
 
 
 def test_the_report_stands_beside_the_model(model: Path, tmp_path: Path) -> None:
@@ -145,7 +145,18 @@ def test_the_report_stands_beside_the_model(model: Path, tmp_path: Path) -> None
     assert out.read_bytes() == made.model
     assert report["tensors"][0]["tensor"] == INPUT
     assert report["sqnr"] == made.report.sqnr
-    assert [w["bits"] for w in report["weights"] if w["role"] == "bias"] == [32, 32, 32]
+    assert {w["bits"] for w in report["weights"] if w["role"] == "bias"} == {32}
+
+
+def test_the_report_tells_what_the_recipe_tried(model: Path) -> None:
+    fast, default = (quantize(model, images(20), recipe=r).report for r in ("fast", None))
+    assert [s.name for s in fast.stages] == ["extremes", "biases corrected"]
+    kept = [s.sqnr for s in default.stages if s.kept]
+    assert len(default.stages) > len(fast.stages)
+    assert kept == sorted(kept)
+    assert quantize(model, images(20), stop_after="calibrate").report.stages == ()
+    with pytest.raises(CompileError, match="recipe: 'slow'"):
+        quantize(model, images(20), recipe="slow")  # type: ignore[typeddict-item]
 
 
 def test_a_node_that_stays_float_is_not_quantized(model: Path) -> None:
@@ -206,8 +217,8 @@ def _labelled(model: Path, folder: Path) -> Path:
 
 def test_the_score_of_both_networks_is_reported_and_a_missed_one_said(model: Path, tmp_path: Path) -> None:
     labelled = _labelled(model, tmp_path)
-    good = quantize(model, images(40), eval_data=labelled, max_drop=10.0).report.scored
-    bad = quantize(model, images(40), eval_data=labelled, max_drop=10.0, weights=2).report.scored
+    good = quantize(model, images(40), eval_data=labelled, max_drop=5.0).report.scored
+    bad = quantize(model, images(40), eval_data=labelled, max_drop=5.0, weights=2).report.scored
     assert good.float_score == bad.float_score == 1.0
     assert good.engine == "c"
     assert good.drop == pytest.approx(100 * (1 - good.score))
@@ -220,11 +231,11 @@ def test_the_command_ends_with_1_where_too_much_is_lost(model: Path, tmp_path: P
     calib, out = tmp_path / "calib.npz", tmp_path / "q.onnx"
     np.savez(calib, x=images(40))
     words = ["quantize", str(model), "--calib", str(calib), "-o", str(out), "--eval", str(_labelled(model, tmp_path))]
-    assert run_line([*words, "--max-drop", "10", "-q"]) == 0
+    assert run_line([*words, "--max-drop", "5", "-q"]) == 0
     out.unlink()
-    assert run_line([*words, "--max-drop", "10", "--weights", "2", "-q"]) == 1
+    assert run_line([*words, "--max-drop", "5", "--weights", "2", "-q"]) == 1
     assert out.is_file()
-    assert run_line([*words[:6], "--max-drop", "10", "-q"]) == 2, "nothing says what is scored"
+    assert run_line([*words[:6], "--max-drop", "5", "-q"]) == 2, "nothing says what is scored"
 
 
 def _refusal(model: Path | bytes, calib: object, **words: object) -> str:

@@ -98,7 +98,8 @@ def test_each_products_mean_error_goes_into_its_bias(seed: int) -> None:
 def cook(graph: RealGraph, name: RecipeName, config: dict[str, object] | None = None, **words: object) -> Made:
     ranging, judging = samples_of(graph, 24), samples_of(graph, 8, seed=1)
     asked = asked_of(from_words(words) if config is None else parse_config({"quantize": config}, "here"), Places(graph))
-    return Recipe(graph, Given(ranging=ranging, judging=judging, asking=asked, runner=RealEngine)).cooked(name)
+    given = Given(ranging=ranging, judging=judging, asking=asked, asked=asked, runner=RealEngine)
+    return Recipe(graph, given).cooked(name)
 
 
 def sqnr_of(graph: RealGraph, made: Made) -> float:
@@ -110,7 +111,7 @@ def sqnr_of(graph: RealGraph, made: Made) -> float:
 @pytest.mark.parametrize("words", [{}, {"weights": 4}, {"scale": "pot", "granularity": "tensor"}], ids=str)
 def test_what_is_kept_is_better_each_time_and_so_is_the_network(words: dict[str, object]) -> None:
     gains = []
-    for seed in (1, 4, 7):
+    for seed in (1, 4):
         graph = random_network(seed)
         made = cook(graph, "default", **words)
         kept = [s.sqnr for s in made.stages if s.kept]
@@ -121,7 +122,7 @@ def test_what_is_kept_is_better_each_time_and_so_is_the_network(words: dict[str,
         places, asked = Places(first), asked_of(from_words(words), Places(first))
         seen = watched(places, asked)
         observe(first, samples_of(first, 24), RealEngine, seen)
-        gains.append(sqnr_of(graph, made) - sqnr_of(graph, Made(first, scheme_of(places, seen, asked))))
+        gains.append(sqnr_of(graph, made) - sqnr_of(graph, Made(first, scheme_of(places, seen, asked), asked)))
     assert np.mean(gains) > 0
 
 
@@ -172,3 +173,18 @@ def test_states_are_those_of_a_first_run() -> None:
     found = tensors_held(graph, Scheme(), together(graph, samples), graph.outputs)[total]
     for i, sample in enumerate(samples):
         np.testing.assert_allclose(found[i], RealEngine(graph).run(sample)[total], atol=1e-5)
+
+
+def test_what_the_configuration_decides_is_not_tried() -> None:
+    config = {
+        "correct": {"bias": "none", "weights": "feedback"},
+        "rewrite": {"equalize": "off"},
+        "search": {"methods": ["octav"]},
+    }
+    names = [s.name for s in cook(random_network(3), "default", config=config).stages]
+    assert names == ["extremes", "ranges by octav", "weights by feedback"]
+
+
+def test_a_rewrite_that_is_insisted_on_is_kept() -> None:
+    made = cook(random_network(4), "fast", config={"rewrite": {"equalize": "on"}})
+    assert [s.kept for s in made.stages if s.name == "channels equalised"] == [True]

@@ -26,7 +26,10 @@ from codegen.quantize.foreign.tpu_mlir import written_table
 _READ = frozenset(
     f"{table}.{key}"
     for table, keys in {
-        "general": ("samples", "seed"),
+        "general": ("recipe", "samples", "seed"),
+        "rewrite": ("equalize",),
+        "correct": ("bias", "weights", "pixels"),
+        "search": ("methods",),
         "mixed": ("first", "last", "weights", "activations", "flash", "arena", "instructions"),
     }.items()
     for key in keys

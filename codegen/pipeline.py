@@ -118,16 +118,10 @@ def lowered(imported: Graph, plan: Plan, kernels: Mapping[int, Form], target: Ta
 
 
 def finish(
-    imported: Graph,
-    plan: Plan,
-    kernels: Mapping[int, Form],
-    target: Target,
-    options: Options,
-    model_hash: bytes = NO_HASH,
-    tools: Toolkit = HOUSE,
+    imported: Graph, plan: Plan, kernels: Mapping[int, Form], target: Target, options: Options, tools: Toolkit = HOUSE
 ) -> Compiled:
     """Plan to files; a plan made by hand goes this way."""
-    return _written(lowered(imported, plan, kernels, target, options), target, options, model_hash, tools)
+    return _written(lowered(imported, plan, kernels, target, options), target, options, NO_HASH, tools)
 
 
 def _written(reached: Reached, target: Target, options: Options, model_hash: bytes, tools: Toolkit) -> Compiled:

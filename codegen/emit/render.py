@@ -22,6 +22,7 @@ def environment(roots: Roots = ROOTS) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        optimized=False,
     )
 
 

@@ -23,20 +23,14 @@ class ArrayView:
 
 def array_lines(values: Array) -> tuple[str, ...]:
     """An array spelled in C, in lines of at most about 110 columns; exact for floats."""
-    flat = values.reshape(-1)
-    kind = flat.dtype
-    spell = spell_float if kind.kind == "f" else _spell_int(kind)
+    spell = spell_float if values.dtype.kind == "f" else _spell_int(values.dtype)
+    text, start = ", ".join(map(spell, values.reshape(-1).tolist())) + "," * bool(values.size), 0
     lines: list[str] = []
-    current = ""
-    for value in flat.tolist():
-        token = f"{spell(value)},"
-        if len(current) + len(token) + 1 > 110:
-            lines.append(current)
-            current = token
-        else:
-            current = f"{current} {token}" if current else token
-    lines.append(current)
-    return tuple(lines)
+    while len(text) - start > 110:
+        end = text.rfind(", ", start, start + 111) + 1
+        lines.append(text[start:end])
+        start = end + 1
+    return (*lines, text[start:])
 
 
 def spell_float(value: float) -> str:

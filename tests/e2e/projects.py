@@ -98,7 +98,7 @@ def pulled_plan(graph: Graph) -> Plan:
 def _pulled(options: Options) -> Compiled:
     target = load_target(options.target)
     plan = pulled_plan(pair("pulled"))
-    return finish(plan.graph, plan, fitted(plan.graph, CONV2D), target, options, HASH)
+    return finish(plan.graph, plan, fitted(plan.graph, CONV2D), target, options)
 
 
 def _graph(make: Callable[[Mode], Graph]) -> Callable[[Options], Compiled]:

@@ -87,14 +87,14 @@ def scaled_layer_norm(x: TensorType, factors: tuple[Array, Array], epsilon: floa
     """The operator for real gains and offsets, float64 of one element or C, between two scales.
 
     Raises:
-        OverflowError: a gain or an offset is 2^30 steps of the output or more.
+        OverflowError: a gain or an offset is 2^30 steps of the output or more, or no number.
     """
     assert x.quant is not None
     dtype, quant = y
     gain, offset = (np.atleast_1d(part).astype(np.float64) / quant.scale for part in factors)
-    largest = max(float(np.abs(gain).max()), float(np.abs(offset).max()), 2.0**-_MOST_SHIFT)
+    largest = float(np.abs(np.concatenate([gain, offset, [2.0**-_MOST_SHIFT]])).max())
     shift = min(_FACTOR_BITS - 1 - math.frexp(largest)[1], _MOST_SHIFT)
-    if shift < 0:
+    if shift < 0 or not math.isfinite(largest):
         raise OverflowError(f"a factor of {largest:g} steps")
     steps = epsilon * (x.shape[-1] / x.quant.scale) ** 2
     whole = [tuple(int(n) for n in np.rint(part * 2.0**shift)) for part in (gain, offset)]

@@ -58,3 +58,24 @@ def test_a_factor_that_no_step_of_the_output_holds_is_refused(tmp_path: Path) ->
     y = net.op("LayerNormalization", net.qdq(net.input((2, 7))), scale)
     with pytest.raises(ModelRejected, match="LayerNormalization with a factor"):
         imported(net.model(net.qdq(y), opset=17), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["LayerNormalization", "InstanceNormalization", "GroupNormalization"])
+def test_a_negative_epsilon_is_refused(kind: str, tmp_path: Path) -> None:
+    net = Net()
+    parts = (net.const(np.ones(4), np.float32) for _ in range(2))
+    extra = {"num_groups": 2} if kind == "GroupNormalization" else {}
+    y = net.op(kind, net.qdq(net.input((1, 4, 3, 4))), *parts, epsilon=-1.0, **extra)
+    with pytest.raises(ModelRejected, match="epsilon is -1"):
+        imported(net.model(net.qdq(y), opset=21, ir_version=10), tmp_path)
+
+
+@pytest.mark.parametrize("is_gain", [True, False])
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_factor_that_is_no_number_is_refused(number: float, is_gain: bool, tmp_path: Path) -> None:
+    net = Net()
+    scale, bias = net.const(np.ones(7), np.float32), net.const(np.array([0, number] + [1] * 5), np.float32)
+    parts = (bias, scale) if is_gain else (scale, bias)
+    y = net.op("LayerNormalization", net.qdq(net.input((2, 7))), *parts)
+    with pytest.raises(ModelRejected, match="LayerNormalization with a factor"):
+        imported(net.model(net.qdq(y), opset=17), tmp_path)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
+from codegen.errors import AttributeBad, FormUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.real import FLOAT32
@@ -30,7 +30,7 @@ def batch_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def instance_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     """InstanceNormalization."""
-    return [r.apply(InstanceNorm(node.real("epsilon", 1e-5)), [r.value(node, i) for i in range(3)], node)]
+    return [r.apply(InstanceNorm(_epsilon(node)), [r.value(node, i) for i in range(3)], node)]
 
 
 def layer_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -38,7 +38,7 @@ def layer_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     x = r.value(node, 0)
     if any(node.outputs[1:]) or r.type(x).dtype != FLOAT32 or node.integer("stash_type", 1) != 1:
         return ()
-    return [r.apply(LayerNorm(r.axis(node, x, -1), node.real("epsilon", 1e-5)), r.given(node), node)]
+    return [r.apply(LayerNorm(r.axis(node, x, -1), _epsilon(node)), r.given(node), node)]
 
 
 def group_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -51,10 +51,18 @@ def group_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
         return ()
     ones, zeros = (r.constant(f"{node.name}:{word}", f(groups, np.float32)) for word, f in _NO_FACTORS.items())
     grouped = r.apply(Reshape((shape[0], groups, math.prod(shape[1:]) // groups)), [x], node)
-    normal = r.apply(InstanceNorm(node.real("epsilon", 1e-5)), [grouped, ones, zeros], node)
+    normal = r.apply(InstanceNorm(_epsilon(node)), [grouped, ones, zeros], node)
     along = Reshape((shape[1], *(1,) * (len(shape) - 2)))
     scaled = r.apply(Binary("Mul"), [r.apply(Reshape(shape), [normal], node), r.apply(along, [scale], node)], node)
     return [r.apply(Binary("Add"), [scaled, r.apply(along, [bias], node)], node)]
+
+
+def _epsilon(node: OnnxNode) -> float:
+    """What is added to a variance that the network computes, which may be 0: below 0 there would be no root."""
+    epsilon = node.real("epsilon", 1e-5)
+    if epsilon < 0:
+        raise AttributeBad(f"attribute epsilon is {epsilon:g}", where=node.where)
+    return epsilon
 
 
 def local_response_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:

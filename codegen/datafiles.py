@@ -53,13 +53,17 @@ def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path]) -> None:
     Raises:
         OutputIsInput: LAM-API-024.
     """
-    read = {os.path.realpath(path) for path in inputs}
+    read = set(map(_place, inputs))
     for number, path in enumerate(outputs):
-        place = os.path.realpath(path)
-        if place in read:
+        if _place(path) in read:
             raise OutputIsInput("the command reads this file", where=str(path))
-        if place in map(os.path.realpath, outputs[:number]):
+        if _place(path) in map(_place, outputs[:number]):
             raise OutputIsInput("two results would go into this file", where=str(path))
+
+
+def _place(path: Path) -> str:
+    """Where a path leads; one that no file can have stays, and is refused when it is opened."""
+    return str(path) if "\0" in str(path) else os.path.realpath(path)
 
 
 @contextmanager

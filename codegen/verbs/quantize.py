@@ -101,6 +101,8 @@ class Quantizing:
             if given not in known:
                 choices = ", ".join(str(k) for k in known if k is not None)
                 raise OptionBad(f"{given!r}", where=name, hint=f"choose one of {choices}")
+        if self.seed is not None and self.seed < 0:
+            raise OptionBad(f"{self.seed}", where="seed", hint="give a whole number of 0 or more")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

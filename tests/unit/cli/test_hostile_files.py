@@ -340,3 +340,11 @@ def test_a_link_stays_a_link_to_the_new_result(tmp_path: Path) -> None:
     assert (tmp_path / "y.npz").is_symlink()
     assert stat.S_ISREG((tmp_path / "deep" / "real.npz").stat().st_mode)
     assert list(read_npz(tmp_path / "deep" / "real.npz")["x"]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("command", ["quantize", "sensitivity"])
+def test_a_seed_below_zero_is_refused(command: str, lamina: Lamina) -> None:
+    where = ["-o", "q.onnx"] if command == "quantize" else []
+    ran = lamina(command, str(TINY), "--calib", "x.npz", "--seed", "-1", *where)
+    assert ran.code == 2
+    assert "LAM-IMPORT-030 seed: -1" in ran.err

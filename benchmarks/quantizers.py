@@ -28,7 +28,6 @@ from quantizing.measures import Outputs, changed, sqnr  # noqa: E402
 from quantizing.tasks import NAMES, Task, Tasks  # noqa: E402
 
 import codegen  # noqa: E402
-from codegen.api import quantize  # noqa: E402
 
 SCHEMES: Mapping[str, Mapping[str, Any]] = {
     "channel": {},
@@ -37,7 +36,7 @@ SCHEMES: Mapping[str, Mapping[str, Any]] = {
     "w4": {"weights": 4},
     "a16": {"activations": 16},
 }
-"""What is asked of `codegen.quantize`."""
+"""What is asked of `codegen.quantizer`."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def _fitting(sample: Array, shape: list[Any]) -> Array:
 def by_lamina(task: Task, scheme: str, recipe: str, path: Path) -> None:
     """Quantize by Lamina."""
     words = dict(SCHEMES[scheme]) | ({"recipe": recipe} if recipe else {})
-    quantize(task.path, task.calib, path, **words)
+    codegen.quantize(task.path, task.calib, path, **words)
 
 
 def by_ort(task: Task, scheme: str, method: str, path: Path) -> None:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
         inspect,
         load,
         profile,
+        quantize,
         run,
         run_file,
+        sensitivity,
         targets,
         verify,
     )
@@ -50,8 +52,10 @@ __all__ = [
     "inspect",
     "load",
     "profile",
+    "quantize",
     "run",
     "run_file",
+    "sensitivity",
     "targets",
     "verify",
 ]

@@ -25,7 +25,7 @@ FLOORS = {
     "golden": 3,
     "prove": 3,
     "settle": 4,
-    "quantize": 4,
+    "quantizer": 4,
     "frontends": 5,
     "passes": 4,
     "schedule": 4,

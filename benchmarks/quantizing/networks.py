@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.frontends import read_real, real_bytes
 from codegen.ir.real import RealGraph, RealNode, RealType, RealValue
-from codegen.quantize.rewrite.exact import rewritten
+from codegen.quantizer.rewrite.exact import rewritten
 from codegen.real.elementwise import Binary
 from codegen.real.engine import numbers_of
 from codegen.real.product import Gemm

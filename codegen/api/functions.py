@@ -25,7 +25,7 @@ from codegen.api.words import (
 )
 from codegen.ir.quant import Array
 from codegen.options import ShapesGiven
-from codegen.quantize.sensitivity import By
+from codegen.quantizer.sensitivity import By
 from codegen.report.profile import Profile
 from codegen.report.sensitive import QuantComparison, SensitivityReport
 from codegen.toolkit import HOUSE, Toolkit

@@ -15,7 +15,7 @@ from codegen.errors import ConfigKeyUnknown, ConfigUnreadable, ConfigValueBad
 from codegen.preprocess.steps import COLORS, Preprocess
 
 TABLES = ("preprocess", "quantize", "layer", "tensor")
-"""Of a file; all but the first are the quantizer's (`codegen/quantize/config`)."""
+"""Of a file; all but the first are the quantizer's (`codegen/quantizer/config`)."""
 KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg")
 _NCHW = "NCHW"
 _LARGEST, _SMALLEST = 3.4e38, 1.2e-38

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from codegen.quantize.config.keys import DEFAULTS, KEYS, ROLES
-from codegen.quantize.config.rules import RULES
-from codegen.quantize.config.settings import General, kinds_of, sentences_of
-from codegen.quantize.config.toml import SETTINGS
-from codegen.quantize.spec import Spec
+from codegen.quantizer.config.keys import DEFAULTS, KEYS, ROLES
+from codegen.quantizer.config.rules import RULES
+from codegen.quantizer.config.settings import General, kinds_of, sentences_of
+from codegen.quantizer.config.toml import SETTINGS
+from codegen.quantizer.spec import Spec
 from codegen.report.table import markdown_table
 
 _INTRO = """\

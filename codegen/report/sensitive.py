@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.quantize.versus import TensorError
+from codegen.quantizer.versus import TensorError
 from codegen.report.table import text_table
 
 _DB = 2

@@ -9,9 +9,9 @@ from codegen.errors import NothingInCommon
 from codegen.frontends import read_real
 from codegen.ir.real import RealGraph
 from codegen.options import Options
-from codegen.quantize.observe import Progress
-from codegen.quantize.rewrite.exact import rewritten
-from codegen.quantize.versus import unmatched, versus
+from codegen.quantizer.observe import Progress
+from codegen.quantizer.rewrite.exact import rewritten
+from codegen.quantizer.versus import unmatched, versus
 from codegen.report.sensitive import QuantComparison
 from codegen.verbs.calibration import Calibration, Chosen, all_samples
 from codegen.verbs.ort_runner import best_runner

@@ -16,7 +16,7 @@ import numpy as np
 from codegen.errors import CalibrationNotFinite, DataDoesNotFit, first_line
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.quantize.observe import Sample, Samples
+from codegen.quantizer.observe import Sample, Samples
 from codegen.verbs.fed_back import fed_back, states_of
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.quantizer_files import preprocess_file

@@ -19,11 +19,11 @@ from codegen.ir.program import Program
 from codegen.options import Options
 from codegen.pipeline import Reached, reach, read_model
 from codegen.planning import in_flash
-from codegen.quantize.applied import applied
-from codegen.quantize.mixed import Bits, Verdict
-from codegen.quantize.places import Places
-from codegen.quantize.scheme import Scheme
-from codegen.quantize.sensitivity import Part
+from codegen.quantizer.applied import applied
+from codegen.quantizer.mixed import Bits, Verdict
+from codegen.quantizer.places import Places
+from codegen.quantizer.scheme import Scheme
+from codegen.quantizer.sensitivity import Part
 from codegen.schedule import find_peak
 from codegen.target import load_target
 from codegen.verbs.profile import Measuring, profile

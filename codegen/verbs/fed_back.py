@@ -13,8 +13,8 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.quantize.observe import Sample, Samples
-from codegen.quantize.places import moves_only
+from codegen.quantizer.observe import Sample, Samples
+from codegen.quantizer.places import moves_only
 from codegen.verbs.ort_runner import best_runner
 
 

@@ -16,11 +16,11 @@ from codegen.errors import ToolMissing
 from codegen.frontends import real_bytes
 from codegen.ir.real import RealGraph
 from codegen.options import Options
-from codegen.quantize.applied import applied
-from codegen.quantize.measure import output_sqnr, outputs_of
-from codegen.quantize.observe import Samples
-from codegen.quantize.places import Places
-from codegen.quantize.scheme import Scheme
+from codegen.quantizer.applied import applied
+from codegen.quantizer.measure import output_sqnr, outputs_of
+from codegen.quantizer.observe import Samples
+from codegen.quantizer.places import Places
+from codegen.quantizer.scheme import Scheme
 from codegen.settle.borders import output_name
 from codegen.verbs.engines import Engine, open_engine
 from codegen.verbs.ort_runner import best_runner

@@ -15,16 +15,16 @@ import numpy as np
 
 from codegen.errors import BudgetUnreachable, OptionBad
 from codegen.options import Options
-from codegen.quantize.asked import Asking
-from codegen.quantize.config import Mixed
-from codegen.quantize.config.kinds import BYTES, COUNT
-from codegen.quantize.knapsack import Options as Choices
-from codegen.quantize.mixed import Bits, Layer, Limits, Verdict, best_within, front_of, mixed_asking
-from codegen.quantize.observe import Progress
-from codegen.quantize.places import Places
-from codegen.quantize.scheme import Scheme
-from codegen.quantize.sensitivity import Part, only, parts_of
-from codegen.quantize.versus import decibels
+from codegen.quantizer.asked import Asking
+from codegen.quantizer.config import Mixed
+from codegen.quantizer.config.kinds import BYTES, COUNT
+from codegen.quantizer.knapsack import Options as Choices
+from codegen.quantizer.mixed import Bits, Layer, Limits, Verdict, best_within, front_of, mixed_asking
+from codegen.quantizer.observe import Progress
+from codegen.quantizer.places import Places
+from codegen.quantizer.scheme import Scheme
+from codegen.quantizer.sensitivity import Part, only, parts_of
+from codegen.quantizer.versus import decibels
 from codegen.report.mixed import MixedLayer, MixedPoint, MixedReport
 from codegen.verbs.candidates import ARENA, FLASH, INSTRUCTIONS, KINDS, Candidates
 

@@ -13,7 +13,7 @@ from codegen.errors import CompileError
 from codegen.frontends import real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.quantize.scheme import Runner, Running
+from codegen.quantizer.scheme import Runner, Running
 from codegen.real.engine import RealEngine
 from codegen.verbs.float_engine import has_runtime, session_of
 

@@ -24,18 +24,18 @@ from codegen.errors import (
 from codegen.frontends import is_tflite, read_real, real_bytes
 from codegen.ir.real import RealGraph
 from codegen.options import Options
-from codegen.quantize.applied import applied
-from codegen.quantize.asked import Asked, Asking, asked_of, from_words
-from codegen.quantize.calibrate import passes, scheme_of, watched
-from codegen.quantize.config import General
-from codegen.quantize.foreign.load import load_config
-from codegen.quantize.measure import compared
-from codegen.quantize.observe import Progress, observe
-from codegen.quantize.places import Places, is_quantized
-from codegen.quantize.recipe import Given, Made, Recipe, RecipeName
-from codegen.quantize.rewrite.exact import rewritten
-from codegen.quantize.rewrite.recurrence import check_spelled
-from codegen.quantize.scheme import Scheme
+from codegen.quantizer.applied import applied
+from codegen.quantizer.asked import Asked, Asking, asked_of, from_words
+from codegen.quantizer.calibrate import passes, scheme_of, watched
+from codegen.quantizer.config import General
+from codegen.quantizer.foreign.load import load_config
+from codegen.quantizer.measure import compared
+from codegen.quantizer.observe import Progress, observe
+from codegen.quantizer.places import Places, is_quantized
+from codegen.quantizer.recipe import Given, Made, Recipe, RecipeName
+from codegen.quantizer.rewrite.exact import rewritten
+from codegen.quantizer.rewrite.recurrence import check_spelled
+from codegen.quantizer.scheme import Scheme
 from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.table import as_json
 from codegen.verbs.calibration import Calibration, Held, calibration_of

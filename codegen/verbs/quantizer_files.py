@@ -15,13 +15,13 @@ from pathlib import Path
 from codegen.datafiles import written_file
 from codegen.errors import CompileError, TableNotWritten, TableOfAnother, TensorUnknown
 from codegen.ir.real import RealGraph, Stored
-from codegen.quantize.config import QuantConfig
-from codegen.quantize.config.levels import Level
-from codegen.quantize.foreign.load import load_config
-from codegen.quantize.foreign.naming import Named, in_terms_of
-from codegen.quantize.foreign.ours import written_ranges
-from codegen.quantize.foreign.ranged import Ranged
-from codegen.quantize.foreign.tpu_mlir import written_table
+from codegen.quantizer.config import QuantConfig
+from codegen.quantizer.config.levels import Level
+from codegen.quantizer.foreign.load import load_config
+from codegen.quantizer.foreign.naming import Named, in_terms_of
+from codegen.quantizer.foreign.ours import written_ranges
+from codegen.quantizer.foreign.ranged import Ranged
+from codegen.quantizer.foreign.tpu_mlir import written_table
 
 _READ = frozenset(
     f"{table}.{key}"

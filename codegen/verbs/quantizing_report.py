@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codegen.ir.real import Stored
-from codegen.quantize.asked import Asking
-from codegen.quantize.measure import Figures, Noise
-from codegen.quantize.places import Constant, Places, Tensor
-from codegen.quantize.scheme import Scheme, Weight
+from codegen.quantizer.asked import Asking
+from codegen.quantizer.measure import Figures, Noise
+from codegen.quantizer.places import Constant, Places, Tensor
+from codegen.quantizer.scheme import Scheme, Weight
 from codegen.real.storage import Dequantize
 from codegen.report.quantized import QuantizedTensor, QuantizedWeight
 

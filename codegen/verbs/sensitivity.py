@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from codegen.errors import OptionBad
 from codegen.options import Options
-from codegen.quantize.places import Places
-from codegen.quantize.sensitivity import BY, By, Sensitivity, Wide, parts_of, sensitivities
+from codegen.quantizer.places import Places
+from codegen.quantizer.sensitivity import BY, By, Sensitivity, Wide, parts_of, sensitivities
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
 from codegen.verbs.calibration import calibration_of
 from codegen.verbs.judge import Judge, quick_judge

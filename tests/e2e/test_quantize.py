@@ -14,7 +14,7 @@ from codegen.api import compile_model, quantize, run, verify
 from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
 from codegen.frontends import read_real, real_bytes
-from codegen.quantize.applied import stored_of
+from codegen.quantizer.applied import stored_of
 from codegen.real.engine import RealEngine
 from codegen.verbs.ort_runner import OrtRunner
 from tests.support.float_models import INPUT, OUTPUT, float_model, images

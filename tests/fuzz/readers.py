@@ -15,8 +15,8 @@ from codegen.frontends import import_model, own_mode, read_real
 from codegen.ir.verify import verify_graph
 from codegen.passes import simplify
 from codegen.preprocess import load_preprocess, read_npz
-from codegen.quantize.config import QuantConfig
-from codegen.quantize.foreign.load import load_config
+from codegen.quantizer.config import QuantConfig
+from codegen.quantizer.foreign.load import load_config
 from codegen.target import load_target
 
 ACCEPTED = "accepted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
 from codegen.ir.shape import Window
-from codegen.quantize.products import Product, products
+from codegen.quantizer.products import Product, products
 from codegen.real.product import Gemm, MatMul
 from codegen.real.window import Conv, ConvTranspose
 

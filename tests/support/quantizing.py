@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.real import RealGraph
-from codegen.quantize.calibrate import scheme_of, watched
-from codegen.quantize.observe import observe
-from codegen.quantize.places import Places
-from codegen.quantize.scheme import Scheme
-from codegen.quantize.spec import Role, Spec
+from codegen.quantizer.calibrate import scheme_of, watched
+from codegen.quantizer.observe import observe
+from codegen.quantizer.places import Places
+from codegen.quantizer.scheme import Scheme
+from codegen.quantizer.spec import Role, Spec
 from codegen.real.engine import RealEngine
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from codegen.ir.quant import Array
-from codegen.quantize.statistics import Statistics
+from codegen.quantizer.statistics import Statistics
 
 SHAPES: tuple[Callable[[np.random.Generator, int], Array], ...] = (
     lambda r, n: r.normal(0, 1, n),

@@ -25,7 +25,7 @@ from codegen.frontends.survey import SourceNode, Survey
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealType, RealValue
-from codegen.quantize.rehearsal import rehearsed
+from codegen.quantizer.rehearsal import rehearsed
 from codegen.settle.borders import Borders
 from codegen.settle.surveying import Surveying
 

@@ -1,0 +1,128 @@
+"""The tables beside the levels: what is rewritten, corrected, searched and mixed, and how the network's border is held.
+
+Decides: which keys these tables have, and what they take.  None leaves a choice to the recipe.  What they do is said
+where it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_type_hints
+
+from codegen.quantizer.config.keys import METHODS
+from codegen.quantizer.config.kinds import BYTES, COUNT, Kind, one_of, real, several, switch, whole, words_of
+
+Switch = Literal["off", "try", "on"]
+"""Never, only where the judge finds the network better for it, always."""
+SWITCH = switch()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class General:
+    """Keys of `[quantize]` that are of the whole run."""
+
+    recipe: Annotated[
+        Literal["fast", "default", "best"] | None,
+        one_of("fast", "default", "best"),
+        "How much is tried; what the other tables say goes before it.",
+    ] = None
+    samples: Annotated[int | None, whole(1, 1 << 20), "The first N calibration samples only."] = None
+    seed: Annotated[int | None, whole(0, (1 << 31) - 1), "Of what is drawn by lot."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """`[quantize.rewrite]`: the float network is written otherwise, to the same result."""
+
+    equalize: Annotated[Switch | None, SWITCH, "Channels of neighbouring layers are brought to equal ranges."] = None
+    equalize_rounds: Annotated[int | None, whole(1, 100), "How often all pairs are gone through."] = None
+    absorb: Annotated[Switch | None, SWITCH, "A bias that keeps a channel far from zero moves into the next layer."] = (
+        None
+    )
+    smooth: Annotated[Switch | None, SWITCH, "Wide channels of activations become wide weights (SmoothQuant)."] = None
+    smooth_share: Annotated[
+        float | None, real(0, 1), "How much of the range moves into the weights: 0 none, 1 all."
+    ] = None
+    split: Annotated[Switch | None, SWITCH, "A channel of outliers is computed as two."] = None
+    relu6_to_relu: Annotated[Switch | None, SWITCH, "ReLU6 becomes ReLU, which changes the float network."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correct:
+    """`[quantize.correct]`: what is mended once ranges are known."""
+
+    bias: Annotated[
+        Literal["none", "analytic", "empirical"] | None,
+        one_of("none", "analytic", "empirical"),
+        "Biases take up the mean error: not, computed without samples, or measured layer by layer.",
+    ] = None
+    weights: Annotated[
+        Literal["nearest", "feedback", "descent"] | None,
+        one_of("nearest", "feedback", "descent"),
+        "How weights are rounded: each alone, the error handed on to the next, or searched for the layer's result.",
+    ] = None
+    blocks: Annotated[Switch | None, SWITCH, "Weights are searched for the result of a whole residual block."] = None
+    pixels: Annotated[int | None, whole(16, 65536), "Places of each sample that a layer is judged by."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """`[quantize.search]`: several ways of finding ranges are tried."""
+
+    methods: Annotated[tuple[str, ...] | None, several(words_of(METHODS)), "The methods that are tried."] = None
+    each: Annotated[Literal["model", "layer"] | None, one_of("model", "layer"), "What one method is chosen for."] = None
+    samples: Annotated[int | None, whole(1, 1 << 20), "Samples that judge and set no range."] = None
+    measure: Annotated[
+        Literal["sqnr", "cosine"] | None, one_of("sqnr", "cosine"), "What the outputs are judged by."
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixed:
+    """`[quantize.mixed]`: widths that are chosen layer by layer."""
+
+    weights: Annotated[tuple[int, ...] | None, several(whole(2, 8)), "Bits that a layer's weights may have."] = None
+    activations: Annotated[tuple[int, ...] | None, several(whole(8, 8, 16)), "Bits that a layer's result may have."] = (
+        None
+    )
+    first: Annotated[int | None, whole(0, 64), "Layers from the inputs on whose weights keep 8 bits."] = None
+    last: Annotated[int | None, whole(0, 64), "Layers before the outputs whose weights keep 8 bits."] = None
+    float_layers: Annotated[int | None, whole(0, 4096), "Layers that may stay float, at most."] = None
+    cosine: Annotated[float | None, real(0, 1), "Likeness of the outputs at which no more layers are made wider."] = (
+        None
+    )
+    max_drop: Annotated[float | None, real(0, 100), "Points of the score that may be lost."] = None
+    flash: Annotated[int | None, BYTES, "Flash that the network may take."] = None
+    arena: Annotated[int | None, BYTES, "Working memory that it may take."] = None
+    instructions: Annotated[int | None, COUNT, "Instructions of one run."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Io:
+    """`[quantize.io]`: how the network's inputs and outputs are held."""
+
+    inputs: Annotated[
+        Literal["quantized", "float"] | None,
+        one_of("quantized", "float"),
+        "Whether inputs come as integers, or as real numbers that are rounded first.",
+    ] = None
+    outputs: Annotated[
+        Literal["quantized", "float"] | None,
+        one_of("quantized", "float"),
+        "Whether outputs are integers, or the real numbers of the last layer.",
+    ] = None
+
+
+def kinds_of(table: type[Any]) -> Mapping[str, Kind]:
+    """The keys of a table, with what they take."""
+    return {key: kind for key, (kind, _) in _annotated(table).items()}
+
+
+def sentences_of(table: type[Any]) -> Mapping[str, str]:
+    """The keys of a table, with what each says."""
+    return {key: says for key, (_, says) in _annotated(table).items()}
+
+
+def _annotated(table: type[Any]) -> dict[str, tuple[Kind, str]]:
+    return {key: hint.__metadata__ for key, hint in get_type_hints(table, include_extras=True).items()}

@@ -1,0 +1,266 @@
+"""What is tried on a network, in which order, and what of it is kept.
+
+Decides: each stage starts from the best so far and replaces it where the judge finds the network better: the SQNR of
+its outputs, over samples that set no range.  `fast` takes extremes and corrects biases; `default` tries several methods
+for ranges and equalisation, and rounds weights for the results of their layer; `best` tries more of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph
+from codegen.quantizer.asked import Asked, Asking
+from codegen.quantizer.bias import with_biases
+from codegen.quantizer.calibrate import tensors_of, watched, weights_of
+from codegen.quantizer.config import QuantConfig, Switch
+from codegen.quantizer.measure import CEILING, Noise
+from codegen.quantizer.observe import Progress, Samples, observe
+from codegen.quantizer.places import Constant, Places, natural_bounds
+from codegen.quantizer.rewrite.equalise import equalise
+from codegen.quantizer.rewrite.exact import rewritten
+from codegen.quantizer.scheme import Runner, Scheme
+from codegen.quantizer.sequential import Choices, SideBySide, in_order, stacked, tensors_held
+from codegen.quantizer.solving import Effort
+from codegen.quantizer.spec import Method, Role, Spec
+from codegen.quantizer.statistics import Statistics
+
+Outputs = list[dict[str, Array]]
+"""Tensors by name, of some samples at once and then of some more."""
+RecipeName = Literal["fast", "default", "best"]
+
+_METHODS: Mapping[RecipeName, tuple[Method, ...]] = {
+    "fast": (),
+    "default": ("mse", "percentile"),
+    "best": ("mse", "percentile", "mix", "octav", "entropy"),
+}
+_ALL = get_args(Method)
+_JUDGED = 64
+"""Samples of each kind that judge, at most."""
+_BYTES = 256 << 20
+"""Of all samples' tensors, while a network is run on them at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """What a recipe tries, once the configuration has been heard."""
+
+    methods: tuple[Method, ...] = ()
+    equalize: Switch = "off"
+    correct: bool = True
+    effort: Effort = "nearest"
+    results: int = 256
+
+
+def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
+    """A recipe's own trials, but for those that the configuration's tables decide."""
+    thorough = name != "fast"
+    methods = config.search.methods
+    return Trials(
+        methods=_METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods),
+        equalize=config.rewrite.equalize or ("try" if thorough else "off"),
+        correct=config.correct.bias != "none",
+        effort=config.correct.weights or ("descent" if thorough else "nearest"),
+        results=config.correct.pixels or 256,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What was tried, the SQNR in dB with it, and whether it was kept."""
+
+    name: str
+    sqnr: float
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A float network, rewritten, its scheme, what was asked for in the end, and how it came about."""
+
+    graph: RealGraph
+    scheme: Scheme
+    asking: Asking
+    stages: tuple[Stage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Samples that set ranges, samples that judge, what is asked of each tensor, and nodes that are kept real.
+
+    `asked` is the configuration behind `asking`, which says what is left open.
+    """
+
+    ranging: Samples
+    judging: Samples
+    asking: Asking
+    asked: Asked
+    runner: Runner
+    kept: frozenset[str] = frozenset()
+    seed: int = 0
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ByMethod:
+    """As asked, with another method for the ranges of activations that leave theirs open."""
+
+    asking: Asking
+    asked: Asked
+    method: Method
+
+    def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
+        """How one tensor is to be quantized."""
+        spec = self.asking.spec(role, layer=layer, op_type=op_type, tensor=tensor)
+        said = self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor)
+        if role != "activation" or said or spec.method != "minmax":
+            return spec
+        return replace(spec, method="diffs" if spec.pot and self.method == "mse" else self.method)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A way to write the float network, and what was seen of it."""
+
+    graph: RealGraph
+    places: Places
+    biases: Mapping[str, str]
+    seen: Mapping[str, Statistics]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What is decided so far."""
+
+    network: Network
+    asking: Asking
+    choices: Choices
+    graph: RealGraph
+    scheme: Scheme
+
+
+class Recipe:
+    """One network and its samples, and the best that was made of them so far."""
+
+    def __init__(self, graph: RealGraph, given: Given) -> None:
+        self._given = given
+        self._network = self._seen(rewritten(graph))
+        self._verdicts = verdicts(self._network.graph)
+        self._wanted = self._outputs(self._network.graph, Scheme())
+        self._stages: list[Stage] = []
+        self._best: State | None = None
+        self._sqnr = -CEILING
+
+    def cooked(self, name: RecipeName) -> Made:
+        """The best that the recipe finds."""
+        given, trials = self._given, trials_of(name, self._given.asked.config)
+        plain = Choices(effort="nearest", correct=False, results=trials.results, seed=given.seed)
+        best = self._tried("extremes", self._network, given.asking, plain)
+        if trials.correct:
+            best = self._tried("biases corrected", best.network, best.asking, replace(plain, correct=True))
+        for method in trials.methods:
+            by_method = ByMethod(given.asking, given.asked, method)
+            best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
+        if trials.equalize != "off":
+            best = self._equalised(best, forced=trials.equalize == "on")
+        if trials.effort != "nearest":
+            choices = replace(best.choices, effort=trials.effort, correct=trials.correct)
+            best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
+        return Made(best.graph, best.scheme, best.asking, tuple(self._stages))
+
+    def _equalised(self, best: State, *, forced: bool) -> State:
+        made = equalise(best.network.graph)
+        if not made.record.pairs:
+            return best
+        return self._tried("channels equalised", self._seen(made.graph), best.asking, best.choices, forced=forced)
+
+    def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, forced: bool = False) -> State:
+        """The state with these choices, or the best so far if that is better and nobody insists."""
+        state = self._state(network, asking, choices)
+        made = self._outputs(state.graph, state.scheme)
+        sqnr = sum(least_sqnr(w, m) for w, m in zip(self._wanted, made, strict=True)) / len(made)
+        kept = self._best is None or forced or sqnr > self._sqnr
+        self._stages.append(Stage(name, sqnr, kept))
+        if kept:
+            self._best, self._sqnr = state, sqnr
+        assert self._best is not None
+        return self._best
+
+    def _state(self, network: Network, asking: Asking, choices: Choices) -> State:
+        places, given = network.places, self._given
+        tensors = tensors_of(places, network.seen, asking)
+        constants = weights_of(places, tensors, asking)
+        if choices.effort == "nearest" and not choices.correct:
+            return State(network, asking, choices, network.graph, Scheme(tensors, constants))
+        specs = {c.key: _spec(c, asking) for c in places.constants if c.role == "weights"}
+        specs = {key: spec for key, spec in specs.items() if key in constants}
+        operands = {c.key for c in places.constants if c.role == "activation"}
+        real = Scheme(tensors, {key: constants[key] for key in operands & constants.keys()})
+        sides = SideBySide(network.graph, network.biases, real, lambda p: specs.get((p.node.label, p.place)), choices)
+        decided = sides.run(
+            stacked(network.graph, given.ranging, range(min(len(given.ranging), samples_at_once(network.graph))))
+        )
+        graph = decided.written(network.graph)
+        weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights)
+        return State(network, asking, choices, graph, Scheme(tensors, weights))
+
+    def _seen(self, graph: RealGraph) -> Network:
+        """A network's statistics, of all samples that set ranges."""
+        graph, biases = with_biases(graph)
+        places = Places(graph, self._given.kept)
+        seen = watched(places, self._given.asking)
+        observe(graph, self._given.ranging, self._given.runner, seen, self._given.progress)
+        return Network(graph, places, biases, seen)
+
+    def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
+        """What the network is judged by: over samples that judge alone, and over as many of the others at most."""
+        given, at_once = self._given, samples_at_once(graph)
+        both = []
+        for samples in (given.judging, given.ranging):
+            count = min(len(samples), _JUDGED)
+            parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
+            feeds = (stacked(graph, samples, part) for part in parts)
+            both.append([tensors_held(graph, scheme, feed, self._verdicts) for feed in feeds])
+        return both
+
+
+def verdicts(graph: RealGraph) -> tuple[str, ...]:
+    """The tensors that a network is judged by: its outputs, or what functions of known bounds make them of.
+
+    Probabilities of a few doubtful samples say little about the rest; what they are made of says it for all.
+    """
+    bounded = {n.outputs[0]: n.inputs[0] for n in graph.nodes if natural_bounds(n.op) is not None}
+    return tuple(dict.fromkeys(bounded.get(name, name) for name in graph.outputs))
+
+
+def least_sqnr(wanted: Sequence[Mapping[str, Array]], made: Sequence[Mapping[str, Array]]) -> float:
+    """Of the output that differs most, in dB."""
+    noises = {name: Noise() for name, array in wanted[0].items() if array.dtype.kind == "f"}
+    for one, other in zip(wanted, made, strict=True):
+        for name, noise in noises.items():
+            noise.take(one[name], other[name])
+    return min((n.sqnr for n in noises.values()), default=CEILING)
+
+
+def samples_at_once(graph: RealGraph) -> int:
+    """How many samples can be at a node together, both networks' tensors and what an operator needs in memory."""
+    live = {name: _bytes(graph, name) for name in graph.inputs}
+    most = sum(live.values())
+    for node, forgotten in in_order(graph):
+        live |= {name: _bytes(graph, name) for name in node.outputs}
+        most = max(most, sum(live.values()) + _bytes(graph, node.outputs[0]))
+        for name in forgotten:
+            live.pop(name, None)
+    return max(1, _BYTES // (2 * max(most, 1)))
+
+
+def _bytes(graph: RealGraph, name: str) -> int:
+    return 4 * math.prod(graph.type(name).shape)
+
+
+def _spec(constant: Constant, asking: Asking) -> Spec:
+    return asking.spec(constant.role, layer=constant.layer, op_type=constant.op_type, tensor=constant.name)

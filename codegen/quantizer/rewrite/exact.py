@@ -1,0 +1,34 @@
+"""The rewrites that every network gets: those that change nothing and take numbers away that would need integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from codegen.ir.real import RealGraph
+from codegen.quantizer.rewrite.fold import fold_affine
+from codegen.quantizer.rewrite.hoist import hoist_affine
+from codegen.quantizer.rewrite.normal import join_norms
+from codegen.quantizer.rewrite.recurrence import spell_recurrences
+from codegen.quantizer.rewrite.spelling import respell
+from codegen.quantizer.rewrite.turn import join_turns
+
+_SAID: Mapping[str, str] = {
+    "spell recurrences": "recurrences became products and functions, step by step",
+    "turn": "Transposes met and went",
+    "join norms": "normalizations spelled in several operators became one",
+    "respell": "functions spelled in several operators became one",
+    "fold": "factors and offsets became part of the products beside them",
+    "hoist": "factors and offsets moved in front of a Resize or a Concat",
+}
+
+
+def rewritten(graph: RealGraph) -> RealGraph:
+    """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
+    notes = []
+    for rewrite in (spell_recurrences, join_turns, join_norms, respell, fold_affine, hoist_affine, fold_affine):
+        made = rewrite(graph)
+        if made.record.pairs:
+            graph = made.graph
+            notes.append(f"{made.record.pairs} {_SAID[made.record.name]}")
+    return replace(graph.live(), notes=(*graph.notes, *notes))

@@ -1,0 +1,59 @@
+"""The least and greatest number of each channel over some samples: what rewrites that rest on data are handed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph
+from codegen.quantizer.rewrite.draft import Draft
+from codegen.quantizer.rewrite.product import product_of
+from codegen.quantizer.scheme import Runner
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extremes:
+    """Of one tensor, a number per channel each."""
+
+    low: Array
+    high: Array
+
+    @property
+    def size(self) -> Array:
+        """How large each channel becomes, in either direction."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+Seen = Mapping[str, Extremes]
+"""By value; the channels are those of the product that writes the value or reads it."""
+
+
+def channel_axes(graph: RealGraph) -> dict[str, int]:
+    """What products read and write, and where its channels lie."""
+    draft, axes = Draft(graph), dict[str, int]()
+    for product in filter(None, (product_of(draft, node) for node in graph.nodes)):
+        axes |= {product.x: product.x_axis, product.y: product.y_axis}
+    return axes
+
+
+def observe_extremes(graph: RealGraph, run: Runner, samples: Iterable[Mapping[str, Array]]) -> dict[str, Extremes]:
+    """What each channel of what products read and write has been over the samples, in float64."""
+    axes, network, seen = channel_axes(graph), run(graph), dict[str, Extremes]()
+    for sample in samples:
+        for name, array in network.tensors(sample):
+            if name in axes:
+                found = _extremes(array, axes[name])
+                seen[name] = _joined(seen[name], found) if name in seen else found
+    return seen
+
+
+def _extremes(array: Array, axis: int) -> Extremes:
+    others = tuple(i for i in range(array.ndim) if i != axis)
+    return Extremes(array.min(axis=others).astype(np.float64), array.max(axis=others).astype(np.float64))
+
+
+def _joined(a: Extremes, b: Extremes) -> Extremes:
+    return Extremes(np.minimum(a.low, b.low), np.maximum(a.high, b.high))

@@ -1,0 +1,207 @@
+"""A float network and the same one held as integers, run side by side, weights and biases decided on the way.
+
+Decides: that a layer is decided by what the layers before it give once they are quantized, and by what the float
+network gives; all samples are at a node before any is at the next one.  What a network keeps between runs is what it is
+before the first one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph, RealNode
+from codegen.quantizer.batched import hold, run_node
+from codegen.quantizer.bias import mean_error
+from codegen.quantizer.moments import Moments
+from codegen.quantizer.observe import Samples
+from codegen.quantizer.products import Product, products
+from codegen.quantizer.scheme import Scheme, Weight
+from codegen.quantizer.solving import Effort, solved
+from codegen.quantizer.spec import Spec
+from codegen.quantizer.weights import least_scales
+from codegen.real.engine import numbers_of
+from codegen.real.storage import Dequantize
+
+Held = tuple[bool, Array]
+"""Whether a value is the same for all samples, and its numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """How weights are rounded, and whether biases take up what is lost on average.
+
+    A bias makes up for the share `centred` of the mean error; of each sample a layer is judged by so many `results`.
+    """
+
+    effort: Effort = "descent"
+    correct: bool = True
+    centred: float = 0.95
+    results: int = 256
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Decided:
+    """Weights by node and place, biases by the name of their constant."""
+
+    weights: dict[tuple[str, int], Weight] = field(default_factory=dict)
+    biases: dict[str, Array] = field(default_factory=dict)
+
+    def written(self, graph: RealGraph) -> RealGraph:
+        """The network with these biases."""
+        values = dict(graph.values)
+        for name, numbers in self.biases.items():
+            values[name] = replace(values[name], data=numbers.astype(np.float32))
+        return replace(graph, values=values)
+
+
+def stacked(graph: RealGraph, samples: Samples, chosen: Sequence[int]) -> dict[str, Array]:
+    """Some samples of each input, along an axis of their own."""
+    taken = [samples[i] for i in chosen]
+    return {name: np.stack([sample[name] for sample in taken]) for name in graph.inputs}
+
+
+class SideBySide:
+    """One network, of whose scheme the tensors are decided; `run` decides the weights that `spec_of` has a Spec for."""
+
+    def __init__(
+        self,
+        graph: RealGraph,
+        biases: Mapping[str, str],
+        scheme: Scheme,
+        spec_of: Callable[[Product], Spec | None],
+        choices: Choices,
+    ) -> None:
+        self._graph, self._biases, self._scheme = graph, biases, scheme
+        self._spec_of, self._choices = spec_of, choices
+        self._products = {p.node.label: p for p in products(graph)}
+        self._decided = Decided()
+
+    def run(self, feeds: dict[str, Array]) -> Decided:
+        """Everything decided, by these samples: [samples, ...] for each input."""
+        real: dict[str, Held] = {
+            v.name: (True, numbers_of(v)) for v in self._graph.values.values() if v.data is not None
+        }
+        held = dict(real)
+        for name, array in (feeds | first_states(self._graph, feeds)).items():
+            real[name], held[name] = (False, array), (False, self._held(name, array))
+        for node, forgotten in in_order(self._graph):
+            wanted = ran(self._graph, node, [real[i] for i in node.inputs])
+            made = self._made(node, real, held, wanted)
+            for name, (known, array), (_, other) in zip(node.outputs, wanted, made, strict=True):
+                real[name], held[name] = (known, array), (known, other if known else self._held(name, other))
+            for name in forgotten:
+                del real[name], held[name]
+        return self._decided
+
+    def _held(self, name: str, array: Array) -> Array:
+        return _held(self._scheme, name, array)
+
+    def _made(
+        self, node: RealNode, real: Mapping[str, Held], held: dict[str, Held], wanted: Sequence[Held]
+    ) -> list[Held]:
+        """The node's results in the held network, its weights and its bias decided if it is a product."""
+        product = self._products.get(node.label)
+        if product is None:
+            return ran(self._graph, node, _inputs(self._scheme, node, held))
+        ins = [held[i] for i in node.inputs]
+        weight = self._weight(product, held)
+        if weight is not None:
+            ins[product.place] = (True, _numbers(weight))
+        ((known, made),) = ran(self._graph, node, ins)
+        bias = self._biases.get(node.label)
+        if self._choices.correct and bias is not None:
+            made = self._corrected(product, bias, wanted[0][1], made, held)
+        return [(known, made)]
+
+    def _weight(self, product: Product, held: Mapping[str, Held]) -> Weight | None:
+        spec, reads = self._spec_of(product), self._scheme.tensors.get(product.reads)
+        if spec is None or reads is None:
+            return None
+        moments = Moments(product, self._choices.results, self._choices.seed)
+        for sample in held[product.reads][1]:
+            moments.take(sample)
+        real = held[product.node.inputs[product.place]][1]
+        name = self._biases.get(product.node.label)
+        floor = 0.0 if name is None else _floor(product, held[name][1], reads.scale.item())
+        weight = solved(real, spec, moments, effort=self._choices.effort, centred=self._centred(product), floor=floor)
+        self._decided.weights[product.node.label, product.place] = weight
+        return weight
+
+    def _centred(self, product: Product) -> float:
+        """The share of the mean error that a bias makes up for."""
+        return self._choices.centred * (self._choices.correct and product.node.label in self._biases)
+
+    def _corrected(self, product: Product, name: str, wanted: Array, made: Array, held: dict[str, Held]) -> Array:
+        """The results, their mean error in the bias from now on."""
+        axis = product.out_axis if product.out_axis < 0 else product.out_axis + 1
+        error = mean_error(wanted, made, axis)
+        bias = (held[name][1] + error).astype(np.float32)
+        added = (bias - held[name][1]).astype(np.float32)
+        self._decided.biases[name] = bias
+        held[name] = (True, bias)
+        if product.bias is None:
+            return made  # the node behind adds it
+        along = [1] * made.ndim
+        along[axis] = -1
+        return np.asarray(made + added.reshape(along))
+
+
+def tensors_held(graph: RealGraph, scheme: Scheme, feeds: dict[str, Array], names: Collection[str]) -> dict[str, Array]:
+    """Some tensors of all samples, as the scheme holds the network; an empty one leaves it as it is."""
+    live: dict[str, Held] = {v.name: (True, numbers_of(v)) for v in graph.values.values() if v.data is not None}
+    given = feeds | first_states(graph, feeds)
+    live |= {name: (False, _held(scheme, name, array)) for name, array in given.items()}
+    for node, forgotten in in_order(graph, names):
+        for name, (known, array) in zip(node.outputs, ran(graph, node, _inputs(scheme, node, live)), strict=True):
+            live[name] = (known, array if known else _held(scheme, name, array))
+        for name in forgotten:
+            del live[name]
+    return {name: live[name][1] for name in names}
+
+
+def first_states(graph: RealGraph, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """What the network keeps between runs as it is before the first one, for each sample."""
+    count = len(next(iter(feeds.values())))
+    return {s.value: np.broadcast_to(s.initial, (count, *s.initial.shape)) for s in graph.states}
+
+
+def _held(scheme: Scheme, name: str, array: Array) -> Array:
+    stored = scheme.tensors.get(name)
+    return array if stored is None else hold(array, stored)
+
+
+def _inputs(scheme: Scheme, node: RealNode, live: Mapping[str, Held]) -> list[Held]:
+    """What a node reads: the scheme's integers of constants, as real numbers again."""
+    weights = [scheme.weights.get((node.label, place)) for place in range(len(node.inputs))]
+    return [live[n] if w is None else (True, _numbers(w)) for n, w in zip(node.inputs, weights, strict=True)]
+
+
+def in_order(graph: RealGraph, wanted: Collection[str] = ()) -> Iterator[tuple[RealNode, list[str]]]:
+    """The nodes, each with the values that are not needed any more once it has run."""
+    left = Counter(i for node in graph.nodes for i in {*node.inputs, *node.outputs})
+    kept = {*graph.outputs, *wanted, *(s.next for s in graph.states)}
+    for node in graph.nodes:
+        names = {*node.inputs, *node.outputs}
+        left.subtract(names)
+        yield node, sorted(n for n in names if left[n] == 0 and n not in kept)
+
+
+def ran(graph: RealGraph, node: RealNode, ins: Sequence[Held]) -> list[Held]:
+    """A node's results."""
+    known = [k for k, _ in ins]
+    return [(all(known), array) for array in run_node(graph, node, [a for _, a in ins], known)]
+
+
+def _numbers(weight: Weight) -> Array:
+    return Dequantize(weight.stored).evaluate([weight.data])[0]
+
+
+def _floor(product: Product, bias: Array, reads: float) -> Array | float:
+    floor = least_scales(bias.reshape(-1), reads, None, bias.size)
+    return floor if floor.size == product.shape[product.axis] else float(floor.max(initial=0.0))

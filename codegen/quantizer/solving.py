@@ -1,0 +1,138 @@
+"""The integers of one layer's weights, by as much effort as is asked for.
+
+Decides: which searches are tried, and that outputs which share a scale get the best that was found for them; rounding
+each number for itself, with scales that span the numbers, is always among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from codegen.ir.quant import Array
+from codegen.ir.real import Stored
+from codegen.quantizer.moments import Moments
+from codegen.quantizer.rounding import Problem, descended, fed_back, rescaled
+from codegen.quantizer.scheme import Weight
+from codegen.quantizer.spec import Spec
+from codegen.quantizer.weights import scales, stored_weights
+
+Effort = Literal["nearest", "search", "feedback", "descent"]
+"""Each for itself; scales searched; errors fed back into later terms; descent, scales and integers in turns."""
+
+_TURNS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Integers and steps as [groups, outputs, terms], steps of one term where they do not vary."""
+
+    integers: Array
+    steps: Array
+
+
+def solved(
+    weights: Array,
+    spec: Spec,
+    moments: Moments,
+    *,
+    effort: Effort = "descent",
+    centred: float = 0.0,
+    floor: Array | float = 0.0,
+) -> Weight:
+    """The constant of a layer with known inputs: integers and scales of least error of its results."""
+    return _Solving(weights, spec, moments, centred, floor).best(effort)
+
+
+class _Solving:
+    def __init__(self, weights: Array, spec: Spec, moments: Moments, centred: float, floor: Array | float) -> None:
+        self._weights, self._spec, self._moments, self._floor = weights, spec, moments, floor
+        self._axis = moments.product.axis
+        self._plain = scales(weights, spec, self._axis, floor=floor)
+        rows = moments.rows(weights).astype(np.float64)
+        self.problem = Problem(rows, moments.likely(centred), self._sharing(), spec.least, spec.greatest)
+        self._least = self._least_steps()
+
+    def best(self, effort: Effort) -> Weight:
+        """The best that is found for outputs of each scale."""
+        steps = self._steps(self._plain)
+        best = Found(self.problem.nearest(steps), steps)
+        for found in self._tried(effort):
+            better = self._loss(found) < self._loss(best)
+            integers = np.where(better[..., None], found.integers, best.integers)
+            best = Found(integers, np.where(better[..., None], found.steps, best.steps))
+        return self._weight(best)
+
+    def _tried(self, effort: Effort) -> Iterator[Found]:
+        if effort == "nearest":
+            return
+        searched = scales(self._weights, self._spec, self._axis, importance=self._importance(), floor=self._floor)
+        for scale in (self._plain, searched):
+            steps = self._steps(scale)
+            yield Found(self.problem.nearest(steps), steps)
+            if effort in ("feedback", "descent"):
+                fed = Found(fed_back(self.problem, steps), steps)
+                yield fed
+                if effort == "descent":
+                    yield from self._turns(fed)
+
+    def _turns(self, found: Found) -> Iterator[Found]:
+        """Integers and scales in turns."""
+        for _ in range(_TURNS):
+            found = Found(descended(self.problem, found.steps, found.integers), found.steps)
+            yield found
+            if self._spec.pot or self._spec.group:
+                return
+            steps = np.maximum(rescaled(self.problem, found.integers, found.steps), self._least)
+            found = Found(found.integers, steps.astype(np.float32).astype(np.float64))
+            yield found
+
+    def _loss(self, found: Found) -> Array:
+        return self.problem.shared(self.problem.loss(found.integers, found.steps))
+
+    def _importance(self) -> Array:
+        """How much each weight's error counts alone."""
+        diagonal = np.diagonal(self.problem.moments, axis1=-2, axis2=-1)[:, None, :]
+        return self._moments.weights(np.broadcast_to(diagonal, self.problem.weights.shape))
+
+    def _along_outputs(self, sizes: Array) -> Array:
+        """One number per output, in the weights' shape."""
+        shape = [1] * self._weights.ndim
+        shape[self._axis] = -1
+        return np.broadcast_to(sizes.reshape(shape), self._weights.shape)
+
+    def _sharing(self) -> Array:
+        outputs = self._weights.shape[self._axis]
+        one_each = self._spec.per_channel or self._spec.group
+        numbers = np.arange(outputs) if one_each else np.zeros(outputs, np.int64)
+        return self._moments.rows(self._along_outputs(numbers))[..., 0]
+
+    def _least_steps(self) -> Array:
+        """The floor of each output's steps: of all that share one, the greatest."""
+        floor = np.broadcast_to(np.asarray(self._floor, np.float64), self._weights.shape[self._axis])
+        floor = floor if self._spec.per_channel else np.full(floor.shape, floor.max(initial=0.0))
+        return self._moments.rows(self._along_outputs(floor))[..., :1]
+
+    def _steps(self, scale: Array) -> Array:
+        """Steps [groups, outputs, terms], of one term where they do not vary."""
+        spread = self._stored(scale).spread(self._weights.shape)[0]
+        rows = self._moments.rows(np.broadcast_to(spread, self._weights.shape)).astype(np.float64)
+        return rows if self._spec.group else rows[..., :1]
+
+    def _stored(self, scale: Array) -> Stored:
+        return stored_weights(scale, self._spec, self._axis, self._weights.ndim)
+
+    def _weight(self, found: Found) -> Weight:
+        data = self._moments.weights(found.integers)
+        scale = np.empty(self._plain.shape, np.float32)
+        if self._spec.group:
+            everywhere = self._moments.weights(np.broadcast_to(found.steps, found.integers.shape))
+            terms = self._stored(self._plain).axis
+            scale[...] = everywhere.take(range(0, everywhere.shape[terms or 0], self._spec.group), terms)
+        else:
+            scale.reshape(-1)[self.problem.sharing] = found.steps[..., 0]
+        stored = self._stored(scale)
+        return Weight(data.astype(stored.dtype), stored)

@@ -1,0 +1,190 @@
+"""Two networks side by side, and what recipes keep of what they try."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph
+from codegen.quantizer.applied import applied
+from codegen.quantizer.asked import asked_of, from_words
+from codegen.quantizer.bias import mean_error, with_biases
+from codegen.quantizer.calibrate import scheme_of, watched
+from codegen.quantizer.config import parse_config
+from codegen.quantizer.observe import observe
+from codegen.quantizer.places import Places
+from codegen.quantizer.products import products
+from codegen.quantizer.recipe import Given, Made, Recipe, RecipeName, least_sqnr, verdicts
+from codegen.quantizer.rewrite.fold import fold_affine
+from codegen.quantizer.scheme import Scheme
+from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
+from codegen.quantizer.spec import Spec
+from codegen.real.elementwise import Function
+from codegen.real.engine import RealEngine
+from codegen.real.reduce import Softmax
+from tests.support.float_networks import Maker, random_network
+
+Sample = dict[str, Array]
+FIXED = {role: {"method": "fixed", "range": [-2.0, 2.0]} for role in ("input", "activation")}
+
+
+def samples_of(graph: RealGraph, count: int, seed: int = 0) -> list[Sample]:
+    random = np.random.default_rng(seed)
+    return [
+        {n: random.normal(0, 1, graph.type(n).shape).astype(np.float32) for n in graph.inputs} for _ in range(count)
+    ]
+
+
+def plain(graph: RealGraph, samples: list[Sample]) -> Scheme:
+    """Extremes, and each weight rounded for itself."""
+    places, asking = Places(graph), asked_of(from_words({}), Places(graph))
+    seen = watched(places, asking)
+    observe(graph, samples, RealEngine, seen)
+    return scheme_of(places, seen, asking)
+
+
+def together(graph: RealGraph, samples: list[Sample]) -> dict[str, Array]:
+    return stacked(graph, samples, range(len(samples)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_samples_at_once_give_what_each_gives_alone(seed: int) -> None:
+    graph = fold_affine(random_network(seed)).graph
+    samples = samples_of(graph, 5)
+    for scheme in (Scheme(), plain(graph, samples)):
+        made = applied(graph, scheme)
+        found = tensors_held(graph, scheme, together(graph, samples), graph.outputs)
+        for i, sample in enumerate(samples):
+            for name, expected in zip(graph.outputs, RealEngine(made).run(sample).values(), strict=True):
+                # sums are not in the same order, and a rounding may go the other way
+                step = 0 if scheme.tensors.get(name) is None else scheme.tensors[name].scale.item()
+                close = np.abs(found[name][i] - expected) <= 1e-4 * np.abs(expected).max() + 4 * step
+                assert close.mean() > 0.99
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_products_mean_error_goes_into_its_bias(seed: int) -> None:
+    graph, biases = with_biases(fold_affine(random_network(seed)).graph)
+    samples = samples_of(graph, 12)
+    scheme = plain(graph, samples)
+    spec = Spec(bits=4, symmetric=True, per_channel=True, narrow_range=True)
+    operands = {c.key for c in Places(graph).constants if c.role == "activation"}
+    made_there = {p.node.outputs[0] for p in products(graph)}  # seen before they are rounded
+    tensors = {name: stored for name, stored in scheme.tensors.items() if name not in made_there}
+    given = Scheme(tensors, {k: w for k, w in scheme.weights.items() if k in operands})
+    errors = {}
+    for correct in (False, True):
+        sides = SideBySide(graph, biases, given, lambda p: spec, Choices(effort="nearest", correct=correct))
+        decided = sides.run(together(graph, samples))
+        assert {key for key, _ in decided.weights} == {p.node.label for p in products(graph) if p.reads in tensors}
+        held = Scheme(given.tensors, {**given.weights, **decided.weights})
+        names = [p.node.outputs[0] for p in products(graph)]
+        made = tensors_held(decided.written(graph), held, together(graph, samples), names)
+        wanted = tensors_held(graph, Scheme(), together(graph, samples), names)
+        errors[correct] = []
+        for p in products(graph):
+            if p.bias is not None:
+                axis = p.out_axis if p.out_axis < 0 else p.out_axis + 1
+                y = p.node.outputs[0]
+                away = np.abs(mean_error(wanted[y], made[y], axis)).max() / np.abs(wanted[y]).max()
+                errors[correct].append(away)
+    assert max(errors[True]) < 1e-4
+    assert max(errors[False]) > 100 * max(errors[True])
+
+
+def cook(graph: RealGraph, name: RecipeName, config: dict[str, object] | None = None, **words: object) -> Made:
+    ranging, judging = samples_of(graph, 24), samples_of(graph, 8, seed=1)
+    asked = asked_of(from_words(words) if config is None else parse_config({"quantize": config}, "here"), Places(graph))
+    given = Given(ranging=ranging, judging=judging, asking=asked, asked=asked, runner=RealEngine)
+    return Recipe(graph, given).cooked(name)
+
+
+def sqnr_of(graph: RealGraph, made: Made) -> float:
+    samples = together(graph, samples_of(graph, 40, seed=2))
+    wanted = tensors_held(graph, Scheme(), samples, graph.outputs)
+    return least_sqnr([wanted], [tensors_held(made.graph, made.scheme, samples, made.graph.outputs)])
+
+
+@pytest.mark.parametrize("words", [{}, {"weights": 4}, {"scale": "pot", "granularity": "tensor"}], ids=str)
+def test_what_is_kept_is_better_each_time_and_so_is_the_network(words: dict[str, object]) -> None:
+    gains = []
+    for seed in (1, 4):
+        graph = random_network(seed)
+        made = cook(graph, "default", **words)
+        kept = [s.sqnr for s in made.stages if s.kept]
+        assert made.stages[0].kept
+        assert kept == sorted(kept)
+        assert all(s.sqnr <= kept[-1] for s in made.stages)
+        first = fold_affine(graph).graph
+        places, asked = Places(first), asked_of(from_words(words), Places(first))
+        seen = watched(places, asked)
+        observe(first, samples_of(first, 24), RealEngine, seen)
+        gains.append(sqnr_of(graph, made) - sqnr_of(graph, Made(first, scheme_of(places, seen, asked), asked)))
+    assert np.mean(gains) > 0
+
+
+def test_the_same_samples_give_the_same_integers() -> None:
+    graph = random_network(3)
+    one, two = cook(graph, "default", weights=4), cook(graph, "default", weights=4)
+    assert one.stages == two.stages
+    assert one.scheme.weights.keys() == two.scheme.weights.keys()
+    for key, weight in one.scheme.weights.items():
+        np.testing.assert_array_equal(weight.data, two.scheme.weights[key].data)
+        np.testing.assert_array_equal(weight.stored.scale, two.scheme.weights[key].stored.scale)
+
+
+def test_a_method_that_is_said_is_not_replaced() -> None:
+    graph = random_network(3)
+    free, said = cook(graph, "default"), cook(graph, "default", config=FIXED)
+    assert any(s.name.startswith("ranges") for s in free.stages)
+    places = Places(said.graph)
+    ours = [t for t in places.tensors if t.bounds is None and not t.like]
+    assert ours
+    for tensor in ours:
+        stored = said.scheme.tensors[tensor.name]
+        assert stored.scale.item() == pytest.approx(4 / 255, rel=1e-6)
+
+
+def test_a_network_is_judged_by_what_bounded_functions_are_given() -> None:
+    maker = Maker(0)
+    maker.conv()
+    inner = maker.last
+    maker.add(Softmax((1,)))
+    other = maker.add(Function("Relu"), x=inner)
+    graph = maker.done(maker.builder.nodes[1].outputs[0], other, inner)
+    assert verdicts(graph) == (inner, other)
+
+
+def test_states_are_those_of_a_first_run() -> None:
+    from codegen.ir.real import RealState
+    from codegen.real.elementwise import Binary
+
+    maker = Maker(0, (1, 3, 4, 4))
+    maker.conv(3)
+    conv = maker.last
+    memory = maker.builder.input("m", maker.builder.type(conv))
+    total = maker.add(Binary("Add"), memory, x=conv)
+    graph = replace(maker.done(), inputs=("x",))
+    graph = replace(graph, states=(RealState("m", total, np.ones((1, 3, 4, 4), np.float32)),))
+    samples = samples_of(graph, 3)
+    found = tensors_held(graph, Scheme(), together(graph, samples), graph.outputs)[total]
+    for i, sample in enumerate(samples):
+        np.testing.assert_allclose(found[i], RealEngine(graph).run(sample)[total], atol=1e-5)
+
+
+def test_what_the_configuration_decides_is_not_tried() -> None:
+    config = {
+        "correct": {"bias": "none", "weights": "feedback"},
+        "rewrite": {"equalize": "off"},
+        "search": {"methods": ["octav"]},
+    }
+    names = [s.name for s in cook(random_network(3), "default", config=config).stages]
+    assert names == ["extremes", "ranges by octav", "weights by feedback"]
+
+
+def test_a_rewrite_that_is_insisted_on_is_kept() -> None:
+    made = cook(random_network(4), "fast", config={"rewrite": {"equalize": "on"}})
+    assert [s.kept for s in made.stages if s.name == "channels equalised"] == [True]

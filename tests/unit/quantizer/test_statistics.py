@@ -1,0 +1,57 @@
+"""Streamed statistics against numpy over the whole tensor in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from codegen.quantizer.statistics import Statistics
+from tests.support.tensors import statistics_of, tensors
+
+
+def test_moments_and_extremes_are_those_of_the_whole_tensor() -> None:
+    for x in tensors(48):
+        found, wide = statistics_of(x), x.astype(np.float64)
+        assert (found.low, found.high, found.count) == (wide.min(), wide.max(), wide.size)
+        assert found.zeros == np.sum(x == 0)
+        expected = [wide.sum(), np.sum(wide**2), np.abs(wide).sum()]
+        np.testing.assert_allclose([found.total, found.squares, found.magnitude], expected, rtol=1e-9)
+
+
+def test_histogram_counts_each_number_once_between_edges_of_which_one_is_zero() -> None:
+    for x in tensors(48):
+        histogram, wide = statistics_of(x, 256).histogram, x[x != 0].astype(np.float64)
+        expected, _ = np.histogram(wide, histogram.edges)
+        assert histogram.counts.sum() == wide.size
+        assert np.abs(histogram.counts - expected).sum() <= 2
+        assert 256 <= len(histogram.counts) <= 258
+
+
+def test_folded_histogram_is_that_of_magnitudes() -> None:
+    for x in tensors(48):
+        folded, wide = statistics_of(x, 256).histogram.folded(), np.abs(x[x != 0].astype(np.float64))
+        expected, _ = np.histogram(wide, folded.edges)
+        assert folded.counts.sum() == wide.size
+        assert np.abs(folded.counts - expected).sum() <= 4
+
+
+def test_channels_have_their_own_extremes_and_means() -> None:
+    x = np.random.default_rng(1).normal(size=(6, 5, 4, 3)).astype(np.float32)
+    found = Statistics(channel_axis=1)
+    for sample in x:
+        found.first(sample[None])
+    assert found.channels is not None
+    np.testing.assert_array_equal(found.channels.low, x.min(axis=(0, 2, 3)))
+    np.testing.assert_array_equal(found.channels.high, x.max(axis=(0, 2, 3)))
+    np.testing.assert_allclose(found.channels.mean, x.mean(axis=(0, 2, 3), dtype=np.float64), rtol=1e-6)
+
+
+def test_what_is_no_number_is_counted_and_left_out() -> None:
+    x = np.array([1.0, np.nan, -2.0, np.inf, 0.0, -np.inf], np.float32)
+    found = statistics_of(x, parts=2)
+    assert (found.unreal, found.count, found.low, found.high, found.zeros) == (3, 3, -2.0, 1.0, 1)
+    assert found.histogram.counts.sum() == 2
+
+
+def test_tensors_of_one_number_and_of_none_have_a_histogram() -> None:
+    for x, counted in ((np.zeros(8), 0), (np.full(8, 3.0), 8), (np.full(8, -3.0), 8), (np.zeros(0), 0)):
+        assert statistics_of(x.astype(np.float32)).histogram.counts.sum() == counted

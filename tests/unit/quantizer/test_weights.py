@@ -1,0 +1,133 @@
+"""Scales and integers of constants: definitions, the floor, and what searching gains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from codegen.ir.quant import Array
+from codegen.quantizer.moments import Moments
+from codegen.quantizer.scheme import Weight
+from codegen.quantizer.solving import Effort, solved
+from codegen.quantizer.spec import Rounding, Spec
+from codegen.quantizer.weights import least_scales, quantized, rounded, scales
+from tests.support.products import CASES, product_of
+
+PLAIN = Spec(symmetric=True, narrow_range=True)
+SPECS = {
+    "tensor": PLAIN,
+    "channel": replace(PLAIN, per_channel=True),
+    "group": replace(PLAIN, group=2),
+    "pot": replace(PLAIN, pot=True),
+    "pot, channel": replace(PLAIN, pot=True, per_channel=True),
+}
+
+
+def real(weight: Weight, shape: tuple[int, ...]) -> Array:
+    """The numbers that integers hold."""
+    scale, zero = weight.stored.spread(shape)
+    return np.asarray((weight.data.astype(np.float64) - zero) * scale.astype(np.float64))
+
+
+def test_each_rounding_goes_its_way_at_halves() -> None:
+    x = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1.2, -1.7])
+    expected: dict[Rounding, list[float]] = {
+        "half_even": [-2, -2, 0, 0, 2, 2, 1, -2],
+        "half_up": [-2, -1, 0, 1, 2, 3, 1, -2],
+        "half_away": [-3, -2, -1, 1, 2, 3, 1, -2],
+        "half_down": [-2, -1, 0, 0, 1, 2, 1, -2],
+    }
+    for rounding, values in expected.items():
+        np.testing.assert_array_equal(rounded(x, rounding), values)
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("name", SPECS)
+def test_integers_hold_the_numbers_to_half_a_step(name: str, bits: int) -> None:
+    array = np.random.default_rng(bits).normal(size=(6, 8)).astype(np.float32)
+    spec = replace(SPECS[name], bits=bits)
+    weight = quantized(array, spec, 0)
+    assert weight.data.dtype == np.int8
+    assert (weight.stored.bits or 8) == bits
+    assert weight.data.min() >= spec.least
+    assert weight.data.max() <= spec.greatest
+    scale = np.broadcast_to(weight.stored.spread(array.shape)[0], array.shape)
+    inside = np.abs(array) <= scale * spec.greatest * (1 + 1e-6)
+    assert (np.abs(real(weight, array.shape) - array)[inside] <= scale[inside] * 0.5001).all()
+    if spec.pot:
+        assert np.log2(scale).astype(float) == pytest.approx(np.rint(np.log2(scale)))
+    else:
+        assert inside.all()
+
+
+def test_scales_span_the_tensor_its_outputs_or_groups_of_terms() -> None:
+    array = np.array([[1.0, -2.0, 0.5, 0.25], [8.0, 4.0, -1.0, 2.0]], np.float32)
+    spans = {"tensor": 8.0, "channel": [2.0, 8.0], "group": [[2.0, 0.5], [8.0, 2.0]]}
+    for name, span in spans.items():
+        np.testing.assert_allclose(scales(array, SPECS[name], 0) * 127, span, rtol=1e-6)
+    np.testing.assert_allclose(scales(array.T, SPECS["group"], 1) * 127, np.array(spans["group"]).T, rtol=1e-6)
+
+
+def test_outputs_without_weights_take_the_least_scale_of_the_others() -> None:
+    array = np.array([[1.0, 2.0], [0.0, 0.0], [0.5, 0.1]], np.float32)
+    np.testing.assert_allclose(scales(array, SPECS["channel"], 0) * 127, [2.0, 0.5, 0.5], rtol=1e-6)
+    assert scales(0 * array, SPECS["channel"], 0).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_no_scale_is_below_its_floor() -> None:
+    array = np.array([[1e-9, 2e-9], [1.0, 2.0]], np.float32)
+    bias = np.array([3.0, -3.0], np.float32)
+    floor = least_scales(bias, 0.01, 0.5, 2)
+    for name in ("channel", "pot, channel"):
+        found = quantized(array, SPECS[name], 0, floor=floor).stored.scale.astype(np.float64)
+        assert (np.abs(bias) / (0.01 * found) <= 2.0**30).all()
+        assert (0.01 * found / 0.5 >= 2.0**-31).all()
+    assert float(quantized(1e-9 * array, SPECS["tensor"], 0, floor=floor).stored.scale) >= floor.max()
+
+
+def test_importance_moves_the_scale_to_what_counts() -> None:
+    array = np.array([[2.0, *np.linspace(-1, 1, 50)]], np.float32)
+    spec, counts = replace(SPECS["channel"], bits=4), np.ones_like(array)
+    counts[0, 0] = 1e-6
+    searched = quantized(array, spec, 0, importance=counts)
+    error = [(counts * (real(w, array.shape) - array) ** 2).sum() for w in (searched, quantized(array, spec, 0))]
+    assert error[0] < error[1]
+
+
+EFFORTS: tuple[Effort, ...] = ("nearest", "search", "feedback", "descent")
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("spec", SPECS)
+def test_no_effort_is_worse_than_the_one_before(name: str, spec: str) -> None:
+    case = CASES[name]
+    if spec == "group" and not name.startswith("gemm"):
+        return
+    random = np.random.default_rng(8)
+    weights = random.normal(size=case[2]).astype(np.float32)
+    moments = Moments(product_of(case, weights), results=64)
+    for _ in range(20):
+        moments.take(np.maximum(random.normal(0.3, 1, case[1]), 0).astype(np.float32))
+    for bits in (3, 8):
+        losses = []
+        for effort in EFFORTS:
+            found = solved(weights, replace(SPECS[spec], bits=bits), moments, effort=effort)
+            assert found.data.shape == weights.shape
+            error = moments.rows(real(found, weights.shape) - weights)
+            losses.append(((error @ moments.likely()) * error).sum())
+        assert losses[0] >= losses[1] * (1 - 1e-6)
+        assert min(losses[0], losses[1]) >= losses[2] * (1 - 1e-6)
+        assert losses[2] >= losses[3] * (1 - 1e-6)
+
+
+def test_solved_weights_keep_to_the_floor() -> None:
+    case = CASES["gemm"]
+    random = np.random.default_rng(9)
+    weights = random.normal(size=case[2]).astype(np.float32)
+    moments = Moments(product_of(case, weights))
+    moments.take(random.normal(size=(30, 5)).astype(np.float32))
+    floor = np.array([0.0, 0.1, 0.0, 0.2])
+    found = solved(weights, SPECS["channel"], moments, floor=floor)
+    assert (found.stored.scale >= floor.astype(np.float32)).all()

@@ -15,6 +15,7 @@ from codegen.api import inspect, run, run_file, verify
 from codegen.errors import CompileError, StateNotOnTarget, StreamImpossible
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.target import load_target
+from codegen.toolkit import Toolkit
 from tests.e2e.projects import SANITIZE, build, require_build, written
 from tests.e2e.projects import run as run_program
 from tests.support.tflite_models import Model, run_tflm
@@ -166,8 +167,8 @@ def test_a_fault_in_what_is_kept_is_found(
     if target != "host":
         ready(target)
 
-    def compile_changed(path: Path, options: Options) -> Compiled:
-        made = compile_file(path, options)
+    def compile_changed(path: Path, options: Options, toolkit: Toolkit) -> Compiled:
+        made = compile_file(path, options, toolkit)
         before = made.files["src/steps.c"].decode("ascii")
         after = change(before)
         assert after != before

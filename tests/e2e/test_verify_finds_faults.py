@@ -14,6 +14,7 @@ from codegen.api import verify
 from codegen.golden.compare import Difference
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.target import load_target
+from codegen.toolkit import Toolkit
 from codegen.verbs.verify import VerifyResult
 from tests.e2e.projects import DIGITS
 from tests.support.tools import require_tool
@@ -28,8 +29,8 @@ def verify_changed(target: str, file: str, change: Change, monkeypatch: pytest.M
     if board and toolchain:
         require_tool(toolchain.cc, board.emulator[0])
 
-    def compile_changed(model: Path, options: Options) -> Compiled:
-        made = compile_file(model, options)
+    def compile_changed(model: Path, options: Options, toolkit: Toolkit) -> Compiled:
+        made = compile_file(model, options, toolkit)
         before = made.files[file].decode("ascii")
         after = change(before)
         assert after != before

@@ -37,6 +37,7 @@ from tests.random_networks.tflite_motifs import (
     inverse_root,
     largest,
     log_softmax,
+    normalized,
     pieces_16,
     positions,
     prelu,
@@ -48,7 +49,9 @@ from tests.random_networks.tflite_motifs import (
     sum_of_three,
     sums,
     taken,
+    triangle,
     unit_length,
+    updated,
 )
 
 Step = Callable[[Drawing, str], str]
@@ -239,6 +242,9 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (log_softmax, 3),
     (pieces_16, 3),
     (unit_length, 3),
+    (normalized, 3),
+    (triangle, 3),
+    (updated, 3),
     (taken, 3),
     (counted, 3),
     (largest, 3),

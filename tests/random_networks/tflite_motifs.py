@@ -22,14 +22,18 @@ from codegen.ops import (
     Reshape,
     Select,
     Sigmoid16,
+    Slice,
     Softmax16,
     SquaredDifference,
     Take,
     TopK,
+    Triangle,
     TwoSlopes,
+    Update,
     WholeArithmetic,
     make_requant,
     piecewise_linear,
+    scaled_layer_norm,
 )
 from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
@@ -118,6 +122,27 @@ def largest(d: Drawing, x: str) -> str:
 def unit_length(d: Drawing, x: str) -> str:
     x = _signed(d, x)
     return d.apply(L2Norm(d.quant(x).zero_point), x)
+
+
+def normalized(d: Drawing, x: str) -> str:
+    """The channels of each pixel brought to a mean and a deviation."""
+    x = _signed(d, x)
+    factors = (d.rng.normal(0, 1, d.shape(x)[3]), d.rng.normal(0, 1, 1))
+    return d.apply(scaled_layer_norm(d.kind(x), factors, 1e-3, (DType.S8, Quant(1 / 32, d.int(-10, 10)))), x)
+
+
+def triangle(d: Drawing, x: str) -> str:
+    """Part of each row's matrix of pixels and channels."""
+    return d.apply(Triangle(d.chance(0.5), d.int(-2, 2), d.quant(x).zero_point), x)
+
+
+def updated(d: Drawing, x: str) -> str:
+    """A row put where the greatest of the first one is."""
+    _, h, w, c = d.shape(x)
+    lines = d.apply(Reshape((h, 1, w * c)), x)
+    row = d.apply(Slice((0, 0, 0), (1, 1, w * c), (1, 1, 1)), lines)
+    start = d.apply(Reshape((3,)), d.apply(TopK(min(3, w * c), True), d.apply(Reshape((1, w * c)), row)))
+    return d.apply(Reshape((1, h, w, c)), d.apply(Update(), lines, row, start))
 
 
 def taken(d: Drawing, x: str) -> str:

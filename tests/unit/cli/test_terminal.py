@@ -163,7 +163,7 @@ def test_quiet_draws_no_bar_in_any_command(monkeypatch: pytest.MonkeyPatch, tmp_
     nothing = str(tmp_path / "none")
     for words in (["compile", nothing, "-o", nothing], ["verify", nothing], ["inspect", nothing], ["profile", nothing]):
         assert main([*words, "-q"]) == 2
-    assert main(["run", nothing, "--input", nothing, "-o", nothing, "-q"]) == 2
+    assert main(["run", nothing, "--input", nothing, "-o", f"{nothing}.npz", "-q"]) == 2
     assert main(["eval", nothing, "--data", nothing, "-q"]) == 2
     assert main(["compare", nothing, nothing, "-q"]) == 2
     assert asked == [True] * 7

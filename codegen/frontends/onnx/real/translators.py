@@ -53,7 +53,8 @@ TRANSLATORS: Mapping[tuple[str, str], Translator] = {name: read for family in FA
 _ONNX_INTEGERS = (
     *("Add", "ArgMax", "ArgMin", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv", "ConvInteger"),
     *("ConvTranspose", "DepthToSpace", "DequantizeLinear", "Div", "Dropout", "DynamicQuantizeLinear", "Expand"),
-    *("Flatten", "Gather", "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "Identity", "LogSoftmax", "MatMul"),
+    *("Flatten", "Gather", "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "GroupNormalization", "Identity"),
+    *("InstanceNormalization", "LayerNormalization", "LogSoftmax", "MatMul"),
     *("MatMulInteger", "Max", "MaxPool", "Min", "Mul", "PRelu", "Pad", "Pow", "QLinearConv", "QLinearMatMul"),
     *("QuantizeLinear", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Size", "Slice"),
     *("Softmax", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Transpose", "Trilu", "Unsqueeze"),

@@ -43,6 +43,8 @@ def command(
     if any(models.values()):
         if a is not None or not all(models.values()):
             raise click.UsageError("two models are compared by --float, --quantized and --input, without A and B")
+        if tolerance is not None or only_common:
+            raise click.UsageError("--tolerance and --common are for two files of arrays")
         return _models(models, words, as_json=as_json, quiet=quiet)
     if a is None or b is None:
         raise click.UsageError("give A.npz and B.npz, or --float, --quantized and --input")

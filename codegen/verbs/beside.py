@@ -13,7 +13,7 @@ from codegen.quantizer.observe import Progress
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.versus import unmatched, versus
 from codegen.report.sensitive import QuantComparison
-from codegen.verbs.calibration import Calibration, Chosen, all_samples
+from codegen.verbs.calibration import Calibration, Chosen, all_samples, check_finite
 from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantize import given_graph
 from codegen.verbs.samples import check_count
@@ -49,6 +49,7 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
     check_count(how.samples)
     source, _ = all_samples(graph, how.given, how.config)
     chosen = Chosen(source, tuple(range(min(len(source), how.samples or _MOST))))
+    check_finite(source, chosen.places)
     tensors = versus(graph, quantized, chosen, best_runner(), how.progress)
     if not tensors:
         raise NothingInCommon("no tensor of one is a tensor of the other", where=name)

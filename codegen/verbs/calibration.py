@@ -87,13 +87,13 @@ def calibration_of(graph: RealGraph, given: Calibration, asking: Asking) -> Held
     drawn = rng.permutation(len(source))[:count] if count < len(source) else range(count)
     chosen = sorted(int(i) for i in drawn)
     judging = chosen[_JUDGING - 1 :: _JUDGING]
-    _check_finite(source, judging)
+    check_finite(source, judging)
     ranging = [i for i in chosen if i not in set(judging)]
     return Held(Chosen(source, tuple(ranging)), Chosen(source, tuple(judging or chosen)), where)
 
 
-def _check_finite(source: Samples, places: Sequence[int]) -> None:
-    """LAM-QUANT-022 for a sample that judges; those that set ranges are looked at as the network runs."""
+def check_finite(source: Samples, places: Sequence[int]) -> None:
+    """LAM-QUANT-022 for a sample that judges or compares; those that set ranges are looked at as the network runs."""
     for place in places:
         for name, array in source[place].items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():

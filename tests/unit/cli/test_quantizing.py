@@ -90,3 +90,18 @@ def test_two_models_need_all_three_words_and_no_files(lamina: Lamina, model: Pat
 def test_models_without_a_tensor_in_common_are_refused(lamina: Lamina, model: Path) -> None:
     words = ("compare", "--float", model, "--quantized", TINY, "--input", model.parent / "x.npz", "--json")
     assert lamina(*words).json["error"]["id"] == "LAM-QUANT-027"
+
+
+def test_samples_that_are_no_numbers_compare_nothing(lamina: Lamina, model: Path, tmp_path: Path) -> None:
+    api.quantize(model, images(20), model.parent / "q.onnx")
+    broken = images(4)
+    broken[0, 0, 0, 0] = np.nan
+    np.savez(tmp_path / "nan.npz", x=broken)
+    words = ("compare", "--float", model, "--quantized", model.parent / "q.onnx", "--input", tmp_path / "nan.npz")
+    assert lamina(*words, "--json").json["error"]["id"] == "LAM-QUANT-022"
+
+
+@pytest.mark.parametrize("word", [("--tolerance", "0.9,0.9"), ("--common",)])
+def test_what_is_for_files_of_arrays_is_refused_beside_models(lamina: Lamina, model: Path, word: tuple[str]) -> None:
+    words = ("compare", "--float", model, "--quantized", TINY, "--input", model.parent / "x.npz")
+    assert lamina(*words, *word).code == 2

@@ -92,7 +92,7 @@ def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, *,
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 make(path)
-        except (ValueError, RuntimeError) as error:  # a fault of a peer's, or a refusal of ours
+        except (ValueError, RuntimeError, codegen.CompileError) as error:  # a fault of a peer's, or a refusal of ours
             print(f"{scheme:10}{maker:18}  {str(error).splitlines()[0][:90]}", flush=True)
             continue
         seconds = time.perf_counter() - started

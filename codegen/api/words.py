@@ -13,7 +13,7 @@ from typing import Any, TypedDict, TypeVar
 from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, ShapesGiven, shape_pairs
-from codegen.quantizer.recipe import RecipeName
+from codegen.quantizer.attempts import RecipeName
 from codegen.toolkit import Toolkit
 from codegen.verbs.calibration import Calibration
 from codegen.verbs.samples import Progress, Sample

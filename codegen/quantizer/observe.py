@@ -34,6 +34,11 @@ class Samples(Protocol):
         ...
 
 
+def in_turn(samples: Samples) -> Iterator[Sample]:
+    """One after the other."""
+    return (samples[index] for index in range(len(samples)))
+
+
 class Watching(Protocol):
     """What looks at one tensor: each sample in a first pass, and again in a second one."""
 

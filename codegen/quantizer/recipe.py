@@ -2,7 +2,7 @@
 
 Decides: each stage starts from the best so far and replaces it where the judge finds the network better: the SQNR of
 its outputs, over samples that set no range.  `fast` takes extremes and corrects biases; `default` tries several methods
-for ranges and equalisation, and rounds weights for the results of their layer; `best` tries more of each.
+for ranges and several rewrites, and rounds weights for the results of their layer; `best` tries more of each.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.asked import Asked, Asking
+from codegen.quantizer.attempts import Attempt, RecipeName, attempts_of
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import tensors_of, watched, weights_of
-from codegen.quantizer.config import QuantConfig, Switch
+from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.measure import CEILING, Noise
-from codegen.quantizer.observe import Progress, Samples, observe
+from codegen.quantizer.observe import Progress, Samples, in_turn, observe
 from codegen.quantizer.places import Constant, Places, natural_bounds
-from codegen.quantizer.rewrite.equalise import equalise
 from codegen.quantizer.rewrite.exact import rewritten
+from codegen.quantizer.rewrite.extremes import observe_extremes
 from codegen.quantizer.scheme import Runner, Scheme
 from codegen.quantizer.sequential import Choices, SideBySide, in_order, stacked, tensors_held
 from codegen.quantizer.solving import Effort
@@ -31,7 +32,6 @@ from codegen.quantizer.statistics import Statistics
 
 Outputs = list[dict[str, Array]]
 """Tensors by name, of some samples at once and then of some more."""
-RecipeName = Literal["fast", "default", "best"]
 
 _METHODS: Mapping[RecipeName, tuple[Method, ...]] = {
     "fast": (),
@@ -50,7 +50,7 @@ class Trials:
     """What a recipe tries, once the configuration has been heard."""
 
     methods: tuple[Method, ...] = ()
-    equalize: Switch = "off"
+    rewrites: tuple[Attempt, ...] = ()
     correct: bool = True
     effort: Effort = "nearest"
     results: int = 256
@@ -62,7 +62,7 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
     methods = config.search.methods
     return Trials(
         methods=_METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods),
-        equalize=config.rewrite.equalize or ("try" if thorough else "off"),
+        rewrites=attempts_of(name, config.rewrite),
         correct=config.correct.bias != "none",
         effort=config.correct.weights or ("descent" if thorough else "nearest"),
         results=config.correct.pixels or 256,
@@ -165,25 +165,26 @@ class Recipe:
         for method in trials.methods:
             by_method = ByMethod(given.asking, given.asked, method)
             best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
-        if trials.equalize != "off":
-            best = self._equalised(best, forced=trials.equalize == "on")
+        for attempt in trials.rewrites:
+            best = self._rewritten(best, attempt)
         if trials.effort != "nearest":
             choices = replace(best.choices, effort=trials.effort, correct=trials.correct)
             best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
         return Made(best.graph, best.scheme, best.asking, tuple(self._stages))
 
-    def _equalised(self, best: State, *, forced: bool) -> State:
-        made = equalise(best.network.graph)
-        if not made.record.pairs:
+    def _rewritten(self, best: State, attempt: Attempt) -> State:
+        graph, given = best.network.graph, self._given
+        made = attempt.on(graph, lambda: observe_extremes(graph, given.runner, in_turn(given.ranging)))
+        if made is None:
             return best
-        return self._tried("channels equalised", self._seen(made.graph), best.asking, best.choices, forced=forced)
+        return self._tried(attempt.name, self._seen(made), best.asking, best.choices, insisted=attempt.insisted)
 
-    def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, forced: bool = False) -> State:
+    def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, insisted: bool = False) -> State:
         """The state with these choices, or the best so far if that is better and nobody insists."""
         state = self._state(network, asking, choices)
         made = self._outputs(state.graph, state.scheme)
         sqnr = sum(least_sqnr(w, m) for w, m in zip(self._wanted, made, strict=True)) / len(made)
-        kept = self._best is None or forced or sqnr > self._sqnr
+        kept = self._best is None or insisted or sqnr > self._sqnr
         self._stages.append(Stage(name, sqnr, kept))
         if kept:
             self._best, self._sqnr = state, sqnr

@@ -36,34 +36,10 @@ class Histogram:
         return Histogram(self.width, 0, counts)
 
 
-class Channels:
-    """Least, greatest and summed numbers of each entry along one axis."""
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-        self.low: Array = np.array(np.inf)
-        self.high: Array = np.array(-np.inf)
-        self._sums: Array = np.array(0.0)
-        self._count = 0
-
-    @property
-    def mean(self) -> Array:
-        """Mean of each channel."""
-        return np.asarray(self._sums / max(self._count, 1))
-
-    def take(self, array: Array) -> None:
-        """One more sample."""
-        rows = np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
-        self.low = np.minimum(self.low, rows.min(axis=1, initial=np.inf))
-        self.high = np.maximum(self.high, rows.max(axis=1, initial=-np.inf))
-        self._sums = self._sums + rows.sum(axis=1, dtype=np.float64)
-        self._count += rows.shape[1]
-
-
 class Statistics:
     """One tensor's numbers: `first` takes each sample, then `second` takes each of them again."""
 
-    def __init__(self, bins: int = 2048, channel_axis: int | None = None) -> None:
+    def __init__(self, bins: int = 2048) -> None:
         self.bins = bins
         self.low = np.inf
         self.high = -np.inf
@@ -74,7 +50,6 @@ class Statistics:
         self.magnitude = 0.0
         self.unreal = 0
         self.samples: list[tuple[float, float]] = []
-        self.channels = None if channel_axis is None else Channels(channel_axis)
         self._counts: Array | None = None
 
     @property
@@ -113,8 +88,6 @@ class Statistics:
         self.total += float(wide.sum())
         self.squares += float(np.vdot(wide, wide))
         self.magnitude += float(np.abs(wide).sum())
-        if self.channels is not None and x.size == array.size:
-            self.channels.take(array)
 
     def second(self, array: Array) -> None:
         """The same sample in the second pass."""

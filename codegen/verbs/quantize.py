@@ -26,13 +26,14 @@ from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.applied import applied
 from codegen.quantizer.asked import Asked, Asking, asked_of, from_words
+from codegen.quantizer.attempts import RecipeName
 from codegen.quantizer.calibrate import passes, scheme_of, watched
 from codegen.quantizer.config import General
 from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.measure import compared
 from codegen.quantizer.observe import Progress, observe
 from codegen.quantizer.places import Places, is_quantized
-from codegen.quantizer.recipe import Given, Made, Recipe, RecipeName
+from codegen.quantizer.recipe import Given, Made, Recipe
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.recurrence import check_spelled
 from codegen.quantizer.scheme import Scheme

@@ -27,7 +27,7 @@ _READ = frozenset(
     f"{table}.{key}"
     for table, keys in {
         "general": ("recipe", "samples", "seed"),
-        "rewrite": ("equalize",),
+        "rewrite": ("equalize", "equalize_rounds", "absorb", "smooth", "smooth_share", "relu6_to_relu"),
         "correct": ("bias", "weights", "pixels"),
         "search": ("methods",),
         "mixed": ("first", "last", "weights", "activations", "flash", "arena", "instructions"),

@@ -44,7 +44,6 @@ class Rewrite:
     smooth_share: Annotated[
         float | None, real(0, 1), "How much of the range moves into the weights: 0 none, 1 all."
     ] = None
-    split: Annotated[Switch | None, SWITCH, "A channel of outliers is computed as two."] = None
     relu6_to_relu: Annotated[Switch | None, SWITCH, "ReLU6 becomes ReLU, which changes the float network."] = None
 
 

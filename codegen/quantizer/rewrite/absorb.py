@@ -2,8 +2,7 @@
 
 With relu(a) = relu(a - c) + c wherever a >= c >= 0, c leaves a product's bias and W c enters the next one's.  Exact on
 all numbers that are not below c.  Where padding stands in for elements, there is no chain.
-Source: Nagel et al., arXiv 1906.04721, with the observed minimum, or three deviations below the mean that
-BatchNorm knew, as c.
+Source: Nagel et al., arXiv 1906.04721, with the observed minimum as c.
 """
 
 from __future__ import annotations
@@ -22,11 +21,9 @@ from codegen.quantizer.rewrite.product import Product, product_of, takes_bias, w
 from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.real.elementwise import Clip, Function, PRelu
 from codegen.real.movement import Concat, Gather, Reshape, Slice, Transpose
-from codegen.real.normal import BatchNorm
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, MaxPool
 
-_DEVIATIONS = 3.0
 _KEEPING = (Clip, Concat, Gather, MaxPool, PRelu, Reshape, Slice, Transpose)
 
 
@@ -46,16 +43,6 @@ def absorb(graph: RealGraph, floors: Mapping[str, Array]) -> Rewritten:
 def seen_floors(seen: Seen) -> dict[str, Array]:
     """The observed minima."""
     return {name: extremes.low for name, extremes in seen.items()}
-
-
-def known_floors(graph: RealGraph) -> dict[str, Array]:
-    """What BatchNorm says of its own results, without any sample: three deviations below the mean."""
-    draft = Draft(graph)
-    norms = (n for n in graph.nodes if isinstance(n.op, BatchNorm))
-    pairs = ((n.outputs[0], [draft.constant(i) for i in n.inputs[1:3]]) for n in norms)
-    return {
-        y: mean - _DEVIATIONS * np.abs(scale) for y, (scale, mean) in pairs if scale is not None and mean is not None
-    }
 
 
 def _keeps_an_offset(node: RealNode) -> bool:

@@ -1,6 +1,7 @@
-"""Upper bounds taken from activations that never reach them: ReLU6 becomes ReLU.
+"""Upper bounds taken from activations: ReLU6 becomes ReLU.
 
-Legal where the samples say so; then equalisation may scale the channels, and the range is the tensor's own.
+The network stays the same where no number reaches a bound, and is another one where some do: whoever asks judges it.
+Then equalisation may scale the channels, and the range is the tensor's own.
 """
 
 from __future__ import annotations
@@ -9,27 +10,22 @@ from dataclasses import replace
 
 from codegen.ir.real import RealGraph, RealNode
 from codegen.quantizer.rewrite.draft import Draft
-from codegen.quantizer.rewrite.extremes import Seen
 from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.real.elementwise import Clip, Function
 
 
-def unclip(graph: RealGraph, seen: Seen, *, margin: float = 1.0) -> Rewritten:
-    """Take the upper bound from each Clip that starts at zero, where its input was never above bound / margin."""
-    draft, left, count = Draft(graph), [], 0
-    for node in draft.nodes:
-        reached = _reached(node, seen)
-        if reached is not None and reached * margin <= 1.0:
-            draft.put(replace(node, op=Function("Relu")))
-            count += 1
-        elif reached is not None:
-            left.append(f"{node.where}: it reaches {reached:.3g} times its bound")
-    return Rewritten(draft.done(), Record("unclip", count, 1.0, tuple(left)))
+def unclip(graph: RealGraph) -> Rewritten:
+    """Take the upper bound from each Clip that starts at zero."""
+    draft, bounded = Draft(graph), [node for node in graph.nodes if _is_bounded(node)]
+    for node in bounded:
+        draft.put(replace(node, op=Function("Relu")))
+    return Rewritten(draft.done(), Record("unclip", len(bounded), 1.0, ()))
 
 
-def _reached(node: RealNode, seen: Seen) -> float | None:
-    """How far the input has been, as a share of the upper bound; None where that is not known."""
-    op = node.op
-    if not isinstance(op, Clip) or op.low != 0 or not 0 < op.high < float("inf") or node.inputs[0] not in seen:
-        return None
-    return float(seen[node.inputs[0]].high.max()) / op.high
+def has_bounds(graph: RealGraph) -> bool:
+    """Whether there is anything to take."""
+    return any(_is_bounded(node) for node in graph.nodes)
+
+
+def _is_bounded(node: RealNode) -> bool:
+    return isinstance(node.op, Clip) and node.op.low == 0 and 0 < node.op.high < float("inf")

@@ -11,13 +11,14 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.applied import applied
 from codegen.quantizer.asked import asked_of, from_words
+from codegen.quantizer.attempts import RecipeName
 from codegen.quantizer.bias import mean_error, with_biases
 from codegen.quantizer.calibrate import scheme_of, watched
 from codegen.quantizer.config import parse_config
 from codegen.quantizer.observe import observe
 from codegen.quantizer.places import Places
 from codegen.quantizer.products import products
-from codegen.quantizer.recipe import Given, Made, Recipe, RecipeName, least_sqnr, verdicts
+from codegen.quantizer.recipe import Given, Made, Recipe, least_sqnr, verdicts
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
@@ -178,7 +179,7 @@ def test_states_are_those_of_a_first_run() -> None:
 def test_what_the_configuration_decides_is_not_tried() -> None:
     config = {
         "correct": {"bias": "none", "weights": "feedback"},
-        "rewrite": {"equalize": "off"},
+        "rewrite": {"equalize": "off", "absorb": "off", "relu6_to_relu": "off"},
         "search": {"methods": ["octav"]},
     }
     names = [s.name for s in cook(random_network(3), "default", config=config).stages]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.quantizer.statistics import Statistics
 from tests.support.tensors import statistics_of, tensors
 
 
@@ -32,17 +31,6 @@ def test_folded_histogram_is_that_of_magnitudes() -> None:
         expected, _ = np.histogram(wide, folded.edges)
         assert folded.counts.sum() == wide.size
         assert np.abs(folded.counts - expected).sum() <= 4
-
-
-def test_channels_have_their_own_extremes_and_means() -> None:
-    x = np.random.default_rng(1).normal(size=(6, 5, 4, 3)).astype(np.float32)
-    found = Statistics(channel_axis=1)
-    for sample in x:
-        found.first(sample[None])
-    assert found.channels is not None
-    np.testing.assert_array_equal(found.channels.low, x.min(axis=(0, 2, 3)))
-    np.testing.assert_array_equal(found.channels.high, x.max(axis=(0, 2, 3)))
-    np.testing.assert_allclose(found.channels.mean, x.mean(axis=(0, 2, 3), dtype=np.float64), rtol=1e-6)
 
 
 def test_what_is_no_number_is_counted_and_left_out() -> None:

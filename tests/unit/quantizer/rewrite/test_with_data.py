@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from codegen.frontends import read_real
 from codegen.ir.real import RealGraph
-from codegen.quantizer.rewrite.absorb import absorb, known_floors, seen_floors
+from codegen.quantizer.rewrite.absorb import absorb, seen_floors
 from codegen.quantizer.rewrite.extremes import Extremes, channel_axes, observe_extremes
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.rewrite.smooth import smooth
-from codegen.quantizer.rewrite.unclip import unclip
+from codegen.quantizer.rewrite.unclip import has_bounds, unclip
 from codegen.real.elementwise import Clip, Function
 from codegen.real.engine import RealEngine
 from tests.support.float_networks import Maker, assert_same, random_network
@@ -34,17 +34,11 @@ def seen_of(graph: RealGraph) -> Mapping[str, Extremes]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["smooth", "absorb", "unclip"]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["smooth", "absorb"]))
 def test_what_a_network_computes_stays(seed: int, kind: str) -> None:
     graph = fold_affine(random_network(seed)).graph
     seen = seen_of(graph)
-    match kind:
-        case "smooth":
-            after = smooth(graph, seen)
-        case "absorb":
-            after = absorb(graph, seen_floors(seen))
-        case _:
-            after = unclip(graph, seen)
+    after = smooth(graph, seen) if kind == "smooth" else absorb(graph, seen_floors(seen))
     assert_same(graph, after.graph)
 
 
@@ -108,36 +102,21 @@ def test_padding_would_show_what_was_absorbed() -> None:
     assert absorb(graph, seen_floors(seen_of(graph))).record.pairs == 0
 
 
-def test_batch_norm_knows_its_floor() -> None:
-    maker = Maker(4)
-    maker.conv(4, pad=0)
-    name = maker.batch_norm()
-    maker.add(Function("Relu"))
-    maker.conv(2, pad=0)
-    graph = maker.done()
-    scale, offset = (graph.values[i].data for i in graph.nodes[1].inputs[1:3])
-    assert scale is not None
-    assert offset is not None
-    np.testing.assert_allclose(known_floors(graph)[name], offset - 3 * np.abs(scale), rtol=1e-6)
-    folded = fold_affine(graph).graph
-    assert folded.nodes[0].outputs == (name,)
-
-
-def test_a_bound_that_is_never_reached_goes_and_others_stay() -> None:
+def test_bounds_above_zero_go_and_others_stay() -> None:
     maker = Maker(5)
-    maker.conv(4)
-    maker.add(Clip(0.0, 6.0))
-    maker.conv(4)
-    maker.add(Clip(0.0, 6.0))
+    for op in (Clip(0.0, 6.0), Clip(-1.0, 1.0), Clip(0.0, float("inf")), Clip(0.0, 1.0)):
+        maker.conv(4)
+        maker.add(op)
     graph = maker.done()
-    first, second = graph.nodes[0].outputs[0], graph.nodes[2].outputs[0]
-    low = np.zeros(4)
-    seen = {first: Extremes(low, np.array([1, 2, 5.9, 3])), second: Extremes(low, np.array([1, 2, 6.1, 3]))}
-    done = unclip(graph, seen)
-    assert [n.op for n in done.graph.nodes[1::2]] == [Function("Relu"), Clip(0.0, 6.0)]
-    assert done.record.pairs == 1
-    assert "1.02 times" in done.record.passed_over[0]
-    assert unclip(graph, seen, margin=1.1).record.pairs == 0
+    done = unclip(graph)
+    kept = [graph.nodes[3].op, graph.nodes[5].op]
+    assert [n.op for n in done.graph.nodes[1::2]] == [Function("Relu"), *kept, Function("Relu")]
+    assert done.record.pairs == 2
+    assert has_bounds(graph)
+    assert not has_bounds(done.graph)
+    values = dict(RealEngine(graph).tensors(samples(graph)[0])), dict(RealEngine(done.graph).tensors(samples(graph)[0]))
+    was, now = (v[graph.nodes[1].outputs[0]] for v in values)
+    np.testing.assert_array_equal(np.minimum(now, 6.0), was)
 
 
 def test_a_real_network_computes_the_same_smoothed_and_absorbed() -> None:

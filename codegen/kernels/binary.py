@@ -17,20 +17,24 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
+from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
+from codegen.ops.float32 import FloatBinary
 from codegen.ops.prelu import prelu_scalings
 from codegen.ops.squared_difference import left_shift as square_shift
 from codegen.ops.squared_difference import squared_scalings
 
-Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic
+Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic | FloatBinary
 
 _HEADERS = {"div": ("lam_fixed.h", "lam_requant.h"), "called": ("lam_whole.h",), "wrapped": ("lam_wrap.h",)}
 """Of operators whose functions are not those of a requantization."""
 _CALLED = {"/": "lam_quotient", "//": "lam_floor_quotient", "%": "lam_floor_remainder"}
 """Functions of lam_whole.h."""
+_SIGNS = {"add": "+", "div": "/", "mul": "*", "sub": "-"}
+"""Operations on float32 that C has; of others the runtime has a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class BinaryContext:
     @property
     def numberless(self) -> bool:
         """Whether there are no numbers from training."""
-        return self.op in ("max", "min", "compare", "wrapped", "called")
+        return self.op in ("max", "min", "compare", "wrapped", "called", "plain")
 
     @property
     def flat(self) -> bool:
@@ -89,7 +93,7 @@ def _fit(node: NodeOf[Binary], *, by_pixels: bool) -> Fit | None:
     if isinstance(op, Mul) and not requant_takes(op.requant, -op.reach(node.ins), op.reach(node.ins), wide=True):
         return None
     context = _context(node, by_pixels=by_pixels)
-    return Fit(context, _params(node), headers=_headers(context))
+    return Fit(context, _params(node), headers=_headers(op, context))
 
 
 def _same_for_all_pixels(node: NodeOf[Binary]) -> bool:
@@ -123,7 +127,9 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
     )
 
 
-def _headers(k: BinaryContext) -> tuple[str, ...]:
+def _headers(op: Binary, k: BinaryContext) -> tuple[str, ...]:
+    if isinstance(op, FloatBinary):
+        return () if k.op == "plain" else function_headers(op.name)
     if k.op == "add" and k.rq.mode == "ort":
         return ("lam_linear.h",)
     return _HEADERS.get(k.op, () if k.numberless else k.rq.headers)
@@ -143,6 +149,8 @@ def _name(op: Binary) -> str:
         return "compare_scaled" if op.scalings() else "compare"
     if isinstance(op, WholeArithmetic):
         return "called" if op.operation in _CALLED else "wrapped"
+    if isinstance(op, FloatBinary):
+        return "plain" if op.name in _SIGNS else "called"
     return {Add: "add", Mul: "mul", Div: "div", SquaredDifference: "square", PRelu: "prelu"}[type(op)]
 
 
@@ -151,6 +159,8 @@ def _sign(op: Binary) -> str:
         return op.relation
     if isinstance(op, WholeArithmetic):
         return _CALLED.get(op.operation, op.operation)
+    if isinstance(op, FloatBinary):
+        return _SIGNS.get(op.name, f"lam_f32_{op.name}")
     return "-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+"
 
 

@@ -37,6 +37,7 @@ from codegen.kernels import (
 )
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.dsp import DSP
+from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
 from codegen.kernels.mve import MVE
 from codegen.kernels.x86 import X86
@@ -73,6 +74,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *select.KERNELS,
     *join.KERNELS,
     *movement.KERNELS,
+    *FLOAT32,
 )
 
 

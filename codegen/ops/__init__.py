@@ -16,6 +16,7 @@ from codegen.ops.dense import Dense, MatMul
 from codegen.ops.depth_to_space import DepthToSpace, SpaceToDepth
 from codegen.ops.div import Div
 from codegen.ops.extremum import Extremum
+from codegen.ops.float32 import FLOAT_OPS
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
 from codegen.ops.inverse_sqrt import InverseSqrt
@@ -104,6 +105,7 @@ OPS: tuple[type[Op], ...] = (
     LayerNorm,
     Svdf,
     Lstm,
+    *FLOAT_OPS,
 )
 
 __all__ = [

@@ -169,5 +169,6 @@ def test_limited_types_are_refused(op: type[Op], limit: Limit) -> None:
     assert not limit.holds(case.op, (TensorType(case.types[0].shape, DType.F32), *case.types[1:]))
 
 
-def test_most_operators_limit_their_types() -> None:
-    assert sum(any(_TYPED.match(x.sentence) for x in op.limits) for op in OPS) > len(OPS) / 2
+def test_most_operators_on_integers_limit_their_types() -> None:
+    whole = [op for op in OPS if not op.__name__.startswith("Float")]
+    assert sum(any(_TYPED.match(x.sentence) for x in op.limits) for op in whole) > len(whole) / 2

@@ -18,6 +18,7 @@ from tests.contract.cases import (
     conv,
     dense,
     elementwise,
+    float_elementwise,
     logic,
     movement,
     pool,
@@ -26,7 +27,20 @@ from tests.contract.cases import (
     resize,
 )
 
-FAMILIES = (conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border)
+FAMILIES = (
+    conv,
+    dense,
+    elementwise,
+    logic,
+    pool,
+    reduction,
+    activation,
+    recurrent,
+    movement,
+    resize,
+    border,
+    float_elementwise,
+)
 PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS
 """Multiplications of a case; operators that are not in it have none."""
 

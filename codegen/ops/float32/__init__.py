@@ -1,0 +1,10 @@
+"""Operators on float32: one file per family, each answering the questions of `ir.op.Op`."""
+
+from codegen.ir.op import Op
+from codegen.ops.float32.binary import FloatBinary
+from codegen.ops.float32.clip import FloatClip
+from codegen.ops.float32.unary import FloatUnary
+
+FLOAT_OPS: tuple[type[Op], ...] = (FloatUnary, FloatBinary, FloatClip)
+
+__all__ = ["FLOAT_OPS", "FloatBinary", "FloatClip", "FloatUnary"]

@@ -20,6 +20,7 @@ FLOORS = {
     "target": 1,
     "options": 1,
     "fixedpoint": 1,
+    "float32": 1,
     "ops": 2,
     "real": 3,
     "golden": 3,

@@ -1,0 +1,45 @@
+"""The functions of float32, in numpy; bit-exact twin of runtime_c/include/lam_f32*.h.
+
+Decides: what every function returns, to the bit, for all 2^32 inputs.  Made of integers, so the same on every chip.
+Leaves to the operators which function is applied to what.  Accuracy: docs/numerics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy.typing as npt
+
+from codegen.float32.error_function import erf
+from codegen.float32.exponential import exp, sigmoid, tanh
+from codegen.float32.extremes import maximum, minimum
+from codegen.float32.fixed import Float32Array
+from codegen.float32.logarithm import log
+
+Function = Callable[[npt.NDArray[Any]], Float32Array]
+FunctionOfTwo = Callable[[npt.NDArray[Any], npt.NDArray[Any]], Float32Array]
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {"exp": exp, "log": log, "tanh": tanh, "sigmoid": sigmoid, "erf": erf}
+)
+"""One-argument functions by name; C has them as lam_f32_<name>."""
+
+FUNCTIONS_OF_TWO: Mapping[str, FunctionOfTwo] = MappingProxyType({"minimum": minimum, "maximum": maximum})
+"""Two-argument functions by name; C has them as lam_f32_<name>."""
+
+__all__ = [
+    "FUNCTIONS",
+    "FUNCTIONS_OF_TWO",
+    "Float32Array",
+    "Function",
+    "FunctionOfTwo",
+    "erf",
+    "exp",
+    "log",
+    "maximum",
+    "minimum",
+    "sigmoid",
+    "tanh",
+]

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * exp, sigmoid and tanh of float32, at most 1 unit in the last place from the true value (docs/numerics.md).
+ * Bit-exact twin of codegen/float32/exponential.py.
+ */
+#ifndef LAM_F32_EXP_H
+#define LAM_F32_EXP_H
+
+#include "lam_f32_fixed.h"
+
+/* 2^(f / 2^32) in Q30: a polynomial of degree 6 around the middle. */
+static inline uint32_t lam_f32_exp2_fraction(uint32_t f)
+{
+    static const int32_t c[7] = {1518500250, 1052544207, 364784023, 84281733, 14604927, 2034856, 235034};
+
+    return (uint32_t)lam_f32_polynomial_6(c, (int32_t)(f ^ LAM_F32_SIGN));
+}
+
+/* |x| * 2^doublings * log2(e) in Q32, for 2^-33 <= |x| * 2^doublings < 2^7. */
+static inline int64_t lam_f32_in_octaves(uint32_t size, int32_t doublings)
+{
+    const uint64_t product = (uint64_t)lam_f32_mantissa(size) * 3098164009u;
+    return (int64_t)(product >> (22 - doublings - lam_f32_exponent(size)));
+}
+
+/* e^x, as IEEE 754 has it: +0 below the least denormal number, infinity above the greatest number. */
+static inline float lam_f32_exp(float x)
+{
+    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits);
+    int64_t octaves;
+
+    if (size > LAM_F32_INFINITY) {
+        return lam_f32_from_bits(LAM_F32_NAN);
+    }
+    if (size < 0x32800000u) { /* 2^-26 */
+        return 1.0f;
+    }
+    if (size > (((bits & LAM_F32_SIGN) != 0u) ? 0x42CFF1B4u : 0x42B17217u)) { /* -103.97208, 88.72283 */
+        return lam_f32_from_bits(((bits & LAM_F32_SIGN) != 0u) ? 0u : LAM_F32_INFINITY);
+    }
+    octaves = lam_f32_in_octaves(size, 0);
+    octaves = ((bits & LAM_F32_SIGN) != 0u) ? -octaves : octaves;
+    return lam_f32_from_bits(lam_f32_pack_denormal((int32_t)(octaves >> 32), lam_f32_exp2_fraction((uint32_t)octaves)));
+}
+
+/* e^-(octaves * log(2)) in Q31, for octaves above 0 in Q32. */
+static inline uint32_t lam_f32_decay(int64_t octaves)
+{
+    const int32_t right = -1 - (int32_t)(-octaves >> 32);
+    return lam_f32_exp2_fraction((uint32_t)-octaves) >> ((right > 31) ? 31 : right);
+}
+
+/* 1 / (1 + e^-x). */
+static inline float lam_f32_sigmoid(float x)
+{
+    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits);
+    int64_t octaves;
+    uint64_t product;
+    uint32_t part;
+    int32_t exponent;
+
+    if (size > LAM_F32_INFINITY) {
+        return lam_f32_from_bits(LAM_F32_NAN);
+    }
+    if (size < 0x33000000u) { /* 2^-25 */
+        return 0.5f;
+    }
+    if (size > 0x42CFF1B4u) { /* 103.97208 */
+        return ((bits & LAM_F32_SIGN) != 0u) ? 0.0f : 1.0f;
+    }
+    octaves = lam_f32_in_octaves(size, 0);
+    part = lam_f32_reciprocal(lam_f32_decay(octaves));
+    if ((bits & LAM_F32_SIGN) == 0u) {
+        return lam_f32_from_bits(lam_f32_pack(-1, part));
+    }
+    exponent = (int32_t)(-octaves >> 32);
+    product = (uint64_t)lam_f32_exp2_fraction((uint32_t)-octaves) * part;
+    if (product < ((uint64_t)1 << 61)) {
+        product <<= 1;
+        exponent--;
+    }
+    return lam_f32_from_bits(lam_f32_pack_denormal(exponent, (uint32_t)(product >> 31)));
+}
+
+/* tanh(x) / x - 1 in Q32, for |x| < 1/2. */
+static inline int32_t lam_f32_tanh_less(uint32_t size)
+{
+    static const int32_t c[5] = {-1431655495, 572646733, -231498617, 91490127, -28576889};
+    const int32_t square = lam_f32_square(size, -1);
+    return lam_f32_high(lam_f32_polynomial_4(c, square), square);
+}
+
+static inline float lam_f32_tanh(float x)
+{
+    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits), sign = bits & LAM_F32_SIGN;
+    uint32_t decay, value;
+    int32_t exponent;
+
+    if (size < 0x39000000u) { /* 2^-13 */
+        return x;
+    }
+    if (size > 0x41200000u) { /* 10 */
+        return (size > LAM_F32_INFINITY) ? lam_f32_from_bits(LAM_F32_NAN) : lam_f32_from_bits(sign | LAM_F32_ONE);
+    }
+    if (size < 0x3F000000u) { /* 1/2 */
+        value = lam_f32_mantissa(size) << 7;
+        value = (uint32_t)lam_f32_step((int32_t)value, lam_f32_tanh_less(size), (int32_t)value);
+        exponent = lam_f32_exponent(size);
+    } else {
+        decay = lam_f32_decay(lam_f32_in_octaves(size, 1));
+        value = (uint32_t)(((uint64_t)(LAM_F32_SIGN - decay) * lam_f32_reciprocal(decay)) >> 31);
+        exponent = -1;
+    }
+    if (value < ((uint32_t)1 << 30)) {
+        value <<= 1;
+        exponent--;
+    }
+    return lam_f32_from_bits(sign | lam_f32_pack(exponent, value));
+}
+
+#endif /* LAM_F32_EXP_H */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * All functions of float32.  Their twins are codegen/float32/.
+ */
+#ifndef LAM_F32_FUNCTIONS_H
+#define LAM_F32_FUNCTIONS_H
+
+#include "lam_f32.h"
+#include "lam_f32_erf.h"
+#include "lam_f32_exp.h"
+#include "lam_f32_log.h"
+
+#endif /* LAM_F32_FUNCTIONS_H */

@@ -1,0 +1,87 @@
+/* Applies the functions of float32 to bits; tests/unit/runtime_c/test_float_twin.py compares with codegen/float32/.
+ *
+ * LAM_ONE(f) names functions of one argument, LAM_TWO(f) those of two: float_names.h, which the test writes.
+ * On a host: standard input is pairs of float32, the output all results of every function in turn, in host byte order.
+ * On a board: the arguments are edges and COUNT hashes of their index, and one sum of each function's results is printed.
+ */
+#include "lam_f32_functions.h"
+
+#define LAM_ONE(name) \
+    static float one_##name(float x, float y) \
+    { \
+        LAM_UNUSED(y); \
+        return lam_f32_##name(x); \
+    }
+#define LAM_TWO(name) \
+    static float two_##name(float x, float y) \
+    { \
+        return lam_f32_##name(x, y); \
+    }
+#include "float_names.h"
+#undef LAM_ONE
+#undef LAM_TWO
+
+typedef float (*function)(float, float);
+
+#define LAM_ONE(name) one_##name,
+#define LAM_TWO(name) two_##name,
+static const function functions[] = {
+#include "float_names.h"
+};
+
+#define FUNCTIONS (sizeof functions / sizeof *functions)
+
+#if defined(LAM_ON_BOARD)
+#include "lam_board.h"
+
+static const uint32_t edges[] = {EDGES};
+
+#define EDGE_COUNT (uint32_t)(sizeof edges / sizeof *edges)
+
+static uint32_t argument(uint32_t i)
+{
+    return i < EDGE_COUNT * EDGE_COUNT ? edges[i % EDGE_COUNT] : i * 2654435761u;
+}
+
+static uint32_t second_argument(uint32_t i)
+{
+    return i < EDGE_COUNT * EDGE_COUNT ? edges[i / EDGE_COUNT] : (i * 2246822519u) ^ (i << 7);
+}
+
+int main(void)
+{
+    uint32_t f, i;
+
+    for (f = 0; f < FUNCTIONS; f++) {
+        uint32_t sum = 0;
+        for (i = 0; i < EDGE_COUNT * EDGE_COUNT + COUNT; i++) {
+            const float y = functions[f](lam_f32_from_bits(argument(i)), lam_f32_from_bits(second_argument(i)));
+            sum += (lam_f32_is_nan(y) ? LAM_F32_NAN : lam_f32_bits(y)) * (2u * i + 1u);
+        }
+        lam_board_number(sum);
+        lam_board_puts("\n");
+    }
+    return 0;
+}
+#else
+#include <stdio.h>
+
+static float pairs[1 << 20][2];
+static float results[1 << 20];
+
+int main(void)
+{
+    const size_t count = fread(pairs, sizeof *pairs, sizeof pairs / sizeof *pairs, stdin);
+    size_t f, i;
+
+    for (f = 0; f < FUNCTIONS; f++) {
+        for (i = 0; i < count; i++) {
+            results[i] = functions[f](pairs[i][0], pairs[i][1]);
+        }
+        if (fwrite(results, sizeof *results, count, stdout) != count) {
+            return 1;
+        }
+    }
+    return 0;
+}
+#endif

@@ -1,0 +1,147 @@
+"""The C of runtime_c/include/lam_f32*.h equals codegen/float32/ bit for bit, in every build and on emulated chips.
+
+A NaN equals any other; -0 and +0 differ.  Long runs over many more inputs: benchmarks/float_functions.py.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codegen import float32
+from codegen.emulator import build_and_run
+from codegen.resources import resource_dir
+from codegen.target import load_target
+from tests.support.tools import require_tool
+
+HERE = Path(__file__).parent
+INCLUDE = resource_dir("runtime_c") / "include"
+STRICT = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-align -Wundef -Wdouble-promotion -Werror"
+ONE, TWO = tuple(float32.FUNCTIONS), tuple(float32.FUNCTIONS_OF_TWO)
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+Bits = np.ndarray[Any, np.dtype[np.uint32]]
+
+EDGES = np.ravel(
+    [
+        [0x00000000, 0x00000001, 0x00000002, 0x007FFFFF, 0x00800000, 0x00800001, 0x33800000, 0x3F7FFFFF, 0x3F800000],
+        [0x3F800001, 0x3F000000, 0x3FC00000, 0x40000000, 0x40400000, 0x40490FDB, 0x42B17217, 0x42B17218, 0x42CFF1B4],
+        [0x42CFF1B5, 0x4AFFFFFF, 0x4B000001, 0x4B800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x3F7FFFFE],
+    ]
+).astype(np.uint32)
+BOTH_SIGNS = np.concatenate([EDGES, EDGES | np.uint32(1 << 31)])
+COUNT = 2000
+
+BUILDS = {
+    "gcc-O0": "gcc -std=c99 -O0",
+    "gcc-ubsan": "gcc -std=c99 -O1 -fsanitize=undefined -fno-sanitize-recover=all",
+    "clang": "clang -std=c99 -O2",
+}
+X86_BUILDS = {
+    "gcc-fma": "gcc -std=gnu11 -O3 -march=native -ffp-contract=fast",
+    "gcc-m32": "gcc -std=gnu11 -O2 -m32 -msse2 -mfpmath=sse",
+}
+if platform.machine() in ("x86_64", "AMD64"):
+    BUILDS |= X86_BUILDS
+BOARDS = ("cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc", "ppc32")
+
+
+def names(folder: Path) -> None:
+    """The list of functions, as the driver includes it."""
+    lines = [f"LAM_ONE({name})" for name in ONE] + [f"LAM_TWO({name})" for name in TWO]
+    (folder / "float_names.h").write_text("\n".join(lines) + "\n")
+
+
+def results(x: Floats, y: Floats) -> dict[str, Floats]:
+    """What codegen.float32 returns."""
+    found = {name: float32.FUNCTIONS[name](x) for name in ONE}
+    return found | {name: float32.FUNCTIONS_OF_TWO[name](x, y) for name in TWO}
+
+
+def plain_bits(x: Floats) -> Bits:
+    """The bits, with one NaN for all."""
+    return np.where(np.isnan(x), np.uint32(0x7FC00000), x.view(np.uint32))
+
+
+@cache
+def pairs() -> Floats:
+    """Edges with edges, all sizes of numbers, and those where functions have their shapes."""
+    rng = np.random.default_rng(7)
+    edges = np.stack(np.meshgrid(BOTH_SIGNS, BOTH_SIGNS), axis=-1).reshape(-1, 2).view(np.float32)
+    every = rng.integers(0, 2**32, (60_000, 2), dtype=np.uint32).view(np.float32)
+    near = rng.normal(0, 4, (60_000, 2)).astype(np.float32)
+    ones = (1 + rng.normal(0, 0.01, (20_000, 2))).astype(np.float32)
+    return np.concatenate([edges, every, near, ones])
+
+
+@cache
+def expected() -> dict[str, Floats]:
+    return results(pairs()[:, 0].copy(), pairs()[:, 1].copy())
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_c_equals_numpy(build: str, tmp_path: Path) -> None:
+    compiler, *flags = BUILDS[build].split()
+    require_tool(compiler)
+    names(tmp_path)
+    program = tmp_path / "driver"
+    command = [compiler, *flags, *STRICT.split(), f"-I{INCLUDE}", f"-I{tmp_path}", str(HERE / "float_driver.c")]
+    built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, timeout=120, check=False)
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run([str(program)], input=pairs().tobytes(), capture_output=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()[:2000]
+    got = np.frombuffer(ran.stdout, np.float32).reshape(len(expected()), -1)
+    for row, (name, wanted) in zip(got, expected().items(), strict=True):
+        wrong = np.flatnonzero(plain_bits(row) != plain_bits(wanted))
+        assert wrong.size == 0, f"{name}{pairs()[wrong[0]]}: {wrong.size} differ, C {row[wrong[0]]}, {wanted[wrong[0]]}"
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_c_equals_numpy_on_a_chip(name: str, tmp_path: Path) -> None:
+    target = load_target(name)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    names(tmp_path)
+    defines = {"LAM_ON_BOARD": None, "COUNT": f"{COUNT}u", "EDGES": ",".join(f"{edge}u" for edge in BOTH_SIGNS)}
+    ran = build_and_run(
+        target, [HERE / "float_driver.c"], [INCLUDE, tmp_path], defines, timeout_s=120, workdir=tmp_path / "build"
+    )
+    assert ran.exit_code == 0, ran.console[:2000]
+    i = np.arange(BOTH_SIGNS.size**2 + COUNT, dtype=np.uint32)
+    x, y = i * np.uint32(2654435761), (i * np.uint32(2246822519)) ^ (i << np.uint32(7))
+    x[: BOTH_SIGNS.size**2] = np.tile(BOTH_SIGNS, BOTH_SIGNS.size)
+    y[: BOTH_SIGNS.size**2] = np.repeat(BOTH_SIGNS, BOTH_SIGNS.size)
+    wanted = results(x.view(np.float32), y.view(np.float32))
+    sums = {f: int(np.sum(plain_bits(v) * (2 * i + 1), dtype=np.uint32)) for f, v in wanted.items()}
+    assert dict(zip(wanted, map(int, ran.console.split()), strict=True)) == sums
+
+
+def test_an_order_of_magnitude_says_that_functions_are_what_they_are_called() -> None:
+    """Against float64, far from the exact bound that benchmarks/float_functions.py measures over all inputs."""
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.normal(0, 3, 50_000), rng.uniform(-1, 1, 50_000)]).astype(np.float32)
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        true = {
+            "exp": np.exp(wide),
+            "log": np.log(wide),
+            "tanh": np.tanh(wide),
+            "sigmoid": 1 / (1 + np.exp(-wide)),
+        }
+        for name, wanted in true.items():
+            got = float32.FUNCTIONS[name](x)
+            ulps = np.abs(got - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
+            assert np.nanmax(ulps) <= 1, name
+            assert np.array_equal(np.isnan(got), np.isnan(wanted)), name
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 1, 2)])
+def test_functions_keep_the_shape(shape: tuple[int, ...]) -> None:
+    for function in float32.FUNCTIONS.values():
+        assert function(np.full(shape, 0.25, np.float32)).shape == shape

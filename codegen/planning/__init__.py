@@ -46,4 +46,7 @@ def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options
 
 
 def _plan(found: Candidates, target: Target, options: Options) -> Plan:
-    return plan_scratchpad(found, target, options) if target.dma is not None else plan_arena(found, target, options)
+    """In the scratchpad where the chip has one and some layer works in it: a network may only rename memory."""
+    _, kernels = found.orders[0]
+    planned = plan_scratchpad if target.dma is not None and kernels else plan_arena
+    return planned(found, target, options)

@@ -72,6 +72,19 @@ _NUMPY = {DType.S8: "int8", DType.U8: "uint8", DType.S16: "int16", DType.S32: "i
 _CTYPE = {DType.S8: "int8_t", DType.U8: "uint8_t", DType.S16: "int16_t", DType.S32: "int32_t", DType.F32: "float"}
 
 
+PACKED_BITS = (2, 4)
+"""What a constant's elements may be packed in."""
+
+
+def packed_bits(numbers: Array, most: int) -> int:
+    """The fewest bits in which integers can be packed, at most so many; 0 where none are few enough."""
+    if not numbers.size:
+        return 0
+    low, high = int(numbers.min()), int(numbers.max())
+    wide = (n for n in PACKED_BITS if n <= most and -(1 << (n - 1)) <= low and high < 1 << (n - 1))
+    return next(wide, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Quant:
     """Per-tensor meaning of integers.  `scale` is exactly a float32, finite and above zero."""
@@ -88,11 +101,16 @@ class Quant:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """Shape, element type and meaning of one tensor."""
+    """Shape, element type and meaning of one tensor.
+
+    `bits` are those that a constant's elements are to take where they are stored, if fewer than the type's: all its
+    numbers have so many, with a sign.
+    """
 
     shape: tuple[int, ...]
     dtype: DType
     quant: Quant | None = None
+    bits: int = 0
 
     @property
     def elements(self) -> int:

@@ -22,13 +22,14 @@ BYTES = (DType.S8, DType.U8)
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """The sums of one node.  Weights are [outputs, ...]."""
+    """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0."""
 
     op: Conv2D | Dense
     x: DType
     y: DType
     weights: Array
     bias: Array
+    bits: int = 0
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -73,6 +74,12 @@ class Weighted:
             return False
         return self.weights.dtype == np.int8 or (shifted and self.shift is not None)
 
+    def fits_unsigned(self, bits: int) -> bool:
+        """Whether sums also fit 32 bits of fields without a sign, with the sum of the inputs that is taken off them."""
+        taps, most = self.weights[0].size, max(abs(self.x.low), self.x.high)
+        reach = taps * most * (((1 << bits) - 1) + (1 << (bits - 1)))
+        return bool(np.abs(self.folded.astype(np.int64)).max() + reach < 1 << 31)
+
     def shifted_weights(self) -> Array:
         """The weights as bytes where they are, or a shift makes them so."""
         less = None if self.shift is None else (self.weights.astype(np.int64) - self.shift).astype(np.int8)
@@ -106,5 +113,5 @@ def weighted(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
     weights, bias = node.consts[1:3]
     if node.dynamic != (0,) or weights is None or bias is None:
         return None
-    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias)
+    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, node.ins[1].bits)
     return sums if requant_takes(node.op.requant, *sums.bounds, wide=True) else None

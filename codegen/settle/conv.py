@@ -63,6 +63,7 @@ def conv_product(
         make=make,
         pre=route.pre,
         post=route.post,
+        bits=weights.bits,
     )
 
 

@@ -23,11 +23,11 @@ def on_grid(constant: Array, dtype: DType) -> tuple[IntConst, float]:
     best: tuple[IntConst, float] | None = None
     for scale in _scales(constant.astype(np.float64)):
         ints, zero = _quantized(constant, scale, dtype)
-        wide = [np.broadcast_to(part, ints.shape) for part in (np.float32(scale), np.int64(zero))]
+        scales, zeros = (np.broadcast_to(part, ints.shape) for part in (np.float32(scale), np.int64(zero)))
         real = fixedpoint.dequantize_linear(ints, scale, zero).astype(np.float64)
         error = float(np.abs(real - constant).max())
         if best is None or error < best[1]:
-            best = IntConst(ints, *wide), error
+            best = IntConst(ints, scales, zeros), error
     assert best is not None, "the range is always a candidate"
     return best
 

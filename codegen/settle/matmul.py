@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,12 +94,13 @@ def dense_product(ctx: Context, node: RealNode, x: Real, weights: IntConst, x_sc
         bias_real=np.zeros(outputs, np.float64),
         axis=len(shape) - 1,
         make=make,
+        bits=weights.bits,
     )
 
 
 def transposed(constant: IntConst) -> IntConst:
     """A constant matrix with its axes exchanged."""
-    return IntConst(constant.ints.T, constant.scale.T, constant.zero.T)
+    return replace(constant, ints=constant.ints.T, scale=constant.scale.T, zero=constant.zero.T)
 
 
 def side(ctx: Context, node: RealNode, index: int) -> Side:

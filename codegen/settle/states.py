@@ -53,6 +53,8 @@ class Linear:
     """A convolution or matrix product that waits for its output's scale.
 
     real result = x_scale * scales[o] * (bias_int[o] + sum (x - zx) * weights[o]) + bias_real[o]
+
+    `bits` are those that the model's weights have, where they are fewer than 8.
     """
 
     x: str
@@ -66,6 +68,7 @@ class Linear:
     make: Callable[[Requant | None, DType, Quant | None], Op]
     pre: tuple[Op, ...] = ()
     post: tuple[Op, ...] = ()
+    bits: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,11 +80,15 @@ class Const:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntConst:
-    """A float tensor known now as scale * (ints - zero), each of the tensor's full shape (broadcast views)."""
+    """A float tensor known now as scale * (ints - zero), each of the tensor's full shape (broadcast views).
+
+    `bits` are those of a type that numpy does not know.
+    """
 
     ints: Array
     scale: Array
     zero: Array
+    bits: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,12 +24,14 @@ class Case:
     """One operator.  `ins` are computed inputs (types), constants (arrays), or the index of an input to repeat.
 
     `few`: computed inputs are drawn from so many numbers from 0 on; 0 from all that their types have.
+    `bits`: those in which the second input, a constant, is to be stored; 0 for its type's.
     """
 
     name: str
     op: Op
     ins: tuple[Input, ...]
     few: int = 0
+    bits: int = 0
 
     @cached_property
     def types(self) -> tuple[TensorType, ...]:
@@ -40,7 +42,8 @@ class Case:
         given = self.ins[index]
         if isinstance(given, int):
             return self._type(given)
-        return given if isinstance(given, TensorType) else TensorType(given.shape, DType.of(given))
+        bits = self.bits if index == 1 else 0
+        return given if isinstance(given, TensorType) else TensorType(given.shape, DType.of(given), bits=bits)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

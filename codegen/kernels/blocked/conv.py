@@ -1,7 +1,8 @@
 """Convolution without groups, and dense layers: blocks of pixels x channels in registers, one output row per call.
 
 The taps of one kernel row lie together in memory, so that a block reads its inputs where they are; only blocks over an
-edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then the channels left over likewise.
+edge read copies (gather.py).  Weights: [groups of N channels][taps][N], then the channels left over likewise;
+of few bits, those of one tap or several share an element, and a run of taps is filled up to whole ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choo
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
@@ -68,6 +70,12 @@ class BlockedContext:
     pieces: tuple[Piece, ...]
     shifted: bool
     rq: FastRequant
+    fields: Fields | None
+
+    @property
+    def w_t(self) -> str:
+        """The C type that weights are read as."""
+        return "int8_t" if self.fields is None else self.fields.ctype
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
@@ -106,7 +114,20 @@ class BlockedContext:
 
     def weights_of(self, taps: int, channels: int) -> int:
         """How far so many taps go along the weights."""
+        if self.fields is not None:
+            return -(-taps // self.fields.in_turn(channels))
         return taps if self.planar else taps * channels
+
+    def element_of(self, tap: int, channels: int) -> int:
+        """The element that has the weights of a tap, counted from that of the first one; -1 if it is read already."""
+        assert self.fields is not None, "weights of a byte are read one by one"
+        element, before = divmod(tap, self.fields.in_turn(channels))
+        return -1 if before else element
+
+    def field_of(self, channel: int, tap: int, channels: int) -> int:
+        """The place of a channel's weight in the element that has those of its tap."""
+        assert self.fields is not None, "weights of a byte have no fields"
+        return tap % self.fields.in_turn(channels) * channels + channel
 
     def others_weights(self, channels: int) -> int:
         """Weights of the channels behind the first."""
@@ -157,13 +178,14 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if sums is None or not served or not sums.of_bytes(shifted=True):
         return None
     # the assembler is for signed inputs
-    choice = choose(core if sums.x is DType.S8 else replace(core, pairs=0), _work(node))
-    planar = core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
+    plain = sums.x is not DType.S8 or sums.bits > 0
+    choice = choose(replace(core, pairs=0) if plain else core, _work(node))
+    planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(node, sums, choice, planar=planar)
     scratch = _gathered(node, context)
     params, headers = _params(sums, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
-    return Fit(context, params, (scratch,), _why(choice, scratch), headers=(*headers, *own))
+    return Fit(context, params, (scratch,), _why(choice, scratch, sums.bits), headers=(*headers, *own))
 
 
 def _work(node: NodeOf[Conv2D | Dense]) -> Work:
@@ -189,6 +211,7 @@ def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, pl
         run=run,
         run_step=w.dilation * x.shape[-1],
         unroll=unrolled(run),
+        fields=Fields.holding(sums.bits, min(choice.channels, y.shape[-1])) if sums.bits else None,
         planar=planar,
         channels=min(choice.channels, y.shape[-1]),
         sizes=choice.sizes,
@@ -206,11 +229,35 @@ def packed(weights: Array, channels: int) -> Array:
     return np.concatenate([groups.reshape(-1), flat[whole:].T.reshape(-1)])
 
 
-def _params(sums: Weighted, k: BlockedContext) -> tuple[Field, ...]:
+def _in_fields(weights: Array, k: BlockedContext) -> Array:
+    """Weights of few bits likewise, each run of taps in whole elements."""
+    flat = weights.reshape(len(weights), -1, k.run)
+    return np.concatenate([_group_in_fields(flat[first:end], k, channels) for first, end, channels in k.groups])
+
+
+def _group_in_fields(runs: Array, k: BlockedContext, channels: int) -> Array:
+    """Some channels, so many at a time."""
+    assert k.fields is not None, "weights have few bits"
+    turn = k.fields.in_turn(channels)
+    full = filled_to(runs, turn, axis=2)
+    split = full.reshape(-1, channels, runs.shape[1], full.shape[2] // turn, turn)
+    ordered = split.transpose(0, 2, 3, 4, 1)
+    return k.fields.packed(ordered.reshape(*ordered.shape[:3], -1)).reshape(-1)
+
+
+def _weights(sums: Weighted, k: BlockedContext) -> Field:
+    if k.fields is not None:
+        rows = k.taps // k.run
+        size = sum((end - first) // n * rows * k.weights_of(k.run, n) for first, end, n in k.groups)
+        return Field.later("weights", k.fields.dtype, size, lambda: _in_fields(sums.weights, k))
     channels = 1 if k.planar else k.channels
-    weights = Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels))
+    return Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels))
+
+
+def _params(sums: Weighted, k: BlockedContext) -> tuple[Field, ...]:
     numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (sums.bias_field(), *sums.zero_fields(padded=k.gathers), *numbers, *sums.shift_fields(), weights)
+    zero, shift = sums.zero_fields(padded=k.gathers), sums.shift_fields()
+    return (sums.bias_field(), *zero, *numbers, *shift, _weights(sums, k))
 
 
 def _gathered(node: NodeOf[Conv2D | Dense], context: BlockedContext) -> Scratch:
@@ -220,10 +267,11 @@ def _gathered(node: NodeOf[Conv2D | Dense], context: BlockedContext) -> Scratch:
     return Scratch("columns", gathered_bytes(h.size, max(reaching), w, context.c_in, 1) if reaching else 0)
 
 
-def _why(choice: Choice, scratch: Scratch) -> str:
+def _why(choice: Choice, scratch: Scratch, bits: int) -> str:
     sizes = " and ".join(f"{pixels} x {choice.channels}" for pixels in choice.sizes)
     edges = ", edges copied beside padding" if scratch.bytes else ""
-    return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}"
+    few = f", weights of {bits} bits" if bits else ""
+    return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{few}"
 
 
 def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:

@@ -1,7 +1,8 @@
 """Depthwise convolution: a few neighbouring outputs of one channel at a time, one output row per call.
 
 The weights of a kernel row are held in registers while the inputs pass by, each used for every output it belongs to.
-Blocks over an edge are functions of their own, in which padded columns are the zero point.  Weights: [C][KH][KW].
+Blocks over an edge are functions of their own, in which padded columns are the zero point.  Weights: [C][KH][KW];
+those of few bits share bytes, of which each channel has its own, or each kernel row where rows are a loop.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, pieces_of
 from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, chips_of, choose_slide
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 
@@ -69,6 +72,31 @@ class DepthwiseContext:
     pieces: tuple[tuple[Piece, int], ...]
     shifted: bool
     rq: FastRequant
+    fields: Fields | None
+
+    @property
+    def record(self) -> int:
+        """Weights that are packed together."""
+        return self.kernel_w * (self.kernel_h if self.unrolled else 1)
+
+    @property
+    def record_elements(self) -> int:
+        """Elements of a record."""
+        return 0 if self.fields is None else -(-self.record // self.fields.in_turn(1))
+
+    def elements_of(self, row: int) -> range:
+        """The elements that have the weights of a kernel row."""
+        return range(self.element_of(row, 0), self.element_of(row, self.kernel_w - 1) + 1)
+
+    def element_of(self, row: int, column: int) -> int:
+        """The element that has the weight of a tap."""
+        assert self.fields is not None, "weights have few bits"
+        return (row * self.kernel_w + column) // self.fields.in_turn(1)
+
+    def field_of(self, row: int, column: int) -> int:
+        """The place of a tap's weight in its element."""
+        assert self.fields is not None, "weights have few bits"
+        return (row * self.kernel_w + column) % self.fields.in_turn(1)
 
     def output_at(self, pixel: int) -> int:
         """From the output of a block's first pixel to that of another, in one channel."""
@@ -134,13 +162,26 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseC
         pieces=tuple(pieces),
         shifted=sums.shift is not None,
         rq=fast_requant(op.requant, sums.reach),
+        fields=Fields(sums.bits, 8) if sums.bits else None,
     )
 
 
 def _params(sums: Weighted, k: DepthwiseContext) -> tuple[Field, ...]:
-    weights = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
     numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (sums.bias_field(), *sums.zero_fields(padded=k.padded), *numbers, *sums.shift_fields(), weights)
+    return (sums.bias_field(), *sums.zero_fields(padded=k.padded), *numbers, *sums.shift_fields(), _weights(sums, k))
+
+
+def _weights(sums: Weighted, k: DepthwiseContext) -> Field:
+    if k.fields is None:
+        return Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+    fields, size = k.fields, sums.weights.size // k.record * k.record_elements
+    return Field.later("weights", fields.dtype, size, lambda: _in_fields(sums.weights, fields, k.record))
+
+
+def _in_fields(weights: Array, fields: Fields, record: int) -> Array:
+    turn = fields.in_turn(1)
+    records = filled_to(weights.reshape(-1, record), turn, axis=1)
+    return fields.packed(records.reshape(-1, turn))
 
 
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:

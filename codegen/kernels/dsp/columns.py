@@ -2,7 +2,8 @@
 
 A column is a list of pieces, each a run of bytes in memory (the taps of one kernel row, or one tap where taps lie
 apart), widened to int16 in groups of four, the last one filled with zero weights.  Two pixels by two channels are
-accumulated at a time, or one pixel by four channels where there is only one.
+accumulated at a time, or one pixel by four channels where there is only one.  Weights of few bits share a word
+(runtime_c/isa/dsp/lam_armv7em_few.h), without a sign: what that adds to them is taken off as a shift is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.kernels.conv2d import inner_columns, is_pointwise
+from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import Weighted, weighted
@@ -45,15 +47,16 @@ class ColumnContext:
     rq: FastRequant
     wide: bool
     shifted: bool
+    bits: int
 
     @property
     def block(self) -> str:
         """What the names of the products of columns end in."""
-        return "w" if self.wide else ""
+        return f"s{self.bits}" if self.bits else "w" if self.wide else ""
 
     @property
     def words(self) -> int:
-        """Words of weights per group and channel."""
+        """Words of weights of a channel before those of the next one."""
         return 2 if self.wide else 1
 
     @property
@@ -74,7 +77,7 @@ class ColumnContext:
     @property
     def to_next_pair(self) -> int:
         """Words from one group of a pair's second channel, the last, to the next pair."""
-        return (2 * self.groups - 1) * self.words
+        return 2 * words_of(self.groups, self.bits, wide=self.wide) - self.words
 
     def column_at(self, pixel: int) -> int:
         """Words from the column of the first pixel to that of another beside it."""
@@ -153,19 +156,19 @@ def _fit_dense(node: Node, wide: bool) -> Fit | None:
     sums = _sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    context = ColumnContext(*_column_numbers(node, sums), wide, _is_shifted(sums, wide))
-    why = "1 pixel x 4 channels, SMLAD on inputs widened once" + _wider(wide)
+    context = ColumnContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide))
+    why = "1 pixel x 4 channels, SMLAD on inputs widened once" + _wider(context)
     column = Scratch("column", _columns_bytes(node, 1))
-    return Fit(context, _params(node, sums, 4, wide), (column,), why, headers=context.rq.headers)
+    return Fit(context, _params(node, sums, 4, wide), (column,), why, headers=_headers(context))
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     sums = _sums(node)
     if sums is None or not is_pointwise(node.op):
         return None
-    context = ColumnContext(*_column_numbers(node, sums), wide, _is_shifted(sums, wide))
+    context = ColumnContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide))
     columns = Scratch("columns", _columns_bytes(node, max(2, context.last)))
-    return Fit(context, _params(node, sums, 2, wide), (columns,), _why(node, wide), headers=context.rq.headers)
+    return Fit(context, _params(node, sums, 2, wide), (columns,), _why(node, context), headers=_headers(context))
 
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
@@ -173,9 +176,9 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
     if sums is None or node.op.groups != 1:
         return None
     context = _window_context(node, sums, wide)
-    headers = (*context.rq.headers, *(("lam_gather.h",) if context.has_edges else ()))
+    headers = (*_headers(context), *(("lam_gather.h",) if context.has_edges else ()))
     params = _params(node, sums, 2, wide, padded=context.has_edges)
-    return Fit(context, params, _window_scratch(context), _why(node, wide), headers=headers)
+    return Fit(context, params, _window_scratch(context), _why(node, context), headers=headers)
 
 
 def _pieces(node: Node) -> tuple[int, int]:
@@ -198,9 +201,19 @@ def _column_numbers(node: Node, sums: Weighted) -> tuple[str, str, int, int, int
     return (sums.x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
 
 
-def _is_shifted(sums: Weighted, wide: bool) -> bool:
-    """Whether weights are bytes less a shift; weights of 16 bits hold all numbers."""
-    return not wide and sums.shift is not None
+def _bits(sums: Weighted) -> int:
+    """The bits that weights are packed in; 0 also where sums of fields without a sign would not fit."""
+    return sums.bits if sums.bits and sums.fits_unsigned(sums.bits) else 0
+
+
+def _weight_numbers(sums: Weighted, wide: bool) -> tuple[bool, bool, int]:
+    """Whether weights have 16 bits, which hold all numbers; whether they are numbers less a shift; few bits."""
+    bits = _bits(sums)
+    return wide and not bits, bits > 0 or (not wide and sums.shift is not None), bits
+
+
+def _headers(context: ColumnContext) -> tuple[str, ...]:
+    return (*context.rq.headers, *(("lam_armv7em_few.h",) if context.bits else ()))
 
 
 def _last(node: Node) -> int:
@@ -214,8 +227,7 @@ def _window_context(node: NodeOf[Conv2D], sums: Weighted, wide: bool) -> WindowC
     together = op.w.dilation == 1
     return WindowContext(
         *_column_numbers(node, sums),
-        wide,
-        _is_shifted(sums, wide),
+        *_weight_numbers(sums, wide),
         kernel_h=op.h.size,
         pieces=1 if together else op.w.size,
         taps=op.w.size if together else 1,
@@ -244,44 +256,33 @@ def _sums_words(channels: int) -> int:
     return 2 * (channels + channels % 2)
 
 
-def pack_words(weights: Array, pieces: int, together: int, passes: int = 1, *, wide: bool = False) -> Array:
-    """Weights [channels, taps] as words, uint32: for `together` channels in turn, their next four.
-
-    Each of the `pieces` equal parts of a row is filled with zeros to whole words, the channels to a multiple of
-    `together`.  The taps are gone through in `passes` equal parts, each for all channels.  `wide`: instead of a word of
-    four, the pair of its first and third and the pair of its second and fourth, 16 bits each.
-    """
-    channels = -(-weights.shape[0] // together) * together
-    rows = filled(weights, channels).reshape(channels, pieces, -1)
-    size = -(-rows.shape[2] // 4) * 4
-    full = np.pad(rows, [(0, 0), (0, 0), (0, size - rows.shape[2])]).reshape(channels // together, together, -1, 4)
-    fours = np.ascontiguousarray(full.transpose(0, 2, 1, 3)).astype(np.int64)
-    words = _pairs(fours) if wide else (fours & 0xFF) @ (1 << 8 * np.arange(4))
-    by_pass = words.astype(np.uint32).reshape(channels // together, passes, -1).swapaxes(0, 1)
-    return by_pass.reshape(-1)
-
-
-def _pairs(fours: Array) -> Array:
-    """Pairs (0, 2) and (1, 3) of the last axis, as words."""
-    return (fours[..., :2] & 0xFFFF) | ((fours[..., 2:] & 0xFFFF) << 16)
-
-
 def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bool = False) -> tuple[Field, ...]:
     op, outputs = node.op, len(sums.weights)
     channels = -(-outputs // together) * together
     passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
+    wide, _, bits = _weight_numbers(sums, wide)
 
     def words() -> Array:
         rows = (sums.weights if wide else sums.shifted_weights()).reshape(outputs, -1)
+        if bits:
+            return pack_few(rows, _pieces(node)[0], together, passes, bits)
         return pack_words(rows, _pieces(node)[0], together, passes, wide=wide)
 
+    size = channels * passes * words_of(_groups(node) // passes, bits, wide=wide)
     return (
-        Field.later("weights", np.uint32, channels * _groups(node) * (2 if wide else 1), words),
+        Field.later("weights", np.uint32, size, words),
         Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels)),
         *sums.zero_fields(padded=padded),
-        *(() if wide else sums.shift_fields()),
+        *_shift_fields(sums, bits, wide=wide),
         *fast_fields(op.requant, sums.reach, channels),
     )
+
+
+def _shift_fields(sums: Weighted, bits: int, *, wide: bool) -> tuple[Field, ...]:
+    """Params `w_shift`: what weights are less than what is stored of them."""
+    if bits:
+        return (Field("w_shift", np.array([-(1 << (bits - 1))], np.int32)),)
+    return () if wide else sums.shift_fields()
 
 
 def _columns_bytes(node: Node, pixels: int) -> int:
@@ -294,16 +295,18 @@ def _window_scratch(k: WindowContext) -> tuple[Scratch, ...]:
     return columns, sums, Scratch("edge", k.piece if k.has_edges else 0)
 
 
-def _why(node: Node, wide: bool) -> str:
+def _why(node: Node, context: ColumnContext) -> str:
     pieces, size = _pieces(node)
     waste = 4 * _groups(node) - pieces * size
     filled_up = f", {waste} of {4 * _groups(node)} values of a column are filling" if waste else ""
     by_row = ", a kernel row at a time" if _by_row(node) else ""
-    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{by_row}{filled_up}{_wider(wide)}"
+    return f"2 pixels x 2 channels, SMLAD on inputs widened once per pixel{by_row}{filled_up}{_wider(context)}"
 
 
-def _wider(wide: bool) -> str:
-    return ", weights widened at compile time" if wide else ""
+def _wider(context: ColumnContext) -> str:
+    if context.bits:
+        return f", weights of {context.bits} bits"
+    return ", weights widened at compile time" if context.wide else ""
 
 
 def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dense], Kernel[Conv2D]]:

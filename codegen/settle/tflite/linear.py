@@ -49,6 +49,7 @@ class Product:
     scales: Array
     bias: Array
     wide: bool
+    bits: int
 
 
 def conv(ctx: TfliteContext, node: RealNode, op: window.Conv) -> Sequence[State]:
@@ -102,7 +103,14 @@ def _product(ctx: TfliteContext, node: RealNode, rank: int, axis: int, order: Se
     scales = _channel_scales(ctx, node, weights, axis)
     x = ctx.quantized(node, 0)
     bias = read_bias(ctx, node, len(weights))
-    return Product(x, weights, scales, bias, _is_wide(ctx, node, weights, bias, x))
+    bits = _bits(ctx, node)
+    return Product(x, weights, scales, bias, _is_wide(ctx, node, weights, bias, x), bits)
+
+
+def _bits(ctx: TfliteContext, node: RealNode) -> int:
+    """Those of the weights' type, where numpy does not know it."""
+    stored = ctx.record(node.inputs[1]).stored
+    return 0 if stored is None else stored.bits
 
 
 def _requant(
@@ -124,7 +132,7 @@ def _write(ctx: TfliteContext, request: Request, op: Op, found: Product, requant
     node = request.trail[0]
     if int(found.bias.min()) < -INT32_LIMIT or int(found.bias.max()) >= INT32_LIMIT:
         raise FormUnsupported("a bias of more than 32 bits", where=node.where)
-    weights, bias = operands(ctx, found.weights, found.bias, request.name, node.where)
+    weights, bias = operands(ctx, found.weights, found.bias, request.name, node.where, found.bits)
     channels = "per-channel" if requant.per_channel else "per-tensor"
     note = f"{node.op_type} -> {type(op).__name__}, {channels}, requant {requant.mode}"
     return ctx.write(request, op, (found.x.value, weights, bias), note=note)

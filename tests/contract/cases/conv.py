@@ -12,6 +12,7 @@ from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import Conv2D, ConvTranspose2D, make_requant
 from tests.contract.case import S8, S16, S32, U8, A, Case, Y, in_modes, ints, q, requant, sums, t, window
+from tests.contract.cases import packed
 from tests.support.graphs import spread_requant
 
 
@@ -19,6 +20,7 @@ def cases() -> Iterator[Case]:
     """All of them."""
     yield from in_modes(conv_cases, geometry_cases, transposed_cases, shifted_cases, wide_cases)
     yield from sum_cases()
+    yield from packed.packed(packed.convolutions)
 
 
 def conv_cases(mode: Mode) -> Iterator[Case]:

@@ -10,12 +10,14 @@ from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import Dense, MatMul, make_requant
 from tests.contract.case import S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
+from tests.contract.cases import packed
 from tests.support.graphs import spread_requant
 
 
 def cases() -> Iterator[Case]:
     """All of them."""
     yield from in_modes(dense_cases, matmul_cases, batch_cases, wide_cases)
+    yield from packed.packed(packed.dense)
 
 
 def dense_cases(mode: Mode) -> Iterator[Case]:

@@ -14,16 +14,19 @@ from codegen.kernels.dsp.depthwise import DepthwiseContext
 from codegen.kernels.fast import fast_requant
 from codegen.kernels.gather import block_columns
 from codegen.kernels.mve.depthwise import MveDepthwiseContext
+from codegen.kernels.packed import Fields, filled_to
 
 RQ = fast_requant(Requant("single", 0, -128, 127, (1 << 30,), (40,)), 1 << 20)
 RUNS, RUN = 1, 3 * 2
 
 
-def blocked(*, planar: bool, unroll: int = 4) -> BlockedContext:
+def blocked(*, planar: bool, unroll: int = 4, fields: Fields | None = None) -> BlockedContext:
     """Two output channels over a 3x3 window of two channels."""
     sizes = {"x_t": "int8_t", "y_t": "int8_t", "c_in": 2, "c_out": 5, "kernel_h": 3, "stride": 2, "pad": 0}
     runs = {"runs": RUNS, "run": RUN, "run_step": 2, "unroll": unroll}
-    return BlockedContext(**sizes, **runs, planar=planar, channels=2, sizes=(2,), pieces=(), shifted=False, rq=RQ)  # type: ignore[arg-type]
+    return BlockedContext(
+        **sizes, **runs, planar=planar, channels=2, sizes=(2,), pieces=(), shifted=False, rq=RQ, fields=fields
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("planar", [False, True])
@@ -33,6 +36,27 @@ def test_a_weight_is_found_where_it_was_packed(planar: bool) -> None:
     flat = packed(weights, 1 if planar else 2)
     assert [[flat[k.weight_at(m, tap, 2)] for tap in range(k.taps)] for m in range(2)] == weights.tolist()
     assert k.weights_of(k.taps, 2) + (k.others_weights(2) if planar else 0) == flat.size
+
+
+@pytest.mark.parametrize(("bits", "element", "channels"), [(4, 8, 2), (4, 8, 1), (4, 32, 2), (2, 8, 1), (2, 16, 2)])
+def test_a_weight_of_few_bits_is_found_in_its_field(bits: int, element: int, channels: int) -> None:
+    k = blocked(planar=False, fields=Fields(bits, element))
+    low = -(1 << (bits - 1))
+    weights = np.random.default_rng(bits).integers(low, -low, (channels, RUN * RUNS * 3), np.int8)
+    fields, turn = Fields(bits, element), Fields(bits, element).in_turn(channels)
+    split = filled_to(weights.reshape(channels, 3, RUN), turn, axis=2).reshape(channels, 3, -1, turn)
+    elements = fields.packed(split.transpose(1, 2, 3, 0).reshape(3, split.shape[2], -1))
+    assert elements.shape[1] == k.weights_of(RUN, channels)
+    for tap in range(RUN):
+        before = tap - tap % turn
+        element_at = k.element_of(before, channels)
+        assert k.element_of(tap, channels) == (element_at if tap == before else -1)
+        for channel in range(channels):
+            shift = fields.left(k.field_of(channel, tap, channels))
+            word = (elements[:, element_at].astype(np.uint64) << np.uint64(shift)).astype(np.uint32)
+            assert (word.view(np.int32) >> fields.right).tolist() == weights.reshape(channels, 3, RUN)[
+                channel, :, tap
+            ].tolist()
 
 
 def test_turns_and_what_is_left_over_make_a_run() -> None:
@@ -54,7 +78,7 @@ def test_pieces_name_the_bytes_that_their_blocks_read_and_the_elements_that_they
 
 
 def test_sums_of_two_pixels_lie_channel_by_channel() -> None:
-    k = ColumnContext("s8", "int8_t", 5, 3, 12, 3, RQ, wide=False, shifted=False)
+    k = ColumnContext("s8", "int8_t", 5, 3, 12, 3, RQ, wide=False, shifted=False, bits=0)
     sums = np.arange(k.sums_of(2, k.c_even)).reshape(k.c_even, 2)
     assert all(sums[m, p] == k.sum_at(2, p, m) for m in range(k.c_even) for p in range(2))
     assert (k.c_even, k.paired, k.rest) == (6, 4, 1)

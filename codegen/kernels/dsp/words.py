@@ -1,0 +1,56 @@
+"""Weights as words, in the order in which products of columns read them: of 8, of 16, and of few bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from codegen.ir.quant import Array
+from codegen.kernels.fast import filled
+from codegen.kernels.packed import filled_to
+
+_GROUP_BITS = 8
+"""Groups of 1 bit that a word has."""
+
+
+def words_of(groups: int, bits: int, *, wide: bool) -> int:
+    """Words of so many groups of a channel's weights; `bits` are few, or 0."""
+    return -(-groups * bits // _GROUP_BITS) if bits else groups * (2 if wide else 1)
+
+
+def pack_words(weights: Array, pieces: int, together: int, passes: int = 1, *, wide: bool = False) -> Array:
+    """Weights [channels, taps] as words, uint32: for `together` channels in turn, their next four.
+
+    Each of the `pieces` equal parts of a row is filled with zeros to whole words, the channels to a multiple of
+    `together`.  The taps are gone through in `passes` equal parts, each for all channels.  `wide`: instead of a word of
+    four, the pair of its first and third and the pair of its second and fourth, 16 bits each.
+    """
+    channels = -(-weights.shape[0] // together) * together
+    rows = filled(weights, channels).reshape(channels, pieces, -1)
+    size = -(-rows.shape[2] // 4) * 4
+    full = np.pad(rows, [(0, 0), (0, 0), (0, size - rows.shape[2])]).reshape(channels // together, together, -1, 4)
+    fours = np.ascontiguousarray(full.transpose(0, 2, 1, 3)).astype(np.int64)
+    words = _pairs(fours) if wide else (fours & 0xFF) @ (1 << 8 * np.arange(4))
+    by_pass = words.astype(np.uint32).reshape(channels // together, passes, -1).swapaxes(0, 1)
+    return by_pass.reshape(-1)
+
+
+def pack_few(weights: Array, pieces: int, together: int, passes: int, bits: int) -> Array:
+    """Weights of few bits as words of lam_armv7em_few.h, in the same order, uint32.
+
+    In each pass a channel's groups are filled to whole words with zeros.
+    """
+    channels = -(-weights.shape[0] // together) * together
+    rows = filled(weights, channels).reshape(channels, pieces, -1)
+    groups = filled_to(rows, 4, axis=2).reshape(channels, passes, -1, 4)
+    per_word = 8 // bits
+    words = filled_to(groups, per_word, axis=2).reshape(channels, passes, -1, per_word, 4).astype(np.uint32)
+    fields = words + np.uint32(1 << (bits - 1)) & np.uint32((1 << bits) - 1)
+    places = 2 * bits * np.arange(per_word)[:, None] + np.array([0, bits, 16, 16 + bits])
+    packed = (fields.astype(np.uint64) << places.astype(np.uint64)).sum(axis=(-2, -1)).astype(np.uint32)
+    in_turn = packed.reshape(channels // together, together, passes, -1).transpose(2, 0, 3, 1)
+    return np.ascontiguousarray(in_turn).reshape(-1)
+
+
+def _pairs(fours: Array) -> Array:
+    """Pairs (0, 2) and (1, 3) of the last axis, as words."""
+    return (fours[..., :2] & 0xFFFF) | ((fours[..., 2:] & 0xFFFF) << 16)

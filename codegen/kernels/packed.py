@@ -1,0 +1,65 @@
+"""Weights of 2 and 4 bits as kernels store them: several in an element of 8, 16 or 32 bits, the first one lowest.
+
+Decides nothing about which layers have them: `TensorType.bits` says that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir.quant import Array
+
+_ELEMENTS = (8, 16, 32)
+_WORD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Fields of `bits` bits with a sign, in elements of `element` bits."""
+
+    bits: int
+    element: int
+
+    @classmethod
+    def holding(cls, bits: int, count: int) -> Fields:
+        """The least elements that hold so many."""
+        return cls(bits, next(size for size in _ELEMENTS if size >= bits * count))
+
+    @property
+    def ctype(self) -> str:
+        """The C99 type of an element."""
+        return f"uint{self.element}_t"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy type of an element."""
+        return np.dtype(f"uint{self.element}")
+
+    @property
+    def right(self) -> int:
+        """By how much a field at the top of a word is shifted to give its number."""
+        return _WORD - self.bits
+
+    def in_turn(self, count: int) -> int:
+        """How many times `count` fields go into an element: a power of two."""
+        return 1 << (self.element // (self.bits * count)).bit_length() - 1
+
+    def left(self, index: int) -> int:
+        """By how much an element is shifted, as a word, to have a field at the top."""
+        return self.right - self.bits * index
+
+    def packed(self, rows: Array) -> Array:
+        """Elements of the last axis, whose fields fit into one, as numbers of this type."""
+        places = self.bits * np.arange(rows.shape[-1], dtype=np.uint64)
+        fields = rows.astype(np.int64).astype(np.uint64) & np.uint64((1 << self.bits) - 1)
+        return np.asarray((fields << places).sum(axis=-1).astype(self.dtype))
+
+
+def filled_to(rows: Array, multiple: int, axis: int) -> Array:
+    """Zeros behind an axis up to a multiple."""
+    missing = [(0, 0)] * rows.ndim
+    missing[axis] = (0, -rows.shape[axis] % multiple)
+    return np.pad(rows, missing)

@@ -1,0 +1,68 @@
+"""Layers whose weights have 2 or 4 bits: every field of an element, runs and channels that do not fill one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.ir.quant import Array, Mode
+from codegen.ops import Conv2D, Dense
+from tests.contract.case import S8, S16, S32, U8, A, Case, in_modes, ints, requant, t, window
+
+Source = Callable[[Mode, int], Iterator[Case]]
+_IN_EVERY_MODE = ("one_odd", "window")
+
+
+def few(bits: int, *shape: int) -> Array:
+    """Weights of so many bits; the least and the greatest are among them."""
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    weights = np.random.default_rng([22, bits, *shape]).integers(low, high, shape, np.int8, endpoint=True)
+    weights.flat[0], weights.flat[-1] = low, high
+    return weights
+
+
+def packed(source: Source) -> Iterator[Case]:
+    """Cases of weights of 4 and 2 bits; two of 4 in every mode, the others in one."""
+    yield from in_modes(lambda mode: _of_bits(source, mode))
+
+
+def _of_bits(source: Source, mode: Mode) -> Iterator[Case]:
+    for bits in (4, 2) if mode == "single" else (4,):
+        for case in source(mode, bits):
+            if mode == "single" or case.name in _IN_EVERY_MODE:
+                yield replace(case, name=f"{case.name}_s{bits}", bits=bits)
+
+
+def dense(mode: Mode, bits: int) -> Iterator[Case]:
+    """One pixel and several, numbers of inputs and outputs that fill no element."""
+    for name, dtype, pixels, n_in, n_out in (
+        ("one", S8, 1, 64, 12),
+        ("one_odd", U8, 1, 29, 7),
+        ("some", S8, 5, 32, 16),
+        ("some_odd", U8, 3, 19, 9),
+        ("words", S16, 2, 20, 6),
+    ):
+        step = requant(mode, 2**bits * dtype.high * np.sqrt(n_in), n_out)
+        op = Dense(A.zero_point if dtype is S8 else dtype.low + 3, step, S8, None)
+        yield Case(name, op, (t(dtype, pixels, n_in), few(bits, n_out, n_in), ints(S32, n_out) >> 20))
+
+
+def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
+    """Windows with strides, dilation, groups; depthwise ones."""
+    same, strided, wide = window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1), window(3, 1, 2, 2, 2)
+    for name, dtype, w, size, c_in, c_out, groups in (
+        ("window", S8, same, 7, 8, 8, 1),
+        ("first", U8, strided, 9, 3, 5, 1),
+        ("apart", S8, wide, 8, 5, 6, 1),
+        ("deep", S8, same, 4, 72, 4, 1),
+        ("depthwise", S8, same, 7, 9, 9, 9),
+        ("depthwise_strided", U8, strided, 9, 16, 16, 16),
+        ("depthwise_deep", S8, window(5, 1, 1, 2, 2), 6, 6, 6, 6),
+        ("grouped", S8, same, 5, 6, 4, 2),
+    ):
+        depth = c_in // groups
+        op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, requant(mode, 2**bits * 380, c_out), S8, None)
+        weights = few(bits, c_out, w.size, w.size, depth)
+        yield Case(name, op, (t(dtype, 1, size, size, c_in), weights, ints(S32, c_out) >> 20))

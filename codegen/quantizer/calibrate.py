@@ -112,7 +112,7 @@ def _constant(
 ) -> Weight | None:
     """One constant's integers; None where it stays real."""
     if constant.role == "bias":
-        return _bias(places, constant, tensors, made)
+        return _bias(places, constant, tensors, made, spec)
     data = _numbers(places, constant)
     if constant.role == "activation":
         stored = stored_for(float(data.min()), float(data.max()), spec)
@@ -142,7 +142,11 @@ def _sizes(places: Places, node: RealNode, outputs: int) -> Array | None:
 
 
 def _bias(
-    places: Places, constant: Constant, tensors: Mapping[str, Stored], made: Mapping[tuple[str, int], Weight]
+    places: Places,
+    constant: Constant,
+    tensors: Mapping[str, Stored],
+    made: Mapping[tuple[str, int], Weight],
+    spec: Spec,
 ) -> Weight | None:
     """A bias at the scale of its product; None where that is not known."""
     reads, weight = tensors.get(places.node(constant).inputs[0]), made.get((constant.label, 1))
@@ -152,7 +156,7 @@ def _bias(
     scale = (np.float32(_scale(reads)) * weight.stored.scale.reshape(-1)).astype(np.float32)
     axis = constant.axis if scale.size > 1 else None
     stored = Stored(_BIAS, scale, np.zeros(scale.size, np.int64), axis)
-    return Weight(_integers(data, stored, Spec()), stored)
+    return Weight(_integers(data, stored, spec), stored)
 
 
 def _numbers(places: Places, constant: Constant) -> Array:

@@ -48,6 +48,29 @@ class Noise:
         return math.sqrt(self.noise / max(self.count, 1))
 
 
+class Likeness(Noise):
+    """As `Noise`, but for a common factor: the cosine in place of the difference."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._other = 0.0
+
+    def take(self, real: Array, other: Array) -> None:
+        """One more sample."""
+        super().take(real, other)
+        wide = other.astype(np.float64)
+        self._other += float(np.vdot(wide, wide))
+
+    @property
+    def sqnr(self) -> float:
+        """In dB: -10 log10(1 - cosine ** 2), where the cosine is above zero."""
+        along = (self.signal + self._other - self.noise) / 2
+        if along <= 0 or not math.isfinite(along):
+            return -CEILING
+        apart = 1 - along * along / (self.signal * self._other)
+        return min(CEILING, -10 * math.log10(apart)) if apart > 0 else CEILING
+
+
 class Figures(Noise):
     """One tensor: as `Noise`, and how its integers are used."""
 

@@ -19,15 +19,16 @@ from codegen.quantizer.attempts import Attempt, RecipeName, attempts_of
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import tensors_of, watched, weights_of
 from codegen.quantizer.config import QuantConfig
-from codegen.quantizer.measure import CEILING, Noise
+from codegen.quantizer.measure import CEILING, Likeness, Noise
 from codegen.quantizer.observe import Progress, Samples, in_turn, observe
 from codegen.quantizer.places import Constant, Places, natural_bounds
+from codegen.quantizer.ranging import ByMethod, least_at_readers
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.extremes import observe_extremes
 from codegen.quantizer.scheme import Runner, Scheme
 from codegen.quantizer.sequential import Choices, SideBySide, in_order, stacked, tensors_held
 from codegen.quantizer.solving import Effort
-from codegen.quantizer.spec import Method, Role, Spec
+from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
 
 Outputs = list[dict[str, Array]]
@@ -39,6 +40,10 @@ _METHODS: Mapping[RecipeName, tuple[Method, ...]] = {
     "best": ("mse", "percentile", "mix", "octav", "entropy"),
 }
 _ALL = get_args(Method)
+_EACH: tuple[Method, ...] = ("minmax", "mse", "percentile", "mix", "octav", "entropy", "aciq_laplace")
+"""What is tried for each tensor."""
+_LOOKED_AT = 48
+"""Samples by which a tensor's method is chosen, at most."""
 _JUDGED = 64
 """Samples of each kind that judge, at most."""
 _BYTES = 256 << 20
@@ -47,9 +52,10 @@ _BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trials:
-    """What a recipe tries, once the configuration has been heard."""
+    """What a recipe tries, once the configuration has been heard: `methods` for all tensors, `each` for one alone."""
 
     methods: tuple[Method, ...] = ()
+    each: tuple[Method, ...] = ()
     rewrites: tuple[Attempt, ...] = ()
     correct: bool = True
     effort: Effort = "nearest"
@@ -60,8 +66,11 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
     """A recipe's own trials, but for those that the configuration's tables decide."""
     thorough = name != "fast"
     methods = config.search.methods
+    tried = _METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods)
+    each = config.search.each or ("layer" if name == "best" else "model")
     return Trials(
-        methods=_METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods),
+        methods=tried,
+        each=(tried if methods else _EACH) if each == "layer" else (),
         rewrites=attempts_of(name, config.rewrite),
         correct=config.correct.bias != "none",
         effort=config.correct.weights or ("descent" if thorough else "nearest"),
@@ -103,23 +112,6 @@ class Given:
     kept: frozenset[str] = frozenset()
     seed: int = 0
     progress: Progress | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ByMethod:
-    """As asked, with another method for the ranges of activations that leave theirs open."""
-
-    asking: Asking
-    asked: Asked
-    method: Method
-
-    def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
-        """How one tensor is to be quantized."""
-        spec = self.asking.spec(role, layer=layer, op_type=op_type, tensor=tensor)
-        said = self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor)
-        if role != "activation" or said or spec.method != "minmax":
-            return spec
-        return replace(spec, method="diffs" if spec.pot and self.method == "mse" else self.method)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +159,8 @@ class Recipe:
             best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
         for attempt in trials.rewrites:
             best = self._rewritten(best, attempt)
+        if trials.each:
+            best = self._by_layer(best, trials.each)
         if trials.effort != "nearest":
             choices = replace(best.choices, effort=trials.effort, correct=trials.correct)
             best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
@@ -179,11 +173,21 @@ class Recipe:
             return best
         return self._tried(attempt.name, self._seen(made), best.asking, best.choices, insisted=attempt.insisted)
 
+    def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:
+        """Each tensor's own method."""
+        network, given = best.network, self._given
+        tried = {m: tensors_of(network.places, network.seen, ByMethod(best.asking, given.asked, m)) for m in methods}
+        count = min(len(given.ranging), _LOOKED_AT, samples_at_once(network.graph))
+        found = least_at_readers(network.places, tried, stacked(network.graph, given.ranging, range(count)))
+        asking = ByMethod(best.asking, given.asked, found)
+        return self._tried("ranges by layer", network, asking, best.choices)
+
     def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, insisted: bool = False) -> State:
         """The state with these choices, or the best so far if that is better and nobody insists."""
         state = self._state(network, asking, choices)
         made = self._outputs(state.graph, state.scheme)
-        sqnr = sum(least_sqnr(w, m) for w, m in zip(self._wanted, made, strict=True)) / len(made)
+        kind = Likeness if self._given.asked.config.search.measure == "cosine" else Noise
+        sqnr = sum(least_sqnr(w, m, kind) for w, m in zip(self._wanted, made, strict=True)) / len(made)
         kept = self._best is None or insisted or sqnr > self._sqnr
         self._stages.append(Stage(name, sqnr, kept))
         if kept:
@@ -238,9 +242,11 @@ def verdicts(graph: RealGraph) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bounded.get(name, name) for name in graph.outputs))
 
 
-def least_sqnr(wanted: Sequence[Mapping[str, Array]], made: Sequence[Mapping[str, Array]]) -> float:
+def least_sqnr(
+    wanted: Sequence[Mapping[str, Array]], made: Sequence[Mapping[str, Array]], kind: type[Noise] = Noise
+) -> float:
     """Of the output that differs most, in dB."""
-    noises = {name: Noise() for name, array in wanted[0].items() if array.dtype.kind == "f"}
+    noises = {name: kind() for name, array in wanted[0].items() if array.dtype.kind == "f"}
     for one, other in zip(wanted, made, strict=True):
         for name, noise in noises.items():
             noise.take(one[name], other[name])

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.quantizer.spec import Rounding
+from codegen.quantizer.weights import rounded
 
 _BLOCK = 64
 """Terms that are gone through before what they change is carried to all the others, as one matrix product."""
@@ -32,6 +34,7 @@ class Problem:
     sharing: Array
     low: int
     high: int
+    rounding: Rounding = "half_even"
 
     def shared(self, sizes: Array) -> Array:
         """The sum over all outputs that share a scale, for each of them."""
@@ -44,7 +47,7 @@ class Problem:
 
     def nearest(self, steps: Array) -> Array:
         """Each weight rounded for itself."""
-        return np.clip(np.rint(self.weights / steps), self.low, self.high)
+        return np.clip(rounded(self.weights / steps, self.rounding), self.low, self.high)
 
 
 def fed_back(problem: Problem, steps: Array, damping: float = 0.01) -> Array:

@@ -53,7 +53,7 @@ class _Solving:
         self._axis = moments.product.axis
         self._plain = scales(weights, spec, self._axis, floor=floor)
         rows = moments.rows(weights).astype(np.float64)
-        self.problem = Problem(rows, moments.likely(centred), self._sharing(), spec.least, spec.greatest)
+        self.problem = Problem(rows, moments.likely(centred), self._sharing(), spec.least, spec.greatest, spec.rounding)
         self._least = self._least_steps()
 
     def best(self, effort: Effort) -> Weight:

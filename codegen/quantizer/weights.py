@@ -1,7 +1,8 @@
 """Which integers a constant becomes: its scales, and the rounding of each number for itself.
 
 Decides: scales are symmetric, of the whole tensor, of each output, or of groups of terms; where it is known how much
-each number counts, they are searched for the least weighted error, and else span the numbers.  None is below its floor.
+each number counts, they are searched for the least weighted error, and else are those of the range that a method finds.
+None is below its floor.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import Stored
+from codegen.quantizer.ranges import range_of
 from codegen.quantizer.ranges.storing import LEAST_SCALE, bits_of, dtype_of
 from codegen.quantizer.scheme import Weight
 from codegen.quantizer.spec import Rounding, Spec
+from codegen.quantizer.statistics import Statistics
 
 FRACTIONS = np.linspace(0.3, 1.0, 71)
 """Of the scale that spans the numbers: what a search tries."""
@@ -71,14 +74,32 @@ def scales(
     """Scales, float32: a single one, one per output, or of the constant's rank where there are groups."""
     wide = array.astype(np.float64)
     rows = _rows(wide, spec, axis)
-    spans = np.abs(rows).max(axis=-1, initial=0.0) / spec.greatest
+    spans = _spans(rows, spec)
     if importance is not None:
         spans = _searched(rows, _rows(np.broadcast_to(importance, array.shape), spec, axis), spans, spec)
-    elif spec.pot:
+    elif spec.pot and spec.method in ("minmax", "diffs"):
         spans = _power(rows, spans, spec)
     known = spans[spans > 0]
     spans = np.where(spans > 0, spans, known.min() if known.size else 1.0)
     return _shaped(np.maximum(spans, LEAST_SCALE), np.asarray(floor), array, spec, axis)
+
+
+def _spans(rows: Array, spec: Spec) -> Array:
+    """The scales of the ranges that the method finds, of each row alone."""
+    if spec.method in ("minmax", "diffs"):
+        return np.asarray(np.abs(rows).max(axis=-1, initial=0.0) / spec.greatest)
+    if spec.method == "mse":
+        return _searched(rows, np.ones_like(rows), _spans(rows, replace(spec, method="minmax")), spec)
+    own = replace(spec, symmetric=True, signed=True)
+    found = [range_of(_counted(row, spec.bins), own)[1] for row in rows.reshape(-1, rows.shape[-1])]
+    return np.asarray(found).reshape(rows.shape[:-1]) / spec.greatest
+
+
+def _counted(row: Array, bins: int) -> Statistics:
+    statistics = Statistics(bins)
+    statistics.first(row)
+    statistics.second(row)
+    return statistics
 
 
 def _rows(array: Array, spec: Spec, axis: int) -> Array:

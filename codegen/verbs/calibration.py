@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from codegen.errors import CalibrationNotFinite, DataDoesNotFit, first_line
+from codegen.errors import CalibrationNotFinite, CountBad, DataDoesNotFit, first_line
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.observe import Sample, Samples
-from codegen.verbs.fed_back import fed_back, states_of
+from codegen.verbs.fed_back import fed_back, one_after_the_other, states_of
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.quantizer_files import preprocess_file
 from codegen.verbs.samples import check_count, open_samples, read_npz, samples_of
@@ -78,18 +78,28 @@ class Held:
     where: str
 
 
-def calibration_of(graph: RealGraph, given: Calibration, asking: Asking) -> Held:
-    """The samples of a calibration, for the inputs of a float network; errors as of `open_samples`."""
+def calibration_of(graph: RealGraph, given: Calibration, asking: Asking, judging: int | None = None) -> Held:
+    """The samples of a calibration, for the inputs of a float network; errors as of `open_samples`.
+
+    `judging` of them set no range: every fifth, where no number is given.
+    """
     check_count(asking.samples)
     source, where = all_samples(graph, given, asking.config)
     count = min(len(source), asking.samples or _MOST)
     rng = np.random.default_rng(asking.seed or 0)
     drawn = rng.permutation(len(source))[:count] if count < len(source) else range(count)
     chosen = sorted(int(i) for i in drawn)
-    judging = chosen[_JUDGING - 1 :: _JUDGING]
-    check_finite(source, judging)
-    ranging = [i for i in chosen if i not in set(judging)]
-    return Held(Chosen(source, tuple(ranging)), Chosen(source, tuple(judging or chosen)), where)
+    apart = chosen[_JUDGING - 1 :: _JUDGING] if judging is None else _spread(chosen, judging)
+    check_finite(source, apart)
+    ranging = [i for i in chosen if i not in set(apart)]
+    return Held(Chosen(source, tuple(ranging)), Chosen(source, tuple(apart or chosen)), where)
+
+
+def _spread(chosen: Sequence[int], count: int) -> list[int]:
+    """So many of the samples, evenly spread; LAM-API-012 where none is left."""
+    if count >= len(chosen):
+        raise CountBad(f"{count} of {len(chosen)} samples judge", hint="let at least one set ranges")
+    return [chosen[(i + 1) * len(chosen) // count - 1] for i in range(count)]
 
 
 def check_finite(source: Samples, places: Sequence[int]) -> None:
@@ -104,8 +114,22 @@ def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None)
     """Every sample of what was given, for the inputs of a float network, and what errors call them."""
     states = states_of(graph, _names(given)) if graph.ties else {}
     ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs if n not in states]
+    if not states:
+        return _opened(ports, given, config)
+    given, steps = _in_steps(given, ports)
     source, where = _opened(ports, given, config)
-    return fed_back(graph, source, states) if states else source, where
+    return fed_back(graph, source, states, steps), where
+
+
+def _in_steps(given: Calibration, ports: Sequence[FloatPort]) -> tuple[Calibration, int]:
+    """Sequences as the steps of one after the other, and how many steps each has; 0 where all are one."""
+    arrays = read_npz(Path(given)) if isinstance(given, str | Path) else given
+    if isinstance(arrays, np.ndarray):
+        arrays = {"x": arrays}
+    if not isinstance(arrays, Mapping):
+        return given, 0
+    flat, steps = one_after_the_other({name: np.asarray(x) for name, x in arrays.items()}, ports)
+    return (flat, steps) if steps else (given, 0)
 
 
 def _names(given: Calibration) -> Collection[str]:

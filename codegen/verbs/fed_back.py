@@ -1,7 +1,8 @@
 """Samples of a network of one step whose states go in and out: the steps of a sequence, the float states fed back.
 
 Decides: which output is the next content of which input, by the integers that they share; that samples without an
-array for these inputs are steps of one sequence, in order, and that it begins with zeros.
+array for these inputs are steps of one sequence, in order, or of several where an axis of sequences stands before that
+of steps; and that each sequence begins with zeros.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.errors import DataDoesNotFit
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.observe import Sample, Samples
 from codegen.quantizer.places import moves_only
+from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.ort_runner import best_runner
 
 
@@ -52,12 +55,41 @@ class FedBack:
         return {**self.source[index], **self.states[index]}
 
 
-def fed_back(graph: RealGraph, source: Samples, named: Mapping[str, str]) -> FedBack:
-    """The samples as steps of one sequence, by one run of the float network for each."""
+def one_after_the_other(arrays: Mapping[str, Array], ports: Sequence[FloatPort]) -> tuple[dict[str, Array], int]:
+    """Arrays [sequences, steps, ...] as [samples, ...], and how many steps a sequence has; 0 where all are one.
+
+    Raises:
+        DataDoesNotFit: LAM-API-005 where arrays have sequences of different numbers or lengths.
+    """
+    given = {p.name: arrays[p.name] for p in ports if p.name in arrays}
+    if len(ports) == 1 and not given and "x" in arrays:
+        given = {"x": arrays["x"]}
+    shapes = dict(zip(given, (p.model_shape for p in ports if p.name in arrays or len(ports) == 1), strict=True))
+    cut = {name: x.shape[:2] for name, x in given.items() if _has_sequences(x.shape, shapes[name])}
+    if not cut:
+        return dict(arrays), 0
+    first = next(iter(cut.values()))
+    if len(cut) < len(given) or any(shape != first for shape in cut.values()):
+        listed = ", ".join(f"{name} is {list(x.shape)}" for name, x in given.items())
+        raise DataDoesNotFit(f"not the same sequences and steps: {listed}", where="the samples")
+    flat = {name: x.reshape(-1, *x.shape[2:]) for name, x in given.items()}
+    return {**arrays, **flat}, first[1]
+
+
+def _has_sequences(given: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Whether two axes stand before a sample's own, or before these without a batch of one."""
+    whole, rest = tuple(wanted), tuple(wanted[1:])
+    plain = given[1:] in (whole, rest)
+    return not plain and (given[2:] == whole or (wanted[0] == 1 and given[2:] == rest))
+
+
+def fed_back(graph: RealGraph, source: Samples, named: Mapping[str, str], steps: int = 0) -> FedBack:
+    """The samples as steps of one sequence, or of one after another, by one run of the float network for each."""
     running = best_runner(outputs_only=True)(graph)
-    states = {name: np.zeros(graph.type(name).shape, graph.type(name).dtype) for name in named}
-    found = []
+    zeros = {name: np.zeros(graph.type(name).shape, graph.type(name).dtype) for name in named}
+    states, found = zeros, []
     for index in range(len(source)):
+        states = zeros if steps and index % steps == 0 else states
         found.append(states)
         made = dict(running.tensors({**source[index], **states}))
         states = {state: made[output] for state, output in named.items()}

@@ -28,7 +28,7 @@ from codegen.quantizer.applied import applied
 from codegen.quantizer.asked import Asked, Asking, asked_of, from_words
 from codegen.quantizer.attempts import RecipeName
 from codegen.quantizer.calibrate import passes, scheme_of, watched
-from codegen.quantizer.config import General
+from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.measure import compared
 from codegen.quantizer.observe import Progress, observe
@@ -127,9 +127,10 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     graph = float_graph(file_of(model), options)
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
-    held = calibration_of(graph, how.calib, how)
-    report = _blank(shown(file_of(model)), held, places, how)
     asking = asking_of(places, how)
+    places = Places(graph, places.kept | _kept_by(graph, asking.config))
+    held = calibration_of(graph, how.calib, how, asking.config.search.samples)
+    report = _blank(shown(file_of(model)), held, places, how)
     report = replace(report, notes=(*report.notes, *asking.config.notes))
     if how.stop_after == "inspect":
         return Quantized(b"", report)
@@ -209,10 +210,19 @@ def asking_of(places: Places, how: Quantizing) -> Asked:
 
 
 def sampled(how: Quantizing) -> Quantizing:
-    """The same with the samples and the seed that the configuration names, where the call names none."""
-    general = General() if how.config is None else load_config(path_given(how.config, "config")).general
-    samples = general.samples if how.samples is None else how.samples
-    return replace(how, samples=samples, seed=(general.seed or 0) if how.seed is None else how.seed)
+    """The same with what the configuration says of samples, seed and score, where the call says nothing."""
+    config = QuantConfig() if how.config is None else load_config(path_given(how.config, "config"))
+    return replace(
+        how,
+        samples=config.general.samples if how.samples is None else how.samples,
+        seed=(config.general.seed or 0) if how.seed is None else how.seed,
+        max_drop=config.mixed.max_drop if how.max_drop is None else how.max_drop,
+    )
+
+
+def _kept_by(graph: RealGraph, config: QuantConfig) -> frozenset[str]:
+    """Outputs that the configuration keeps real."""
+    return frozenset(graph.outputs if config.io.outputs == "float" else ())
 
 
 def _mixed(

@@ -29,8 +29,9 @@ _READ = frozenset(
         "general": ("recipe", "samples", "seed"),
         "rewrite": ("equalize", "equalize_rounds", "absorb", "smooth", "smooth_share", "relu6_to_relu"),
         "correct": ("bias", "weights", "pixels"),
-        "search": ("methods",),
-        "mixed": ("first", "last", "weights", "activations", "flash", "arena", "instructions"),
+        "search": ("methods", "each", "samples", "measure"),
+        "mixed": ("first", "last", "weights", "activations", "flash", "arena", "instructions", "max_drop"),
+        "io": ("outputs",),
     }.items()
     for key in keys
 )
@@ -51,7 +52,7 @@ def files_config(graph: RealGraph, config: Path | None, table: Path | None) -> Q
     ranges = QuantConfig() if table is None else _named(graph, table, is_table=True)
     both = own.over(ranges)
     unread = tuple(f"asked for in a configuration, and not done: {key}" for key in _unread(both))
-    return replace(both, notes=(*both.notes, *unread))
+    return replace(both, notes=(*both.notes, *unread, *_roundings(both)))
 
 
 def preprocess_file(config: Path | None) -> Path | None:
@@ -89,6 +90,12 @@ def _unread(config: QuantConfig) -> Iterator[str]:
         for key in (f.name for f in fields(settings)):
             if getattr(settings, key) is not None and f"{table}.{key}" not in _READ:
                 yield f"quantize.{key}" if table == "general" else f"quantize.{table}.{key}"
+
+
+def _roundings(config: QuantConfig) -> Iterator[str]:
+    """A word where somebody asks for the rounding of what is computed."""
+    if any("rounding" in level.values and level.role in ("input", "activation") for level in config.levels):
+        yield "what is computed is rounded as the requantization mode (`lamina compile --requant`) rounds"
 
 
 @dataclass(frozen=True, slots=True)

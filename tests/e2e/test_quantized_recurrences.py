@@ -10,7 +10,10 @@ import pytest
 
 from codegen.api import Network, compile_model, quantize, verify
 from codegen.frontends import read_real
+from codegen.options import Options
 from codegen.real.engine import RealEngine
+from codegen.verbs.calibration import all_samples
+from codegen.verbs.quantize import float_graph
 from tests.support.recurrent_models import Recurrence
 
 ort = pytest.importorskip("onnxruntime")
@@ -19,6 +22,9 @@ FORMS = {
     "LSTM": Recurrence("LSTM", "bidirectional", steps=3, first="inputs", shown=(0, 1, 2)),
     "GRU": Recurrence("GRU", steps=3, batch=2, attributes={"linear_before_reset": 1}),
     "RNN": Recurrence("RNN", "reverse", steps=3, first="constants"),
+    "RNN above a threshold": Recurrence(
+        "RNN", steps=3, attributes={"activations": ["ThresholdedRelu"], "activation_alpha": [0.05]}
+    ),
 }
 STEPS = 40
 
@@ -93,6 +99,25 @@ def test_samples_without_states_are_steps_of_a_sequence(tmp_path: Path) -> None:
     assert whole.keys() == alone.keys()
     for name, stored in whole.items():
         assert np.isclose(alone[name][0], stored[0], rtol=1e-4), name
+
+
+def test_each_of_several_sequences_begins_with_zeros(tmp_path: Path) -> None:
+    form = Recurrence("LSTM", steps=1, first="inputs", shown=(1, 2))
+    path = form.write(tmp_path / "r.onnx")
+    graph, x = float_graph(path, Options()), form.samples(30, seed=5)["x"]
+    (session,) = _sessions(path.read_bytes())
+    source, _ = all_samples(graph, {"x": x.reshape(5, 6, *x.shape[1:])}, None)
+    assert len(source) == 30
+    for index in range(30):
+        if index % 6 == 0:
+            h = c = np.zeros(form.state_shape, np.float32)
+        np.testing.assert_array_equal(source[index]["x"], x[index])
+        np.testing.assert_allclose(source[index]["h0"], h, atol=1e-5)
+        np.testing.assert_allclose(source[index]["c0"], c, atol=1e-5)
+        h, c = session.run(None, {"x": x[index], "h0": h, "c0": c})
+    np.savez(tmp_path / "s.npz", x=x.reshape(5, 6, *x.shape[1:]))
+    from_file, _ = all_samples(graph, tmp_path / "s.npz", None)
+    assert all(np.array_equal(from_file[i]["h0"], source[i]["h0"]) for i in range(30))
 
 
 def test_the_float_network_that_is_written_on_the_way_is_the_same(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from codegen.api import Quantized, quantize, verify
 from codegen.cli import main
 from codegen.errors import CompileError
+from codegen.frontends import read_real
 from tests.support.float_models import float_model, images
 from tests.support.foreign_files import FILES
 
@@ -105,14 +106,38 @@ def test_samples_and_seed_of_a_configuration_hold_where_the_call_says_nothing(mo
 
 
 def test_keys_that_nothing_reads_are_noted(model: Path, tmp_path: Path) -> None:
-    config = written(tmp_path, "q.toml", "[quantize.io]\noutputs = 'float'\n[quantize.mixed]\nfirst = 1\n")
+    config = written(tmp_path, "q.toml", "[quantize.correct]\nblocks = 'try'\n[quantize.mixed]\nfirst = 1\n")
     notes = made(model, config=config).report.notes
     assert [note for note in notes if "not done" in note] == [
-        "asked for in a configuration, and not done: quantize.io.outputs"
+        "asked for in a configuration, and not done: quantize.correct.blocks"
     ]
 
 
+def test_outputs_stay_real_where_the_configuration_says_so(model: Path, tmp_path: Path) -> None:
+    config = written(tmp_path, "q.toml", "[quantize.io]\noutputs = 'float'\n")
+    graph = read_real(model)
+    held, real = (made(model, config=c, stop_after="calibrate").table for c in (None, config))
+    assert set(held) - set(real) == set(graph.outputs)
+
+
+def test_samples_that_judge_are_as_many_as_are_asked_for(model: Path, tmp_path: Path) -> None:
+    config = written(tmp_path, "q.toml", "[quantize.search]\nsamples = 7\n")
+    report = made(model, config=config, samples=24, stop_after="inspect").report
+    assert (report.samples, report.judged) == (17, 7)
+    with pytest.raises(CompileError, match="LAM-API-012"):
+        made(model, config=config, samples=7, stop_after="inspect")
+
+
+def test_points_that_may_be_lost_need_labels_in_a_configuration_too(model: Path, tmp_path: Path) -> None:
+    config = written(tmp_path, "q.toml", "[quantize.mixed]\nmax_drop = 2.0\n")
+    with pytest.raises(CompileError, match=r"LAM-IMPORT-030.*--eval"):
+        made(model, config=config)
+
+
 WRONG: list[tuple[str, str, str, str]] = [
+    ("config", "q.toml", "[quantize.io]\ninputs = 'float'\n", "LAM-QUANT-002"),
+    ("config", "q.toml", "[quantize.rewrite]\nsplit = true\n", "LAM-QUANT-002"),
+    ("config", "q.toml", "[quantize.weights]\nsymmetric = false\n", "LAM-QUANT-005"),
     ("config", "q.toml", "[[layer]]\nname = 'frist'\nbits = 4\n", "LAM-QUANT-024"),
     ("config", "q.toml", "[[layer]]\nname = 'conv*'\nbits = 4\n", "LAM-QUANT-024"),
     ("config", "q.toml", "[[tensor]]\nname = 'r9'\nbits = 4\n", "LAM-QUANT-024"),

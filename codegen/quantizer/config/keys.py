@@ -94,7 +94,7 @@ KEYS: tuple[Key, ...] = (
         ("weights",),
         _granularity,
     ),
-    _key("rounding", words_of(get_args(Rounding)), "Where a number between two integers goes.", ROLES),
+    _key("rounding", words_of(get_args(Rounding)), "Where a constant between two integers goes.", ROLES),
     Key("range", RANGE, 'The range itself, for `method = "fixed"`, which it implies.', _COMPUTED, _range),
     Key(
         "threshold",
@@ -134,7 +134,7 @@ def _is_not_for(role: Role, name: str, value: object) -> bool:
     """Whether what is said of all tensors can only mean the others."""
     if name == "bits":
         return role == "bias" or (role == "weights" and value == _WIDE)
-    return role == "weights" and (value in _OF_SAMPLES or (name, value) == ("signed", False))
+    return role == "weights" and (value in _OF_SAMPLES or (name in ("signed", "symmetric") and value is False))
 
 
 def _at_threshold(spec: Spec, threshold: float) -> Spec:

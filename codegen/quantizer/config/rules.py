@@ -60,9 +60,9 @@ RULES: tuple[Rule, ...] = (
         lambda role, spec: spec.narrow_range and not spec.signed,
     ),
     Rule(
-        "integers of one sign around a zero of 0 hold no negative weight: symmetric = false, or signed = true",
+        "integers of weights are signed, around zero: symmetric = true, signed = true",
         ("symmetric", "signed"),
-        lambda role, spec: role == "weights" and spec.symmetric and not spec.signed,
+        lambda role, spec: role == "weights" and not (spec.symmetric and spec.signed),
     ),
     Rule(
         "weights are known whole and have ranges of their own: neither `moving_average` nor `fixed`",
@@ -75,11 +75,6 @@ RULES: tuple[Rule, ...] = (
         "inputs and activations have 2 to 8 bits, or 16",
         ("bits",),
         lambda role, spec: role in ("input", "activation") and spec.bits > 16,
-    ),
-    Rule(
-        "a group of weights shares a scale within a channel, so those are symmetric",
-        ("granularity", "symmetric"),
-        lambda role, spec: spec.group > 0 and not spec.symmetric,
     ),
     Rule(
         "`entropy` merges bins into half as many levels as there are integers: bins are at least twice those",

@@ -1,4 +1,4 @@
-"""The tables beside the levels: what is rewritten, corrected, searched and mixed, and how the network's border is held.
+"""The tables beside the levels: what is rewritten, corrected, searched and mixed, and how outputs are held.
 
 Decides: which keys these tables have, and what they take.  None leaves a choice to the recipe.  What they do is said
 where it is done.
@@ -73,7 +73,9 @@ class Search:
     each: Annotated[Literal["model", "layer"] | None, one_of("model", "layer"), "What one method is chosen for."] = None
     samples: Annotated[int | None, whole(1, 1 << 20), "Samples that judge and set no range."] = None
     measure: Annotated[
-        Literal["sqnr", "cosine"] | None, one_of("sqnr", "cosine"), "What the outputs are judged by."
+        Literal["sqnr", "cosine"] | None,
+        one_of("sqnr", "cosine"),
+        "What outputs are judged by.",
     ] = None
 
 
@@ -87,11 +89,7 @@ class Mixed:
     )
     first: Annotated[int | None, whole(0, 64), "Layers from the inputs on whose weights keep 8 bits."] = None
     last: Annotated[int | None, whole(0, 64), "Layers before the outputs whose weights keep 8 bits."] = None
-    float_layers: Annotated[int | None, whole(0, 4096), "Layers that may stay float, at most."] = None
-    cosine: Annotated[float | None, real(0, 1), "Likeness of the outputs at which no more layers are made wider."] = (
-        None
-    )
-    max_drop: Annotated[float | None, real(0, 100), "Points of the score that may be lost."] = None
+    max_drop: Annotated[float | None, real(0, 100), "Points of the score that may be lost, with `--eval`."] = None
     flash: Annotated[int | None, BYTES, "Flash that the network may take."] = None
     arena: Annotated[int | None, BYTES, "Working memory that it may take."] = None
     instructions: Annotated[int | None, COUNT, "Instructions of one run."] = None
@@ -99,13 +97,8 @@ class Mixed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Io:
-    """`[quantize.io]`: how the network's inputs and outputs are held."""
+    """`[quantize.io]`: how the network's outputs are held."""
 
-    inputs: Annotated[
-        Literal["quantized", "float"] | None,
-        one_of("quantized", "float"),
-        "Whether inputs come as integers, or as real numbers that are rounded first.",
-    ] = None
     outputs: Annotated[
         Literal["quantized", "float"] | None,
         one_of("quantized", "float"),

@@ -71,6 +71,7 @@ _NOTES: Mapping[str, str] = {
     "fixpoint": "the network is always judged by its integers",
     "clip_max_value": "ranges are found by samples; a ReLU6 that was trained bounds its result itself",
     "weight_factor": "ranges of weights are those of the weights",
+    "quantize_model_input": "inputs are integers; `lamina compile --io-type model` takes real numbers and rounds them",
     "auto_bitwidth": "widths are chosen with `--weights mixed`",
     "auto_threshold": "ranges are found by samples",
     "feature_calibration_loop_size": "searches end where nothing gets better",
@@ -108,7 +109,7 @@ def parse_ingenic(document: Values, file: str) -> QuantConfig:
         general=General(samples=read.get("used_image_num")),
         correct=Correct(weights="descent" if searched else None),
         mixed=Mixed(first=read.get("set_ahead_layers_8bit"), last=read.get("set_hinder_layers_8bit")),
-        io=Io(inputs=_held(read, "quantize_model_input"), outputs=_held(read, "quantize_last_feature")),
+        io=Io(outputs=_held(read, "quantize_last_feature")),
         notes=tuple(_notes(read)),
     )
 

@@ -27,6 +27,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "Elu": ("alpha",),
     "HardSigmoid": ("alpha", "beta"),
     "LeakyRelu": ("alpha",),
+    "ThresholdedRelu": ("alpha",),
     **dict.fromkeys(("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"), ()),
 }
 """Functions of cells that integers have a table for, and the factors that they take."""
@@ -104,8 +105,19 @@ class Pen:
         """A function of a state, which has no bounds."""
         if not isinstance(x, str):
             return activated(how, x)
+        if how.name not in FACTORS:
+            return self._written(part, how, x)
         given = {"alpha": how.alpha, "beta": how.beta}
         return self.do(part, Function(how.name, tuple((key, given[key]) for key in FACTORS[how.name])), x)
+
+    def _written(self, part: str, how: Activation, x: str) -> Number:
+        """Affine: alpha x + beta; ScaledTanh: alpha tanh(beta x)."""
+        entries = self._draft.shape(x)[-1]
+        alpha, beta = (np.full((1, entries), n, np.float32) for n in (how.alpha, how.beta))
+        if how.name == "Affine":
+            return self.add(part, self.times(f"{part} scaled" if how.beta else part, alpha, x), beta)
+        inner = self.times(f"{part} scaled", beta, x)
+        return self.times(part, alpha, self.squashed(f"{part} tanh", Activation("Tanh"), inner))
 
 
 def _is_zero(number: Number) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from codegen.errors import RecurrenceNotSpelled
 from codegen.ir.real import RealGraph, RealNode, Tie
 from codegen.quantizer.places import moves_only
-from codegen.quantizer.rewrite.cells import FACTORS, Number, Pen, Weights, gru_step, lstm_step, rnn_step
+from codegen.quantizer.rewrite.cells import Number, Pen, Weights, gru_step, lstm_step, rnn_step
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.real.movement import Concat, Reshape, Slice
@@ -65,11 +65,7 @@ def hindrance(draft: Draft, node: RealNode) -> str:
     if any(draft.constant(node.inputs[i]) is None for i in (1, 2, 3, *range(7, len(node.inputs)))):
         return "its weights are computed"
     lengths = draft.values[node.inputs[4]].data
-    if lengths is None or (lengths < steps).any():
-        return "sequences of several lengths"
-    assert isinstance(node.op, RECURRENT), node.op
-    unknown = [f.name for f in node.op.sweep.functions if f.name not in FACTORS]
-    return f"function {unknown[0]} has no integers" if unknown else ""
+    return "sequences of several lengths" if lengths is None or (lengths < steps).any() else ""
 
 
 def _spelled(draft: Draft, node: RealNode, op: LSTM | GRU | RNN) -> list[Tie]:

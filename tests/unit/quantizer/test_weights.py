@@ -11,7 +11,7 @@ from codegen.ir.quant import Array
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.scheme import Weight
 from codegen.quantizer.solving import Effort, solved
-from codegen.quantizer.spec import Rounding, Spec
+from codegen.quantizer.spec import Method, Rounding, Spec
 from codegen.quantizer.weights import least_scales, quantized, rounded, scales
 from tests.support.products import CASES, product_of
 
@@ -131,3 +131,29 @@ def test_solved_weights_keep_to_the_floor() -> None:
     floor = np.array([0.0, 0.1, 0.0, 0.2])
     found = solved(weights, SPECS["channel"], moments, floor=floor)
     assert (found.stored.scale >= floor.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("method", ["percentile", "octav", "mix", "mse"])
+def test_a_method_for_weights_finds_the_range_of_each_output(method: Method) -> None:
+    rng = np.random.default_rng(6)
+    array = rng.laplace(0, 1, (5, 400)).astype(np.float32) * np.exp2(np.arange(5))[:, None].astype(np.float32)
+    spec = replace(PLAIN, bits=4, per_channel=True, method=method, percentile=99.0, bins=512)
+    found = scales(array, spec, 0)
+    for row, scale in zip(array, found, strict=True):
+        assert scale < np.abs(row).max() / spec.greatest
+        if method == "percentile":
+            assert scale * spec.greatest == pytest.approx(np.quantile(np.abs(row), 0.99), rel=0.05)
+    errors = [
+        ((real(quantized(array, s, 0), array.shape) - array) ** 2).sum() for s in (spec, replace(spec, method="minmax"))
+    ]
+    assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize("rounding", ["half_even", "half_up", "half_away", "half_down"])
+def test_weights_alone_are_rounded_as_is_asked_for(rounding: Rounding) -> None:
+    array = np.random.default_rng(1).integers(-13, 13, (6, 8)).astype(np.float32) / 2
+    array[0, 0] = 7.0
+    spec = replace(PLAIN, bits=4, rounding=rounding)
+    moments = Moments(product_of(CASES["gemm"], array))
+    found = solved(array, spec, moments, effort="nearest")
+    np.testing.assert_array_equal(found.data, rounded(array, rounding))

@@ -36,6 +36,17 @@ FORMS = {
     "GRU from constants": Recurrence("GRU", first="constants", attributes={"clip": 0.6}),
     "RNN": Recurrence("RNN"),
     "RNN both ways from constants": Recurrence("RNN", "bidirectional", first="constants", batch=2),
+    "LSTM of scaled functions": Recurrence(
+        "LSTM",
+        attributes={
+            "activations": ["Affine", "ScaledTanh", "ScaledTanh"],
+            "activation_alpha": [0.5, 0.9, 0.8],
+            "activation_beta": [0.25, 0.7, 1.1],
+        },
+    ),
+    "RNN above a threshold": Recurrence(
+        "RNN", attributes={"activations": ["ThresholdedRelu"], "activation_alpha": [0.05]}
+    ),
     "RNN of another function": Recurrence("RNN", "reverse", first="inputs", attributes={"activations": ["Relu"]}),
 }
 BATCH_FIRST = {
@@ -45,10 +56,6 @@ BATCH_FIRST = {
 REFUSED = {
     "too many steps": (Recurrence("GRU", steps=129), "129 steps"),
     "several lengths": (Recurrence("LSTM", batch=2, lengths=(4, 3)), "several lengths"),
-    "a function without a table": (
-        Recurrence("RNN", attributes={"activations": ["ThresholdedRelu"]}),
-        "ThresholdedRelu",
-    ),
 }
 
 

@@ -31,7 +31,14 @@ Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | Whol
 
 _HEADERS = {"div": ("lam_fixed.h", "lam_requant.h"), "called": ("lam_whole.h",), "wrapped": ("lam_wrap.h",)}
 """Of operators whose functions are not those of a requantization."""
-_CALLED = {"/": "lam_quotient", "//": "lam_floor_quotient", "%": "lam_floor_remainder"}
+_CALLED = {
+    "/": "lam_quotient",
+    "//": "lam_floor_quotient",
+    "%": "lam_floor_remainder",
+    "fmod": "lam_remainder",
+    "<<": "lam_shift_left",
+    ">>": "lam_shift_right",
+}
 """Functions of lam_whole.h."""
 _SIGNS = {"add": "+", "div": "/", "mul": "*", "sub": "-"}
 """Operations on float32 that C has; of others the runtime has a function."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import DType
 from codegen.kernels.average import mean_headers
 from codegen.kernels.common import channels, range_field, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
@@ -18,28 +19,40 @@ from codegen.ops import ArgExtremum, GlobalSum, TopK
 
 @dataclass(frozen=True, slots=True)
 class ArgContext:
-    """Elements per pixel, and the C comparison by which a number beats the one found so far."""
+    """Elements per pixel, the C comparison by which a number beats the one found so far, and what is compared."""
 
     channels: int
     beats: str
+    order: str
 
 
 @dataclass(frozen=True, slots=True)
 class TopContext:
-    """Elements per pixel, and how many of them are found, or their positions."""
+    """Elements per pixel, and how many of them are found, or their positions; and how they are compared."""
 
     channels: int
     count: int
     positions: bool
+    beats: str
+    order: str
 
 
 def _fit_top(node: NodeOf[TopK]) -> Fit:
-    return Fit(TopContext(channels(node.ins[0].shape), node.op.count, node.op.positions))
+    op, x = node.op, node.ins[0]
+    order, headers = _order(x.dtype)
+    context = TopContext(channels(x.shape), op.count, op.positions, ">" if op.largest else "<", order)
+    return Fit(context, headers=headers)
 
 
 def _fit_arg(node: NodeOf[ArgExtremum]) -> Fit:
     beats = (">" if node.op.largest else "<") + ("=" if node.op.last else "")
-    return Fit(ArgContext(channels(node.ins[0].shape), beats))
+    order, headers = _order(node.ins[0].dtype)
+    return Fit(ArgContext(channels(node.ins[0].shape), beats, order), headers=headers)
+
+
+def _order(dtype: DType) -> tuple[str, tuple[str, ...]]:
+    """The C function by whose results numbers are compared, if any, and its headers."""
+    return ("lam_f32_order", ("lam_f32_elementwise.h",)) if dtype.is_float else ("", ())
 
 
 def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:

@@ -10,6 +10,7 @@ from codegen.ir.form import Form
 from codegen.ir.op import NodeView, Op
 from codegen.kernels import (
     binary,
+    cast,
     conv2d,
     conv_transpose,
     dense,
@@ -24,6 +25,7 @@ from codegen.kernels import (
     pool,
     reduce,
     resize,
+    scatter,
     select,
     sigmoid16,
     slopes,
@@ -69,6 +71,8 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *unary.KERNELS,
     *slopes.KERNELS,
     *take.KERNELS,
+    *scatter.KERNELS,
+    *cast.KERNELS,
     *update.KERNELS,
     *triangle.KERNELS,
     *select.KERNELS,

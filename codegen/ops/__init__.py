@@ -6,6 +6,7 @@ from codegen.ops.add import Add
 from codegen.ops.add_n import AddN
 from codegen.ops.arg_extremum import ArgExtremum
 from codegen.ops.average_pool import AveragePool2D, GlobalAveragePool
+from codegen.ops.cast import Cast
 from codegen.ops.clamp import Clamp
 from codegen.ops.compare import Compare
 from codegen.ops.concat import Concat
@@ -36,6 +37,7 @@ from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest
+from codegen.ops.scatter import Scatter
 from codegen.ops.select import Select
 from codegen.ops.sigmoid16 import Sigmoid16
 from codegen.ops.slice import Gather, Slice
@@ -84,6 +86,7 @@ OPS: tuple[type[Op], ...] = (
     Slice,
     Gather,
     Take,
+    Scatter,
     Update,
     Triangle,
     Select,
@@ -96,6 +99,7 @@ OPS: tuple[type[Op], ...] = (
     Quantize,
     Dequantize,
     Rescale,
+    Cast,
     TwoSlopes,
     Sigmoid16,
     PiecewiseLinear,
@@ -116,6 +120,7 @@ __all__ = [
     "ArgExtremum",
     "AveragePool2D",
     "Broadcast",
+    "Cast",
     "Clamp",
     "Compare",
     "Concat",
@@ -148,6 +153,7 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearest",
+    "Scatter",
     "Select",
     "Sigmoid16",
     "Slice",

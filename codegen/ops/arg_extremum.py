@@ -1,8 +1,8 @@
 """ArgExtremum: where the largest or the smallest number of the last axis stands.
 
-x: s8, u8 or s16[..., C] -> y: s32[..., 1], the first of equal ones, or the last.
+x[..., C] -> y: s32[..., 1], the first of equal ones, or the last.
 
-    y = argmax or argmin over the last axis of the integers as they are
+    y = argmax or argmin over the last axis of the numbers as they are; NaN counts as the largest (`order`)
 
 Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h; ONNX ArgMax and ArgMin.
 """
@@ -19,6 +19,7 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs, same_row
 from codegen.ops.limits import only_input, require, types_among
+from codegen.ops.order import order
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class ArgExtremum:
     last: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-REDUCTION-02", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        types_among("LAM-OPS-REDUCTION-02", 0, "the input", (DType.F32, DType.S8, DType.U8, DType.S16, DType.S32)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -40,7 +41,7 @@ class ArgExtremum:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        (x,) = ins
+        x = order(ins[0])
         ordered = x[..., ::-1] if self.last else x
         found = (np.argmax if self.largest else np.argmin)(ordered, axis=-1, keepdims=True)
         return (np.asarray(x.shape[-1] - 1 - found if self.last else found).astype(np.int32),)

@@ -1,8 +1,8 @@
 """Compare: a flag for each pair of numbers, broadcast as numpy does.
 
-a, b: one integer type -> y: u8, 1 where the relation holds and 0 elsewhere.
+a, b: one type -> y: u8, 1 where the relation holds and 0 elsewhere.
 
-    without scales   y = a relation b, of the integers as they are
+    without scales   y = a relation b, of the numbers as they are; NaN is in no relation but !=
     with scales      y = a' relation b',  a' = ((a - za) << 8) scaled by sa with two roundings, b' alike: TFLite
 
 Source: tensorflow/lite/micro/kernels/comparisons.cc, tensorflow/lite/kernels/internal/reference/comparisons.h.
@@ -48,7 +48,7 @@ class Compare:
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
             "LAM-OPS-LOGIC-01",
-            "both inputs must have one integer type, with scales s8, u8 or s16",
+            "both inputs must have one type, with scales s8, u8 or s16",
             lambda op, ins: _fit(op, ins),
         ),
         limit(
@@ -88,5 +88,5 @@ def _quants(op: Compare) -> tuple[Quant, ...]:
 
 
 def _fit(op: Compare, ins: Types) -> bool:
-    plain = (DType.S8, DType.U8, DType.S16, DType.S32)
+    plain = tuple(DType)
     return ins[0].dtype is ins[1].dtype and ins[0].dtype in ((*EIGHT_BIT, DType.S16) if _quants(op) else plain)

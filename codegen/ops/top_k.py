@@ -1,8 +1,8 @@
-"""TopK: the k largest numbers of each row of the last axis, or where they are.
+"""TopK: the k largest numbers of each row of the last axis, or the smallest, or where they are.
 
-x: s8, u8, s16 or s32[..., C] -> y: x's type[..., k], the largest first; or their positions, s32[..., k].
+x[..., C] -> y: x's type[..., k], the largest first; or their positions, s32[..., k].
 
-Of equal numbers the first one goes before; integers are compared as they are.
+Of equal numbers the first one goes before; integers are compared as they are, and NaN counts as the largest.
 Source: tensorflow/lite/kernels/topk_v2.cc; ONNX TopK-11, largest and sorted.
 """
 
@@ -17,19 +17,19 @@ import numpy as np
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs, same_row
-from codegen.ops.limits import only_input, require, types_among
+from codegen.ops.limits import only_input, require
+from codegen.ops.order import order
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """The `count` largest numbers, or their `positions`."""
+    """The `count` largest numbers, or smallest, or their `positions`."""
 
     count: int
     positions: bool
+    largest: bool = True
 
-    limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-REDUCTION-12", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.S32)),
-    )
+    limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
@@ -42,8 +42,9 @@ class TopK:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         (x,) = ins
-        order = np.argsort(-x.astype(np.int64), axis=-1, kind="stable")[..., : self.count]
-        return (order.astype(np.int32) if self.positions else np.take_along_axis(x, order, axis=-1),)
+        ranks = order(x).astype(np.int64) * (-1 if self.largest else 1)
+        best = np.argsort(ranks, axis=-1, kind="stable")[..., : self.count]
+        return (best.astype(np.int32) if self.positions else np.take_along_axis(x, best, axis=-1),)
 
     def work(self, ins: Types, outs: Types) -> int:
         """Each number is looked at once for each that is found."""

@@ -6,11 +6,14 @@ a, b: s32 -> y: s32, broadcast as numpy does.
     /         the quotient towards zero
     //        the largest number that is not above the quotient
     %         a - b * (a // b): it has the sign of b
+    fmod      a - b * (a / b): it has the sign of a
+    & | ^     bit by bit
+    << >>     by b bits, zeros come in; 0 where b is below 0 or above 31
 
 TFLite leaves two things open.  Here a quotient by 0 is the highest number, the lowest one, or 0 where a is 0 as well,
 and a remainder by 0 is 0; -2^31 divided by -1 wraps around to itself.
 Source: tensorflow/lite/kernels/internal/reference/{add,sub,mul,div}.h, tensorflow/lite/kernels/floor_div.cc and
-floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder.
+floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder and their kin.
 """
 
 from __future__ import annotations
@@ -36,6 +39,9 @@ def _end(a: Any) -> Any:
     return np.clip(np.sign(a) << 40, DType.S32.low, DType.S32.high)
 
 
+_BITS = (1 << 32) - 1
+
+
 OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -43,6 +49,12 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "/": _divided(lambda a, b: np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)), _end),
     "//": _divided(np.floor_divide, _end),
     "%": _divided(np.mod, np.zeros_like),
+    "fmod": _divided(np.fmod, np.zeros_like),
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<<": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) << np.clip(b, 0, 31), 0),
+    ">>": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) >> np.clip(b, 0, 31), 0),
 }
 
 

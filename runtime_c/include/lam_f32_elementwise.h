@@ -10,6 +10,7 @@
 #define LAM_F32_ELEMENTWISE_H
 
 #include "lam_f32.h"
+#include "lam_f32_sqrt.h"
 
 #define LAM_F32_WHOLE 8388608.0f /* 2^23: from here on every number is whole */
 
@@ -47,6 +48,25 @@ static inline float lam_f32_round(float x)
 {
     const float size = lam_f32_abs(x);
     return size < LAM_F32_WHOLE ? lam_f32_signed_as((size + LAM_F32_WHOLE) - LAM_F32_WHOLE, x) : x;
+}
+
+/* Towards zero, held in 32 bits; NaN is 0. */
+static inline int32_t lam_f32_whole(float x)
+{
+    if (x >= 2147483648.0f) {
+        return INT32_MAX;
+    }
+    return x >= -2147483648.0f ? (int32_t)x : (x < 0.0f ? INT32_MIN : 0);
+}
+
+/* Whole numbers in the order of x: -0 is 0, and NaN the largest. */
+static inline int32_t lam_f32_order(float x)
+{
+    const uint32_t bits = lam_f32_bits(x), size = bits & ~LAM_F32_SIGN;
+    if (size > LAM_F32_INFINITY) {
+        return INT32_MAX;
+    }
+    return size == 0u || bits == size ? (int32_t)size : -1 - (int32_t)size;
 }
 
 static inline float lam_f32_neg(float x)
@@ -109,12 +129,17 @@ static inline float lam_f32_shrink(float x, float bias, float lambd)
     return x < -lambd ? x + bias : (x > lambd ? x - bias : 0.0f);
 }
 
-static inline float lam_f32_reciprocal(float x)
+static inline float lam_f32_inverse(float x)
 {
     return 1.0f / x;
 }
 
-static inline float lam_f32_square(float x)
+static inline float lam_f32_rsqrt(float x)
+{
+    return 1.0f / lam_f32_sqrt(x);
+}
+
+static inline float lam_f32_squared(float x)
 {
     return x * x;
 }

@@ -9,7 +9,7 @@
 #ifndef LAM_WHOLE_H
 #define LAM_WHOLE_H
 
-#include "lam_base.h"
+#include "lam_wrap.h"
 
 /* a / b towards zero. */
 static inline int32_t lam_quotient(int32_t a, int32_t b)
@@ -32,6 +32,24 @@ static inline int32_t lam_floor_quotient(int32_t a, int32_t b)
 {
     const int32_t rest = b == 0 || b == -1 ? 0 : a % b;
     return lam_quotient(a, b) - (rest != 0 && (rest < 0) != (b < 0) ? 1 : 0);
+}
+
+/* a - b * (a / b): 0, or of a's sign. */
+static inline int32_t lam_remainder(int32_t a, int32_t b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+/* a by b bits to the left; 0 where b is below 0 or above 31. */
+static inline int32_t lam_shift_left(int32_t a, int32_t b)
+{
+    return b < 0 || b > 31 ? 0 : lam_wrap_i32((uint32_t)a << b);
+}
+
+/* a by b bits to the right, zeros come in; 0 where b is below 0 or above 31. */
+static inline int32_t lam_shift_right(int32_t a, int32_t b)
+{
+    return b < 0 || b > 31 ? 0 : lam_wrap_i32((uint32_t)a >> b);
 }
 
 #endif /* LAM_WHOLE_H */

@@ -3,8 +3,30 @@
 from codegen.ir.op import Op
 from codegen.ops.float32.binary import FloatBinary
 from codegen.ops.float32.clip import FloatClip
+from codegen.ops.float32.reduce import FloatCumulative, FloatReduce
+from codegen.ops.float32.softmax import FloatNormalize, FloatSoftmax
+from codegen.ops.float32.taps import FloatTaps
 from codegen.ops.float32.unary import FloatUnary
 
-FLOAT_OPS: tuple[type[Op], ...] = (FloatUnary, FloatBinary, FloatClip)
+FLOAT_OPS: tuple[type[Op], ...] = (
+    FloatUnary,
+    FloatBinary,
+    FloatClip,
+    FloatReduce,
+    FloatCumulative,
+    FloatSoftmax,
+    FloatNormalize,
+    FloatTaps,
+)
 
-__all__ = ["FLOAT_OPS", "FloatBinary", "FloatClip", "FloatUnary"]
+__all__ = [
+    "FLOAT_OPS",
+    "FloatBinary",
+    "FloatClip",
+    "FloatCumulative",
+    "FloatNormalize",
+    "FloatReduce",
+    "FloatSoftmax",
+    "FloatTaps",
+    "FloatUnary",
+]

@@ -66,9 +66,9 @@ EXACT: Mapping[str, Function] = {
     "floor": np.floor,
     "hard_sigmoid": hard_sigmoid,
     "hard_swish": lambda x, alpha, beta: x * hard_sigmoid(x, alpha, beta),
+    "inverse": lambda x: ONE / x,
     "leaky_relu": leaky_relu,
     "neg": np.negative,
-    "reciprocal": lambda x: ONE / x,
     "relu": relu,
     "round": np.rint,
     "rsqrt": lambda x: ONE / np.sqrt(x),
@@ -76,7 +76,7 @@ EXACT: Mapping[str, Function] = {
     "sign": sign,
     "softsign": softsign,
     "sqrt": np.sqrt,
-    "square": lambda x: x * x,
+    "squared": lambda x: x * x,
     "thresholded_relu": thresholded_relu,
 }
 """Those of the exact operations alone, by name."""

@@ -1,22 +1,31 @@
 """FloatUnary: a function of each number.
 
-x: f32 -> y: f32 of the same shape, y[i] = f(x[i]) by `functions.py`, to the bit; `numbers` are the function's own.
+x: f32 -> y: f32 of the same shape, y[i] = f(x[i]) by `FUNCTIONS`, to the bit; `numbers` are the function's own.
 Source: onnx/docs/Operators.md for what each is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from codegen.float32 import FUNCTIONS as TRANSCENDENTAL
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
-from codegen.ops.float32.functions import EXACT, NUMBERS
+from codegen.ops.float32.activations import ACTIVATIONS
+from codegen.ops.float32.activations import NUMBERS as ACTIVATION_NUMBERS
+from codegen.ops.float32.functions import EXACT, Function
+from codegen.ops.float32.functions import NUMBERS as EXACT_NUMBERS
 from codegen.ops.limits import only_input, require
+
+FUNCTIONS: Mapping[str, Function] = {**EXACT, **TRANSCENDENTAL, **ACTIVATIONS}
+"""By name; C has each as lam_f32_NAME."""
+NUMBERS: Mapping[str, int] = {**EXACT_NUMBERS, **ACTIVATION_NUMBERS}
+"""How many numbers of its own a function takes; none where it is not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class FloatUnary:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         with np.errstate(all="ignore"):
-            return (np.asarray(EXACT[self.name](ins[0], *map(np.float32, self.numbers)), np.float32),)
+            return (np.asarray(FUNCTIONS[self.name](ins[0], *map(np.float32, self.numbers)), np.float32),)
 
     rows = same_row
     macs = no_macs

@@ -19,6 +19,7 @@ from tests.contract.cases import (
     dense,
     elementwise,
     float_elementwise,
+    float_reduction,
     logic,
     movement,
     pool,
@@ -28,20 +29,12 @@ from tests.contract.cases import (
 )
 
 FAMILIES = (
-    conv,
-    dense,
-    elementwise,
-    logic,
-    pool,
-    reduction,
-    activation,
-    recurrent,
-    movement,
-    resize,
-    border,
-    float_elementwise,
+    *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border),
+    *(float_elementwise, float_reduction),
 )
-PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS
+PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = (
+    conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS | float_reduction.PRODUCTS
+)
 """Multiplications of a case; operators that are not in it have none."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.ir.quant import Mode
-from codegen.ops import Dequantize, Quantize, Rescale, make_requant
+from codegen.ops import Cast, Dequantize, Quantize, Rescale, make_requant
 from tests.contract.case import F32, S8, S16, S32, U8, A, Case, Y, in_modes, q, requant, t
 
 
@@ -13,6 +13,7 @@ def cases() -> Iterator[Case]:
     """All of them."""
     yield from real_cases()
     yield from in_modes(rescale_cases)
+    yield from cast_cases()
 
 
 def real_cases() -> Iterator[Case]:
@@ -31,6 +32,12 @@ def real_cases() -> Iterator[Case]:
     yield Case("meant_s16", Quantize(S16, Y), (t(F32, 1, 3, 2, 4),))
     yield Case("meant_u8", Dequantize(A), (t(U8, 1, 3, 2, 4, quant=A),))
     yield Case("meant_s32", Dequantize(A), (t(S32, 1, 3, 2, 4, quant=A),))
+
+
+def cast_cases() -> Iterator[Case]:
+    for x in (S8, U8, S16, S32, F32):
+        for y in (S8, U8, S16, S32, F32):
+            yield Case(f"{x.value[0]}{8 * x.bytes}_{y.value[0]}{8 * y.bytes}", Cast(y), (t(x, 1, 2, 5, 3),))
 
 
 def rescale_cases(mode: Mode) -> Iterator[Case]:

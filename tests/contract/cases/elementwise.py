@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import Add, Clamp, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic, make_requant
+from codegen.ops.whole import OPERATIONS
 from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
 
 SHAPES = (
@@ -160,7 +161,7 @@ def slope_cases() -> Iterator[Case]:
 
 def whole_cases() -> Iterator[Case]:
     """Plain numbers of 32 bits."""
-    for operation in ("+", "-", "*", "/", "//", "%"):
+    for operation in OPERATIONS:
         yield Case(f"whole{operation}", WholeArithmetic(operation), (t(S32, 4, 1, 30), t(S32, 5, 30)))
     yield Case("whole_const", WholeArithmetic("//"), (t(S32, 4, 5, 7), np.arange(-3, 4, dtype=np.int32)))
     for i in (0, 3):

@@ -8,10 +8,11 @@ import numpy as np
 
 from codegen.ops.float32 import FloatBinary, FloatClip, FloatUnary
 from codegen.ops.float32.binary import OPERATIONS
-from codegen.ops.float32.functions import EXACT, NUMBERS
+from codegen.ops.float32.unary import FUNCTIONS, NUMBERS
 from tests.contract.case import F32, Case, ints, t
 
-_ROOTS = ("sqrt", "rsqrt")
+_ABOVE_ZERO = ("acosh", "log", "rsqrt", "sqrt")
+_WITHIN_ONE = ("acos", "asin", "atanh")
 
 
 def cases() -> Iterator[Case]:
@@ -21,9 +22,10 @@ def cases() -> Iterator[Case]:
 
 
 def unary_cases() -> Iterator[Case]:
-    for name in (n for n in EXACT if n not in _ROOTS):
+    for name in FUNCTIONS:
         op = FloatUnary(name, (0.3, 0.6)[: NUMBERS.get(name, 0)])
-        yield Case(name, op, (t(F32, 3, 5, 7),), few=9 if name in _ROOTS else 0)
+        few = 9 if name in _ABOVE_ZERO else 1 if name in _WITHIN_ONE else 0
+        yield Case(name, op, (t(F32, 3, 5, 7),), few=few)
     for least, most in ((-3.0, 6.0), (-np.inf, 1.5), (0.0, np.inf)):
         yield Case(f"clip_{least}_{most}", FloatClip(least, most), (t(F32, 1, 3, 2, 4),))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.ops import Compare, Select
-from tests.contract.case import S8, S16, S32, U8, A, B, Case, ints, q, t
+from tests.contract.case import F32, S8, S16, S32, U8, A, B, Case, ints, q, t
 
 
 def cases() -> Iterator[Case]:
     """All of them."""
     yield from compare_cases()
     yield from select_cases()
+    yield from float_cases()
 
 
 def compare_cases() -> Iterator[Case]:
@@ -35,3 +36,10 @@ def select_cases() -> Iterator[Case]:
     yield Case("select_const", Select(None), (t(U8, 9, 4), t(S16, 9, 4), ints(S16, 9, 4)))
     value = t(S8, 5, 3, 4, quant=A)
     yield Case("flags", Select(A), (t(U8, 5, 3, 4), value, value), few=2)
+
+
+def float_cases() -> Iterator[Case]:
+    """Comparisons of real numbers, and the choice between them."""
+    for relation in ("==", "!=", "<", ">="):
+        yield Case(f"real{relation}", Compare(relation, None, None), (t(F32, 3, 4, 5), t(F32, 4, 1)), few=3)
+    yield Case("real", Select(None), (t(U8, 3, 4), t(F32, 3, 4), t(F32, 3, 4)), few=2)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode
 from codegen.ops import (
@@ -14,6 +16,7 @@ from codegen.ops import (
     Gather,
     Pad,
     Reshape,
+    Scatter,
     Slice,
     SpaceToDepth,
     Take,
@@ -136,6 +139,14 @@ def block_cases() -> Iterator[Case]:
 
 
 def take_cases() -> Iterator[Case]:
+    for joining in ("none", "add", "mul", "maximum", "minimum"):
+        for dtype in (F32, S32):
+            ins = (t(dtype, 6, 3), t(S32, 5), t(dtype, 5, 3))
+            yield Case(f"{joining}_{dtype.value[0]}", Scatter(joining), ins)  # type: ignore[arg-type]
+    yield Case("bytes", Scatter(), (ints(S8, 4, 2), t(S32, 7), t(S8, 7, 2)))
+    yield Case("known", Scatter("add"), (t(F32, 4, 1), np.array([1, 3, 1], np.int32), t(F32, 3, 1)))
+    for upper in (False, True):
+        yield Case(f"real{upper:d}", Triangle(upper, 0, 0), (t(F32, 2, 3, 5),))
     yield Case("take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1)))
     yield Case("take_two", Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2)))
     yield Case("take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1)))

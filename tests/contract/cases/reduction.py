@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, LayerNorm, TopK, make_requant
-from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, Case, Y, ints, q, requant, t
+from tests.contract.case import BOUNDS, F32, S8, S16, S32, U8, A, Case, Y, ints, q, requant, t
 
 
 def cases() -> Iterator[Case]:
@@ -44,6 +44,11 @@ def extremum_cases() -> Iterator[Case]:
     yield Case("image", ArgExtremum(True), (t(S8, 1, 3, 4, 5, quant=A),))
     yield Case("image_last", ArgExtremum(True, last=True), (t(S8, 1, 3, 4, 5, quant=A),))
     yield Case("vector", ArgExtremum(False), (t(U8, 7, quant=A),))
+    for largest in (False, True):
+        for last in (False, True):
+            yield Case(f"real{largest:d}{last:d}", ArgExtremum(largest, last), (t(F32, 3, 40),), few=5)
+        yield Case(f"real{largest:d}", TopK(3, largest, largest), (t(F32, 4, 9),))
+        yield Case(f"least{largest:d}", TopK(4, largest, False), (t(S8, 4, 9),), few=4)
 
 
 def length_cases() -> Iterator[Case]:

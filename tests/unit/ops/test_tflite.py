@@ -196,7 +196,6 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-ELEMENTWISE-07": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
     "LAM-OPS-ELEMENTWISE-08": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
     "LAM-OPS-ELEMENTWISE-19": (WholeArithmetic("+"), (S8, S8)),
-    "LAM-OPS-REDUCTION-12": (TopK(1, False), (TensorType((4,), DType.F32),)),
     "LAM-OPS-REDUCTION-01": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),
     "LAM-OPS-ACTIVATION-20": (scaled_inverse_sqrt(Quant(1.0), Quant(1.0)), (S8,)),
     "LAM-OPS-ACTIVATION-19": (lut16("Exp", Quant(1.0), Quant(1.0)), (S8,)),

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codegen.errors import InputsDoNotFit, OperatorLimit
+from codegen.errors import InputsDoNotFit
 from codegen.ir.quant import DType, TensorType
 from codegen.ops import Triangle
-from codegen.ops.limits import check_limits
 from tests.unit.frontends.models import Net, agrees, kinds
 
 
@@ -25,13 +24,13 @@ def test_what_lies_beyond_the_diagonal_is_the_value(upper: bool, offset: int) ->
         assert y[n, r, c] == (x[n, r, c] if kept else 7)
 
 
-def test_a_vector_has_no_triangle_and_floats_are_refused() -> None:
+def test_a_vector_has_no_triangle_and_real_numbers_are_0_beyond_it() -> None:
     with pytest.raises(InputsDoNotFit, match="a triangle of a tensor"):
         Triangle(True, 0, 0).infer([TensorType((4,), DType.S8)])
     with pytest.raises(InputsDoNotFit, match="200 in s8"):
         Triangle(True, 0, 200).infer([TensorType((4, 4), DType.S8)])
-    with pytest.raises(OperatorLimit, match="LAM-OPS-MOVEMENT-04"):
-        check_limits(Triangle(True, 0, 0), [TensorType((4, 4), DType.F32)])
+    with pytest.raises(InputsDoNotFit, match="1 in f32"):
+        Triangle(True, 0, 1).infer([TensorType((4, 4), DType.F32)])
 
 
 @pytest.mark.parametrize("attributes", [{}, {"upper": 0}])

@@ -1,0 +1,56 @@
+"""FloatTaps: weighted sums along an axis, of the whole tensor or of one row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops.float32 import FloatTaps
+
+
+@dataclass(frozen=True, slots=True)
+class TapsContext:
+    """Elements before the axis, along it before and after, behind it; and the taps of each output."""
+
+    outer: int
+    length: int
+    places: int
+    inner: int
+    taps: int
+
+    @property
+    def slice(self) -> int:
+        """Elements from one place before the axis to the next."""
+        return self.length * self.inner
+
+
+def _fit_row(node: NodeOf[FloatTaps]) -> Fit | None:
+    """One row, where rows are made one by one."""
+    lead = len(node.ins[0].shape) - 2
+    return _fitted(node, lead) if lead > 0 and node.op.axis >= lead else None
+
+
+def _fit_whole(node: NodeOf[FloatTaps]) -> Fit:
+    return _fitted(node, 0)
+
+
+def _fitted(node: NodeOf[FloatTaps], lead: int) -> Fit:
+    op, shape = node.op, node.ins[0].shape
+    outer, inner = math.prod(shape[lead : op.axis]), math.prod(shape[op.axis + 1 :])
+    context = TapsContext(outer, shape[op.axis], len(op.places), inner, len(op.places[0]))
+    at = Field("place", np.array(op.places, np.int32).reshape(-1))
+    weights = Field("weight", np.array(op.weights, np.float32).reshape(-1))
+    return Fit(context, (at, weights), headers=("lam_f32.h",) if context.taps > 1 else ())
+
+
+TEMPLATE = "float32/taps.c.j2"
+KERNELS: tuple[Kernel[Any], ...] = (
+    Kernel("float_taps_row", TEMPLATE, "row", (FloatTaps,), _fit_row, one_input=True),
+    Kernel("float_taps", TEMPLATE, "whole", (FloatTaps,), _fit_whole, one_input=True),
+)

@@ -2,7 +2,8 @@
 
 Fast kernels fill channels and taps of their weights.  By default the parameters of a network grow by 2 % at most over
 the least ones that kernels of the level have: the layers that would gain least per added byte get their tightest kernel
-instead.  A target that says `weights.expand` has no such limit.
+instead.  Weights of few bits count as bytes there, and their layers get the fastest kernel.  A target that says
+`weights.expand` has no such limit.
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]]) -> dict[in
     It is given out by falling work per added byte; of equal layers the first by name comes first, so that the order of
     nodes does not matter.
     """
-    tight = {i: min(found, key=lambda form: form.params_bytes) for i, found in forms.items()}
+    tight = {i: _tightest(graph.view(graph.nodes[i]), found) for i, found in forms.items()}
     added = {i: found[0].params_bytes - tight[i].params_bytes for i, found in forms.items()}
     views = {i: graph.view(graph.nodes[i]) for i, more in added.items() if more > 0}
-    left = int(MOST_GROWTH * sum(form.params_bytes for form in tight.values()))
+    left = int(MOST_GROWTH * sum(_as_bytes(graph.view(graph.nodes[i]), form) for i, form in tight.items()))
     chosen = {i: found[0] for i, found in forms.items()}
     for i in sorted(views, key=lambda i: (Fraction(-_work(views[i]), added[i]), views[i].name)):
         if added[i] <= left:
@@ -77,6 +78,17 @@ def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]]) -> dict[in
         else:
             chosen[i] = tight[i]
     return chosen
+
+
+def _tightest(view: NodeView, forms: Sequence[Form]) -> Form:
+    """The form that takes least, and of layers with weights of few bits the fastest: it packs them if the chip can."""
+    few = any(kind.bits for kind in view.ins)
+    return forms[0] if few else min(forms, key=lambda form: form.params_bytes)
+
+
+def _as_bytes(view: NodeView, form: Form) -> int:
+    """What the parameters would take without packing: by that is measured what others may grow."""
+    return form.params_bytes + sum(kind.elements * (8 - kind.bits) // 8 for kind in view.ins if kind.bits)
 
 
 def _work(view: NodeView) -> int:

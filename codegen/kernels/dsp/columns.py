@@ -213,7 +213,8 @@ def _weight_numbers(sums: Weighted, wide: bool) -> tuple[bool, bool, int]:
 
 
 def _headers(context: ColumnContext) -> tuple[str, ...]:
-    return (*context.rq.headers, *(("lam_armv7em_few.h",) if context.bits else ()))
+    own = ("lam_armv7em_few.h",) if context.bits else ("lam_armv7em_wide.h",) if context.wide else ()
+    return (*context.rq.headers, *own)
 
 
 def _last(node: Node) -> int:
@@ -312,7 +313,7 @@ def _wider(context: ColumnContext) -> str:
 def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dense], Kernel[Conv2D]]:
     """The kernels on weights of 8 bits, or (`wide`) of 16."""
     tail, served = "_wide" if wide else "", (Conv2D, Dense)
-    headers = ("lam_armv7em.h", "lam_armv7em_wide.h") if wide else ("lam_armv7em.h",)
+    headers = ("lam_armv7em.h",)
     needs, without = (_DSP | _WIDE, frozenset[str]()) if wide else (_DSP, _WIDE)
     dense: Kernel[Conv2D | Dense] = Kernel(
         f"dsp_dense{tail}",

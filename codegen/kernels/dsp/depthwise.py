@@ -12,12 +12,15 @@ import numpy as np
 
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 
+_TAPS = 9
 _MOST_PAIRS = 126
 """What the offset of a load reaches over: the third row lies twice as many words behind the first."""
 
@@ -46,6 +49,12 @@ class DepthwiseContext:
     right: int
     shifted: bool
     rq: FastRequant
+    fields: Fields | None
+
+    @property
+    def record(self) -> int:
+        """Elements of a channel's weights."""
+        return record_of(self.fields)
 
     @property
     def edges(self) -> tuple[int, ...]:
@@ -109,7 +118,8 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if not square or op.w.stride not in (1, 2) or 2 * _quads(node) > _MOST_PAIRS:
         return None
     pairs = Scratch("pairs", 4 * 3 * 4 * 2 * _quads(node))
-    why = "4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD"
+    few = f", weights of {sums.bits} bits" if sums.bits else ""
+    why = f"4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD{few}"
     context = _context(node, sums)
     return Fit(context, _params(sums, context), (pairs,), why, headers=context.rq.headers)
 
@@ -139,13 +149,36 @@ def _context(node: NodeOf[Conv2D], sums: Weighted) -> DepthwiseContext:
         right=max(left, min(quads, (w_in + pad) // 4)),
         shifted=sums.shift is not None,
         rq=fast_requant(op.requant, sums.reach),
+        fields=Fields(sums.bits, 8) if sums.bits else None,
     )
 
 
 def _params(sums: Weighted, k: DepthwiseContext) -> tuple[Field, ...]:
-    weights = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
     numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (sums.folded_field(), *sums.zero_fields(padded=bool(k.edges)), *numbers, *sums.shift_fields(), weights)
+    return (
+        sums.folded_field(),
+        *sums.zero_fields(padded=bool(k.edges)),
+        *numbers,
+        *sums.shift_fields(),
+        _weights(sums, k),
+    )
+
+
+def record_of(fields: Fields | None) -> int:
+    """Elements of the nine weights of a channel."""
+    return _TAPS if fields is None else -(-_TAPS // fields.in_turn(1))
+
+
+def _weights(sums: Weighted, k: DepthwiseContext) -> Field:
+    fields = k.fields
+    if fields is None:
+        return Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+
+    def packed() -> Array:
+        rows = filled_to(sums.weights.reshape(-1, _TAPS), fields.in_turn(1), axis=1)
+        return fields.packed(rows.reshape(-1, fields.in_turn(1)))
+
+    return Field.later("weights", fields.dtype, k.channels * k.record, packed)
 
 
 DEPTHWISE = Kernel(

@@ -57,6 +57,7 @@ class MveDenseContext(MveContext):
     by_pixels: bool
     run: int
     has_edges: bool
+    few: bool
 
     @property
     def chunks(self) -> int:
@@ -66,7 +67,7 @@ class MveDenseContext(MveContext):
     @property
     def block_words(self) -> int:
         """Words of the packed stream per block of channels."""
-        return self.head + CHUNK * LANES // 4 * self.chunks
+        return self.head + chunk_words(few=self.few) * self.chunks
 
     @property
     def full_blocks(self) -> int:
@@ -136,6 +137,11 @@ class MveDenseContext(MveContext):
         return self.c_out % LANES
 
 
+def chunk_words(*, few: bool) -> int:
+    """Words of the weights of 16 inputs and four channels, of 8 bits or (`few`) of 4."""
+    return CHUNK * LANES // (8 if few else 4)
+
+
 def _windows(op: Conv2D | Dense) -> tuple[Window, Window]:
     return (op.h, op.w) if isinstance(op, Conv2D) else (_ONE, _ONE)
 
@@ -185,13 +191,13 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
     sums, requant = byte_sums(node), node.op.requant
     if sums is None or requant is None:
         return None
-    k = _context(node, requant, by_pixels=by_pixels)
+    k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums))
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
-    headers = ("lam_mve_window.h",) if k.gathered else ()
+    headers = (*(("lam_mve_window.h",) if k.gathered else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
     return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers)
 
 
-def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool) -> MveDenseContext:
+def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool) -> MveDenseContext:
     x, weights, _ = node.ins
     h, w = _windows(node.op)
     inputs = weights.elements // weights.shape[0]
@@ -219,6 +225,7 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool)
         pad=w.pad_before,
         has_edges=_has_edges(w, row_pixels(x.shape), run),
         tile=_tile(form, inputs, run),
+        few=few,
     )
 
 
@@ -232,7 +239,7 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
 
     def packed() -> Array:
         factors = lane_factors(requant, k.c_out) if requant.per_channel else None
-        return stream(sums.weights.reshape(k.c_out, -1), signed_bias(sums), factors)
+        return stream(sums.weights.reshape(k.c_out, -1), _bias(sums, k), factors, few=k.few)
 
     return (
         *padding,
@@ -242,21 +249,38 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
     )
 
 
-def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None) -> Array:
-    """The packed stream of weights[channels, inputs]: of a block's weights, 16 inputs of each channel in turn."""
+def _takes_few(sums: Weighted) -> bool:
+    """Whether 16 times any sum fits 32 bits: weights of 4 bits are multiplied so."""
+    reach = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1) * -DType.S8.low
+    return bool((np.abs(signed_bias(sums).astype(np.int64)) + reach).max() < 1 << 27)
+
+
+def _bias(sums: Weighted, k: MveDenseContext) -> Array:
+    """Biases as lam_mve_few.h has them where weights have few bits."""
+    bias = signed_bias(sums)
+    return bias if not k.few or k.form == "columns" else np.where(np.arange(bias.size) % 2, bias, 16 * bias)
+
+
+def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, few: bool = False) -> Array:
+    """The packed stream of weights[channels, inputs]: of a block's weights, 16 inputs of each channel in turn.
+
+    `few`: those of two channels at a time, in the lower and the upper 4 bits of bytes.
+    """
     taps = padded(padded(weights, LANES), CHUNK, axis=1)
     blocks = len(taps) // LANES
     by_chunk = taps.reshape(blocks, LANES, -1, CHUNK).transpose(0, 2, 1, 3)
+    if few:
+        low, high = by_chunk[:, :, 0::2].astype(np.uint8), by_chunk[:, :, 1::2].astype(np.uint8)
+        by_chunk = (low & 15) | (high << 4)
     return packed_stream(bias, factors, by_chunk.reshape(blocks, -1))
 
 
 def _why(k: MveDenseContext) -> str:
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(costs(k.inputs, k.run).items()))
     source = "gathered windows" if k.gathered else "input in place"
-    return f"Helium, {k.form}, {source}; instructions per pixel and four channels: {found}"
+    few = ", weights of 4 bits" if k.few else ""
+    return f"Helium, {k.form}, {source}{few}; instructions per pixel and four channels: {found}"
 
 
-DENSE: Kernel[Conv2D | Dense] = Kernel(
-    "mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE, headers=("lam_mve_dense.h",)
-)
-CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE, headers=("lam_mve_dense.h",))
+DENSE: Kernel[Conv2D | Dense] = Kernel("mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE)
+CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE)

@@ -29,6 +29,7 @@ from codegen.kernels.mve.common import (
     signed_bias,
     signed_zero,
 )
+from codegen.kernels.packed import Fields
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 
@@ -49,6 +50,7 @@ class MveDepthwiseContext(MveContext):
     full: bool
     channels: int
     w_out: int
+    few: bool
 
     @property
     def planes(self) -> int:
@@ -83,7 +85,21 @@ class MveDepthwiseContext(MveContext):
     @property
     def block_words(self) -> int:
         """Words of the packed stream per four channels."""
-        return self.head + self.taps
+        return self.head + self.record
+
+    @property
+    def record(self) -> int:
+        """Bytes of a channel's weights."""
+        return -(-self.taps // 2) if self.few else self.taps
+
+    def weight_at(self, channel: int) -> int:
+        """Where the stream has the weights of one of four channels, in bytes."""
+        return channel * self.record
+
+    def places_of(self, taps: tuple[int, ...]) -> tuple[int, ...]:
+        """Where each byte of a window finds its weight, in bytes; of few bits, by what it is shifted then."""
+        found = tuple(max(tap, 0) for tap in taps)
+        return (*(tap // 2 for tap in found), *(0 if tap % 2 else 4 for tap in found)) if self.few else found
 
     @property
     def group(self) -> int:
@@ -194,7 +210,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     op, sums, requant = node.op, byte_sums(node), node.op.requant
     if sums is None or requant is None or not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
         return None
-    k = _context(node, requant)
+    k = _context(node, requant, few=sums.bits > 0)
     scratch = (
         Scratch("planes", k.expanded_at),
         Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
@@ -202,10 +218,12 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if k.taps > _MOST_TAPS or sum(part.bytes for part in scratch) > _MOST_BYTES:
         return None
     why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
-    return Fit(k, _params(sums, requant, k), scratch, why)
+    few = ", weights of 4 bits" if k.few else ""
+    headers = ("lam_mve_depthwise_few.h" if k.few else "lam_mve_depthwise.h",)
+    return Fit(k, _params(sums, requant, k), scratch, why + few, headers=headers)
 
 
-def _context(node: NodeOf[Conv2D], requant: Requant) -> MveDepthwiseContext:
+def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwiseContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     return MveDepthwiseContext(
         mode=requant.mode,
@@ -222,14 +240,16 @@ def _context(node: NodeOf[Conv2D], requant: Requant) -> MveDepthwiseContext:
         dilation=op.w.dilation,
         pad=op.w.pad_before,
         tile=_tile(y.shape[2], op.w.stride, op.w.extent),
+        few=few,
     )
 
 
 def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[Field, ...]:
     def packed() -> Array:
         factors = lane_factors(requant, k.channels) if requant.per_channel else None
-        by_block = padded(sums.weights.reshape(k.channels, -1), LANES).reshape(-1, LANES * k.taps)
-        return packed_stream(signed_bias(sums), factors, by_block)
+        rows = sums.weights.reshape(k.channels, -1)
+        records = padded(_in_twos(rows) if k.few else rows, LANES).reshape(-1, LANES * k.record)
+        return packed_stream(signed_bias(sums), factors, records)
 
     return (
         Field.later("stream", np.int32, -(-k.channels // LANES) * k.block_words, packed),
@@ -239,6 +259,13 @@ def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[F
     )
 
 
+def _in_twos(rows: Array) -> Array:
+    """Numbers of 4 bits of each row in bytes, the first of two in the lower bits."""
+    fields = Fields(4, 8)
+    twos = padded(rows, 2, axis=1)
+    return fields.packed(twos.reshape(len(rows), -1, 2))
+
+
 DEPTHWISE = Kernel(
     "mve_depthwise",
     "mve/depthwise.c.j2",
@@ -246,5 +273,5 @@ DEPTHWISE = Kernel(
     (Conv2D,),
     _fit,
     MVE,
-    headers=("lam_mve_depthwise.h", "lam_mve_window.h"),
+    headers=("lam_mve_window.h",),
 )

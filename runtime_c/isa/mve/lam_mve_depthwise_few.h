@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Depthwise convolution of lam_mve_depthwise.h on weights of 4 bits: in the packed stream a channel has two of them in a
+ * byte, the first in the lower bits, and whole bytes.  `taps` of the job are those bytes; `order` has 32 entries: for each
+ * byte of the window where its weight lies, then by how much that is shifted to have the weight on top.
+ */
+#ifndef LAM_MVE_DEPTHWISE_FEW_H
+#define LAM_MVE_DEPTHWISE_FEW_H
+
+#include "lam_mve_depthwise.h"
+
+#if LAM_MVE
+
+/* The assembly of lam_mve_depthwise.h, which has used these, takes weights apart from here on. */
+#undef LAM_MVE_WEIGHTS_EACH
+#undef LAM_MVE_WEIGHTS_ONE
+#undef LAM_MVE_TAPS
+#define LAM_MVE_WEIGHTS_EACH \
+    "vldrb.8 q5, [r3, #16]\n" \
+    "add r12, r5, #36\n"
+#define LAM_MVE_WEIGHTS_ONE \
+    "vldrb.8 q5, [r3, #16]\n" \
+    "add r12, r5, #16\n"
+#define LAM_MVE_TAPS(q) \
+    "vpst\n" \
+    "vldrbt.u8 " q ", [r12, q6]\n" \
+    "add r12, r12, r8\n" \
+    "vshl.s8 " q ", " q ", q5\n" \
+    "vshr.s8 " q ", " q ", #4\n"
+
+#else
+
+/* The weight of a byte of the window, of the channel whose weights begin at byte `first`. */
+static inline int32_t lam_mve_few_weight(const int32_t *stream, int32_t first, const uint8_t *order, int32_t byte)
+{
+    const int32_t two = lam_mve_byte(stream, first + order[byte]);
+    return order[16 + byte] == 0 ? two >> 4 : ((two & 15) ^ 8) - 8;
+}
+
+#endif
+
+/* As lam_mve_expand. */
+static inline void lam_mve_expand_s4(int8_t *to, const int32_t *stream, int32_t first, const uint8_t *order, uint32_t mask)
+{
+#if LAM_MVE
+    const int8_t *taps = (const int8_t *)(const void *)stream + first;
+    __asm volatile(
+        "vldrb.8 q1, [%[order]]\n"
+        "vldrb.8 q2, [%[order], #16]\n"
+        "vmsr p0, %[mask]\n"
+        "vpst\n"
+        "vldrbt.u8 q0, [%[taps], q1]\n"
+        "vshl.s8 q0, q0, q2\n"
+        "vshr.s8 q0, q0, #4\n"
+        "vstrb.8 q0, [%[to]]\n"
+        :
+        : [to] "r"(to), [taps] "r"(taps), [order] "r"(order), [mask] "r"(mask)
+        : "q0", "q1", "q2", LAM_MVE_PREDICATE, "memory");
+#else
+    for (int32_t i = 0; i < 16; i++) {
+        to[i] = (int8_t)((mask >> i & 1u) != 0 ? lam_mve_few_weight(stream, first, order, i) : 0);
+    }
+#endif
+}
+
+/* As lam_mve_depthwise. */
+static inline void lam_mve_depthwise_s4(lam_mve_planes *job, int mode, int each, int32_t stride, int full)
+{
+#if LAM_MVE
+    register lam_mve_planes *const held __asm("r11") = job;
+    lam_mve_bounds(job, mode);
+    LAM_MVE_FORM(LAM_MVE_DEPTHWISE_OF);
+#else
+    LAM_UNUSED(full);
+    const int32_t head = lam_mve_head(each);
+    for (const int32_t *w = job->w; w != job->end; w += head + job->taps, job->planes += 16, job->y += 4) {
+        for (int32_t i = 0; i < 4 * job->count; i++) {
+            const int32_t c = i % 4, pixel = i / 4;
+            const int8_t *const x = job->planes + pixel * 64 * stride + 4 * c;
+            int32_t acc = w[c];
+            for (int32_t lane = 0; lane < 16; lane++) {
+                if ((job->mask >> lane & 1u) != 0) {
+                    acc += x[job->offsets[lane / 4] + lane % 4] * lam_mve_few_weight(w + head, c * job->taps, job->order, lane);
+                }
+            }
+            job->y[pixel * job->y_step + c] = lam_mve_depthwise_output(job, w, c, acc, mode, each);
+        }
+    }
+#endif
+}
+
+#endif /* LAM_MVE_DEPTHWISE_FEW_H */

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from codegen.float32.arc import acos, asin, atan
+from codegen.float32.area import acosh, asinh, atanh
+from codegen.float32.circle import cos, sin, tan
 from codegen.float32.error_function import erf
-from codegen.float32.exponential import exp, sigmoid, tanh
+from codegen.float32.exponential import cosh, exp, sigmoid, sinh, tanh
 from codegen.float32.extremes import maximum, minimum
 from codegen.float32.fixed import Float32Array
 from codegen.float32.logarithm import log
@@ -22,7 +25,24 @@ Function = Callable[[npt.NDArray[Any]], Float32Array]
 FunctionOfTwo = Callable[[npt.NDArray[Any], npt.NDArray[Any]], Float32Array]
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {"exp": exp, "log": log, "tanh": tanh, "sigmoid": sigmoid, "erf": erf}
+    {
+        "acos": acos,
+        "acosh": acosh,
+        "asin": asin,
+        "asinh": asinh,
+        "atan": atan,
+        "atanh": atanh,
+        "cos": cos,
+        "cosh": cosh,
+        "erf": erf,
+        "exp": exp,
+        "log": log,
+        "sigmoid": sigmoid,
+        "sin": sin,
+        "sinh": sinh,
+        "tan": tan,
+        "tanh": tanh,
+    }
 )
 """One-argument functions by name; C has them as lam_f32_<name>."""
 
@@ -35,11 +55,22 @@ __all__ = [
     "Float32Array",
     "Function",
     "FunctionOfTwo",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
     "erf",
     "exp",
     "log",
     "maximum",
     "minimum",
     "sigmoid",
+    "sin",
+    "sinh",
+    "tan",
     "tanh",
 ]

@@ -1,4 +1,4 @@
-"""exp, sigmoid and tanh of float32; bit-exact twin of runtime_c/include/lam_f32_exp.h.
+"""exp, sigmoid, tanh, sinh and cosh of float32; bit-exact twin of runtime_c/include/lam_f32_exp.h.
 
 A number becomes octaves, x * log2(e) in Q32: the whole part is the exponent of the result, the fraction goes through
 one polynomial.  Accuracy: docs/numerics.md.
@@ -18,9 +18,11 @@ from codegen.float32.fixed import (
     by_blocks,
     exponent_of,
     from_bits,
+    grown,
     high,
     mantissa_of,
     pack,
+    pack_about,
     parts,
     polynomial,
     reciprocal,
@@ -31,8 +33,10 @@ from codegen.float32.fixed import (
 LOG2_E = 3098164009  # log2(e) in Q31
 EXP_LEAST = 0x42CFF1B4  # -103.97208: what is below is less than half the least denormal number
 EXP_MOST = 0x42B17217  # 88.72283: what is above is beyond the greatest number
+HYPERBOLIC_MOST = 0x42B2D4FC  # 89.41598, for sinh and cosh
 HALF = 0x3F000000
 _FRACTION = (1518500250, 1052544207, 364784023, 84281733, 14604927, 2034856, 235034)
+_SINH = (715827917, 35790567, 857878)
 _TANH = (-1431655495, 572646733, -231498617, 91490127, -28576889)
 
 
@@ -97,3 +101,33 @@ def tanh(x: Float32Array) -> Float32Array:
     result = np.where(size > 0x41200000, ONE, pack(exponent - small, value << small))
     result = np.where(size < 0x39000000, size, result)
     return from_bits(np.where(size > INFINITY, NAN, sign | result))
+
+
+def _half_sum(size: Int64Array, less: bool) -> Int64Array:
+    """Bits of e^|x| / 2 plus (or less) e^-|x| / 2, for 2^-13 <= |x| <= 89.4160."""
+    octaves = in_octaves(np.clip(size, 0x39000000, HYPERBOLIC_MOST), 0)
+    k = octaves >> 32
+    other = decay(octaves) >> np.minimum(k + 1, 31)
+    return pack_about(k - 1, exp2_fraction(octaves) + (-other if less else other))
+
+
+@by_blocks
+def sinh(x: Float32Array) -> Float32Array:
+    """The hyperbolic sine."""
+    sign, size = parts(x)
+    near = np.clip(size, 0x39000000, HALF - 1)
+    squared = square(near, -1)
+    small = pack_about(exponent_of(near), grown(mantissa_of(near) << 7, squared, polynomial(_SINH, squared)))
+    result = np.where(size < HALF, small, _half_sum(size, less=True))
+    result = np.where(size < 0x39000000, size, result)
+    result = np.where(size > HYPERBOLIC_MOST, INFINITY, result)
+    return from_bits(np.where(size > INFINITY, NAN, sign | result))
+
+
+@by_blocks
+def cosh(x: Float32Array) -> Float32Array:
+    """The hyperbolic cosine."""
+    _, size = parts(x)
+    result = np.where(size < 0x39000000, ONE, _half_sum(size, less=False))
+    result = np.where(size > HYPERBOLIC_MOST, INFINITY, result)
+    return from_bits(np.where(size > INFINITY, NAN, result))

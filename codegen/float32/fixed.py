@@ -98,6 +98,12 @@ def pack(exponent: Ints, value: Int64Array) -> Int64Array:
     return np.asarray(((exponent + below + 126) << 23) + ((value + (np.int64(64) << below)) >> (7 + below)))
 
 
+def pack_about(exponent: Ints, value: Int64Array) -> Int64Array:
+    """As `pack` for values of 2^29 .. 2^32 - 1, whose results are normal."""
+    less, more = (value < 1 << 30).astype(np.int64), (value >= SIGN).astype(np.int64)
+    return pack(exponent - less + more, (value << less) >> more)
+
+
 def leading_zeros_64(value: Int64Array) -> Int64Array:
     """Leading zero bits of 64, for 0 < value < 2^63."""
     wide = value.astype(np.float64)
@@ -130,3 +136,22 @@ def reciprocal(d: Int64Array) -> Int64Array:
     y = polynomial(_RECIPROCAL, signed((d << 1) ^ SIGN))
     y = y + high(y, signed(-((whole * y) >> 29)))
     return np.asarray(2 * y + ((y * signed(-((whole * y) >> 29))) >> 31))
+
+
+def grown(value: Int64Array, square: Int64Array, slope: Ints) -> Int64Array:
+    """The value times 1 + square * slope, for both in Q32."""
+    return np.asarray(value + high(value, high(slope, square)))
+
+
+_ROOT = (679478356, -525377566, 603504646, -1321976780, 2042526300)
+
+
+def root(v: Int64Array) -> Int64Array:
+    """The root 2^31 * sqrt(v / 2^32) for 2^30 <= v < 2^32, to about 2 units.
+
+    1 / sqrt by a quartic and one step of Newton and Raphson, then one step on the root.
+    """
+    y = polynomial(_ROOT, v - 0xA0000000)
+    y = y + high(y, ((1 << 26) - high(v, high(y, y))) * 32)
+    found = (v * y) >> 30
+    return np.asarray(found + (high(y, ((v << 30) - found * found) >> 16) >> 13))

@@ -30,7 +30,7 @@ _INVERSE = np.ravel(
         [3004130131, 2878302691, 2762592030, 2655825188, 2557003786, 2465272708, 2379895298, 2300233531],
         [2225732040, 2147483648, 2036132644, 1922223125, 1820383490, 1728791868, 1645975491, 1570730897],
     ]
-).astype(np.int64)
+).astype(np.uint64)
 _LOGARITHM = np.ravel(
     [
         [-1441783120, -1258013172, -1081784665, -912502959, -749641086, -592729852, -441349696, -295123921],
@@ -40,14 +40,14 @@ _LOGARITHM = np.ravel(
 
 
 def log_fixed(m: Int64Array, exponent: Int64Array) -> Int64Array:
-    """log(m / 2^23 * 2^exponent) in Q56, for m of 2^23 .. 2^24 - 1.
+    """log(m / 2^31 * 2^exponent) in Q56, for m of 2^31 .. 2^32 - 1.
 
     The number is 2^k * z with z of 0.7 .. 1.4, and z times the table's reciprocal of its interval is 1 + r.  In the
     interval around 1 the table has 1 and 0, so that the result is as exact relative to itself.
     """
-    above = m - 0x330000
-    entry, down = (above >> 19) & 15, above >> 23
-    r = signed(((m << (8 - down)) * _INVERSE[entry]) >> 27)
+    above = m - 0x33000000
+    entry, down = (above >> 27) & 15, above >> 31
+    r = signed((m.astype(np.uint64) * _INVERSE[entry]) >> (27 + down).astype(np.uint64))
     x = r >> 3
     rest = (r * high(polynomial(_LESS, x), x)) >> 10
     return np.asarray((exponent + down) * LOG_2 + (_LOGARITHM[entry] << 24) + (r << 21) + rest)
@@ -60,8 +60,7 @@ def log(x: Float32Array) -> Float32Array:
     size = bits & ~SIGN
     some = np.clip(size, 1, INFINITY - 1)
     zeros = leading_zeros_64(some) - 32
-    left = np.maximum(zeros - 8, 0)
-    m = np.where(some < LEAST_NORMAL, some << left, mantissa_of(some))
+    m = np.where(some < LEAST_NORMAL, some << zeros, mantissa_of(some) << 8)
     result = log_fixed(m, np.where(some < LEAST_NORMAL, -118 - zeros, exponent_of(some)))
     found = bits_of(from_fixed(np.where(result < 0, SIGN, 0), np.abs(result), 56))
     found = np.where(bits >= INFINITY, np.where(bits == INFINITY, INFINITY, NAN), found)

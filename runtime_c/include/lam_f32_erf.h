@@ -13,7 +13,7 @@
 static inline int32_t lam_f32_erf_slope(uint32_t size)
 {
     static const int32_t c[7] = {1211587904, -1615450036, 1938507744, -1845423424, 1426488832, -881901568, 346968064};
-    return lam_f32_polynomial_6(c, lam_f32_square(size, 0));
+    return lam_f32_polynomial_6(c, lam_f32_fixed_square(size, 0));
 }
 
 /* erf(|x|) in Q30, for 1 <= |x| < 4: a polynomial on each of six intervals, around its middle. */

@@ -70,7 +70,7 @@ static inline float lam_f32_sigmoid(float x)
         return ((bits & LAM_F32_SIGN) != 0u) ? 0.0f : 1.0f;
     }
     octaves = lam_f32_in_octaves(size, 0);
-    part = lam_f32_reciprocal(lam_f32_decay(octaves));
+    part = lam_f32_fixed_reciprocal(lam_f32_decay(octaves));
     if ((bits & LAM_F32_SIGN) == 0u) {
         return lam_f32_from_bits(lam_f32_pack(-1, part));
     }
@@ -87,7 +87,7 @@ static inline float lam_f32_sigmoid(float x)
 static inline int32_t lam_f32_tanh_less(uint32_t size)
 {
     static const int32_t c[5] = {-1431655495, 572646733, -231498617, 91490127, -28576889};
-    const int32_t square = lam_f32_square(size, -1);
+    const int32_t square = lam_f32_fixed_square(size, -1);
     return lam_f32_high(lam_f32_polynomial_4(c, square), square);
 }
 
@@ -109,7 +109,7 @@ static inline float lam_f32_tanh(float x)
         exponent = lam_f32_exponent(size);
     } else {
         decay = lam_f32_decay(lam_f32_in_octaves(size, 1));
-        value = (uint32_t)(((uint64_t)(LAM_F32_SIGN - decay) * lam_f32_reciprocal(decay)) >> 31);
+        value = (uint32_t)(((uint64_t)(LAM_F32_SIGN - decay) * lam_f32_fixed_reciprocal(decay)) >> 31);
         exponent = -1;
     }
     if (value < ((uint32_t)1 << 30)) {
@@ -117,6 +117,48 @@ static inline float lam_f32_tanh(float x)
         exponent--;
     }
     return lam_f32_from_bits(sign | lam_f32_pack(exponent, value));
+}
+
+/* e^|x| / 2 plus (or less) e^-|x| / 2, for 2^-13 <= |x| <= 89.4160, as bits. */
+static inline uint32_t lam_f32_half_sum(uint32_t size, int32_t less)
+{
+    const int64_t octaves = lam_f32_in_octaves(size, 0);
+    const int32_t k = (int32_t)(octaves >> 32);
+    const uint32_t grown = lam_f32_exp2_fraction((uint32_t)octaves);
+    const uint32_t decay = lam_f32_decay(octaves) >> ((k > 30) ? 31 : k + 1);
+    return lam_f32_pack_about(k - 1, (less != 0) ? grown - decay : grown + decay);
+}
+
+static inline float lam_f32_sinh(float x)
+{
+    static const int32_t c[3] = {715827917, 35790567, 857878};
+    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits), sign = bits & LAM_F32_SIGN;
+
+    if (size < 0x39000000u) { /* 2^-13 */
+        return x;
+    }
+    if (size > 0x42B2D4FCu) { /* 89.41598 */
+        return lam_f32_from_bits((size > LAM_F32_INFINITY) ? LAM_F32_NAN : sign | LAM_F32_INFINITY);
+    }
+    if (size < 0x3F000000u) { /* 1/2 */
+        const int32_t square = lam_f32_fixed_square(size, -1);
+        const uint32_t value = lam_f32_grown(lam_f32_mantissa(size) << 7, square, lam_f32_polynomial_2(c, square));
+        return lam_f32_from_bits(sign | lam_f32_pack_about(lam_f32_exponent(size), value));
+    }
+    return lam_f32_from_bits(sign | lam_f32_half_sum(size, 1));
+}
+
+static inline float lam_f32_cosh(float x)
+{
+    const uint32_t size = LAM_F32_SIZE(lam_f32_bits(x));
+
+    if (size < 0x39000000u) { /* 2^-13 */
+        return 1.0f;
+    }
+    if (size > 0x42B2D4FCu) { /* 89.41598 */
+        return lam_f32_from_bits((size > LAM_F32_INFINITY) ? LAM_F32_NAN : LAM_F32_INFINITY);
+    }
+    return lam_f32_from_bits(lam_f32_half_sum(size, 0));
 }
 
 #endif /* LAM_F32_EXP_H */

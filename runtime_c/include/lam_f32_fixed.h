@@ -67,6 +67,15 @@ static inline uint32_t lam_f32_pack(int32_t exponent, uint32_t value)
     return ((uint32_t)(exponent + 126) << 23) + ((value + 64u) >> 7);
 }
 
+/* As lam_f32_pack for value of 2^29 .. 2^32 - 1. */
+static inline uint32_t lam_f32_pack_about(int32_t exponent, uint32_t value)
+{
+    if (value < ((uint32_t)1 << 30)) {
+        return lam_f32_pack(exponent - 1, value << 1);
+    }
+    return (value < LAM_F32_SIGN) ? lam_f32_pack(exponent, value) : lam_f32_pack(exponent + 1, value >> 1);
+}
+
 /* As lam_f32_pack with exponents from -150 on, where the result is denormal. */
 static inline uint32_t lam_f32_pack_denormal(int32_t exponent, uint32_t value)
 {
@@ -87,7 +96,7 @@ static inline float lam_f32_from_fixed(uint32_t sign, uint64_t value, int32_t fr
 }
 
 /* x * x in Q(30 - 2 * at), for a normal x below 2^at; at is 0 or -1.  0 where x is below 2^-15. */
-static inline int32_t lam_f32_square(uint32_t size, int32_t at)
+static inline int32_t lam_f32_fixed_square(uint32_t size, int32_t at)
 {
     const int32_t right = 2 * (at - 1 - lam_f32_exponent(size));
     const int32_t value = (int32_t)(lam_f32_mantissa(size) << 7);
@@ -106,6 +115,12 @@ static inline int32_t lam_f32_steps_3(const int32_t *c, int32_t rest, int32_t x)
     return lam_f32_step(c[0], lam_f32_step(c[1], lam_f32_step(c[2], rest, x), x), x);
 }
 
+/* The polynomial of coefficients c[0] .. c[2] at x in Q32. */
+static inline int32_t lam_f32_polynomial_2(const int32_t *c, int32_t x)
+{
+    return lam_f32_step(c[0], lam_f32_step(c[1], c[2], x), x);
+}
+
 /* The polynomial of coefficients c[0] .. c[3] at x in Q32. */
 static inline int32_t lam_f32_polynomial_3(const int32_t *c, int32_t x)
 {
@@ -118,6 +133,12 @@ static inline int32_t lam_f32_polynomial_4(const int32_t *c, int32_t x)
     return lam_f32_step(c[0], lam_f32_polynomial_3(c + 1, x), x);
 }
 
+/* The polynomial of coefficients c[0] .. c[5] at x in Q32. */
+static inline int32_t lam_f32_polynomial_5(const int32_t *c, int32_t x)
+{
+    return lam_f32_steps_3(c, lam_f32_polynomial_2(c + 3, x), x);
+}
+
 /* The polynomial of coefficients c[0] .. c[6] at x in Q32. */
 static inline int32_t lam_f32_polynomial_6(const int32_t *c, int32_t x)
 {
@@ -125,7 +146,7 @@ static inline int32_t lam_f32_polynomial_6(const int32_t *c, int32_t x)
 }
 
 /* 2^31 / (1 + d / 2^31) for 0 <= d < 2^31, to about 2 units: a cubic, then two steps of Newton and Raphson. */
-static inline uint32_t lam_f32_reciprocal(uint32_t d)
+static inline uint32_t lam_f32_fixed_reciprocal(uint32_t d)
 {
     static const int32_t cubic[4] = {714587280, -476391520, 357293640, -238195760};
     const uint32_t whole = d | LAM_F32_SIGN;
@@ -136,6 +157,29 @@ static inline uint32_t lam_f32_reciprocal(uint32_t d)
     y += lam_f32_high(y, rest);
     rest = (int32_t)(0u - (uint32_t)(((uint64_t)whole * (uint32_t)y) >> 29));
     return (uint32_t)(2 * (int64_t)y + (((int64_t)y * rest) >> 31));
+}
+
+/* value * (1 + square * slope), for both in Q32, |square * slope| < 1/2; value and result are below 2^32. */
+static inline uint32_t lam_f32_grown(uint32_t value, int32_t square, int32_t slope)
+{
+    const int32_t more = lam_f32_high(slope, square);
+    return value + (uint32_t)(int32_t)(((int64_t)value * more) >> 32);
+}
+
+/* 2^31 * sqrt(v / 2^32) for 2^30 <= v < 2^32, to about 2 units: 1 / sqrt by a quartic and one step of Newton and Raphson,
+ * then one step on the root. */
+static inline uint32_t lam_f32_fixed_root(uint32_t v)
+{
+    static const int32_t quartic[5] = {679478356, -525377566, 603504646, -1321976780, 2042526300};
+    int32_t y = lam_f32_polynomial_4(quartic, (int32_t)(v - 0xA0000000u));
+    const int32_t near = (int32_t)(((uint64_t)v * (uint32_t)lam_f32_high(y, y)) >> 32);
+    uint32_t root;
+    int64_t rest;
+
+    y += lam_f32_high(y, (((int32_t)1 << 26) - near) * 32);
+    root = (uint32_t)(((uint64_t)v * (uint32_t)y) >> 30);
+    rest = (int64_t)((uint64_t)v << 30) - (int64_t)((uint64_t)root * root);
+    return root + (uint32_t)(lam_f32_high(y, (int32_t)(rest >> 16)) >> 13);
 }
 
 #endif /* LAM_F32_FIXED_H */

@@ -7,8 +7,12 @@
 #define LAM_F32_FUNCTIONS_H
 
 #include "lam_f32.h"
+#include "lam_f32_arc.h"
+#include "lam_f32_area.h"
+#include "lam_f32_circle.h"
 #include "lam_f32_erf.h"
 #include "lam_f32_exp.h"
 #include "lam_f32_log.h"
+#include "lam_f32_root.h"
 
 #endif /* LAM_F32_FUNCTIONS_H */

@@ -17,7 +17,7 @@ static inline int32_t lam_f32_log_less(int32_t r)
     return lam_f32_high(lam_f32_polynomial_3(c, x), x);
 }
 
-/* log(m / 2^23 * 2^exponent) in Q56, for m of 2^23 .. 2^24 - 1.
+/* log(m / 2^31 * 2^exponent) in Q56, for m of 2^31 .. 2^32 - 1.
  *
  * The number is 2^k * z with z of 0.7 .. 1.4, and z times the table's reciprocal of its interval is 1 + r.  In the
  * interval around 1 the table has 1 and 0, so that the result is as exact relative to itself. */
@@ -29,11 +29,10 @@ static inline int64_t lam_f32_log_fixed(uint32_t m, int32_t exponent)
     static const int32_t logarithm[16] = {-1441783120, -1258013172, -1081784665, -912502959, -749641086, -592729852,
                                           -441349696,  -295123921,  -153713048,  0,          228683449,  475944080,
                                           709741511,   931466471,   1142304742,  1343275546};
-    const uint32_t above = m - 0x00330000u; /* from 2^23 on where z is m / 2^24, below 1 */
-    const uint32_t entry = (above >> 19) & 15u;
-    const int32_t down = (int32_t)(above >> 23);
-    const uint64_t product = (uint64_t)(m << (8 - down)) * inverse[entry];
-    const int32_t r = (int32_t)(uint32_t)(product >> 27);
+    const uint32_t above = m - 0x33000000u; /* from 2^31 on where z is m / 2^32, below 1 */
+    const uint32_t entry = (above >> 27) & 15u;
+    const int32_t down = (int32_t)(above >> 31);
+    const int32_t r = (int32_t)(uint32_t)(((uint64_t)m * inverse[entry]) >> (27 + down));
     const int64_t rest = ((int64_t)r * lam_f32_log_less(r)) >> 10;
 
     return (exponent + down) * 49946518145322874LL + (int64_t)logarithm[entry] * (1 << 24) + (int64_t)r * (1 << 21) + rest;
@@ -54,9 +53,9 @@ static inline float lam_f32_log(float x)
     }
     if (size < 0x00800000u) {
         zeros = lam_f32_zeros(size);
-        result = lam_f32_log_fixed(size << (zeros - 8), -118 - zeros);
+        result = lam_f32_log_fixed(size << zeros, -118 - zeros);
     } else {
-        result = lam_f32_log_fixed(lam_f32_mantissa(size), lam_f32_exponent(size));
+        result = lam_f32_log_fixed(lam_f32_mantissa(size) << 8, lam_f32_exponent(size));
     }
     return lam_f32_from_fixed((result < 0) ? LAM_F32_SIGN : 0u, (uint64_t)((result < 0) ? -result : result), 56);
 }

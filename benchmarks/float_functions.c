@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * The functions of float32 against the C library's double ones; benchmarks/float_functions.py builds and reads it.
+ *
+ *   PROGRAM FUNCTION STRIDE    every STRIDE-th of the 2^32 inputs: how many, the most units in the last place, where,
+ *                              and how many results are wrong in kind (NaN, infinite, the sign of a zero)
+ *   PROGRAM FUNCTION           standard input is float32; standard output the results
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lam_f32_functions.h"
+
+static double sigmoid(double x)
+{
+    return (x >= 0.0) ? 1.0 / (1.0 + exp(-x)) : exp(x) / (1.0 + exp(x));
+}
+
+typedef struct function {
+    const char *name;
+    float (*tested)(float);
+    double (*reference)(double);
+    int symmetry; /* f(-x) is f(x) times this; 0 where it is something else */
+} function;
+
+static const function functions[] = {
+    {"acos", lam_f32_acos, acos, 0},    {"acosh", lam_f32_acosh, acosh, 0},
+    {"asin", lam_f32_asin, asin, -1},   {"asinh", lam_f32_asinh, asinh, -1},
+    {"atan", lam_f32_atan, atan, -1},   {"atanh", lam_f32_atanh, atanh, -1},
+    {"cos", lam_f32_cos, cos, 1},       {"cosh", lam_f32_cosh, cosh, 1},
+    {"erf", lam_f32_erf, erf, -1},      {"exp", lam_f32_exp, exp, 0},
+    {"log", lam_f32_log, log, 0},       {"sigmoid", lam_f32_sigmoid, sigmoid, 0},
+    {"sin", lam_f32_sin, sin, -1},      {"sinh", lam_f32_sinh, sinh, -1},
+    {"sqrt", lam_f32_sqrt, sqrt, 0},    {"tan", lam_f32_tan, tan, -1},
+    {"tanh", lam_f32_tanh, tanh, -1},   {"whole_root", lam_f32_whole_root, sqrt, 0},
+};
+
+typedef struct worst {
+    double units;
+    uint32_t at;
+    uint64_t inputs;
+    uint64_t wrong;
+} worst;
+
+/* One unit in the last place of the float32 next to a true value. */
+static double unit(double value)
+{
+    const uint64_t least = (uint64_t)(1023 - 126) << 52, exponent = (uint64_t)0x7FF << 52;
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    bits = ((bits & exponent) < least ? least : bits & exponent) - ((uint64_t)23 << 52);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void judge(worst *found, uint32_t bits, float got, double wanted)
+{
+    const float rounded = (float)wanted;
+    double units;
+
+    if (isnan(got) || isnan(wanted) || isinf(wanted)) {
+        found->wrong += (isnan(got) && isnan(wanted)) || (isinf(wanted) && lam_f32_bits(got) == lam_f32_bits(rounded)) ? 0u : 1u;
+        return;
+    }
+    if (isinf(got)) {
+        units = (fabs(wanted) > 0x1.fffffep127) ? fabs(0x1p128 - fabs(wanted)) / 0x1p104 : HUGE_VAL;
+        units = isinf(rounded) ? 0.0 : units;
+        found->wrong += ((got < 0.0f) != (wanted < 0.0)) ? 1u : 0u;
+    } else {
+        units = fabs((double)got - wanted) / unit(wanted);
+        found->wrong += (fabs(wanted) <= 0.0 && lam_f32_bits(got) != lam_f32_bits(rounded)) ? 1u : 0u;
+    }
+    if (units > found->units) {
+        found->units = units;
+        found->at = bits;
+    }
+}
+
+static void scan(const function *f, uint64_t stride)
+{
+    worst found = {0.0, 0u, 0u, 0u};
+    uint64_t i;
+
+    for (i = 0; i < LAM_F32_SIGN; i += stride) {
+        const uint32_t bits = (uint32_t)i, mirrored = bits | LAM_F32_SIGN;
+        const float got = f->tested(lam_f32_from_bits(bits)), other = f->tested(lam_f32_from_bits(mirrored));
+        found.inputs += 2u;
+        judge(&found, bits, got, f->reference((double)lam_f32_from_bits(bits)));
+        if (f->symmetry != 0) {
+            /* as good as the other one, from which it differs by no more than the sign */
+            const uint32_t expected = lam_f32_bits(got) ^ ((f->symmetry < 0) ? LAM_F32_SIGN : 0u);
+            found.wrong += (lam_f32_bits(other) != expected && !(isnan(other) && isnan(got))) ? 1u : 0u;
+        } else {
+            judge(&found, mirrored, other, f->reference((double)lam_f32_from_bits(mirrored)));
+        }
+    }
+    printf("%s %llu %.4f %08x %.9g %llu\n", f->name, (unsigned long long)found.inputs, found.units, (unsigned)found.at,
+           (double)lam_f32_from_bits(found.at), (unsigned long long)found.wrong);
+}
+
+static int apply(const function *f)
+{
+    static float block[1 << 16];
+    size_t count, i;
+
+    while ((count = fread(block, sizeof *block, sizeof block / sizeof *block, stdin)) != 0u) {
+        for (i = 0; i < count; i++) {
+            block[i] = f->tested(block[i]);
+        }
+        if (fwrite(block, sizeof *block, count, stdout) != count) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    for (i = 0; argc > 1 && i < sizeof functions / sizeof *functions; i++) {
+        if (strcmp(functions[i].name, argv[1]) == 0) {
+            if (argc > 2) {
+                scan(&functions[i], strtoull(argv[2], NULL, 10));
+                return 0;
+            }
+            return apply(&functions[i]);
+        }
+    }
+    return 2;
+}

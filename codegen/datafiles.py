@@ -41,9 +41,11 @@ _LONGEST_PREFIX = 40
 
 
 def path_given(given: object, option: str) -> Path:
-    """The path that an option names; LAM-IMPORT-030 for anything else, such as None."""
+    """The path that an option names; LAM-IMPORT-030 for anything else, such as None, and for NUL in it."""
     if not isinstance(given, str | os.PathLike):
         raise OptionBad(f"{given!r} is of type {type(given).__name__}", where=option, hint="give a path")
+    if "\0" in os.fsdecode(given):
+        raise OptionBad(f"{given!r} holds a character that no path may", where=option, hint="give a path")
     return Path(os.fsdecode(given))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Literal, get_args
 
+from codegen.arguments import check_fields
 from codegen.errors import OptionBad, ShapeBad
 from codegen.old_names import OLD_MODES, current
 
@@ -22,6 +23,9 @@ ShapesGiven = Mapping[str, Sequence[int]] | None
 """Shapes for inputs of which the model leaves dimensions open, by the inputs' names."""
 CHOICES = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model"), "goal": GOALS}
 """The values of options that have no others."""
+
+MOST_VECTORS = 1000
+"""Samples of a self-test: each is a run of the golden model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,7 @@ class Options:
         io_layout: `nhwc`, or `model` for the model's own order of axes.
         io_type: `quantized`, or `model` for the model's own element types.
         name: the network's name, prefix of every C identifier; the file's name when None.
-        vectors: samples of the self-test.
+        vectors: samples of the self-test, 1000 at most.
         goal: which memory plan to take: `memory` the smallest, `speed` the fastest, `balanced` the fastest that is
             little larger than the smallest, `size` the same with the smallest code.  None is what the target's file
             says, else `balanced`.
@@ -62,16 +66,18 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what no option may be; take names of the past for those of today."""
+        check_fields(self)
         object.__setattr__(self, "requant", current(self.requant, OLD_MODES, "requant"))
         if not isinstance(self.shapes, tuple):
             object.__setattr__(self, "shapes", shape_pairs(self.shapes))
         for option, values in CHOICES.items():
             _check_choice(option, getattr(self, option), values)
-        if self.name is not None and not isinstance(self.name, str):
-            raise OptionBad(f"{self.name!r}", where="name", hint="give text")
-        limit = self.arena_limit
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            raise OptionBad(f"{limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more")
+        if not 0 <= self.vectors <= MOST_VECTORS:
+            raise OptionBad(f"{self.vectors}", where="vectors", hint=f"give a whole number of 0 to {MOST_VECTORS}")
+        if self.arena_limit is not None and self.arena_limit < 1:
+            raise OptionBad(
+                f"{self.arena_limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more"
+            )
 
 
 def _check_choice(option: str, given: object, values: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ FLOORS = {
     "resources": 0,
     "process": 0,
     "datafiles": 0,
+    "arguments": 0,
     "old_names": 0,
     "ir": 1,
     "target": 1,
@@ -46,7 +47,7 @@ FLOORS = {
 }
 """Floor of each room; a room may import from lower floors and from itself, never sideways."""
 
-GROUND = {"errors", "resources", "process", "datafiles", "old_names"}
+GROUND = {"errors", "resources", "process", "datafiles", "arguments", "old_names"}
 """The ground floor is one hall: its rooms may know each other."""
 
 CONFINED = {

@@ -18,11 +18,13 @@ from codegen.api.words import (
     MeasuringWords,
     OptionWords,
     QuantizingWords,
+    RunningWords,
     ToolWords,
     WritingWords,
     options_of,
     parted,
 )
+from codegen.arguments import takes_declared
 from codegen.ir.quant import Array
 from codegen.options import ShapesGiven
 from codegen.quantizer.sensitivity import By
@@ -45,6 +47,7 @@ from codegen.verbs.samples import Sample
 from codegen.verbs.sources import ModelSource
 
 
+@takes_declared
 def compile_model(
     model: ModelSource, target: str | None = None, out: str | Path = "lamina-out", **words: Unpack[WritingWords]
 ) -> compiling.Project:
@@ -73,6 +76,7 @@ def compile_model(
     return compiling.compile_model(model, options, writing)
 
 
+@takes_declared
 def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[CheckingWords]) -> verifying.VerifyResult:
     """Compare golden and C on some inputs, every tensor, byte for byte.
 
@@ -97,6 +101,7 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
     return verifying.verify(model, *parted(target, words, verifying.Checking))
 
 
+@takes_declared
 def quantize(
     model: ModelSource,
     calib: Calibration,
@@ -145,6 +150,7 @@ def quantize(
     return quantizing.quantize(model, options, quantizing.Quantizing(calib=calib, out=out, **words))
 
 
+@takes_declared
 def sensitivity(
     model: ModelSource,
     calib: Calibration,
@@ -172,6 +178,7 @@ def sensitivity(
     return sensing.sensitivity(model, options_of(target, {"shapes": shapes}), how, by)
 
 
+@takes_declared
 def compare_quantized(
     model: ModelSource,
     quantized: ModelSource,
@@ -197,6 +204,7 @@ def compare_quantized(
     return besides.compare_quantized(model, options_of(None, {"shapes": shapes}), how)
 
 
+@takes_declared
 def inspect(
     model: ModelSource,
     target: str | None = None,
@@ -215,6 +223,7 @@ def inspect(
     return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
 
 
+@takes_declared
 def profile(model: ModelSource, target: str | None = None, **words: Unpack[MeasuringWords]) -> Profile:
     """Measure one inference of `model`, after one that warms up, on a made-up input.
 
@@ -271,8 +280,9 @@ def run(
 ) -> dict[str, Array]: ...
 
 
+@takes_declared
 def run(
-    model: ModelSource, x: Any, engine: str = "golden", target: str | None = None, **words: Any
+    model: ModelSource, x: Any, engine: str = "golden", target: str | None = None, **words: Unpack[RunningWords]
 ) -> dict[str, Array] | Array:
     """One inference, or one per sample of a batch; a network with state begins as after a reset, and samples are steps.
 
@@ -296,6 +306,7 @@ def run(
     return running.run(model, x, options, how)
 
 
+@takes_declared
 def run_file(
     model: ModelSource,
     data: str | Path,
@@ -313,6 +324,7 @@ def run_file(
     return running.run_file(model, data, options, how)
 
 
+@takes_declared
 def evaluate(
     model: ModelSource,
     data: str | Path,
@@ -340,6 +352,7 @@ def evaluate(
     return evaluating.evaluate(model, data, options, judging)
 
 
+@takes_declared
 def read_samples(
     model: ModelSource,
     data: str | Path,

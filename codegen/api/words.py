@@ -72,10 +72,15 @@ class MeasuringWords(ToolWords, total=False):
     repeats: int | None
 
 
-class FeedingWords(ToolWords, total=False):
-    """Of `run_file`."""
+class RunningWords(ToolWords, total=False):
+    """Of `run`."""
 
     dump_all: bool
+
+
+class FeedingWords(RunningWords, total=False):
+    """Of `run_file`."""
+
     config: str | Path | None
     limit: int | None
     progress: Progress | None

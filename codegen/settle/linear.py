@@ -152,8 +152,12 @@ def _revived(linear: Linear) -> Linear:
     )
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:
-    """Integer biases; the scale of an output whose weights are all zero is raised until its bias fits."""
+    """Integer biases; the scale of an output whose weights are all zero is raised until its bias fits.
+
+    A product of scale 0, as with an alpha of 0, has none.
+    """
     own = np.float64(linear.x_scale) * linear.scales.astype(np.float64)
     bias = linear.bias_int + linear.bias_real / own
     empty = ~linear.weights.reshape(len(linear.weights), -1).any(axis=1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from codegen.arguments import takes_declared
 from codegen.errors import ToleranceBad
 from codegen.golden.compare import first_difference
 from codegen.ir.quant import Array
@@ -44,6 +45,7 @@ class Comparison:
     tensors: tuple[TensorComparison, ...]
 
 
+@takes_declared
 def compare(
     a: str | Path, b: str | Path, tolerance: Sequence[float] | None = None, *, common: bool = False
 ) -> Comparison:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codegen.arguments import takes_declared
 from codegen.errors import ToolFailed
 from codegen.host import compiler_words, project_sources, run_built
 from codegen.options import Options
@@ -42,6 +43,7 @@ class DemoResult:
     images_per_s: float
 
 
+@takes_declared
 def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambda step: None) -> DemoResult:
     """Compile the digits example to `out`, build and run its self-test, compare it with golden, and measure it.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from codegen.arguments import takes_declared
 from codegen.datafiles import path_given, written_file
 from codegen.errors import OptionBad, PictureNotWritable
 from codegen.report.plan import PlanRecord
 from codegen.report.plot import plan_picture
 
 
+@takes_declared
 def draw_plan(plan: PlanRecord, path: str | Path, title: str = "memory plan") -> None:
     """Memory over time as a picture, whole or not at all; `inspect(...).plan` is such a plan.
 

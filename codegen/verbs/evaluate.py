@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit, MetricUnknown
+from codegen.errors import DataDoesNotFit, EngineUnknown, MetricUnknown
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.preprocess import need, read_npz
@@ -82,6 +82,8 @@ def evaluate(model: ModelSource, data: str | Path, options: Options, judging: Ju
 def _engines(judging: Judging) -> list[str]:
     """The engines by name; LAM-API-001 for a name nobody knows."""
     names = judging.engine.split(",") if isinstance(judging.engine, str) else list(judging.engine)
+    if not names:
+        raise EngineUnknown("none is named", where="engine")
     for name in names:
         check_engine(name)
     return names

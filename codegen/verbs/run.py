@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from codegen.arguments import takes_declared
+from codegen.datafiles import path_given
 from codegen.errors import DumpUnsupported, SeveralOutputs
 from codegen.golden.interface import join_batch, split_batch
 from codegen.ir.quant import Array
@@ -73,9 +75,10 @@ def run_file(model: ModelSource, data: str | Path, options: Options, how: Feedin
     return join_batch(found)
 
 
+@takes_declared
 def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     """Write arrays to a .npz file, whole or not at all (LAM-API-008)."""
-    write_npz(Path(path), arrays)
+    write_npz(path_given(path, "path"), arrays)
 
 
 def _opened(model: ModelSource, options: Options, how: Running) -> Engine:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from codegen.errors import CountBad, DataDoesNotFit
+from codegen.errors import CountBad, DataDoesNotFit, OptionBad
 from codegen.golden import interface
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.quant import Array, DType, Quant
@@ -107,6 +107,8 @@ def samples_of(arrays: Mapping[str, Array], inputs: Sequence[Port], config: Path
 def random_samples(ports: Sequence[PortSpec], count: int, seed: int) -> list[Sample]:
     """Random samples over the whole range of each input; the same for the same seed."""
     check_count(count)
+    if seed < 0:
+        raise OptionBad(f"{seed}", where="seed", hint="give a whole number of 0 or more")
     rng = np.random.default_rng(seed)
     return [{port.name: _random(port, rng) for port in ports} for _ in range(count)]
 

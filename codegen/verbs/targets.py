@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.arguments import takes_declared
 from codegen.target import Target, list_targets, load_target
 
 
@@ -10,6 +11,7 @@ def targets() -> tuple[Target, ...]:
     return tuple(load_target(name) for name in list_targets())
 
 
+@takes_declared
 def describe_target(name: str) -> Target:
     """One target, shipped or the user's own .toml file; LAM-TARGET-001 for a name nobody knows."""
     return load_target(name)

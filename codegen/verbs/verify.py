@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from codegen.emit import write_project
+from codegen.errors import OptionBad
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import graph_ports, made_rows, network_feeds
 from codegen.golden.interpreter import Stepper
@@ -111,8 +112,15 @@ def _samples(graph: Graph, checking: Checking) -> list[Sample]:
     if inputs is None:
         return random_samples(ports, checking.samples, checking.seed)
     if isinstance(inputs, Sequence) and not isinstance(inputs, str):
-        return list(inputs)[: checking.samples]
+        return _as_given(inputs)[: checking.samples]
     return given_samples(ports, inputs, checking.samples)
+
+
+def _as_given(samples: Sequence[Sample]) -> list[Sample]:
+    for sample in samples:
+        if not isinstance(sample, Mapping):
+            raise OptionBad(f"a sample is of type {type(sample).__name__}", where="inputs", hint="give arrays by name")
+    return list(samples)
 
 
 def _expectations(compiled: Compiled, samples: Sequence[Sample]) -> Iterator[Expected]:

@@ -104,7 +104,7 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
 @takes_declared
 def quantize(
     model: ModelSource,
-    calib: Calibration,
+    calib: Calibration | None = None,
     out: str | Path | None = None,
     *,
     target: str | None = None,
@@ -115,7 +115,8 @@ def quantize(
 
     Args:
         model: a float ONNX or TFLite file, as in `compile_model`.
-        calib: .npz with samples, arrays of samples by the inputs' names, one array, or a sequence of samples.
+        calib: .npz with samples, arrays of samples by the inputs' names, one array, or a sequence of samples;
+                without any, inputs are made up, and ranges are what BatchNormalization knows where there is one.
         out: where the quantized model goes, an ONNX file with QuantizeLinear and DequantizeLinear nodes; its report as
             JSON stands beside it.  Without it nothing is written.
         target: whose arithmetic the result is judged in; `host` when None.

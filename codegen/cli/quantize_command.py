@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     example="lamina quantize float.onnx --calib samples.npz --config model.toml -o quantized.onnx",
 )
 @click.argument("model")
-@click.option("--calib", required=True, metavar="D.npz", help="Samples of what the network will see.")
+@click.option("--calib", metavar="D.npz", help="Samples of what the network will see; made up when not given.")
 @click.option("-o", "--out", metavar="Q.onnx", help="Where the quantized model goes; its report beside it as .json.")
 @target_option
 @shape_option
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @common
 def command(
     model: str,
-    calib: str,
+    calib: str | None,
     weights: str | None,
     activations: str | None,
     as_json: bool,

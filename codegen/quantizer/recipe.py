@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from codegen.ir.quant import Array
@@ -58,6 +58,7 @@ class Trials:
     each: tuple[Method, ...] = ()
     rewrites: tuple[Attempt, ...] = ()
     correct: bool = True
+    analytic: bool = False
     effort: Effort = "nearest"
     results: int = 256
 
@@ -73,6 +74,7 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
         each=(tried if methods else _EACH) if each == "layer" else (),
         rewrites=attempts_of(name, config.rewrite),
         correct=config.correct.bias != "none",
+        analytic=config.correct.bias == "analytic",
         effort=config.correct.weights or ("descent" if thorough else "nearest"),
         results=config.correct.pixels or 256,
     )
@@ -101,7 +103,7 @@ class Made:
 class Given:
     """Samples that set ranges, samples that judge, what is asked of each tensor, and nodes that are kept real.
 
-    `asked` is the configuration behind `asking`, which says what is left open.
+    `asked` is the configuration behind `asking`, which says what is left open; `means` of tensors are known besides.
     """
 
     ranging: Samples
@@ -110,6 +112,7 @@ class Given:
     asked: Asked
     runner: Runner
     kept: frozenset[str] = frozenset()
+    means: Mapping[str, Array] = field(default_factory=dict)
     seed: int = 0
     progress: Progress | None = None
 
@@ -153,7 +156,8 @@ class Recipe:
         plain = Choices(effort="nearest", correct=False, results=trials.results, seed=given.seed)
         best = self._tried("extremes", self._network, given.asking, plain)
         if trials.correct:
-            best = self._tried("biases corrected", best.network, best.asking, replace(plain, correct=True))
+            choices = replace(plain, correct=True, analytic=trials.analytic, means=given.means)
+            best = self._tried("biases corrected", best.network, best.asking, choices)
         for method in trials.methods:
             by_method = ByMethod(given.asking, given.asked, method)
             best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
@@ -162,7 +166,7 @@ class Recipe:
         if trials.each:
             best = self._by_layer(best, trials.each)
         if trials.effort != "nearest":
-            choices = replace(best.choices, effort=trials.effort, correct=trials.correct)
+            choices = replace(best.choices, effort=trials.effort, correct=trials.correct, analytic=trials.analytic)
             best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
         return Made(best.graph, best.scheme, best.asking, tuple(self._stages))
 
@@ -171,7 +175,8 @@ class Recipe:
         made = attempt.on(graph, lambda: observe_extremes(graph, given.runner, in_turn(given.ranging)))
         if made is None:
             return best
-        return self._tried(attempt.name, self._seen(made), best.asking, best.choices, insisted=attempt.insisted)
+        choices = replace(best.choices, means={})  # channels have other sizes
+        return self._tried(attempt.name, self._seen(made), best.asking, choices, insisted=attempt.insisted)
 
     def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:
         """Each tensor's own method."""

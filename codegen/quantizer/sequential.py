@@ -16,7 +16,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode
 from codegen.quantizer.batched import hold, run_node
-from codegen.quantizer.bias import mean_error
+from codegen.quantizer.bias import expected_error, mean_error
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.observe import Samples
 from codegen.quantizer.products import Product, products
@@ -36,6 +36,8 @@ class Choices:
     """How weights are rounded, and whether biases take up what is lost on average.
 
     A bias makes up for the share `centred` of the mean error; of each sample a layer is judged by so many `results`.
+    `analytic`: the error is what the weights' errors make of the mean of what the layer reads, not what is measured;
+    that mean is the one in `means`, or else the samples'.
     """
 
     effort: Effort = "descent"
@@ -43,6 +45,8 @@ class Choices:
     centred: float = 0.95
     results: int = 256
     seed: int = 0
+    analytic: bool = False
+    means: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -116,8 +120,21 @@ class SideBySide:
         ((known, made),) = ran(self._graph, node, ins)
         bias = self._biases.get(node.label)
         if self._choices.correct and bias is not None:
-            made = self._corrected(product, bias, wanted[0][1], made, held)
+            error = self._error(product, weight, held, (wanted[0][1], made))
+            made = self._corrected(product, bias, error, made, held)
         return [(known, made)]
+
+    def _error(
+        self, product: Product, weight: Weight | None, held: Mapping[str, Held], results: tuple[Array, Array]
+    ) -> Array:
+        """What each output lacks on average, as far as its bias is to make up for it."""
+        if not self._choices.analytic:
+            return mean_error(*results, _axis(product))
+        real = held[product.node.inputs[product.place]][1]
+        moments = Moments(product, self._choices.results, self._choices.seed)
+        known = self._choices.means.get(product.reads)
+        moments.take(held[product.reads][1].mean(axis=0) if known is None else known)
+        return expected_error(moments, real, real if weight is None else _numbers(weight))
 
     def _weight(self, product: Product, held: Mapping[str, Held]) -> Weight | None:
         spec, reads = self._spec_of(product), self._scheme.tensors.get(product.reads)
@@ -137,10 +154,8 @@ class SideBySide:
         """The share of the mean error that a bias makes up for."""
         return self._choices.centred * (self._choices.correct and product.node.label in self._biases)
 
-    def _corrected(self, product: Product, name: str, wanted: Array, made: Array, held: dict[str, Held]) -> Array:
+    def _corrected(self, product: Product, name: str, error: Array, made: Array, held: dict[str, Held]) -> Array:
         """The results, their mean error in the bias from now on."""
-        axis = product.out_axis if product.out_axis < 0 else product.out_axis + 1
-        error = mean_error(wanted, made, axis)
         bias = (held[name][1] + error).astype(np.float32)
         added = (bias - held[name][1]).astype(np.float32)
         self._decided.biases[name] = bias
@@ -148,8 +163,13 @@ class SideBySide:
         if product.bias is None:
             return made  # the node behind adds it
         along = [1] * made.ndim
-        along[axis] = -1
+        along[_axis(product)] = -1
         return np.asarray(made + added.reshape(along))
+
+
+def _axis(product: Product) -> int:
+    """The axis of a layer's results, samples first, that runs over outputs."""
+    return product.out_axis if product.out_axis < 0 else product.out_axis + 1
 
 
 def tensors_held(graph: RealGraph, scheme: Scheme, feeds: dict[str, Array], names: Collection[str]) -> dict[str, Array]:

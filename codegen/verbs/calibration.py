@@ -78,7 +78,7 @@ class Held:
     where: str
 
 
-def calibration_of(graph: RealGraph, given: Calibration, asking: Asking, judging: int | None = None) -> Held:
+def calibration_of(graph: RealGraph, given: Calibration | None, asking: Asking, judging: int | None = None) -> Held:
     """The samples of a calibration, for the inputs of a float network; errors as of `open_samples`.
 
     `judging` of them set no range: every fifth, where no number is given.
@@ -110,7 +110,7 @@ def check_finite(source: Samples, places: Sequence[int]) -> None:
                 raise CalibrationNotFinite("holds NaN or infinity", where=f"sample {place}, tensor '{name}'")
 
 
-def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
+def all_samples(graph: RealGraph, given: Calibration | None, config: str | Path | None) -> tuple[Samples, str]:
     """Every sample of what was given, for the inputs of a float network, and what errors call them."""
     states = states_of(graph, _names(given)) if graph.ties else {}
     ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs if n not in states]
@@ -121,7 +121,7 @@ def all_samples(graph: RealGraph, given: Calibration, config: str | Path | None)
     return fed_back(graph, source, states, steps), where
 
 
-def _in_steps(given: Calibration, ports: Sequence[FloatPort]) -> tuple[Calibration, int]:
+def _in_steps(given: Calibration | None, ports: Sequence[FloatPort]) -> tuple[Calibration | None, int]:
     """Sequences as the steps of one after the other, and how many steps each has; 0 where all are one."""
     arrays = read_npz(Path(given)) if isinstance(given, str | Path) else given
     if isinstance(arrays, np.ndarray):
@@ -132,7 +132,7 @@ def _in_steps(given: Calibration, ports: Sequence[FloatPort]) -> tuple[Calibrati
     return (flat, steps) if steps else (given, 0)
 
 
-def _names(given: Calibration) -> Collection[str]:
+def _names(given: Calibration | None) -> Collection[str]:
     """The names of the arrays that were given, where they have names."""
     if isinstance(given, str | Path):
         return read_npz(Path(given))
@@ -142,7 +142,7 @@ def _names(given: Calibration) -> Collection[str]:
     return first if isinstance(first, Mapping) else ()
 
 
-def _opened(ports: Sequence[FloatPort], given: Calibration, config: str | Path | None) -> tuple[Samples, str]:
+def _opened(ports: Sequence[FloatPort], given: Calibration | None, config: str | Path | None) -> tuple[Samples, str]:
     file = preprocess_file(None if config is None else Path(config))
     if isinstance(given, str | Path):
         return open_samples(Path(given), ports, file), str(given)

@@ -22,6 +22,7 @@ from codegen.errors import (
     TensorUnknown,
 )
 from codegen.frontends import is_tflite, read_real, real_bytes
+from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.applied import applied
@@ -39,6 +40,7 @@ from codegen.quantizer.rewrite.recurrence import check_spelled
 from codegen.quantizer.scheme import Scheme
 from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.table import as_json
+from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Calibration, Held, calibration_of
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
@@ -62,12 +64,13 @@ _FEW = 16
 class Quantizing:
     """By what a model is quantized, and how.
 
-    `calib` are a data file, arrays by name, one array, or samples; `config` is the TOML file with the `[preprocess]`
-    table and those of the quantizer, or another tool's configuration; it goes over `table_in`, a table of ranges, and
-    the words here go over both.  `out` is where model and report go, `table_out` where the ranges.
+    `calib` are a data file, arrays by name, one array, or samples, made up where there are none; `config` is the TOML
+    file with the `[preprocess]` table and those of the quantizer, or another tool's configuration; it goes over
+    `table_in`, a table of ranges, and the words here go over both.  `out` is where model and report go, `table_out`
+    where the ranges.
     """
 
-    calib: Calibration
+    calib: Calibration | None = None
     out: str | Path | None = None
     config: str | Path | None = None
     weights: int | str | None = None
@@ -124,12 +127,13 @@ class Quantized:
 def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
     """A float model quantized by samples, written where `how.out` says."""
     _check_files(file_of(model), how)
-    graph = float_graph(file_of(model), options)
+    given_there = given_graph(file_of(model), options)
+    graph = rewritten(given_there)
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
     asking = asking_of(places, how)
     places = Places(graph, places.kept | _kept_by(graph, asking.config))
-    held = calibration_of(graph, how.calib, how, asking.config.search.samples)
+    held, asking, means = _samples(given_there, places, asking, how)
     report = _blank(shown(file_of(model)), held, places, how)
     report = replace(report, notes=(*report.notes, *asking.config.notes))
     if how.stop_after == "inspect":
@@ -138,7 +142,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         return _written(graph, report, how)
     scheme_of = ranged(places, held, asking, how.progress)
     given, report = _mixed(report, Network(places, asking, scheme_of), held, options, how)
-    found = _cooked(Network(places, given, scheme_of), asking, held, how)
+    found = _cooked(Network(places, given, scheme_of), asking, held, how, means)
     places, scheme = Places(found.graph, places.kept), found.scheme
     made = applied(found.graph, scheme).live()
     stages = tuple(QuantStage(name=s.name, sqnr=s.sqnr, kept=s.kept) for s in found.stages)
@@ -248,7 +252,19 @@ def ranged(places: Places, held: Held, asking: Asking, progress: Progress | None
     return lambda given: scheme_of(places, seen, given)
 
 
-def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing) -> Made:
+def _samples(
+    given: RealGraph, places: Places, asking: Asked, how: Quantizing
+) -> tuple[Held, Asked, Mapping[str, Array]]:
+    """The samples, what is asked for, and means that are known besides; without samples what stands in for them."""
+    count = asking.config.search.samples
+    if how.calib is not None:
+        return calibration_of(places.graph, how.calib, how, count), asking, {}
+    blind = blindly(given, places, how.samples, how.seed or 0)
+    held = calibration_of(places.graph, blind.arrays, replace(how, config=None), count)
+    return held, replace(asking, config=asking.config.over(blind.config)), blind.means
+
+
+def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing, means: Mapping[str, Array]) -> Made:
     """What the recipe makes of the network; ranges alone where everything stops behind them."""
     if how.stop_after == "calibrate":
         return Made(network.places.graph, network.scheme_of(network.asking), network.asking)
@@ -260,6 +276,7 @@ def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing) -> Made
         asked=asked,
         runner=best_runner(),
         kept=network.places.kept,
+        means=means,
         seed=how.seed or 0,
         progress=how.progress,
     )

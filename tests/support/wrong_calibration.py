@@ -275,7 +275,6 @@ def _samples() -> Iterator[Wrong]:
     yield _case("texts for samples", lambda tmp: ["a", "b"], FITS, SHAPE)
     yield _case("nothing for samples", lambda tmp: [None, None], FITS, SHAPE)
     yield _case("a number", lambda tmp: 3, FITS)
-    yield _case("nothing", lambda tmp: None, FITS)
     yield _case("lists of several lengths", lambda tmp: {"image": [[1.0], [1.0, 2.0]]}, FITS)
     for samples in (0, -1, -100):
         yield _case(f"{samples} samples", lambda tmp: good, COUNT, samples=samples)

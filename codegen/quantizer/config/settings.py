@@ -54,7 +54,7 @@ class Correct:
     bias: Annotated[
         Literal["none", "analytic", "empirical"] | None,
         one_of("none", "analytic", "empirical"),
-        "Biases take up the mean error: not, computed without samples, or measured layer by layer.",
+        "Biases take up the mean error: not, computed from that of the weights, or measured layer by layer.",
     ] = None
     weights: Annotated[
         Literal["nearest", "feedback", "descent"] | None,

@@ -1,0 +1,66 @@
+"""What a network is quantized by where there are no samples, and what is said of that.
+
+Decides: how many inputs are made up; that ranges which BatchNormalization knows are taken from it, unless the
+configuration has others; and that biases take up the error that is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from codegen.errors import OptionBad
+from codegen.ir.quant import Array
+from codegen.ir.real import RealGraph
+from codegen.quantizer.blind import Belief, beliefs, made_up
+from codegen.quantizer.config import Correct, QuantConfig
+from codegen.quantizer.config.levels import TENSOR, Level, literal
+from codegen.quantizer.places import Places
+
+_COUNT = 64
+_KNOWN = "noise of the mean and size that the first BatchNormalization knew"
+_UNKNOWN = "noise of deviation 1, since there is no BatchNormalization that knows better"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blind:
+    """Made-up samples, a configuration below the one that was given, and means of tensors."""
+
+    arrays: Mapping[str, Array]
+    config: QuantConfig
+    means: Mapping[str, Array]
+
+
+def blindly(given: RealGraph, places: Places, count: int | None, seed: int) -> Blind:
+    """What stands in for samples of a network, `given` as its file has it.
+
+    Raises:
+        OptionBad: LAM-IMPORT-030 for a network with inputs that are no real numbers.
+    """
+    _check(given)
+    arrays, is_known = made_up(given, count or _COUNT, seed)
+    known = dict(_ranged(places, beliefs(given)))
+    levels = tuple(
+        Level(values={"range": (b.low, b.high)}, rank=TENSOR, chosen=literal(name), place="BatchNormalization")
+        for name, b in known.items()
+    )
+    note = f"no samples were given: {len(known)} of {len(places.tensors)} ranges are what BatchNormalization says,"
+    note += f" the others and all figures are by made-up inputs, {_KNOWN if is_known else _UNKNOWN}"
+    config = QuantConfig(levels=levels, correct=Correct(bias="analytic"), notes=(note,))
+    return Blind(arrays, config, {name: b.mean for name, b in known.items()})
+
+
+def _check(graph: RealGraph) -> None:
+    for name in graph.inputs:
+        if not graph.type(name).is_real:
+            hint = f"give samples: the input '{name}' takes integers, which cannot be made up"
+            raise OptionBad("none", where="calib", hint=hint)
+
+
+def _ranged(places: Places, known: Mapping[str, Belief]) -> Iterator[tuple[str, Belief]]:
+    """The tensors whose range is known and that are given integers of their own."""
+    for tensor in places.tensors:
+        belief = known.get(tensor.name)
+        same = belief is not None and belief.mean.shape == places.graph.type(tensor.name).shape
+        if belief is not None and same and not tensor.like and tensor.bounds is None:
+            yield tensor.name, belief

@@ -63,6 +63,18 @@ def check_outputs(outputs: Sequence[Path], inputs: Iterable[Path]) -> None:
             raise OutputIsInput("two results would go into this file", where=str(path))
 
 
+def check_place(path: Path, refused: Refusal) -> None:
+    """Refuse a path that no file can be written at, before anything is computed."""
+    place = Path(_place(path))
+    try:
+        if place.exists() and not place.is_file():
+            raise refused("is a folder" if place.is_dir() else "is not a regular file")
+        if not place.parent.is_dir():
+            raise refused("its folder does not exist")
+    except OSError as error:
+        raise refused(error.strerror or type(error).__name__) from error
+
+
 def _place(path: Path) -> str:
     """Where a path leads; one that no file can have stays, and is refused when it is opened."""
     return str(path) if "\0" in str(path) else os.path.realpath(path)

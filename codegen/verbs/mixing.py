@@ -113,8 +113,12 @@ def _choices(word: int | str | None, given: tuple[int, ...] | None, usual: tuple
 
 def _budget(given: str | Mapping[str, int] | None) -> dict[str, int]:
     """`flash=512K,arena=64K,instructions=20M` as numbers."""
+    if given is None:
+        return {}
     pairs = (
-        given.items() if isinstance(given, Mapping) else (p.partition("=")[::2] for p in (given or "").split(",") if p)
+        given.items()
+        if isinstance(given, Mapping)
+        else (p.partition("=")[::2] for p in given.split(",") if p or not given)
     )
     found = {}
     for name, value in pairs:

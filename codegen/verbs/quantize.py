@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
-from codegen.datafiles import check_outputs, path_given
+from codegen.datafiles import check_outputs, check_place, path_given
 from codegen.errors import (
     AlreadyQuantized,
     CalibrationConstant,
@@ -29,23 +29,25 @@ from codegen.quantizer.applied import applied
 from codegen.quantizer.asked import Asked, Asking, asked_of, from_words
 from codegen.quantizer.attempts import RecipeName
 from codegen.quantizer.calibrate import passes, scheme_of, watched
-from codegen.quantizer.config import QuantConfig
+from codegen.quantizer.config import Mixed, QuantConfig
 from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.measure import compared
 from codegen.quantizer.observe import Progress, observe
 from codegen.quantizer.places import Places, is_quantized
+from codegen.quantizer.ranges.storing import LEAST_SCALE
 from codegen.quantizer.recipe import Given, Made, Recipe
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.recurrence import check_spelled
 from codegen.quantizer.scheme import Scheme
 from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.table import as_json
+from codegen.target import load_target
 from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Calibration, Held, calibration_of
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
 from codegen.verbs.ort_runner import best_runner
-from codegen.verbs.quantizer_files import Output, files_config, table_output, write_together
+from codegen.verbs.quantizer_files import Output, files_config, table_output, table_refusal, write_together
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.scoring import Scoring, score
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
@@ -56,6 +58,11 @@ _MEASURED = 32
 """Samples by which tensors are measured."""
 _MIXED = 16
 """Samples by which each of many networks is judged."""
+_LEAST_STEPS = 128
+"""Of the smallest scale that there is: what inputs reach at least."""
+_ALL_POINTS = 100
+_NOTHING_LEFT = 1.0
+"""dB of outputs that are no better than zeros."""
 _FEW = 16
 """Of fewer samples the user is warned."""
 
@@ -94,6 +101,8 @@ class Quantizing:
         """Refuse what does not exist."""
         if self.max_drop is not None and self.eval_data is None:
             raise OptionBad(f"{self.max_drop:g}", where="max_drop", hint="give the labelled samples too: --eval D.npz")
+        if self.max_drop is not None and not 0 <= self.max_drop <= _ALL_POINTS:
+            raise OptionBad(f"{self.max_drop:g}", where="max_drop", hint="give points between 0 and 100")
         for name, given, known in (
             ("weights", self.weights, (None, *range(2, 9), MIXED)),
             ("activations", self.activations, (None, 8, 16, MIXED)),
@@ -127,6 +136,8 @@ class Quantized:
 def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
     """A float model quantized by samples, written where `how.out` says."""
     _check_files(file_of(model), how)
+    load_target(options.target)
+    mixing_of(how, Mixed())
     given_there = given_graph(file_of(model), options)
     graph = rewritten(given_there)
     how = sampled(how)
@@ -249,6 +260,8 @@ def ranged(places: Places, held: Held, asking: Asking, progress: Progress | None
     inputs = [seen[name] for name in places.graph.inputs if name in seen]
     if inputs and all(s.low == s.high for s in inputs):
         raise CalibrationConstant(f"every number is {inputs[0].low:g}", where=held.where)
+    if inputs and all(s.reach < _LEAST_STEPS * LEAST_SCALE for s in inputs):
+        raise CalibrationConstant(f"no number is larger than {max(s.reach for s in inputs):g}", where=held.where)
     return lambda given: scheme_of(places, seen, given)
 
 
@@ -319,7 +332,9 @@ def _judged(report: QuantReport, graph: RealGraph, made: RealGraph, held: Held, 
         judgement = judge(made)
     except CompileError as error:
         return replace(report, refusal=error.problems()[0].text())
-    return replace(report, sqnr=judgement.sqnr, engine=judgement.engine)
+    word = "the outputs have nothing of the float network's: are the samples what it was trained on?"
+    notes = (*report.notes, word) if judgement.sqnr <= _NOTHING_LEFT else report.notes
+    return replace(report, sqnr=judgement.sqnr, engine=judgement.engine, notes=notes)
 
 
 def _table(how: Quantizing, scheme: Scheme, report: QuantReport) -> list[Output]:
@@ -366,6 +381,10 @@ def _check_files(model: Path, how: Quantizing) -> None:
     table = [] if how.table_out is None else [path_given(how.table_out, "table_out")]
     read = [Path(p) for p in (how.calib, how.config, how.table_in) if isinstance(p, str | Path)]
     check_outputs([*_places(how), *table], [model, *read])
+    for path in _places(how):
+        check_place(path, _refusal(path))
+    for path in table:
+        check_place(path, table_refusal(path))
 
 
 def _refusal(file: Path) -> Callable[[str], CompileError]:

@@ -121,14 +121,15 @@ def table_output(path: Path, tensors: Mapping[str, Stored], samples: int) -> Out
     Raises:
         TableNotWritten: LAM-QUANT-012, here for names that the format does not hold.
     """
-
-    def refused(found: str) -> CompileError:
-        return TableNotWritten(found, where=str(path))
-
     ranges = [Ranged.of(name, stored) for name, stored in tensors.items() if stored.scale.size == 1]
     ours = path.suffix.lower() == ".toml"
     blank = [r.name for r in ranges if len(r.name.split()) != 1 or r.name.startswith("#")]
     if blank and not ours:
-        raise refused(f"a row of this format holds no name like {blank[0]!r}")
+        raise table_refusal(path)(f"a row of this format holds no name like {blank[0]!r}")
     text = written_ranges(ranges) if ours else written_table(ranges, _BINS, samples)
-    return Output(path, text.encode(), refused)
+    return Output(path, text.encode(), table_refusal(path))
+
+
+def table_refusal(path: Path) -> Callable[[str], CompileError]:
+    """The error of a table that cannot be written there."""
+    return lambda found: TableNotWritten(found, where=str(path))

@@ -239,3 +239,32 @@ def test_a_path_without_a_name_is_no_place_for_a_model(model: Path) -> None:
     with pytest.raises(CompileError) as error:
         made(model, out=".")
     assert error.value.code == "LAM-QUANT-026"
+
+
+WORDS: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown target": ({"target": "nosuch"}, "LAM-TARGET"),
+    "an empty budget": ({"budget": ""}, "LAM-IMPORT-030"),
+    "points that are no number": ({"max_drop": float("nan"), "eval_data": "e.npz"}, "LAM-IMPORT-030"),
+    "points below zero": ({"max_drop": -1.0, "eval_data": "e.npz"}, "LAM-IMPORT-030"),
+    "a folder for the model": ({"out": "."}, "LAM-QUANT-026"),
+    "a folder that is not there": ({"out": "nosuch/q.onnx"}, "LAM-QUANT-026"),
+    "a folder for the table": ({"table_out": "."}, "LAM-QUANT-012"),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_wrong_words_are_refused_before_anything_is_computed(name: str, model: Path, tmp_path: Path) -> None:
+    words, code = WORDS[name]
+    at = {key: tmp_path / words[key] for key in ("out", "table_out", "eval_data") if key in words}
+    runs: list[tuple[int, int]] = []
+    with pytest.raises(CompileError) as error:
+        made(model, **{**words, **at}, progress=lambda done, of: runs.append((done, of)))
+    assert error.value.problems()[0].code.startswith(code)
+    assert not runs
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_below_every_scale_are_refused(model: Path) -> None:
+    samples = images(20) * np.float32(1e-42)
+    with pytest.raises(CompileError, match=r"LAM-QUANT-023.*no number is larger"):
+        quantize(model, samples)

@@ -130,6 +130,17 @@ def test_a_network_is_quantized_without_samples_and_says_so(tmp_path: Path) -> N
         assert 0.3 < held[name][0] / scale < 4
 
 
+def test_outputs_that_are_lost_are_told(tmp_path: Path) -> None:
+    graph, samples = trained()
+    path, config = tmp_path / "float.onnx", tmp_path / "c.toml"
+    path.write_bytes(real_bytes(graph))
+    config.write_text("[quantize.activation]\nrange = [0.0, 1e-3]\n")
+    lost, good = (quantize(path, samples, config=c, recipe="fast").report for c in (config, None))
+    assert lost.sqnr is not None
+    assert lost.sqnr < 1
+    assert [any("nothing of the float network's" in n for n in r.notes) for r in (lost, good)] == [True, False]
+
+
 def test_inputs_of_integers_cannot_be_made_up(tmp_path: Path) -> None:
     from codegen.ir.real import RealType
     from codegen.real.movement import Gather

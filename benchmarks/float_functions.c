@@ -79,23 +79,59 @@ static void judge(worst *found, uint32_t bits, float got, double wanted)
     }
 }
 
-static void scan(const function *f, uint64_t stride)
+/* All inputs of one sign.  Of neighbours that share one result, or whose result is the input, the first and the last are
+ * judged: the true functions rise or fall throughout there, or touch the result in between. */
+static void scan_half(const function *f, uint32_t sign, uint64_t stride, worst *found)
 {
-    worst found = {0.0, 0u, 0u, 0u};
+    uint32_t last = ~0u, last_bits = ~0u;
+    float last_got = 0.0f;
+    int waiting = 0, itself = 0;
     uint64_t i;
 
     for (i = 0; i < LAM_F32_SIGN; i += stride) {
-        const uint32_t bits = (uint32_t)i, mirrored = bits | LAM_F32_SIGN;
-        const float got = f->tested(lam_f32_from_bits(bits)), other = f->tested(lam_f32_from_bits(mirrored));
-        found.inputs += 2u;
-        judge(&found, bits, got, f->reference((double)lam_f32_from_bits(bits)));
-        if (f->symmetry != 0) {
-            /* as good as the other one, from which it differs by no more than the sign */
-            const uint32_t expected = lam_f32_bits(got) ^ ((f->symmetry < 0) ? LAM_F32_SIGN : 0u);
-            found.wrong += (lam_f32_bits(other) != expected && !(isnan(other) && isnan(got))) ? 1u : 0u;
-        } else {
-            judge(&found, mirrored, other, f->reference((double)lam_f32_from_bits(mirrored)));
+        const uint32_t bits = (uint32_t)i | sign;
+        const float got = f->tested(lam_f32_from_bits(bits));
+        const uint32_t got_bits = lam_f32_bits(got);
+        const int repeats = got_bits == last || (got_bits == bits && itself);
+        if (waiting && !repeats) {
+            judge(found, last_bits, last_got, f->reference((double)lam_f32_from_bits(last_bits)));
         }
+        if (!repeats) {
+            judge(found, bits, got, f->reference((double)lam_f32_from_bits(bits)));
+        }
+        waiting = repeats;
+        itself = got_bits == bits;
+        last = got_bits;
+        last_bits = bits;
+        last_got = got;
+        found->inputs++;
+    }
+    judge(found, last_bits, last_got, f->reference((double)lam_f32_from_bits(last_bits)));
+}
+
+/* Inputs below 0 have the results of those above, but for the sign. */
+static void mirror(const function *f, uint64_t stride, worst *found)
+{
+    const uint32_t sign = (f->symmetry < 0) ? LAM_F32_SIGN : 0u;
+    uint64_t i;
+
+    for (i = 0; i < LAM_F32_SIGN; i += stride) {
+        const float got = f->tested(lam_f32_from_bits((uint32_t)i | LAM_F32_SIGN));
+        const float other = f->tested(lam_f32_from_bits((uint32_t)i));
+        found->wrong += (lam_f32_bits(got) != (lam_f32_bits(other) ^ sign) && !(isnan(got) && isnan(other))) ? 1u : 0u;
+        found->inputs++;
+    }
+}
+
+static void scan(const function *f, uint64_t stride)
+{
+    worst found = {0.0, 0u, 0u, 0u};
+
+    scan_half(f, 0u, stride, &found);
+    if (f->symmetry != 0) {
+        mirror(f, stride, &found);
+    } else {
+        scan_half(f, LAM_F32_SIGN, stride, &found);
     }
     printf("%s %llu %.4f %08x %.9g %llu\n", f->name, (unsigned long long)found.inputs, found.units, (unsigned)found.at,
            (double)lam_f32_from_bits(found.at), (unsigned long long)found.wrong);

@@ -20,6 +20,7 @@ from codegen.float32.exponential import cosh, exp, sigmoid, sinh, tanh
 from codegen.float32.extremes import maximum, minimum
 from codegen.float32.fixed import Float32Array
 from codegen.float32.logarithm import log
+from codegen.float32.powers import power
 
 Function = Callable[[npt.NDArray[Any]], Float32Array]
 FunctionOfTwo = Callable[[npt.NDArray[Any], npt.NDArray[Any]], Float32Array]
@@ -46,7 +47,9 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 )
 """One-argument functions by name; C has them as lam_f32_<name>."""
 
-FUNCTIONS_OF_TWO: Mapping[str, FunctionOfTwo] = MappingProxyType({"minimum": minimum, "maximum": maximum})
+FUNCTIONS_OF_TWO: Mapping[str, FunctionOfTwo] = MappingProxyType(
+    {"maximum": maximum, "minimum": minimum, "power": power}
+)
 """Two-argument functions by name; C has them as lam_f32_<name>."""
 
 __all__ = [
@@ -68,6 +71,7 @@ __all__ = [
     "log",
     "maximum",
     "minimum",
+    "power",
     "sigmoid",
     "sin",
     "sinh",

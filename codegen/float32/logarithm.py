@@ -25,7 +25,7 @@ from codegen.float32.fixed import (
 
 LOG_2 = 49946518145322874  # log(2) in Q56
 _LESS = (-1073741715, 715827685, -537314006, 430000503)
-_INVERSE = np.ravel(
+INVERSE = np.ravel(
     [
         [3004130131, 2878302691, 2762592030, 2655825188, 2557003786, 2465272708, 2379895298, 2300233531],
         [2225732040, 2147483648, 2036132644, 1922223125, 1820383490, 1728791868, 1645975491, 1570730897],
@@ -47,7 +47,7 @@ def log_fixed(m: Int64Array, exponent: Int64Array) -> Int64Array:
     """
     above = m - 0x33000000
     entry, down = (above >> 27) & 15, above >> 31
-    r = signed((m.astype(np.uint64) * _INVERSE[entry]) >> (27 + down).astype(np.uint64))
+    r = signed((m.astype(np.uint64) * INVERSE[entry]) >> (27 + down).astype(np.uint64))
     x = r >> 3
     rest = (r * high(polynomial(_LESS, x), x)) >> 10
     return np.asarray((exponent + down) * LOG_2 + (_LOGARITHM[entry] << 24) + (r << 21) + rest)

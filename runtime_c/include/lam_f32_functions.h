@@ -13,6 +13,7 @@
 #include "lam_f32_erf.h"
 #include "lam_f32_exp.h"
 #include "lam_f32_log.h"
+#include "lam_f32_power.h"
 #include "lam_f32_root.h"
 
 #endif /* LAM_F32_FUNCTIONS_H */

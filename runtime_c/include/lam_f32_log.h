@@ -9,6 +9,15 @@
 
 #include "lam_f32_fixed.h"
 
+/* About 1 / z in Q31, by sixteenths of 0.7 .. 1.4; that of z about 1 is 1. */
+static inline uint32_t lam_f32_log_inverse(uint32_t entry)
+{
+    static const uint32_t inverse[16] = {3004130131u, 2878302691u, 2762592030u, 2655825188u, 2557003786u, 2465272708u,
+                                         2379895298u, 2300233531u, 2225732040u, 2147483648u, 2036132644u, 1922223125u,
+                                         1820383490u, 1728791868u, 1645975491u, 1570730897u};
+    return inverse[entry];
+}
+
 /* log(1 + r) / r - 1 in Q31, for r in Q35, |r| < 0.0315. */
 static inline int32_t lam_f32_log_less(int32_t r)
 {
@@ -23,16 +32,13 @@ static inline int32_t lam_f32_log_less(int32_t r)
  * interval around 1 the table has 1 and 0, so that the result is as exact relative to itself. */
 static inline int64_t lam_f32_log_fixed(uint32_t m, int32_t exponent)
 {
-    static const uint32_t inverse[16] = {3004130131u, 2878302691u, 2762592030u, 2655825188u, 2557003786u, 2465272708u,
-                                         2379895298u, 2300233531u, 2225732040u, 2147483648u, 2036132644u, 1922223125u,
-                                         1820383490u, 1728791868u, 1645975491u, 1570730897u};
     static const int32_t logarithm[16] = {-1441783120, -1258013172, -1081784665, -912502959, -749641086, -592729852,
                                           -441349696,  -295123921,  -153713048,  0,          228683449,  475944080,
                                           709741511,   931466471,   1142304742,  1343275546};
     const uint32_t above = m - 0x33000000u; /* from 2^31 on where z is m / 2^32, below 1 */
     const uint32_t entry = (above >> 27) & 15u;
     const int32_t down = (int32_t)(above >> 31);
-    const int32_t r = (int32_t)(uint32_t)(((uint64_t)m * inverse[entry]) >> (27 + down));
+    const int32_t r = (int32_t)(uint32_t)(((uint64_t)m * lam_f32_log_inverse(entry)) >> (27 + down));
     const int64_t rest = ((int64_t)r * lam_f32_log_less(r)) >> 10;
 
     return (exponent + down) * 49946518145322874LL + (int64_t)logarithm[entry] * (1 << 24) + (int64_t)r * (1 << 21) + rest;

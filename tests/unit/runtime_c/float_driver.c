@@ -6,6 +6,12 @@
  */
 #include "lam_f32_functions.h"
 
+/* Fused, it would be rounded once. */
+static inline float lam_f32_product_and_sum(float x, float y)
+{
+    return lam_f32_product(x, y) + x;
+}
+
 #define LAM_ONE(name) \
     static float one_##name(float x, float y) \
     { \

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 INCLUDE = resource_dir("runtime_c") / "include"
 STRICT = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-align -Wundef -Wdouble-promotion -Werror"
 ONE = {**float32.FUNCTIONS, "sqrt": np.sqrt, "whole_root": np.sqrt}
-TWO = dict(float32.FUNCTIONS_OF_TWO)
+TWO = {**float32.FUNCTIONS_OF_TWO, "product_and_sum": lambda x, y: x * y + x}
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Bits = np.ndarray[Any, np.dtype[np.uint32]]
 
@@ -138,6 +138,53 @@ def test_functions_are_what_they_are_called() -> None:
             ulps = np.abs(got - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
             assert np.nanmax(ulps) <= 1, name
             assert np.array_equal(np.isnan(got), np.isnan(wanted)), name
+
+
+def test_the_pairs_can_tell_a_fused_multiply_add() -> None:
+    with np.errstate(all="ignore"):
+        x, y = pairs().T.astype(np.float64)
+        fused = (x * y + x).astype(np.float32)
+    assert np.count_nonzero(plain_bits(fused) != plain_bits(expected()["product_and_sum"])) > 1000
+
+
+def test_power_is_that_of_float64() -> None:
+    rng = np.random.default_rng(5)
+    x = np.abs(np.concatenate([rng.normal(0, 10, 50_000), 1 + rng.normal(0, 1e-4, 50_000)]).astype(np.float32))
+    y = np.concatenate([rng.normal(0, 10, 50_000), rng.normal(0, 1e5, 50_000)]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.float64), y.astype(np.float64))
+        normal = (wanted > 1.2e-38) & (wanted < 3.4e38)
+        assert np.count_nonzero(normal) > 90_000
+        ulps = np.abs(float32.power(x, y) - wanted)[normal] / np.spacing(wanted[normal].astype(np.float32))
+    assert ulps.max() <= 1
+
+
+def test_power_has_the_special_cases_of_ieee_754() -> None:
+    """All pairs of edges, as the C library's pow has them in float64."""
+    ends = np.float32([0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1e30, -1e30, 16777215, np.inf, -np.inf, np.nan])
+    x, y = (part.reshape(-1) for part in np.meshgrid(ends, ends))
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    assert np.array_equal(plain_bits(float32.power(x, y)), plain_bits(wanted))
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("-ffast-math", "results are defined to the bit"),
+        ("-ffinite-math-only", "infinities and NaN are values"),
+        ("-m32 -mno-sse", "float is computed in a wider type"),
+    ],
+)
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="these are flags for x86")
+def test_a_build_that_changes_results_is_refused(flags: str, message: str, tmp_path: Path) -> None:
+    require_tool("gcc")
+    source = tmp_path / "refused.c"
+    source.write_text('#include "lam_f32.h"\n')
+    command = ["gcc", "-std=c99", *flags.split(), f"-I{INCLUDE}", "-fsyntax-only", str(source)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert built.returncode != 0
+    assert message in built.stderr
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 1, 2)])

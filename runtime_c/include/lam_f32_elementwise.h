@@ -10,7 +10,7 @@
 #define LAM_F32_ELEMENTWISE_H
 
 #include "lam_f32.h"
-#include "lam_f32_sqrt.h"
+#include "lam_f32_root.h"
 
 #define LAM_F32_WHOLE 8388608.0f /* 2^23: from here on every number is whole */
 

@@ -115,3 +115,8 @@ def in_modes(*sources: Source) -> Iterator[Case]:
 def named(case: Case) -> Case:
     """The case with its operator's name before its own."""
     return replace(case, name=f"{type(case.op).__name__}_{case.name}")
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two results are equal; NaN equals NaN."""
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

@@ -12,7 +12,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
 from codegen.kernels.tiles import channel_tile as tile_of
 from codegen.ops import OPS, Pad, answers
-from tests.contract.case import Case
+from tests.contract.case import Case, same
 from tests.contract.cases import cases
 from tests.contract.laws import on_cases, on_every_case
 from tests.support.graphs import one_op
@@ -33,7 +33,7 @@ def test_a_clamped_operator_gives_what_a_clamp_behind_it_gives(case: Case) -> No
     for bounds in ((low, high), (low, low), (int(y.min()), int(y.max()))):
         op = answers.clamped(case.op, *bounds)
         assert op is not None
-        assert np.array_equal(result(op, list(case.arrays)), np.clip(y, *bounds).astype(y.dtype))
+        assert same(result(op, list(case.arrays)), np.clip(y, *bounds).astype(y.dtype))
 
 
 def layouts(case: Case) -> Iterator[tuple[tuple[int, ...], Op]]:
@@ -51,7 +51,7 @@ def test_an_operator_in_another_layout_gives_its_result_transposed(case: Case) -
     for perm, op in layouts(case):
         ins = [extended(x, y.ndim).transpose(perm) if i in stored else x for i, x in enumerate(case.arrays)]
         if all(case.arrays[i].ndim <= y.ndim for i in stored):
-            assert np.array_equal(result(op, ins), y.transpose(perm)), perm
+            assert same(result(op, ins), y.transpose(perm)), perm
 
 
 @on_cases(lambda case: answers.turned(case.op) is not None)
@@ -60,7 +60,7 @@ def test_a_turned_operator_gives_its_result_turned(case: Case) -> None:
     assert op is not None
     turn = (0, 2, 1, 3)
     ins = [x.transpose(turn) if x.ndim == len(turn) else x for x in case.arrays]
-    assert np.array_equal(result(op, ins), result(case.op, list(case.arrays)).transpose(turn))
+    assert same(result(op, ins), result(case.op, list(case.arrays)).transpose(turn))
 
 
 @on_cases(lambda case: answers.padded(case.op, (0, 0), (0, 0), 0, case.types[0]) is not None)
@@ -70,9 +70,7 @@ def test_an_operator_that_pads_itself_gives_what_it_gives_behind_a_pad(case: Cas
     op = answers.padded(case.op, (1, 0), (0, 2), value, x)
     assert op is not None
     before = Pad((0, 1, 0, 0), (0, 0, 2, 0), "constant", value)
-    assert np.array_equal(
-        result(op, list(case.arrays)), result(case.op, [result(before, list(case.arrays)), *case.arrays[1:]])
-    )
+    assert same(result(op, list(case.arrays)), result(case.op, [result(before, list(case.arrays)), *case.arrays[1:]]))
     assert answers.padded(case.op, (1, 0), (0, 2), value + 1, x) is None
 
 
@@ -88,7 +86,7 @@ def test_tiles_of_channels_are_parts_of_the_result(case: Case) -> None:
     for start, stop in ((0, 1), (0, y.shape[-1]), (y.shape[-1] - 1, y.shape[-1])):
         tile = tile_of(view, start, stop)
         ins = [case.arrays[i] if c is None else c for i, c in enumerate(tile.consts)]
-        assert np.array_equal(result(tile.op, ins), y[..., start:stop])
+        assert same(result(tile.op, ins), y[..., start:stop])
         assert tile.op.infer(tile.ins) == tile.outs
 
 
@@ -98,14 +96,14 @@ def test_elementwise_operators_do_not_look_at_the_shape(case: Case) -> None:
     if any(x.shape != y.shape and x.size > 1 for x in case.arrays):
         return
     flat = [x.reshape(-1) for x in case.arrays]
-    assert np.array_equal(result(case.op, flat), y.reshape(-1))
+    assert same(result(case.op, flat), y.reshape(-1))
 
 
 @on_cases(lambda case: answers.moves_only(case.op))
 def test_movement_copies_elements(case: Case) -> None:
     (x,) = case.arrays
     source = np.arange(x.size, dtype=np.int64).reshape(x.shape)
-    assert np.array_equal(result(case.op, [x]), x.reshape(-1)[result(case.op, [source])])
+    assert same(result(case.op, [x]), x.reshape(-1)[result(case.op, [source])])
 
 
 @on_cases(lambda case: answers.is_view(case.op))
@@ -119,7 +117,7 @@ def test_an_operator_that_names_an_order_of_axes_transposes(case: Case) -> None:
     (x,) = case.arrays
     perm = answers.permutation(case.op, case.types[0])
     assert perm is not None
-    assert np.array_equal(result(case.op, [x]), x.transpose(perm))
+    assert same(result(case.op, [x]), x.transpose(perm))
 
 
 @on_cases(lambda case: answers.is_weighted_sum(case.op))
@@ -129,10 +127,10 @@ def test_weighted_sums_are_those_of_their_weights(case: Case) -> None:
     op = case.op
     silent = result(op, [x, np.zeros_like(w), b])
     again = result(op, [np.zeros_like(x), np.zeros_like(w), b])
-    assert np.array_equal(silent, again)
+    assert same(silent, again)
     assert (silent.reshape(-1, len(b)) == silent.reshape(-1, len(b))[0]).all()
     neutral = np.full_like(x, op.x_zero_point)  # type: ignore[attr-defined]
-    assert np.array_equal(result(op, [neutral, w, b]), silent)
+    assert same(result(op, [neutral, w, b]), silent)
 
 
 @on_every_case

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from codegen.float32 import FUNCTIONS
 from codegen.ops.float32.activations import ACTIVATIONS
 
 _BASE = frozenset(("maximum", "minimum", "product"))
-_OWN = {"erf": "lam_f32_erf.h", "log": "lam_f32_log.h", "sqrt": "lam_f32_sqrt.h"}
-_EXPONENTIAL = "lam_f32_exp.h"
+_HEADERS = {
+    "lam_f32_arc.h": ("acos", "asin", "atan"),
+    "lam_f32_area.h": ("acosh", "asinh", "atanh"),
+    "lam_f32_circle.h": ("cos", "sin", "tan"),
+    "lam_f32_erf.h": ("erf",),
+    "lam_f32_exp.h": ("cosh", "exp", "sigmoid", "sinh", "tanh"),
+    "lam_f32_log.h": ("log",),
+    "lam_f32_root.h": ("sqrt",),
+}
+_OWN = {name: header for header, names in _HEADERS.items() for name in names}
 
 
 def function_headers(name: str) -> tuple[str, ...]:
     """The header that a function of float32 is in."""
     if name in _BASE:
         return ("lam_f32.h",)
-    if name in FUNCTIONS or name in _OWN:
-        return (_OWN.get(name, _EXPONENTIAL),)
+    if name in _OWN:
+        return (_OWN[name],)
     return ("lam_f32_activations.h",) if name in ACTIVATIONS else ("lam_f32_elementwise.h",)

@@ -6,6 +6,7 @@ kept outside the model's file are read here, from the model's own folder and bel
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.ir.quant import Array
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
+INT_BITS_KEY = "lamina.int_bits"
+"""Metadata: a JSON object, from the name of a DequantizeLinear's output to the bits of its integers, where their type
+has more."""
+_BYTE = 8
 _LONGEST_PATH = 1024
 
 _TYPED_FIELD = {
@@ -77,6 +82,17 @@ _WIDENED = {
     TensorProto.INT2: np.int8,
     TensorProto.UINT2: np.uint8,
 }
+
+
+def said_bits(model: Any) -> dict[str, int]:
+    """What the metadata says of integers that have fewer bits than their type, by the tensor that they mean."""
+    entries = [entry.value for entry in model.metadata_props if entry.key == INT_BITS_KEY]
+    try:
+        found = json.loads(entries[0]) if entries else {}
+    except ValueError:
+        return {}
+    known = found.items() if isinstance(found, dict) else ()
+    return {name: bits for name, bits in known if type(bits) is int and 1 < bits < _BYTE}
 
 
 def type_name(data_type: int) -> str:

@@ -45,23 +45,29 @@ class MveContext:
         return LANES * self.tile
 
 
-def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
-    """The sums of a layer of 8 bits, where they fit 32 bits and their requantization is fast."""
+def byte_sums(node: NodeOf[Conv2D | Dense], lift: int = 0) -> Weighted | None:
+    """The sums of a layer of 8 bits, where they fit 32 bits and their requantization is fast.
+
+    `lift`: in `single` sums are shifted so far to the left first.
+    """
     sums = weighted(node)
     if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8 or sums.y not in BYTES:
         return None
-    if not is_fast(node.op.requant) or is_wide(sums.weights, sums.bias, signed_zero(sums), DType.S8):
+    if not is_fast(node.op.requant, lift) or is_wide(sums.weights, sums.bias, signed_zero(sums), DType.S8):
         return None
     return sums
 
 
-def is_fast(requant: Requant | None) -> bool:
-    """Whether the factors are small enough for one high product: below 1/4 in `single`, below 1/2 in `tflite`."""
+def is_fast(requant: Requant | None, lift: int = 0) -> bool:
+    """Whether the factors are small enough for one high product: below 1/4 in `single`, below 1/2 in `tflite`.
+
+    `lift`: sums that are shifted to the left first allow for as much more in `single`.
+    """
     if requant is None:
         return False
     steps = zip(requant.multiplier, requant.shift, strict=True)
     if requant.mode == "single":
-        return all(s >= _LEAST_SHIFT or m == 0 for m, s in steps)
+        return all(s + lift >= _LEAST_SHIFT or m == 0 for m, s in steps)
     return requant.mode == "ort" or all(s <= -1 or m == 0 for m, s in steps)
 
 
@@ -75,22 +81,25 @@ def signed_bias(sums: Weighted) -> Array:
     return folded_bias(sums.weights, sums.bias, signed_zero(sums)).astype(np.int32)
 
 
-def lane_factors(requant: Requant, channels: int) -> tuple[Array, Array]:
-    """Multiplier (int32; the bits of a float32 scale) and shift (int8, as VRSHL takes it) of each channel."""
+def lane_factors(requant: Requant, channels: int, lift: int = 0) -> tuple[Array, Array]:
+    """Multiplier (int32; the bits of a float32 scale) and shift (int8, as VRSHL takes it) of each channel.
+
+    `lift`: in `single` sums are shifted so far to the left first.
+    """
     if requant.mode == "ort":
         scale = np.broadcast_to(np.array(requant.scale, np.float32), channels)
         return np.ascontiguousarray(scale).view(np.int32), np.zeros(channels, np.int8)
     multiplier = np.broadcast_to(np.array(requant.multiplier, np.int32), channels)
     given = np.broadcast_to(np.array(requant.shift, np.int32), channels)
-    shift = 32 - given if requant.mode == "single" else given
+    shift = 32 - lift - given if requant.mode == "single" else given
     return multiplier, np.where(multiplier == 0, -1, shift).astype(np.int8)
 
 
-def factor_fields(requant: Requant) -> tuple[Field, ...]:
+def factor_fields(requant: Requant, lift: int = 0) -> tuple[Field, ...]:
     """Params `factor` = [multiplier, shift], where all channels share them; else they lie in the stream."""
     if requant.per_channel:
         return ()
-    multiplier, shift = lane_factors(requant, 1)
+    multiplier, shift = lane_factors(requant, 1, lift)
     return (Field("factor", np.array([multiplier[0], shift[0]], np.int32)),)
 
 

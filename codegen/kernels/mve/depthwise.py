@@ -41,6 +41,8 @@ _VECTOR_BYTES = 64
 _TILE_COLUMNS = 16
 _MOST_BYTES = 4096
 _MOST_TAPS = 255
+_LIFT = 2
+_MOST_SHIFT = 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +94,10 @@ class MveDepthwiseContext(MveContext):
         """Bytes of a channel's weights."""
         return -(-self.taps // 2) if self.few else self.taps
 
-    def weight_at(self, channel: int) -> int:
-        """Where the stream has the weights of one of four channels, in bytes."""
-        return channel * self.record
+    @property
+    def lift(self) -> int:
+        """By how much sums are shifted to the left before they are requantized in `single`."""
+        return _LIFT if self.few and self.vectors == 1 else 0
 
     def places_of(self, taps: tuple[int, ...]) -> tuple[int, ...]:
         """Where each byte of a window finds its weight, in bytes; of few bits, by what it is shifted then."""
@@ -207,10 +210,13 @@ def _tile(w_out: int, stride: int, extent: int) -> int:
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
-    op, sums, requant = node.op, byte_sums(node), node.op.requant
-    if sums is None or requant is None or not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
+    op, requant = node.op, node.op.requant
+    if requant is None or not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
         return None
-    k = _context(node, requant, few=sums.bits > 0)
+    sums, few = _sums(node)
+    if sums is None:
+        return None
+    k = _context(node, requant, few=few)
     scratch = (
         Scratch("planes", k.expanded_at),
         Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
@@ -218,9 +224,21 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if k.taps > _MOST_TAPS or sum(part.bytes for part in scratch) > _MOST_BYTES:
         return None
     why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
-    few = ", weights of 4 bits" if k.few else ""
+    said = ", weights of 4 bits" if k.few else ""
     headers = ("lam_mve_depthwise_few.h" if k.few else "lam_mve_depthwise.h",)
-    return Fit(k, _params(sums, requant, k), scratch, why + few, headers=headers)
+    return Fit(k, _params(sums, requant, k), scratch, why + said, headers=headers)
+
+
+def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
+    """The sums, and whether their weights are packed: then they are lifted where the window is one vector."""
+    if not node.ins[1].bits:
+        return byte_sums(node), False
+    lift = _LIFT if -(-node.op.h.size // _PLANE_ROWS) * node.op.w.size <= _WORDS else 0
+    sums = byte_sums(node, lift)
+    shifts = () if node.op.requant is None else node.op.requant.shift
+    if sums is not None and sums.reach << lift < 1 << 31 and max(shifts, default=0) + lift <= _MOST_SHIFT:
+        return sums, True
+    return byte_sums(node), False
 
 
 def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwiseContext:
@@ -246,14 +264,14 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
 
 def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[Field, ...]:
     def packed() -> Array:
-        factors = lane_factors(requant, k.channels) if requant.per_channel else None
+        factors = lane_factors(requant, k.channels, k.lift) if requant.per_channel else None
         rows = sums.weights.reshape(k.channels, -1)
         records = padded(_in_twos(rows) if k.few else rows, LANES).reshape(-1, LANES * k.record)
         return packed_stream(signed_bias(sums), factors, records)
 
     return (
         Field.later("stream", np.int32, -(-k.channels // LANES) * k.block_words, packed),
-        *factor_fields(requant),
+        *factor_fields(requant, k.lift),
         range_field(requant.zero_point, requant.low, requant.high),
         Field("zero", np.array([signed_zero(sums)], np.int32)),
     )

@@ -4,6 +4,9 @@
  * Depthwise convolution of lam_mve_depthwise.h on weights of 4 bits: in the packed stream a channel has two of them in a
  * byte, the first in the lower bits, and whole bytes.  `taps` of the job are those bytes; `order` has 32 entries: for each
  * byte of the window where its weight lies, then by how much that is shifted to have the weight on top.
+ *
+ * Sums of so small weights leave room: in mode single lam_mve_depthwise_s4 requantizes 4 times the sum, which is why its
+ * shifts are those of lam_mve_requant.h less 2, of factors up to 1.
  */
 #ifndef LAM_MVE_DEPTHWISE_FEW_H
 #define LAM_MVE_DEPTHWISE_FEW_H
@@ -28,6 +31,14 @@
     "add r12, r12, r8\n" \
     "vshl.s8 " q ", " q ", q5\n" \
     "vshr.s8 " q ", " q ", #4\n"
+
+#undef LAM_MVE_FACTORS_SINGLE
+#define LAM_MVE_FACTORS_SINGLE(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS \
+    "vshl.i32 q5, q5, #2\n" \
+    "vmulh.s32 q5, q5, q6\n" \
+    LAM_MVE_SHIFTS_##FACTORS \
+    "vrshl.s32 q5, q5, q6\n"
 
 #else
 
@@ -84,6 +95,7 @@ static inline void lam_mve_depthwise_s4(lam_mve_planes *job, int mode, int each,
                     acc += x[job->offsets[lane / 4] + lane % 4] * lam_mve_few_weight(w + head, c * job->taps, job->order, lane);
                 }
             }
+            acc *= mode == LAM_MVE_SINGLE ? 4 : 1;
             job->y[pixel * job->y_step + c] = lam_mve_depthwise_output(job, w, c, acc, mode, each);
         }
     }

@@ -50,7 +50,7 @@ def dense(mode: Mode, bits: int) -> Iterator[Case]:
 
 
 def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
-    """Windows with strides, dilation, groups; depthwise ones."""
+    """Windows with strides, dilation, groups; depthwise ones, one with factors of up to 0.7."""
     same, strided, wide = window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1), window(3, 1, 2, 2, 2)
     for name, dtype, w, size, c_in, c_out, groups in (
         ("window", S8, same, 7, 8, 8, 1),
@@ -58,11 +58,12 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
         ("apart", S8, wide, 8, 5, 6, 1),
         ("deep", S8, same, 4, 72, 4, 1),
         ("depthwise", S8, same, 7, 9, 9, 9),
+        ("depthwise_large", S8, same, 7, 8, 8, 8),
         ("depthwise_strided", U8, strided, 9, 16, 16, 16),
         ("depthwise_deep", S8, window(5, 1, 1, 2, 2), 6, 6, 6, 6),
         ("grouped", S8, same, 5, 6, 4, 2),
     ):
-        depth = c_in // groups
-        op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, requant(mode, 2**bits * 380, c_out), S8, None)
+        depth, reach = c_in // groups, 500 if name == "depthwise_large" else 2**bits * 380
+        op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, requant(mode, reach, c_out), S8, None)
         weights = few(bits, c_out, w.size, w.size, depth)
         yield Case(name, op, (t(dtype, 1, size, size, c_in), weights, ints(S32, c_out) >> 20))

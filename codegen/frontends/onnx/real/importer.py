@@ -31,7 +31,7 @@ from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.translators import TRANSLATORS
 from codegen.frontends.onnx.schema import check_node, check_types
-from codegen.frontends.onnx.tensors import is_unread, type_name
+from codegen.frontends.onnx.tensors import is_unread, said_bits, type_name
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.real import RealGraph, RealType, RealValue
@@ -85,6 +85,7 @@ class RealReader:
         self._model = model
         self._reading = Reading(model.opset, translate, {**TRANSLATORS, **known.onnx})
         self._reading.notes.extend(model.notes)
+        self._reading.said_bits = said_bits(model.proto)
         declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
         self._shapes = Shapes(declared, shapes or {})
 

@@ -42,6 +42,8 @@ class Reading(RealBuilder):
         self._translate = translate
         self._depth = 0
         self.tensors: dict[str, str] = {}
+        self.said_bits: Mapping[str, int] = {}
+        """Of integers, by the tensor that they mean, as the file's metadata has them."""
         self.whole: OnnxNode | None = None
 
     # Reading inputs

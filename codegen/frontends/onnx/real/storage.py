@@ -51,9 +51,8 @@ def dequantize(r: Reading, node: OnnxNode) -> Sequence[str]:
     if kind.dtype.name not in _HELD:
         raise TypeUnsupported(f"numbers of type {kind.dtype} dequantized", where=node.where)
     constant = value.data is not None and value.stored is None
-    stored = replace(
-        _blocks_or_not(r, node, kind, kind.dtype, constant=constant), bits=r.bits.get(x, 0) or _bits(r, node)
-    )
+    bits = r.bits.get(x, 0) or _bits(r, node) or (r.said_bits.get(node.outputs[0], 0) if constant else 0)
+    stored = replace(_blocks_or_not(r, node, kind, kind.dtype, constant=constant), bits=bits)
     if constant and value.data is not None:
         return [r.constant(node.outputs[0], value.data, stored)]
     return [r.apply(Dequantize(stored), [x], node)]

@@ -13,15 +13,13 @@ from dataclasses import replace
 from onnx import ModelProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, helper
 
 from codegen.errors import FormUnsupported, StateNotWritten
+from codegen.frontends.onnx.tensors import INT_BITS_KEY
 from codegen.frontends.onnx.writer.spellings import SPELLINGS
 from codegen.frontends.onnx.writer.storage import write_held, write_stored
 from codegen.frontends.onnx.writer.writing import Place, Spelling, Writing
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.resources import VERSION
 
-INT_BITS_KEY = "lamina.int_bits"
-"""Metadata: a JSON object, from the name of a DequantizeLinear's output to the bits of its integers, where their type
-has more."""
 _PLAIN_OPSET = 17
 _IR_VERSIONS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 _NEWEST_IR = 12

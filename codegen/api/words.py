@@ -98,7 +98,7 @@ class QuantizingWords(TypedDict, total=False):
     table_in: str | Path | None
     table_out: str | Path | None
     samples: int | None
-    seed: int
+    seed: int | None
     keep_float: Sequence[str]
     recipe: RecipeName | None
     budget: str | Mapping[str, int] | None

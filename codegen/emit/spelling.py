@@ -34,9 +34,11 @@ def array_lines(values: Array) -> tuple[str, ...]:
 
 
 def spell_float(value: float) -> str:
-    """A float32 in C, exact."""
-    if value != value or value in (float("inf"), float("-inf")):
-        raise AssertionError("parameters are finite")
+    """A float32 in C, exact; lam_base.h has names for what is no number."""
+    if value != value:
+        return "LAM_NAN"
+    if value in (float("inf"), float("-inf")):
+        return "LAM_INFINITY" if value > 0 else "-LAM_INFINITY"
     text = np.format_float_scientific(np.float32(value), unique=True, trim="0")
     return f"{text}f"
 

@@ -37,11 +37,11 @@ class Difference:
 def first_difference(tensor: str, expected: Array, actual: Array) -> Difference | None:
     """The first difference of two arrays, or None when they are equal bit for bit.
 
-    NaN equals NaN; for floats +0 and -0 are equal.
+    NaN equals NaN, whatever its payload; +0 and -0 differ.
     """
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
         return Difference(tensor, (), None, None, 0.0, 0, int(expected.size))
-    unequal = ~((expected == actual) | ((expected != expected) & (actual != actual)))
+    unequal = _unequal(expected, actual)
     if not unequal.any():
         return None
     index = tuple(int(i) for i in np.unravel_index(int(unequal.argmax()), unequal.shape))
@@ -54,6 +54,14 @@ def first_difference(tensor: str, expected: Array, actual: Array) -> Difference 
         count=int(unequal.sum()),
         elements=int(expected.size),
     )
+
+
+def _unequal(expected: Array, actual: Array) -> Array:
+    if expected.dtype.kind != "f":
+        return np.asarray(expected != actual)
+    signs = np.signbit(expected) == np.signbit(actual)
+    same = ((expected == actual) & signs) | (np.isnan(expected) & np.isnan(actual))
+    return np.asarray(~same)
 
 
 def first_difference_of(

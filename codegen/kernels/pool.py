@@ -166,8 +166,10 @@ def _counts(op: AveragePool2D | GlobalAveragePool, shape: Shape) -> tuple[int, .
     return tuple(range(int(counts.min()), int(counts.max()) + 1))
 
 
-def _fit_max(node: NodeOf[MaxPool2D]) -> Fit:
+def _fit_max(node: NodeOf[MaxPool2D]) -> Fit | None:
     op, x, y = node.op, node.ins[0], node.outs[0]
+    if x.dtype.is_float:
+        return None
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
     context = MaxPoolContext(
         **pool_sizes(node, op.h, op.w),

@@ -51,6 +51,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *MVE,
     *X86,
     *BLOCKED,
+    *FLOAT32,
     *depthwise.KERNELS,
     *dense.KERNELS,
     *conv2d.KERNELS,
@@ -78,7 +79,6 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *select.KERNELS,
     *join.KERNELS,
     *movement.KERNELS,
-    *FLOAT32,
 )
 
 

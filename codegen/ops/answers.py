@@ -79,7 +79,7 @@ def row_numbers(x: Shape) -> Array:
 # Questions with defaults
 
 
-def clamped(op: Op, low: int, high: int) -> Op | None:
+def clamped(op: Op, low: float, high: float) -> Op | None:
     """The operator with its result held in `low..high`, or None when it has no bounds of its own."""
     return _asked(op, "clamped", low, high)
 
@@ -157,13 +157,13 @@ def _asked(op: Op, question: str, *given: Any) -> Op | None:
 # Their answers
 
 
-def clamped_bounds(op: Any, low: int, high: int) -> Op:
+def clamped_bounds(op: Any, low: float, high: float) -> Op:
     """Of an operator with fields `low` and `high`: bounds equal to those, then the others."""
     result: Op = replace(op, low=_held(op.low, low, high), high=_held(op.high, low, high))
     return result
 
 
-def clamped_requant(op: Any, low: int, high: int) -> Op | None:
+def clamped_requant(op: Any, low: float, high: float) -> Op | None:
     """Of an operator with a `requant`; it has no bounds where it gives its sums."""
     requant: Requant | None = op.requant
     if requant is None:
@@ -173,7 +173,7 @@ def clamped_requant(op: Any, low: int, high: int) -> Op | None:
     return result
 
 
-def _held(bound: int, low: int, high: int) -> int:
+def _held(bound: Any, low: float, high: float) -> Any:
     return min(max(bound, low), high)
 
 

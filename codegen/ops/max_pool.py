@@ -1,10 +1,11 @@
 """MaxPool2D: the maximum over a sliding window.
 
-x: s8, u8 or s16[N, H, W, C] -> y of the same type and meaning, [N, H', W', C].
+x: s8, u8, s16 or f32[N, H, W, C] -> y of the same type and meaning, [N, H', W', C].
 
     y = max over the window's taps of x;  a padded tap holds the type's lowest value
 
-All modes agree: the maximum commutes with the increasing map from integers to real numbers.
+All modes agree: the maximum commutes with the increasing map from integers to real numbers.  Of real numbers, y is
+minus infinity, then each tap inside the map that is greater, in the order of rows: NaN is passed over.
 Source: onnx/docs/Operators.md, MaxPool.
 """
 
@@ -21,6 +22,7 @@ from codegen.ir.op import Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.shape import Window
 from codegen.ops.answers import Types, never_in_place, no_macs, padded_windows, turned_windows, window_rows, window_work
+from codegen.ops.float32.sums import reaches
 from codegen.ops.limits import batch_one, feature_map, types_among
 from codegen.ops.windows import out_shape, pad_map, taps
 
@@ -34,7 +36,7 @@ class MaxPool2D:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-POOL-01"),
-        types_among("LAM-OPS-POOL-02", 0, "the input", (DType.S8, DType.U8, DType.S16)),
+        types_among("LAM-OPS-POOL-02", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.F32)),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -44,13 +46,24 @@ class MaxPool2D:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
+        if DType.of(ins[0]).is_float:
+            return (self._greatest(ins[0]),)
         padded = pad_map(ins[0], self.h, self.w, DType.of(ins[0]).low)
         by_rows = reduce(np.maximum, taps(padded, self.h, 1))
         return (np.ascontiguousarray(reduce(np.maximum, taps(by_rows, self.w, 2))),)
 
+    def _greatest(self, x: Array) -> Array:
+        spatial = x.shape[1:3]
+        out = (self.h.out_len(spatial[0]), self.w.out_len(spatial[1]))
+        y = np.full((len(x), *out, x.shape[3]), -np.inf, np.float32)
+        for _, served, read in reaches((self.h, self.w), out, spatial):
+            best, tap = y[(slice(None), *served)], x[(slice(None), *read)]
+            np.copyto(best, tap, where=tap > best)
+        return y
+
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
-        """A sliding window of rows, padded with the lowest value."""
-        return window_rows(self.h, ins[0].dtype.low)
+        """A sliding window of rows, padded with the lowest value; of real numbers, those in the padding are absent."""
+        return window_rows(self.h, None if ins[0].dtype.is_float else ins[0].dtype.low)
 
     macs = no_macs
     in_place = never_in_place
@@ -59,4 +72,6 @@ class MaxPool2D:
 
     def padded(self, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
         """By the lowest value of the type."""
+        if x.dtype.is_float:
+            return None
         return padded_windows(self, rows, columns) if value == x.dtype.low else None

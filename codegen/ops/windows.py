@@ -53,7 +53,9 @@ def out_shape(op: object, x: TensorType, h: Window, w: Window, channels: int) ->
     return (n, rows, columns, channels)
 
 
-def weighted_map(op: object, ins: Sequence[TensorType], h: Window, w: Window, groups: int) -> tuple[TensorType, int]:
+def weighted_map(
+    op: object, ins: Sequence[TensorType], h: Window, w: Window, groups: int, sums: DType = DType.S32
+) -> tuple[TensorType, int]:
     """The map of x, w and b, and how many channels come of it.  Weights are [Cout, KH, KW, Cin/groups], or refused."""
     require(len(ins) == 3, op, f"takes x, w and b, got {len(ins)} inputs")
     x, weights, bias = ins
@@ -63,6 +65,6 @@ def weighted_map(op: object, ins: Sequence[TensorType], h: Window, w: Window, gr
     require(fits, op, f"{channels} channels in {groups} groups do not match weights {given}")
     sized = weights.shape[1:3] == (h.size, w.size)
     require(sized, op, f"weights {given} are not of kernel size {h.size} x {w.size}")
-    held = bias.shape == (outputs,) and bias.dtype is DType.S32
-    require(held, op, "the bias must be s32, one per output channel")
+    held = bias.shape == (outputs,) and bias.dtype is sums
+    require(held, op, f"the bias must be {sums.value}, one per output channel")
     return x, outputs

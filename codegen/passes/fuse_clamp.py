@@ -1,4 +1,4 @@
-"""fuse_clamp: a Clamp (Relu, Relu6, Clip) becomes the output bounds of the operator that feeds it."""
+"""fuse_clamp: a Clamp or FloatClip (Relu, Relu6, Clip) becomes the output bounds of the operator that feeds it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
 from codegen.ops import Clamp
 from codegen.ops.answers import clamped
+from codegen.ops.float32 import FloatClip
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft, joined
 
@@ -24,7 +25,7 @@ def fuse_clamp(graph: Graph) -> Graph:
         if node.name in gone or _drop_idle(draft, node):
             continue
         clamp = _only_clamp(graph, node)
-        op = None if clamp is None else _bounded(node.op, clamp.op)
+        op = None if clamp is None else clamped(node.op, *_bounds(clamp.op))
         if clamp is None or op is None:
             draft.keep(node)
             continue
@@ -33,15 +34,17 @@ def fuse_clamp(graph: Graph) -> Graph:
     return draft.finish()
 
 
-def _bounded(op: Op, clamp: Op) -> Op | None:
+def _bounds(clamp: Op) -> tuple[float, float]:
+    if isinstance(clamp, FloatClip):
+        return clamp.least, clamp.most
     assert isinstance(clamp, Clamp)
-    return clamped(op, clamp.low, clamp.high)
+    return clamp.low, clamp.high
 
 
 def _only_clamp(graph: Graph, node: Node) -> Node | None:
     """The Clamp that alone reads the node's result."""
     user = graph.sole_user(node.outputs[0]) if len(node.outputs) == 1 else None
-    return user if user is not None and isinstance(user.op, Clamp) else None
+    return user if user is not None and isinstance(user.op, Clamp | FloatClip) else None
 
 
 def _drop_idle(draft: Draft, node: Node) -> bool:

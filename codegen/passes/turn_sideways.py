@@ -28,7 +28,7 @@ WIDE = 2
 
 def is_wide(graph: Graph) -> bool:
     """Whether rows are so much longer than columns that it is worth a try."""
-    images = [graph.type(node.inputs[0]) for node in graph.nodes if turned(node.op) is not None]
+    images = [graph.type(node.inputs[0]) for node in graph.nodes if _turned(graph, node) is not None]
     rows = sum(x.bytes // (x.shape[0] * x.shape[1]) for x in images)
     return rows > WIDE * sum(x.bytes // (x.shape[0] * x.shape[2]) for x in images)
 
@@ -42,12 +42,17 @@ def turn_sideways(graph: Graph) -> Graph:
     """
     draft = Draft(replace(graph, notes=(*graph.notes, _NOTE)))
     for node in graph.nodes:
-        op = turned(node.op)
+        op = _turned(graph, node)
         if op is None:
             draft.keep(node)
         else:
             _turn(draft, node, op)
     return draft.finish() if draft.changed else graph
+
+
+def _turned(graph: Graph, node: Node) -> Op | None:
+    """The turned operator; of real numbers there is none, as the order of rows is the order of their sums."""
+    return None if graph.type(node.inputs[0]).dtype.is_float else turned(node.op)
 
 
 def _turn(draft: Draft, node: Node, op: Op) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
+from codegen.ops.float32.sums import ordered_product, ordered_sum
 from codegen.ops.functions import FUNCTIONS
 from codegen.real.storage import Dequantize, Quantize
-from codegen.real.sums import ordered_product, ordered_sum
 
 _GATES = 4
 

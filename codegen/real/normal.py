@@ -12,8 +12,8 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
+from codegen.ops.float32.sums import ordered_sum
 from codegen.real.reduce import REDUCTIONS, Sum, quick_sum
-from codegen.real.sums import ordered_sum
 
 
 @dataclass(frozen=True, slots=True)

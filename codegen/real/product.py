@@ -11,8 +11,8 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.ops.float32.sums import ordered_product
 from codegen.real.broadcast import broadcast
-from codegen.real.sums import ordered_product
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.ops.float32.sums import ordered_product
 from codegen.real.activation import Activation, activated
-from codegen.real.sums import ordered_product
 
 Product = Callable[[Array, Array], Array]
 States = tuple[Array, ...]

@@ -16,7 +16,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
-from codegen.real.sums import ordered_sum
+from codegen.ops.float32.sums import ordered_sum
 
 Axes = tuple[int, ...]
 Sum = Callable[[Array, Axes], Array]

@@ -15,7 +15,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
-from codegen.real.sums import reaches
+from codegen.ops.float32.sums import reaches
 from codegen.real.window import MaxPool
 
 _INT64 = np.dtype(np.int64)

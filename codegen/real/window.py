@@ -18,7 +18,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
-from codegen.real.sums import add_products, reaches
+from codegen.ops.float32.sums import add_products, reaches
 
 Windows = tuple[Window, ...]
 

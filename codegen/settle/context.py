@@ -43,7 +43,10 @@ from codegen.settle.states import (
 
 
 class Context:
-    """The states of all tensors so far, the graph so far, and what the user should know."""
+    """The states of all tensors so far, the graph so far, and what the user should know.
+
+    `reals` are the values that hold tensors as real numbers, by tensor, and `why` says why a node computes with those.
+    """
 
     def __init__(self, mode: Mode, values: Mapping[str, RealValue]) -> None:
         self.mode: Mode = mode
@@ -52,6 +55,8 @@ class Context:
         self.states: dict[str, State] = {}
         self.notes: list[str] = []
         self.emitted: dict[tuple[str, Request], str] = {}
+        self.reals: dict[str, str] = {}
+        self.why = ""
 
     # Reading inputs
 

@@ -30,6 +30,7 @@ class Integers:
     declare_input: Callable[[Any, str, Borders], tuple[State, Interface]]
     declare_state: Callable[[Any, RealState], None]
     settled: Callable[[Any, RealNode, Rules], Sequence[State]]
+    as_float: Callable[[Any, RealNode], Sequence[State]]
     renew_state: Callable[[Any, RealState], None]
     write_output: Callable[[Any, str, str, Borders, set[str], set[str]], Interface]
 
@@ -38,12 +39,15 @@ def _no_state(ctx: Context, state: RealState) -> None:
     raise AssertionError(f"{state.value}: ONNX has no states")
 
 
-_ONNX = Integers(Context, borders.declare_input, _no_state, rules.settled, _no_state, borders.write_output)
+_ONNX = Integers(
+    Context, borders.declare_input, _no_state, rules.settled, rules.as_float, _no_state, borders.write_output
+)
 _TFLITE = Integers(
     TfliteContext,
     tflite_borders.declare_input,
     tflite_borders.declare_state,
     tflite_rules.settled,
+    tflite_rules.as_float,
     tflite_borders.renew_state,
     tflite_borders.write_output,
 )

@@ -35,6 +35,7 @@ from codegen.settle import (
 )
 from codegen.settle import normal as settle_normal
 from codegen.settle.context import Context
+from codegen.settle.float32.rules import FLOAT_RULES
 from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
 
@@ -73,6 +74,12 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(window.MaxPool, pool.max_pool),
 )
 RULES: Rules = {rule.kind: rule for rule in _RULES}
+
+
+def as_float(ctx: Context, node: RealNode) -> Sequence[State]:
+    """The states of the outputs of a node on real numbers."""
+    rule = FLOAT_RULES.get(type(node.op)) or RULES[type(node.op)]
+    return rule.settle(ctx, node, node.op)
 
 
 def settled(ctx: Context, node: RealNode, joined: Rules) -> Sequence[State]:

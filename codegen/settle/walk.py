@@ -1,25 +1,38 @@
 """The walk over a RealGraph that makes the integer Graph, and all its problems at once.
 
 Decides: that every problem is reported together.  A node that is refused poisons its results, and nodes behind it are
-passed over silently.
+passed over silently.  And which nodes compute with real numbers: those that read real numbers which the network
+computes, those for which integers have no form or no scale, and those whose results are read as real numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from codegen.errors import CompileError, FormUnsupported, ModelRejected
+from codegen.errors import (
+    CompileError,
+    FormUnsupported,
+    ModelRejected,
+    OperatorUnknown,
+    ParameterDynamic,
+    QuantAxisBad,
+    ResultNotQuantized,
+)
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.settle.borders import Borders
 from codegen.settle.definitions import INTEGERS
 from codegen.settle.finish import finish
+from codegen.settle.float32.inputs import NeedsFloat, is_real
+from codegen.settle.float32.rules import FLOAT_RULES
 from codegen.settle.forms import way_out
 from codegen.settle.rule import NO_RULES, Rules
+from codegen.settle.rules import RULES
 from codegen.settle.states import POISON, Const, IntConst, Poison, State
 from codegen.settle.words import shift_of, signed
 
@@ -37,11 +50,26 @@ def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None) -> Grap
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the network.
     """
-    walk = Settling(graph, mode, borders or Borders())
-    walk.run()
+    walk = walked(lambda floats: Settling(graph, mode, borders or Borders(), floats=floats))
     if walk.problems:
         raise ModelRejected([p.error for p in walk.problems], where=graph.name)
     return walk.graph()
+
+
+_NO_INTEGERS = (FormUnsupported, OperatorUnknown, ParameterDynamic, QuantAxisBad, ResultNotQuantized)
+"""Refusals of integers behind which real numbers are tried."""
+Walk = TypeVar("Walk", bound="Settling")
+
+
+def walked(make: Callable[[frozenset[str]], Walk]) -> Walk:
+    """The walk that finds no more nodes which must compute with real numbers; `make` takes those known so far."""
+    floats: frozenset[str] = frozenset()
+    while True:
+        walk = make(floats)
+        walk.run()
+        if walk.floats == floats:
+            return walk
+        floats = walk.floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +82,23 @@ class Problem:
 
 
 class Settling:
-    """One pass over a RealGraph.  `problems` are what is wrong with it; `joined` rules go before the house's own."""
+    """One pass over a RealGraph.  `problems` are what is wrong with it; `joined` rules go before the house's own.
 
-    def __init__(self, graph: RealGraph, mode: Mode, borders: Borders, joined: Rules = NO_RULES) -> None:
+    `floats` are the labels of nodes that compute with real numbers because their results are read as such.  Where the
+    pass finds more of them, it must be made again.
+    """
+
+    def __init__(
+        self,
+        graph: RealGraph,
+        mode: Mode,
+        borders: Borders,
+        joined: Rules = NO_RULES,
+        *,
+        floats: frozenset[str] = frozenset(),
+    ) -> None:
         self.problems: list[Problem] = []
+        self.floats = floats
         self._integers = INTEGERS[graph.definition]
         self.ctx = self._integers.context(mode, graph.values)
         self.ctx.notes.extend(graph.notes)
@@ -93,10 +134,49 @@ class Settling:
         if any(isinstance(self.ctx.states.get(i, POISON), Poison) for i in node.inputs):
             return poisoned
         try:
-            return self._integers.settled(self.ctx, node, self._joined)
+            return self._settled(node)
         except CompileError as error:
             self._refuse(at, error, node)
-            return poisoned
+        except NeedsFloat as needed:
+            self._demand(at, needed, node)
+        return poisoned
+
+    def _settled(self, node: RealNode) -> Sequence[State]:
+        """As integers where there are any; as real numbers where the model has only those, or integers cannot do it."""
+        why = self._why_float(node)
+        if why:
+            return self._as_float(node, why)
+        known = len(self.ctx.notes)
+        try:
+            return self._integers.settled(self.ctx, node, self._joined)
+        except _NO_INTEGERS as error:
+            if not self._has_float_form(node):
+                raise
+            refused = error
+        del self.ctx.notes[known:]
+        try:
+            return self._as_float(node, refused.found)
+        except CompileError:
+            raise refused from None
+
+    def _as_float(self, node: RealNode, why: str) -> Sequence[State]:
+        self.ctx.why = why
+        return self._integers.as_float(self.ctx, node)
+
+    def _has_float_form(self, node: RealNode) -> bool:
+        """Whether there is a rule for real numbers; parts of an operator that only move elements move those."""
+        kind, values = type(node.op), (*node.inputs, *node.outputs)
+        known = kind in FLOAT_RULES or (node.part and kind in RULES)
+        return known and kind not in self._joined and any(self.ctx.real(v).is_real for v in values if v)
+
+    def _why_float(self, node: RealNode) -> str:
+        """Why a node computes with real numbers whatever integers could do; empty where they may."""
+        if not self._has_float_form(node):
+            return ""
+        if node.label in self.floats:
+            return "its result is read as real numbers"
+        read = next((i for i in node.inputs if is_real(self.ctx, i)), None)
+        return "" if read is None else f"'{read}' are real numbers"
 
     def with_those_of(self, reading: Sequence[Problem]) -> list[CompileError]:
         """All problems in order; one of the reader's that only follows from a refused node is left out."""
@@ -122,7 +202,15 @@ class Settling:
                 self.outputs.append(self._integers.write_output(self.ctx, value, name, self._borders, names, taken))
                 taken.add(self.outputs[-1].value)
             except CompileError as error:
-                self._refuse(len(self._graph.nodes), error, None, f"output '{name}'")
+                trail = getattr(self.ctx.states[value], "trail", ())
+                self._demand(len(self._graph.nodes), NeedsFloat(trail, error), None, f"output '{name}'")
+
+    def _demand(self, at: int, needed: NeedsFloat, node: RealNode | None, where: str = "") -> None:
+        """Have nodes compute with real numbers in the next pass; where they did already, that is no way out."""
+        more = {n.label for n in needed.trail} - self.floats
+        self.floats |= more
+        if not more:
+            self._refuse(at, needed.refusal, node, where)
 
     def _refuse(self, at: int, error: CompileError, node: RealNode | None, where: str = "") -> None:
         """Gather a problem; errors of the operators themselves learn which node they are about."""

@@ -44,6 +44,16 @@ void *memset(void *to, int value, size_t n_bytes);
 #include <string.h>
 #endif
 
+/* Constants that are no numbers. */
+#if defined(__GNUC__)
+#define LAM_INFINITY (__builtin_inff())
+#define LAM_NAN (__builtin_nanf(""))
+#else
+#include <math.h>
+#define LAM_INFINITY INFINITY
+#define LAM_NAN NAN
+#endif
+
 /* What the functions of a generated network return.  A value keeps its meaning for good; new ones are added. */
 typedef enum lam_status {
     LAM_OK = 0,

@@ -56,7 +56,14 @@ LIBRARIES = {
 }
 PROGRAMS = {
     "gcc-asan": ("gcc", "-O0 -fsanitize=address"),
-    **({"gcc-m32": ("gcc", "-m32 -O1"), "gcc-m32-x87": ("gcc", "-std=gnu11 -m32 -mno-sse -O1")} if X86 else {}),
+    **(
+        {
+            "gcc-m32": ("gcc", "-m32 -msse2 -mfpmath=sse -O1"),
+            "gcc-m32-x87": ("gcc", "-std=gnu11 -m32 -mno-sse -O1"),
+        }
+        if X86
+        else {}
+    ),
 }
 
 
@@ -74,7 +81,8 @@ QUICK = {
         if level not in ("c99", "host", *LIKE_C99)
         for build in ("gcc-O0-ubsan", "gcc-O2")
     },
-    "ort": {("c99", "gcc-O3-fma"), ("c99", "gcc-m32-x87")},
+    "float32": {("c99", "gcc-O3-fma")},
+    "ort": {("c99", "gcc-m32-x87")},
 }
 """Which cases the quick tests build, and for which level and how; the kernels of `host` have test_x86_kernels.py.
 
@@ -152,11 +160,25 @@ def in_one_mode(chosen: Iterable[Case]) -> list[Case]:
     return [family[i % len(family)] for i, family in enumerate(families.values())]
 
 
+def is_real(case: Case) -> bool:
+    """Whether its C is defined where float is computed as float alone."""
+    graph = build_graph([case])
+    form = find_form(graph.view(graph.nodes[0]), "c99")
+    return form is not None and any(header.startswith("lam_f32") for header in form.headers)
+
+
+def no_reals(chosen: Iterable[Case]) -> list[Case]:
+    """The cases that x87 computes too."""
+    return [case for case in chosen if not is_real(case)]
+
+
 SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
     "all": list,
     **{f"{i + 1}/3": lambda chosen, i=i: chosen[i::3] for i in range(3)},
     "a mode": in_one_mode,
-    "ort": lambda chosen: [case for case in chosen if "_ort_" in case.name or "f32" in case.name],
+    "float32": lambda chosen: [case for case in chosen if "_ort_" in case.name or "f32" in case.name or is_real(case)],
+    "ort": lambda chosen: [case for case in no_reals(chosen) if "_ort_" in case.name or "f32" in case.name],
+    "no reals": lambda chosen: no_reals(chosen),
 }
 
 
@@ -168,7 +190,8 @@ def pairs(builds: Iterable[str]) -> list[ParameterSet]:
             kinds = [kind for kind, quick in QUICK.items() if (level, build) in quick]
             found += [pytest.param((level, kind), build, id=f"{level}-{build}-{kind}") for kind in kinds]
             if len(kinds) < 3:
-                found.append(pytest.param((level, "all"), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
+                kind = "no reals" if "x87" in build else "all"
+                found.append(pytest.param((level, kind), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
     return found
 
 

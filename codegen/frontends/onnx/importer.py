@@ -15,7 +15,7 @@ from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Mode
 from codegen.settle.borders import Borders, IoLayout, IoType
-from codegen.settle.walk import Settling
+from codegen.settle.walk import Settling, walked
 
 
 def import_onnx(
@@ -46,10 +46,8 @@ def import_onnx(
     model = read_model(Path(path))
     reader = RealReader(model, shapes, known)
     graph = reader.graph()
-    if not model.quantized:
-        raise ModelRejected(_not_quantized(str(path), reader), where=str(path))
-    walk = Settling(graph, mode, Borders(io_type, io_layout), known.rules)
-    walk.run()
+    borders = Borders(io_type, io_layout)
+    walk = walked(lambda floats: Settling(graph, mode, borders, known.rules, floats=floats))
     problems = walk.with_those_of(reader.problems)
     if problems:
         raise ModelRejected(problems, where=str(path))

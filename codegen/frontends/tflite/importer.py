@@ -15,7 +15,7 @@ from codegen.frontends.tflite.tensors import free_name
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Mode, Quant
 from codegen.settle.borders import Borders
-from codegen.settle.walk import Settling
+from codegen.settle.walk import Settling, walked
 
 Port = tuple[str, tuple[int, ...], str, Quant | None]
 _REAL = ("float16", "float32", "float64", "bfloat16")
@@ -37,11 +37,9 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Grap
     if mode not in MODES or io_type not in ("quantized", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}")
     model = read_model(path)
-    if is_float_model(model.subgraphs[0]):
-        raise ModelRejected([float_model(str(path))])
     reader = RealReader(model, whole=True)
-    walk = Settling(reader.graph(), mode, Borders("model" if io_type == "model" else "quantized"))
-    walk.run()
+    graph, borders = reader.graph(), Borders("model" if io_type == "model" else "quantized")
+    walk = walked(lambda floats: Settling(graph, mode, borders, floats=floats))
     problems = walk.with_those_of(reader.problems)
     if problems:
         raise ModelRejected(problems, where=str(path))

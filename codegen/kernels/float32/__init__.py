@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from codegen.kernels.float32 import reduce, softmax, taps, unary
+from codegen.kernels.float32 import conv2d, dense, matmul, pool, reduce, softmax, taps, unary
 from codegen.kernels.kernel import Kernel
 
-FLOAT32: tuple[Kernel[Any], ...] = (*unary.KERNELS, *reduce.KERNELS, *softmax.KERNELS, *taps.KERNELS)
+FLOAT32: tuple[Kernel[Any], ...] = (
+    *dense.KERNELS,
+    *conv2d.KERNELS,
+    *matmul.KERNELS,
+    *pool.KERNELS,
+    *unary.KERNELS,
+    *reduce.KERNELS,
+    *softmax.KERNELS,
+    *taps.KERNELS,
+)

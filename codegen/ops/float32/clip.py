@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import Limit
+from codegen.ir.op import Limit, Op
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.float32.functions import clip
@@ -39,6 +39,11 @@ class FloatClip:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         return (clip(ins[0], np.float32(self.least), np.float32(self.most)),)
+
+    def clamped(self, low: float, high: float) -> Op:
+        """Bounds of bounds."""
+        held = (min(max(bound, low), high) for bound in (self.least, self.most))
+        return FloatClip(*held)
 
     rows = same_row
     macs = no_macs

@@ -15,10 +15,12 @@ from codegen.real import movement as real_movement
 from codegen.real import resize as real_resize
 from codegen.real import storage as real_storage
 from codegen.settle.arg_extremum import arg_extremum
+from codegen.settle.float32.rules import FLOAT_RULES
 from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
 from codegen.settle.tflite import elementwise, linear, logic, matmul, movement, pool, recurrent, resize, storage, unary
 from codegen.settle.tflite.context import TfliteContext, held
+from codegen.settle.tflite.storage import as_recorded
 
 _RULES: tuple[Rule[Any], ...] = (
     Rule(along.TopK, movement.top_k),
@@ -62,6 +64,15 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(window.MaxPool, pool.max_pool),
 )
 RULES: Rules = {rule.kind: rule for rule in _RULES}
+
+
+def as_float(ctx: TfliteContext, node: RealNode) -> Sequence[State]:
+    """The states of the outputs of a node on real numbers, held as their records say."""
+    rule, count = FLOAT_RULES.get(type(node.op)) or RULES[type(node.op)], len(ctx.builder.nodes)
+    found = rule.settle(ctx, node, node.op)
+    states = [held(ctx, node, n, as_recorded(ctx, node, n, s)) for n, s in zip(node.outputs, found, strict=True)]
+    ctx.builder.fold_since(count)
+    return states
 
 
 def settled(ctx: TfliteContext, node: RealNode, joined: Rules) -> Sequence[State]:

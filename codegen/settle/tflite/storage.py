@@ -13,7 +13,7 @@ from codegen.real import elementwise
 from codegen.real import storage as real
 from codegen.settle.states import Float, Int, Real, Request, State
 from codegen.settle.tflite.context import TfliteContext
-from codegen.settle.tflite.records import DTYPES
+from codegen.settle.tflite.records import DTYPES, meaning
 from codegen.settle.tflite.unary import EIGHT_BIT, rescaled
 
 
@@ -27,6 +27,16 @@ def restore(ctx: TfliteContext, node: RealNode, op: real.Restore) -> Sequence[St
         return [ctx.waiting(node, lambda request: _quantized(ctx, request, state), shifted_16=True)]
     x = ctx.quantized(node, 0, shifted_16=True)
     return [ctx.waiting(node, lambda request: _requantized(ctx, x, request), shifted_16=True)]
+
+
+def as_recorded(ctx: TfliteContext, node: RealNode, name: str, state: State) -> State:
+    """A tensor of real numbers whose record says that integers hold it, quantized."""
+    record = ctx.record(name)
+    if record.stored is None or not isinstance(state, Float):
+        return state
+    quant, dtype = meaning(record, node.where, shifted_16=True)
+    op = Quantize(dtype, quant, half_away=ctx.mode == "tflite")
+    return Real(ctx.apply(node, op, (state.value,)), quant)
 
 
 def _quantized(ctx: TfliteContext, request: Request, x: Float) -> str:

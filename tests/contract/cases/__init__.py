@@ -18,7 +18,10 @@ from tests.contract.cases import (
     conv,
     dense,
     elementwise,
+    float_conv,
+    float_dense,
     float_elementwise,
+    float_pool,
     float_reduction,
     logic,
     movement,
@@ -28,13 +31,15 @@ from tests.contract.cases import (
     resize,
 )
 
+FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction)
 FAMILIES = (
     *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border),
-    *(float_elementwise, float_reduction),
+    *FLOATS,
 )
-PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = (
-    conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS | float_reduction.PRODUCTS
-)
+PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = {
+    **(conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS),
+    **(float_conv.PRODUCTS | float_dense.PRODUCTS | float_reduction.PRODUCTS),
+}
 """Multiplications of a case; operators that are not in it have none."""
 
 

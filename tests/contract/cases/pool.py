@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from codegen.ir.quant import DType, Mode
 from codegen.ir.shape import Window
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
-from tests.contract.case import BOUNDS, S8, S16, U8, A, Case, Y, in_modes, q, t, window
+from tests.contract.case import BOUNDS, F32, S8, S16, U8, A, Case, Y, in_modes, q, t, window
 
 
 def cases() -> Iterator[Case]:
@@ -76,3 +76,4 @@ def max_cases() -> Iterator[Case]:
     for i, (h, w) in enumerate(WINDOWS):
         for dtype in (S8, U8, S16):
             yield Case(f"{dtype.value}_{i}", MaxPool2D(h, w), (t(dtype, 1, 8, 7, 3, quant=A),))
+        yield Case(f"f32_{i}", MaxPool2D(h, w), (t(F32, 1, 8, 7, 3 + i),))

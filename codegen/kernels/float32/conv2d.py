@@ -1,0 +1,147 @@
+"""Convolution of real numbers, one output row per call: of any kind, and with one filter per channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
+from codegen.kernels.conv2d import inner_columns
+from codegen.kernels.float32.common import HEADER, Bounds, block_of, blocked_field, bound_fields, bounds_of, flat_field
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops.float32 import FloatConv2D
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatConvContext:
+    """Sizes of one convolution.  `padded_rows`: some window reaches over the first or the last row."""
+
+    w_in: int
+    c_in: int
+    w_out: int
+    c_out: int
+    groups: int
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    dilation: int
+    pad: int
+    padded_rows: bool
+    padded_columns: bool
+    bounds: Bounds
+
+    @property
+    def c_group(self) -> int:
+        """Input channels of a group."""
+        return self.c_in // self.groups
+
+    @property
+    def o_group(self) -> int:
+        """Output channels of a group."""
+        return self.c_out // self.groups
+
+    @property
+    def filter(self) -> int:
+        """Weights of one output."""
+        return self.kernel_h * self.kernel_w * self.c_group
+
+    @property
+    def row_filter(self) -> int:
+        """Of these, one kernel row's."""
+        return self.kernel_w * self.c_group
+
+    @property
+    def block(self) -> int:
+        """Outputs, or channels, that are summed at one time."""
+        return block_of(self.o_group)
+
+    @property
+    def blocked(self) -> int:
+        """Outputs of a group in whole blocks."""
+        return self.o_group - self.rest
+
+    @property
+    def rest(self) -> int:
+        """Outputs of a group's last, partial block."""
+        return self.o_group % self.block
+
+    @property
+    def tap(self) -> int:
+        """Elements from the inputs of one tap of a kernel row to those of the next."""
+        return self.dilation * self.c_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatDepthwiseContext(FloatConvContext):
+    """The same where each channel has one filter of its own: blocks are of channels."""
+
+    @property
+    def block(self) -> int:
+        """Channels that are summed at one time."""
+        return block_of(self.c_in)
+
+    @property
+    def blocked(self) -> int:
+        """Channels in whole blocks."""
+        return self.c_in - self.rest
+
+    @property
+    def rest(self) -> int:
+        """Channels of the last, partial block."""
+        return self.c_in % self.block
+
+
+def is_pointwise(op: FloatConv2D) -> bool:
+    """Whether each output pixel is made of the input pixel at its own place."""
+    return op.groups == 1 and all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
+
+
+def _context(kind: type[FloatConvContext], node: NodeOf[FloatConv2D]) -> FloatConvContext:
+    op, x, y = node.op, node.ins[0].shape, node.outs[0].shape
+    return kind(
+        w_in=x[2],
+        c_in=x[3],
+        w_out=y[2],
+        c_out=y[3],
+        groups=op.groups,
+        kernel_h=op.h.size,
+        kernel_w=op.w.size,
+        stride=op.w.stride,
+        dilation=op.w.dilation,
+        pad=op.w.pad_before,
+        padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
+        padded_columns=inner_columns(op.w, x[2], y[2]) != (0, y[2]),
+        bounds=bounds_of(op),
+    )
+
+
+def _fit(node: NodeOf[FloatConv2D]) -> Fit | None:
+    _, weights, bias = node.consts
+    if node.dynamic != (0,) or weights is None or bias is None:
+        return None
+    params = (flat_field("bias", bias), *bound_fields(node.op), blocked_field(weights, node.op.groups))
+    return Fit(_context(FloatConvContext, node), params)
+
+
+def _fit_depthwise(node: NodeOf[FloatConv2D]) -> Fit | None:
+    _, weights, bias = node.consts
+    one_each = node.op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]
+    if node.dynamic != (0,) or weights is None or bias is None or not one_each:
+        return None
+    by_tap = Field.later("weights", np.float32, weights.size, lambda: _by_tap(weights))
+    params = (flat_field("bias", bias), *bound_fields(node.op), by_tap)
+    return Fit(_context(FloatDepthwiseContext, node), params)
+
+
+def _by_tap(weights: Array) -> Array:
+    return np.ascontiguousarray(weights[:, :, :, 0].transpose(1, 2, 0)).reshape(-1)
+
+
+CONV2D = Kernel("conv2d_f32", "float32/conv2d.c.j2", "row", (FloatConv2D,), _fit, headers=(HEADER,))
+DEPTHWISE = Kernel("depthwise_f32", "float32/depthwise.c.j2", "row", (FloatConv2D,), _fit_depthwise, headers=(HEADER,))
+
+KERNELS: tuple[Kernel[Any], ...] = (DEPTHWISE, CONV2D)

@@ -1,0 +1,53 @@
+"""Dense layers and pointwise convolutions of real numbers, any run of pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from codegen.ir.op import NodeOf
+from codegen.kernels.float32.common import HEADER, Bounds, block_of, blocked_field, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.conv2d import is_pointwise
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops.float32 import FloatConv2D, FloatDense
+
+
+@dataclass(frozen=True, slots=True)
+class FloatDenseContext:
+    """Sizes of one dense layer: n_in inputs, n_out outputs per pixel."""
+
+    n_in: int
+    n_out: int
+    bounds: Bounds
+
+    @property
+    def block(self) -> int:
+        """Outputs that are summed at one time."""
+        return block_of(self.n_out)
+
+    @property
+    def blocked(self) -> int:
+        """Outputs in whole blocks."""
+        return self.n_out - self.rest
+
+    @property
+    def rest(self) -> int:
+        """Outputs of the last, partial block."""
+        return self.n_out % self.block
+
+
+def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
+    _, weights, bias = node.consts
+    if node.dynamic != (0,) or weights is None or bias is None:
+        return None
+    if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
+        return None
+    params = (flat_field("bias", bias), *bound_fields(node.op), blocked_field(weights))
+    return Fit(FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op)), params)
+
+
+DENSE: Kernel[FloatConv2D | FloatDense] = Kernel(
+    "dense_f32", "float32/dense.c.j2", "pixels", (FloatDense, FloatConv2D), _fit, headers=(HEADER,)
+)
+
+KERNELS: tuple[Kernel[Any], ...] = (DENSE,)

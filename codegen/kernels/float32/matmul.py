@@ -1,0 +1,52 @@
+"""Products of two real matrices, computed or constant; one matrix per call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from codegen.ir.op import NodeOf
+from codegen.ir.shape import row_count, row_elements
+from codegen.kernels.common import constant_fields
+from codegen.kernels.float32.common import HEADER
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops.float32 import FloatMatMul
+
+
+@dataclass(frozen=True, slots=True)
+class FloatSide:
+    """One side: its slot of `rows`, or -1 and the elements between two constant matrices (0: there is one)."""
+
+    slot: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class FloatMatMulContext:
+    """Sizes of one product: a[lines][depth], b[depth][columns]."""
+
+    a: FloatSide
+    b: FloatSide
+    lines: int
+    depth: int
+    columns: int
+
+
+def _fit(node: NodeOf[FloatMatMul]) -> Fit | None:
+    if not node.dynamic:
+        return None
+    lines, depth = node.ins[0].shape[-2:]
+    context = FloatMatMulContext(_side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
+    return Fit(context, constant_fields(node, ("a_const", "b_const")))
+
+
+def _side(node: NodeOf[FloatMatMul], index: int) -> FloatSide:
+    shape = node.ins[index].shape
+    if index in node.dynamic:
+        return FloatSide(node.dynamic.index(index), 0)
+    return FloatSide(-1, row_elements(shape) if row_count(shape) > 1 else 0)
+
+
+MATMUL = Kernel("matmul_f32", "float32/matmul.c.j2", "row", (FloatMatMul,), _fit, headers=(HEADER,))
+
+KERNELS: tuple[Kernel[Any], ...] = (MATMUL,)

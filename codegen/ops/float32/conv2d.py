@@ -1,0 +1,81 @@
+"""FloatConv2D: convolution of real numbers, with groups, dilation and any padding; depthwise when groups == C.
+
+x: f32[N, H, W, C];  w: f32[Cout, KH, KW, C / groups];  b: f32[Cout]  ->  y: f32[N, H', W', Cout].
+
+    acc = b[o], then acc + x * w[o] for each kernel row, kernel column and channel of the group, in this order;
+          a product is rounded before it is added, and a tap in the padding is left out
+    y   = acc held within low .. high; NaN stays
+
+Source: onnx/docs/Operators.md, Conv.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from codegen.ir.op import WHOLE, Limit, Op, RowRule
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.ir.shape import Window
+from codegen.ops.answers import Types, clamped_bounds, never_in_place, window_rows
+from codegen.ops.float32.functions import clip
+from codegen.ops.float32.sums import add_products, reaches
+from codegen.ops.float32.types import require_real
+from codegen.ops.limits import batch_one
+from codegen.ops.windows import out_shape, weighted_map
+
+
+@dataclass(frozen=True, slots=True)
+class FloatConv2D:
+    """Convolution over rows and columns, with bounds."""
+
+    h: Window
+    w: Window
+    groups: int
+    low: float = -math.inf
+    high: float = math.inf
+
+    limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOAT_CONV-01"),)
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        require_real(self, ins)
+        x, outputs = weighted_map(self, ins, self.h, self.w, self.groups, DType.F32)
+        return (TensorType(out_shape(self, x, self.h, self.w, outputs), DType.F32),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        with np.errstate(all="ignore"):
+            return (clip(self._sums(*ins), np.float32(self.low), np.float32(self.high)),)
+
+    def _sums(self, x: Array, w: Array, b: Array) -> Array:
+        g, outputs, depth = self.groups, len(w), w.shape[3]
+        x = x.reshape(*x.shape[:3], g, depth)
+        kernel = w.reshape(g, -1, *w.shape[1:]).transpose(0, 2, 3, 4, 1)
+        spatial = x.shape[1:3]
+        out = (self.h.out_len(spatial[0]), self.w.out_len(spatial[1]))
+        acc = np.empty((len(x), *out, g, outputs // g), np.float32)
+        acc[...] = b.reshape(g, -1)
+        for tap, served, read in reaches((self.h, self.w), out, spatial):
+            taps = kernel[(slice(None), *tap)].reshape(g, depth, -1)
+            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], taps, ordered=True)
+        return acc.reshape(*acc.shape[:3], outputs)
+
+    def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
+        """A sliding window of rows; those in the padding are absent."""
+        return window_rows(self.h, None) if index == 0 else WHOLE
+
+    def macs(self, ins: Types, outs: Types) -> int:
+        """One per output, tap and channel of the group."""
+        return outs[0].elements * self.h.size * self.w.size * ins[1].shape[3]
+
+    in_place = never_in_place
+    clamped = clamped_bounds
+
+    def channel_tile(self, start: int, stop: int) -> Op | None:
+        """Without groups, whose outputs read other inputs."""
+        return self if self.groups == 1 else None

@@ -1,0 +1,85 @@
+"""Products of real matrices: Gemm, MatMul and Dense.
+
+Decides: that a constant right side makes a FloatDense [O, K], into which alpha and beta go, and anything else a product
+of two tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.errors import FormUnsupported
+from codegen.ir.op import Op
+from codegen.ir.quant import Array
+from codegen.ir.real import RealNode
+from codegen.ops import Broadcast, Reshape, Transpose
+from codegen.ops.float32 import FloatDense, FloatMatMul
+from codegen.real import product as real
+from codegen.settle.context import Context
+from codegen.settle.float32.inputs import has, is_known, real_numbers, real_value
+from codegen.settle.float32.writing import written
+from codegen.settle.linear import channel_vector
+from codegen.settle.states import Float, Route, State
+
+
+def dense(ctx: Context, node: RealNode, op: real.Dense) -> Sequence[State]:
+    """The last axis times weights [O, K]."""
+    weights = real_numbers(ctx, node, 1)
+    bias = real_numbers(ctx, node, 2) if has(node, 2) else _no_bias(weights)
+    return [_dense(ctx, node, real_value(ctx, node, 0), weights, bias)]
+
+
+def matmul(ctx: Context, node: RealNode, op: real.MatMul) -> Sequence[State]:
+    """A product with a constant matrix, or of two tensors as numpy's matmul broadcasts them."""
+    a = real_value(ctx, node, 0)
+    if is_known(ctx, node, 1) and len(ctx.real(node.inputs[1]).shape) == 2 and ctx.type(a).shape:
+        weights = np.ascontiguousarray(real_numbers(ctx, node, 1).T)
+        return [_dense(ctx, node, a, weights, _no_bias(weights))]
+    return [_product(ctx, node, a, real_value(ctx, node, 1))]
+
+
+def gemm(ctx: Context, node: RealNode, op: real.Gemm) -> Sequence[State]:
+    """Alpha * A * B + beta * C with constant B, and C of one number per output at most."""
+    weights = real_numbers(ctx, node, 1) if op.turn_b else real_numbers(ctx, node, 1).T
+    bias = _no_bias(weights)
+    if has(node, 2) and op.beta:
+        c = real_numbers(ctx, node, 2)
+        vector = channel_vector(c, (*(1,) * (max(c.ndim, 1) - 1), len(weights)), max(c.ndim, 1) - 1, len(weights))
+        if vector is None:
+            raise FormUnsupported(f"Gemm with C of shape {list(c.shape)}", where=node.where)
+        bias = np.float32(op.beta) * vector
+    a = real_value(ctx, node, 0)
+    pre: tuple[Op, ...] = (Transpose((1, 0)),) if op.turn_a else ()
+    return [_dense(ctx, node, a, np.float32(op.alpha) * weights, bias, pre)]
+
+
+def _no_bias(weights: Array) -> Array:
+    return np.zeros(len(weights), np.float32)
+
+
+def _dense(ctx: Context, node: RealNode, x: str, weights: Array, bias: Array, pre: tuple[Op, ...] = ()) -> Float:
+    name = node.outputs[0]
+    arrays = {"weights": weights, "bias": bias}
+    constants = [ctx.builder.const(f"{name}:{what}", np.ascontiguousarray(a, np.float32)) for what, a in arrays.items()]
+    return written(ctx, node, Route(FloatDense(), pre), [x, *constants])
+
+
+def _product(ctx: Context, node: RealNode, a: str, b: str) -> Float:
+    left, right = ctx.type(a).shape, ctx.type(b).shape
+    ((result),) = (t.shape for t in node.op.infer([ctx.real(i) for i in node.inputs]))
+    full_a, full_b = (1, *left)[-max(len(left), 2) :], right if len(right) > 1 else (*right, 1)
+    lead = np.broadcast_shapes(full_a[:-2], full_b[:-2])
+    sides = [_full(ctx, value, full, lead) for value, full in ((a, full_a), (b, full_b))]
+    post = () if result == (*lead, full_a[-2], full_b[-1]) else (Reshape(result),)
+    return written(ctx, node, Route(FloatMatMul(), (), post), sides)
+
+
+def _full(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int, ...]) -> str:
+    """A side with at least two axes, repeated to the leading axes of the product."""
+    full = (*(1,) * (len(lead) + 2 - len(shape)), *shape)
+    if full != ctx.type(value).shape:
+        value = ctx.builder.apply(Reshape(full), (value,), f"{value}:matrix")
+    wanted = (*lead, *full[-2:])
+    return value if full == wanted else ctx.builder.apply(Broadcast(wanted), (value,), f"{value}:repeated")

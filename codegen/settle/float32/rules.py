@@ -1,0 +1,24 @@
+"""The table of rules for real numbers: which function settles which operator of RealGraph.  One line per operator.
+
+Decides nothing else.  An operator that only moves elements is not here: its rule for integers moves real numbers too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.real import elementwise, product, window
+from codegen.settle.float32 import binary, conv, matmul, pool, unary
+from codegen.settle.rule import Rule, Rules
+
+_RULES: tuple[Rule[Any], ...] = (
+    Rule(elementwise.Binary, binary.binary),
+    Rule(elementwise.Clip, unary.clip),
+    Rule(elementwise.Function, unary.function),
+    Rule(product.Dense, matmul.dense),
+    Rule(product.Gemm, matmul.gemm),
+    Rule(product.MatMul, matmul.matmul),
+    Rule(window.AveragePool, pool.average_pool),
+    Rule(window.Conv, conv.conv),
+)
+FLOAT_RULES: Rules = {rule.kind: rule for rule in _RULES}

@@ -1,0 +1,30 @@
+"""Products of real matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from codegen.ir.op import Op
+from codegen.ops.float32 import FloatDense, FloatMatMul
+from tests.contract.case import F32, Case, ints, t
+
+
+def cases() -> Iterator[Case]:
+    """All of them."""
+    yield Case("vector", FloatDense(), (t(F32, 9), ints(F32, 4, 9), ints(F32, 4)))
+    yield Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
+    yield Case("map", FloatDense(0.0, 500.0), (t(F32, 1, 2, 3, 5), ints(F32, 10, 5), ints(F32, 10)))
+    yield Case("narrow", FloatDense(high=100.0), (t(F32, 1, 6), ints(F32, 1, 6), ints(F32, 1)))
+    yield Case("plain", FloatMatMul(), (t(F32, 4, 5), t(F32, 5, 3)))
+    yield Case("batched", FloatMatMul(), (t(F32, 2, 3, 4, 5), t(F32, 2, 3, 5, 6)))
+    yield Case("left", FloatMatMul(), (ints(F32, 2, 3, 4), t(F32, 2, 4, 5)))
+    yield Case("right", FloatMatMul(), (t(F32, 3, 4), ints(F32, 4, 7)))
+
+
+def _outputs_by_depth(case: Case) -> int:
+    (y,) = case.op.infer(case.types)
+    return math.prod(y.shape) * case.types[0].shape[-1]
+
+
+PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = {FloatDense: _outputs_by_depth, FloatMatMul: _outputs_by_depth}

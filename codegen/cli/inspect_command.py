@@ -152,7 +152,8 @@ def _totals(result: Inspection) -> str:
         ("parameters", result.parameters),
     ]
     if result.bytes_at_8_bits is not None:
-        pairs.append(("at 8 bits", size_text(result.bytes_at_8_bits)))
+        arena = "" if result.arena_at_8_bits is None else f", arena {size_text(result.arena_at_8_bits)}"
+        pairs.append(("at 8 bits", f"weights {size_text(result.bytes_at_8_bits)}{arena}"))
     if result.weights_bytes is not None:
         pairs.append(("weights", share_text(result.weights_bytes, result.flash_bytes)))
     if result.arena_bytes is not None:
@@ -213,12 +214,12 @@ def _reason(row: OperatorRow) -> str:
 
 
 def _quantizing(result: Inspection) -> str:
-    """How a float model becomes one that can be compiled."""
+    """How a float model becomes one of integers."""
     assert result.quantizing is not None
     rows = [(i.name, i.dtype, shape_text(i.shape)) for i in result.quantizing.inputs]
     return "\n".join(
         [
-            "It is a float model; layers, weights and arena above are those of its int8 form.",
+            "It is a float model: it runs as it is, and takes less of everything with 8 bits.",
             "To quantize it, give samples of each input, about 100, as training saw them (docs/quantize.md):",
             "",
             text_table(["input", "type", "shape"], rows),

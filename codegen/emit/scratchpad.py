@@ -35,7 +35,7 @@ class FillLine:
 
     index: int
     ctype: str
-    value: int
+    value: float
     count: int
     offset: int
 

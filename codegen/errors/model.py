@@ -69,13 +69,6 @@ class OperatorUnknown(CompileError):
     hint = "docs/operators.md lists what is supported; replace the operator in the model"
 
 
-class ModelNotQuantized(CompileError):
-    """The model is a float model: nothing in it is quantized."""
-
-    code = "LAM-IMPORT-008"
-    hint = "quantize it first: `lamina inspect` shows the command, and what the int8 form needs"
-
-
 class ShapeDynamic(CompileError):
     """A dimension of an input is not a number."""
 

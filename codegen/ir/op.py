@@ -40,7 +40,7 @@ class RowRule:
     div: int = 1
     pad: int = 0
     dilation: int = 1
-    fill: int | None = None
+    fill: float | None = None
     whole: bool = False
     table: tuple[int, ...] | None = None
     accumulate: bool = False

@@ -139,7 +139,7 @@ class ConstRow:
     """A row of padding in read-only data: `elements` times `value`."""
 
     dtype: DType
-    value: int
+    value: float
     elements: int
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Act = Literal["run", "again", "load", "store", "params", "wait", "fill", "trace"]
-Padding = tuple[str, int]
+Padding = tuple[str, float]
 """What a row of padding holds: element type, value."""
 
 

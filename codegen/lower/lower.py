@@ -52,7 +52,7 @@ def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
     )
 
 
-def _row_order(item: tuple[tuple[DType, int], int]) -> tuple[str, int]:
+def _row_order(item: tuple[tuple[DType, float], int]) -> tuple[str, float]:
     return item[0][0].value, item[0][1]
 
 
@@ -64,7 +64,7 @@ class Lowering:
     forms: Mapping[int, Form]
     functions: dict[Any, KernelFn] = field(default_factory=dict)
     pool: ParamsPool = field(default_factory=ParamsPool)
-    const_rows: dict[tuple[DType, int], int] = field(default_factory=dict)
+    const_rows: dict[tuple[DType, float], int] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:

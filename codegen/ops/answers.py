@@ -102,7 +102,7 @@ def turned(op: Op) -> Op | None:
     return _asked(op, "turned")
 
 
-def padded(op: Op, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
+def padded(op: Op, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType) -> Op | None:
     """The operator that pads `x` by so many rows and columns of `value` itself; None when it cannot."""
     return _asked(op, "padded", rows, columns, value, x)
 

@@ -3,7 +3,7 @@
     y[i] = x[i - before] inside; outside `value` (constant), the nearest element (edge) or the mirrored one (reflect,
     the border itself not repeated)
 
-`value` is in quantized units.  Any element type; the meaning of the integers passes through.
+`value` is in quantized units, or a real number.  Any element type; the meaning of the integers passes through.
 Source: onnx/docs/Operators.md, Pad.
 """
 
@@ -29,7 +29,7 @@ class Pad:
     before: tuple[int, ...]
     after: tuple[int, ...]
     mode: Literal["constant", "edge", "reflect"]
-    value: int
+    value: float
 
     limits: ClassVar[tuple[Limit, ...]] = ()
 
@@ -64,7 +64,7 @@ class Pad:
     macs = no_macs
     in_place = never_in_place
 
-    def _padded(self, x: Array, value: int) -> Array:
+    def _padded(self, x: Array, value: float) -> Array:
         """X with the pads of its first axes."""
         pads = list(zip(self.before, self.after, strict=True))[: x.ndim]
         if self.mode == "constant":

@@ -34,6 +34,7 @@ from codegen.settle.states import (
     IntConst,
     Pending,
     Poison,
+    Product,
     Real,
     Request,
     Route,
@@ -46,6 +47,8 @@ class Context:
     """The states of all tensors so far, the graph so far, and what the user should know.
 
     `reals` are the values that hold tensors as real numbers, by tensor, and `why` says why a node computes with those.
+    `products` are what made them, where a factor or an offset may still go into it, and `reads` how often a tensor of
+    the model is read.
     """
 
     def __init__(self, mode: Mode, values: Mapping[str, RealValue]) -> None:
@@ -56,6 +59,8 @@ class Context:
         self.notes: list[str] = []
         self.emitted: dict[tuple[str, Request], str] = {}
         self.reals: dict[str, str] = {}
+        self.products: dict[str, Product] = {}
+        self.reads: Mapping[str, int] = {}
         self.why = ""
 
     # Reading inputs

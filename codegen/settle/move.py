@@ -31,7 +31,7 @@ def move(ctx: Context, node: RealNode, state: State, plan: Plan, out: int = 0, n
         case Int(value=value):
             return replace(state, value=carried(value, name))
         case Float(value=value):
-            return Float(carried(value, name))
+            return replace(state, value=carried(value, name))
         case Real(value=value):
             return replace(state, value=carried(value, name))
         case Accum():

@@ -67,7 +67,7 @@ def reduce(ctx: Context, node: RealNode, op: Reduce) -> Sequence[State]:
 def _sum(ctx: Context, node: RealNode, op: Reduce, x: Real) -> Pending:
     if ctx.mode == "ort":
         raise FormUnsupported("a sum in mode ort", where=node.where, hint="use --requant single or tflite")
-    pre, post = _reduction(ctx.shape(x), op.axes, op.keep)
+    pre, post = reduction(ctx.shape(x), op.axes, op.keep)
 
     def make(request: Request, low: int, high: int) -> Op:
         requant = make_requant(ctx.mode, x.quant.scale, [1.0], request.quant, request.dtype, low, high)
@@ -84,7 +84,7 @@ def _largest(ctx: Context, node: RealNode, op: Reduce) -> State:
         return state
     if len(shape) in (3, 4) and op.axes == tuple(range(2, len(shape))) and op.keep:
         return _maximum(ctx, node, *two_windows([Window(n) for n in shape[2:]]))
-    pre, post = _reduction(shape, op.axes, op.keep)
+    pre, post = reduction(shape, op.axes, op.keep)
 
     def plan(kind: TensorType) -> Route:
         _, rows, columns, _ = ctx.out_type(kind, pre).shape
@@ -122,7 +122,7 @@ def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pendin
 
 def mean_of(ctx: Context, node: RealNode, x: Real, axes: Sequence[int], keep: bool) -> Pending:
     """The mean over some axes: they become the rows of a map, the others its channels."""
-    pre, post = _reduction(ctx.shape(x), axes, keep)
+    pre, post = reduction(ctx.shape(x), axes, keep)
 
     def make(request: Request, low: int, high: int) -> Op:
         return GlobalAveragePool(x.quant, request.quant, request.dtype, low, high, ctx.mode)
@@ -139,7 +139,7 @@ def _times(node: RealNode, x: Real, factor: float) -> Real:
     return replace(x, quant=Quant(float(np.float32(scale)), x.quant.zero_point))
 
 
-def _reduction(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+def reduction(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
     """What makes a map of the reduced axes with the others as channels, and what makes the result of its one pixel."""
     result = tuple(1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes)
     pre: tuple[Op, ...]

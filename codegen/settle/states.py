@@ -101,9 +101,10 @@ class Int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Float:
-    """A float tensor that nothing has quantized yet: a network input."""
+    """A float tensor: a network input that nothing has quantized yet, or `made` by an operator on real numbers."""
 
     value: str
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,6 +174,20 @@ class Accum:
     shape: tuple[int, ...]
     linear: Linear
     trail: Trail
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """A sum of products of real numbers: weights [outputs, ...], a bias for each output, along `axis` of the result.
+
+    `write` makes it again, with other weights and biases, for a further node of the model, the last of a trail.
+    """
+
+    weights: Array
+    bias: Array
+    axis: int
+    trail: Trail
+    write: Callable[[Array, Array, Trail], Float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ computes, those for which integers have no form or no scale, and those whose res
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -29,7 +30,7 @@ from codegen.settle.borders import Borders
 from codegen.settle.definitions import INTEGERS
 from codegen.settle.finish import finish
 from codegen.settle.float32.inputs import NeedsFloat, is_real
-from codegen.settle.float32.rules import FLOAT_RULES
+from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
 from codegen.settle.forms import way_out
 from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.rules import RULES
@@ -102,6 +103,7 @@ class Settling:
         self._integers = INTEGERS[graph.definition]
         self.ctx = self._integers.context(mode, graph.values)
         self.ctx.notes.extend(graph.notes)
+        self.ctx.reads = Counter([*(i for node in graph.nodes for i in node.inputs), *graph.outputs])
         self.inputs: list[Interface] = []
         self.outputs: list[Interface] = []
         self._graph = graph
@@ -150,7 +152,7 @@ class Settling:
         try:
             return self._integers.settled(self.ctx, node, self._joined)
         except _NO_INTEGERS as error:
-            if not self._has_float_form(node):
+            if not self._has_float_form(node) or self._is_held(node, error):
                 raise
             refused = error
         del self.ctx.notes[known:]
@@ -169,13 +171,20 @@ class Settling:
         known = kind in FLOAT_RULES or (node.part and kind in RULES)
         return known and kind not in self._joined and any(self.ctx.real(v).is_real for v in values if v)
 
+    def _is_held(self, node: RealNode, error: CompileError) -> bool:
+        """Whether TFLite says in which integers everything is held: a form that integers do not have is a mistake."""
+        values = [self._graph.values[v] for v in (*node.inputs, *node.outputs) if v]
+        held = all(v.stored is not None for v in values if v.type.is_real)
+        return self._graph.definition == "tflite" and held and not isinstance(error, OperatorUnknown)
+
     def _why_float(self, node: RealNode) -> str:
         """Why a node computes with real numbers whatever integers could do; empty where they may."""
         if not self._has_float_form(node):
             return ""
         if node.label in self.floats:
             return "its result is read as real numbers"
-        read = next((i for i in node.inputs if is_real(self.ctx, i)), None)
+        given = type(node.op) in QUANTIZED_BEHIND
+        read = next((i for i in node.inputs if is_real(self.ctx, i, given=not given)), None)
         return "" if read is None else f"'{read}' are real numbers"
 
     def with_those_of(self, reading: Sequence[Problem]) -> list[CompileError]:

@@ -91,6 +91,8 @@ def inspect(
         return _refused(look, error)
     planned = reach(imported, chip, options, toolkit)
     found = _inspection(look, planned, (*imported.notes, *planning_notes(options, chip)))
+    if is_float(imported):
+        found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
     plain = replace(options, weights="c", vectors=0)
@@ -99,9 +101,30 @@ def inspect(
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
 
+def is_float(graph: Graph) -> bool:
+    """Whether a network computes with real numbers alone."""
+    kinds = [value.type for value in graph.values.values()]
+    return any(kind.dtype.is_float for kind in kinds) and all(kind.quant is None for kind in kinds)
+
+
+def _forecast(look: _Look, found: Inspection) -> Inspection:
+    """With what a float model would be with integers of 8 bits, and how it becomes that."""
+    survey = _survey(look, ())
+    if not survey.is_float or survey.graph is None or survey.problems:
+        return found
+    real = real_graph(look.model, look.options, survey, look.tools.vocabulary)
+    small = reach(replace(survey.graph, name=found.model), look.chip, look.options, look.tools)
+    return replace(
+        found,
+        quantizing=quantizing(look.model, survey, real),
+        bytes_at_8_bits=None if real is None else weights_at_8_bits(real),
+        arena_at_8_bits=small.plan.arena_bytes if small.plan else None,
+    )
+
+
 def _refused(look: _Look, error: CompileError) -> Inspection:
     """The inspection of a model that cannot be imported: all its problems, and what can be read of it."""
-    survey = _survey(look, error)
+    survey = _survey(look, error.problems())
     problems = all_problems(survey, error)
     name = network_name(look.options.name or look.model.stem)
     if survey.graph is None:
@@ -109,8 +132,7 @@ def _refused(look: _Look, error: CompileError) -> Inspection:
         planned = Reached(nothing, nothing, {}, None, None, problems)
     else:
         graph = replace(survey.graph, name=name)
-        whole = survey.is_float and len(problems) == 1
-        planned = reach(graph, look.chip, look.options, look.tools) if whole else _without_plan(graph, look)
+        planned = _without_plan(graph, look)
         planned = replace(planned, problems=(*problems, *planned.problems))
     found = replace(
         _inspection(look, planned, planned.imported.notes),
@@ -132,13 +154,13 @@ def _told(look: _Look, survey: Survey, found: Inspection) -> Inspection:
     return replace(found, macs=macs, parameters=parameters, bytes_at_8_bits=weights_at_8_bits(real))
 
 
-def _survey(look: _Look, error: CompileError) -> Survey:
+def _survey(look: _Look, problems: tuple[CompileError, ...]) -> Survey:
     """What can be read; nothing when the file's own structure is at fault."""
     try:
         shapes = dict(look.options.shapes)
         return survey_model(look.model, mode=look.mode, shapes=shapes, known=look.tools.vocabulary)
     except CompileError:
-        return Survey(None, error.problems(), False, (), ())
+        return Survey(None, problems, False, (), ())
 
 
 def _without_plan(imported: Graph, look: _Look) -> Reached:

@@ -127,10 +127,11 @@ class Quantizing:
 class Inspection:
     """Everything `inspect` shows.  Sizes are None where the model did not get that far.
 
-    A model that is not imported has `operators`, and its layers are those that can be read; of a float model, which
-    has `quantizing`, they are what it would have once quantized, while MACs and parameters are its own.
+    A model that is not imported has `operators`, and its layers are those that can be read; of a float model they are
+    what it would have once quantized, while MACs and parameters are its own.  A float model has `quantizing`.
 
-    `bytes_at_8_bits`: of a float model, the trained numbers with 8 bits each, vectors among them with 32.
+    `bytes_at_8_bits`: of a float model, the trained numbers with 8 bits each, vectors among them with 32, and
+    `arena_at_8_bits` the arena that it would have.
     `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % at most.
     """
 
@@ -157,3 +158,4 @@ class Inspection:
     operators: tuple[OperatorRow, ...] = ()
     quantizing: Quantizing | None = None
     bytes_at_8_bits: int | None = None
+    arena_at_8_bits: int | None = None

@@ -88,7 +88,7 @@ def weights_at_8_bits(graph: RealGraph) -> int:
 
 
 def quantizing(model: Path, survey: Survey, real: RealGraph | None) -> Quantizing:
-    """How a float model becomes one that can be compiled."""
+    """How a float model becomes one of integers."""
     if real is None:
         inputs = tuple(FloatInput(i.name, i.model_shape, i.model_dtype) for i in survey.inputs)
     else:

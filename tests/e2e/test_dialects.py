@@ -36,7 +36,7 @@ SPREAD = (
 READ = 375
 """Of all files, at least."""
 
-NOT_YET = ("LAM-IMPORT-005", "LAM-IMPORT-007", "LAM-IMPORT-008", "LAM-IMPORT-011", "LAM-IMPORT-020")
+NOT_YET = ("LAM-IMPORT-005", "LAM-IMPORT-007", "LAM-IMPORT-011", "LAM-IMPORT-020")
 """Why others are refused: data files that are not there, operators that are not read, and layers of real numbers."""
 
 

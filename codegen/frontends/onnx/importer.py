@@ -1,4 +1,4 @@
-"""From a quantized ONNX model to the integer Graph: read as real numbers, then settled.
+"""From an ONNX model to the Graph: read as real numbers, then settled.
 
 Decides: that the problems of both steps are reported together, in the model's order.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen.errors import CompileError, ModelNotQuantized, ModelRejected, OptionBad
+from codegen.errors import ModelRejected, OptionBad
 from codegen.frontends.onnx.reader import read_model
 from codegen.frontends.onnx.real.importer import RealReader
 from codegen.frontends.shapes import Given
@@ -27,7 +27,7 @@ def import_onnx(
     shapes: Given | None = None,
     known: Vocabulary = HOUSE,
 ) -> Graph:
-    """The integer Graph of a quantized ONNX model.
+    """The Graph of an ONNX model: integers where it is quantized, real numbers elsewhere.
 
     Args:
         path: the model's file; external data is read from its folder and below.
@@ -52,10 +52,3 @@ def import_onnx(
     if problems:
         raise ModelRejected(problems, where=str(path))
     return walk.graph()
-
-
-def _not_quantized(where: str, reader: RealReader) -> list[CompileError]:
-    """What must change before a float model can be read."""
-    found = [p.error for p in reader.problems] + reader.unknown()
-    own = ModelNotQuantized("a float model: none of its nodes quantizes anything", where=where)
-    return [own, *{e.text(): e for e in found}.values()]

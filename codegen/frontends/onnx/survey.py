@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from codegen.errors import BiasOutOfRange, ModelNotQuantized, ScaleBad
+from codegen.errors import BiasOutOfRange, ScaleBad
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.importer import RealReader
@@ -43,8 +43,6 @@ def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None, known: V
         walk.run()
     made_up = () if model.quantized else (ScaleBad, BiasOutOfRange)
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
-    if not model.quantized:
-        found.insert(0, ModelNotQuantized("a float model: none of its nodes quantizes anything", where=str(path)))
     refused = {**walk.refused, **reader.refused}
     nodes = tuple(SourceNode(n.name, n.op_type, refused.get(n.name, "")) for n in model.structure.nodes)
     return Survey(walk.partial(), tuple(found), not model.quantized, tuple(walk.inputs), nodes)

@@ -1,4 +1,4 @@
-"""From a quantized TFLite model to the integer Graph: read as real numbers that integers hold, then settled.
+"""From a TFLite model to the Graph: read as real numbers, which integers may hold, then settled.
 
 Decides: that the problems of both steps are reported together, in the model's order.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen.errors import CompileError, ModelNotQuantized, ModelRejected, OptionBad
+from codegen.errors import CompileError, ModelRejected, OptionBad
 from codegen.frontends.tflite.reader import Subgraph, Tensor, read_model
 from codegen.frontends.tflite.real.importer import RealReader
 from codegen.frontends.tflite.records import tensor_quant
@@ -23,7 +23,7 @@ _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
 def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Graph:
-    """The integer Graph of a quantized TFLite model; tensors keep the model's own order of axes.
+    """The Graph of a TFLite model; tensors keep the model's own order of axes.
 
     Args:
         path: the model's file.
@@ -65,12 +65,6 @@ def is_float_model(graph: Subgraph) -> bool:
     """Whether it computes with real numbers and nothing in it is quantized."""
     kinds = {t.kind for t in graph.tensors if t.scale.size}
     return any(t.kind in _REAL for t in graph.tensors) and not kinds & {"int8", "uint8", "int16"}
-
-
-def float_model(where: str) -> ModelNotQuantized:
-    """The refusal of such a model."""
-    hint = "convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8)"
-    return ModelNotQuantized("a float model: none of its tensors has a scale", where=where, hint=hint)
 
 
 def _port(tensor: Tensor, names: set[str]) -> Port:

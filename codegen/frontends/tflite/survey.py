@@ -13,7 +13,7 @@ import numpy as np
 
 from codegen.errors import BiasOutOfRange, CompileError, ScaleBad
 from codegen.frontends.survey import SHARE, SIGNED_SHARE, STEP, SourceNode, Survey
-from codegen.frontends.tflite.importer import float_model, is_float_model
+from codegen.frontends.tflite.importer import is_float_model
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
 from codegen.frontends.tflite.real.importer import RealReader
@@ -62,7 +62,6 @@ def survey_tflite(path: Path, *, mode: Mode) -> Survey:
         walk.run()
     made_up = (ScaleBad, BiasOutOfRange) if floats else ()
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
-    found = [float_model(str(path)), *found] if floats else found
     told = {id(error) for error in found}
     refused = {**walk.refused, **{name: e.code for name, e in reader.refused.items() if id(e) in told}}
     nodes = tuple(SourceNode(n.name, n.op_type, refused.get(n.name, "")) for n in model.subgraphs[0].nodes)

@@ -16,8 +16,8 @@ from codegen.ops.float32 import FloatConv2D
 from codegen.real.window import Conv
 from codegen.settle.context import Context
 from codegen.settle.float32.inputs import has, real_numbers, real_value
-from codegen.settle.float32.writing import written
-from codegen.settle.states import Route, State
+from codegen.settle.float32.products import product, writer
+from codegen.settle.states import Product, Route, State
 from codegen.settle.windows import spatial_route, spatial_sizes, two_windows
 
 OutLen = Callable[[int], int]
@@ -31,12 +31,10 @@ def conv(ctx: Context, node: RealNode, op: Conv) -> Sequence[State]:
         raise ShapeMismatch(f"weights of shape {list(weights.shape)}", where=node.where)
     outputs, depth = weights.shape[:2]
     h, w = two_windows(op.windows)
-    kernel = np.ascontiguousarray(weights.reshape(outputs, depth, -1, w.size).transpose(0, 2, 3, 1))
+    kernel = weights.reshape(outputs, depth, -1, w.size).transpose(0, 2, 3, 1)
     bias = real_numbers(ctx, node, 2).reshape(-1) if has(node, 2) else np.zeros(outputs, np.float32)
-    name = node.outputs[0]
-    constants = [ctx.builder.const(f"{name}:weights", kernel), ctx.builder.const(f"{name}:bias", bias)]
     route = windowed(ctx, node, x, op.channel_axis, FloatConv2D(h, w, op.groups), outputs, w.out_len)
-    return [written(ctx, node, route, [x, *constants])]
+    return [product(ctx, Product(kernel, bias, op.channel_axis, (node,), writer(ctx, x, route)))]
 
 
 def windowed(

@@ -25,10 +25,10 @@ class NeedsFloat(Exception):
         self.refusal = refusal
 
 
-def is_real(ctx: Context, name: str) -> bool:
-    """Whether a tensor is real numbers that the network computes."""
+def is_real(ctx: Context, name: str, *, given: bool) -> bool:
+    """Whether a tensor is real numbers that the network computes, or is `given`."""
     state = ctx.states.get(name)
-    return isinstance(state, Float) and not ctx.builder.values[state.value].is_const
+    return isinstance(state, Float) and (state.made or given) and not ctx.builder.values[state.value].is_const
 
 
 def has(node: RealNode, index: int) -> bool:

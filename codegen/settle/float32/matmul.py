@@ -19,9 +19,10 @@ from codegen.ops.float32 import FloatDense, FloatMatMul
 from codegen.real import product as real
 from codegen.settle.context import Context
 from codegen.settle.float32.inputs import has, is_known, real_numbers, real_value
+from codegen.settle.float32.products import product, writer
 from codegen.settle.float32.writing import written
 from codegen.settle.linear import channel_vector
-from codegen.settle.states import Float, Route, State
+from codegen.settle.states import Float, Product, Route, State
 
 
 def dense(ctx: Context, node: RealNode, op: real.Dense) -> Sequence[State]:
@@ -60,10 +61,7 @@ def _no_bias(weights: Array) -> Array:
 
 
 def _dense(ctx: Context, node: RealNode, x: str, weights: Array, bias: Array, pre: tuple[Op, ...] = ()) -> Float:
-    name = node.outputs[0]
-    arrays = {"weights": weights, "bias": bias}
-    constants = [ctx.builder.const(f"{name}:{what}", np.ascontiguousarray(a, np.float32)) for what, a in arrays.items()]
-    return written(ctx, node, Route(FloatDense(), pre), [x, *constants])
+    return product(ctx, Product(weights, bias, -1, (node,), writer(ctx, x, Route(FloatDense(), pre))))
 
 
 def _product(ctx: Context, node: RealNode, a: str, b: str) -> Float:

@@ -21,7 +21,7 @@ def clip(ctx: Context, node: RealNode, op: Clip) -> Sequence[State]:
     if math.isnan(low) or math.isnan(high):
         raise AttributeBad(f"bounds {low} and {high}", where=node.where)
     if math.isinf(low) and math.isinf(high):
-        return [Float(real_value(ctx, node, 0))]
+        return [Float(real_value(ctx, node, 0), made=True)]
     return [applied(ctx, node, FloatClip(min(low, high), high), real_value(ctx, node, 0))]
 
 

@@ -88,11 +88,11 @@ def pad(ctx: TfliteContext, node: RealNode, op: real.Pad) -> Sequence[State]:
     return [_moved(ctx, node, *picks)]
 
 
-def _fill(ctx: TfliteContext, node: RealNode, number: float) -> int:
-    """The integer that stands for a number in the result, or where that is moved on, in the input."""
+def _fill(ctx: TfliteContext, node: RealNode, number: float) -> float:
+    """What stands for a number in the result, or where that is moved on, in the input."""
     stored = ctx.record(node.outputs[0]).stored or ctx.record(node.inputs[0]).stored
     if stored is None:
-        return int(number)
+        return number if isinstance(ctx.state(node, 0), Float) else int(number)
     return int(np.rint(number / float(stored.scale.reshape(-1)[0]))) + int(stored.zero_point.reshape(-1)[0])
 
 

@@ -70,7 +70,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "empty.onnx").write_bytes(b"")
     (folder / "cut.onnx").write_bytes(whole[: len(whole) // 2])
     (folder / "lfs.onnx").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
-    (folder / "float.onnx").write_bytes(_float_model())
+    (folder / "strange.onnx").write_bytes(_strange_model())
     (folder / "folder").mkdir()
     (folder / "folder" / "mine.txt").write_text("keep me")
     (folder / "file").write_text("a file")
@@ -106,10 +106,10 @@ def _data(folder: Path) -> None:
     (folder / "cut.npz").write_bytes((folder / "good.npz").read_bytes()[:300])
 
 
-def _float_model() -> bytes:
+def _strange_model() -> bytes:
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "float", [x], [y])
+    graph = helper.make_graph([helper.make_node("Strange", ["x"], ["y"])], "strange", [x], [y])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     data: bytes = onnx.ModelProto.SerializeToString(model)
     return data

@@ -180,8 +180,8 @@ def test_inspect_lists_every_reason_at_once(lamina: Lamina, bad: Path, tmp_path:
 
 
 def test_inspect_agrees_with_compile_about_a_model_that_is_refused(lamina: Lamina, bad: Path, tmp_path: Path) -> None:
-    shown = lamina("inspect", bad / "float.onnx", "--json")
-    refused = lamina("compile", bad / "float.onnx", "-o", tmp_path / "d", "--json")
+    shown = lamina("inspect", bad / "strange.onnx", "--json")
+    refused = lamina("compile", bad / "strange.onnx", "-o", tmp_path / "d", "--json")
     assert shown.code == refused.code == 1
     assert [v["id"] for v in shown.json["violations"]] == [e["id"] for e in refused.json["errors"]]
 

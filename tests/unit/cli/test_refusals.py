@@ -23,7 +23,7 @@ MODELS = (
     ("BAD/empty.onnx", "LAM-IMPORT"),
     ("BAD/cut.onnx", "LAM-IMPORT"),
     ("BAD/lfs.onnx", "LAM-IMPORT-003"),
-    ("BAD/float.onnx", "LAM-IMPORT-008"),
+    ("BAD/strange.onnx", "LAM-IMPORT-007"),
 )
 TARGETS = (
     ("cortex", "LAM-TARGET-001"),

@@ -15,6 +15,7 @@ from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.real.translators import TRANSLATORS
 from codegen.frontends.tflite.versions import NEWEST_VERSION
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
+from codegen.ops.float32 import FloatClip, FloatDense
 from tests.support.tflite_models import Model, Scales
 
 BIAS = np.zeros(3, np.int32)
@@ -115,16 +116,17 @@ def test_formats_are_told_apart_by_their_mark(tmp_path: Path) -> None:
     assert own_mode(tmp_path / "model.onnx") is None
 
 
-def test_a_float_model_is_refused(tmp_path: Path) -> None:
+def test_a_float_model_is_real_numbers(tmp_path: Path) -> None:
     model = Model()
     model.op("RELU", [model.input((1, 4), "float32")], [model.output((1, 4), "float32")])
-    assert ids(model, tmp_path) == ["LAM-IMPORT-008"]
+    (node,) = import_tflite(written(model, tmp_path), mode="tflite").nodes
+    assert isinstance(node.op, FloatClip)
 
 
-def test_a_hybrid_layer_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    path = written(dense(x_kind="float32"), tmp_path)
-    with pytest.raises(ModelRejected, match=r"LAM-IMPORT-022 .*hybrid.*full-integer"):
-        import_tflite(path, mode="tflite")
+def test_a_hybrid_layer_has_its_weights_expanded(tmp_path: Path) -> None:
+    graph = import_tflite(written(dense(x_kind="float32"), tmp_path), mode="tflite")
+    (node,) = (node for node in graph.nodes if isinstance(node.op, FloatDense))
+    assert graph.values[node.inputs[1]].data is not None
 
 
 def test_all_problems_are_reported_together(tmp_path: Path) -> None:

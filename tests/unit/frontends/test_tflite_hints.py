@@ -51,16 +51,6 @@ def test_integers_without_scales_are_read_where_no_operator_asks(tmp_path: Path)
     assert len(import_tflite(path, mode="tflite").nodes) >= 1
 
 
-def test_real_numbers_without_scales_are_a_float_model(tmp_path: Path) -> None:
-    model = Model()
-    model.op("RELU", [model.input((1, 8), "float32")], [model.output((1, 8), "float32")])
-    (found,) = refused(model, tmp_path)
-    assert found.text().endswith(
-        "a float model: none of its tensors has a scale "
-        "(convert it with full-integer post-training quantization (TFLITE_BUILTINS_INT8))"
-    )
-
-
 def test_a_known_operator_that_is_not_read_is_named_once(tmp_path: Path) -> None:
     model = Model()
     model.op("UNIQUE", [model.input((1, 8), "int8", 0.1)], [model.output((1, 8), "int8", 0.1)])

@@ -8,7 +8,11 @@ X = np.arange(12, dtype=np.int8).reshape(3, 4)
 def test_equal_arrays_have_no_difference() -> None:
     assert first_difference("t", X, X.copy()) is None
     nan = np.array([np.nan, 1.0, -0.0], np.float32)
-    assert first_difference("t", nan, np.array([np.nan, 1.0, 0.0], np.float32)) is None
+    other = np.array([0xFFC00001, 0x3F800000, 0x80000000], np.uint32).view(np.float32)
+    assert first_difference("t", nan, other) is None
+    signed = first_difference("t", nan, np.array([np.nan, 1.0, 0.0], np.float32))
+    assert signed is not None
+    assert (signed.index, signed.count) == ((2,), 1)
 
 
 def test_first_difference_names_index_and_values() -> None:

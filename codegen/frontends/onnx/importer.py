@@ -49,6 +49,8 @@ def import_onnx(
     borders = Borders(io_type, io_layout)
     walk = walked(lambda floats: Settling(graph, mode, borders, known.rules, floats=floats))
     problems = walk.with_those_of(reader.problems)
+    if problems and not model.quantized:
+        problems = [*{e.text(): e for e in (*problems, *reader.unknown())}.values()]
     if problems:
         raise ModelRejected(problems, where=str(path))
     return walk.graph()

@@ -44,9 +44,9 @@ class FloatAveragePool2D:
     high: float = math.inf
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        batch_one("LAM-OPS-FLOAT_POOL-01"),
+        batch_one("LAM-OPS-FLOATPOOL-01"),
         limit(
-            "LAM-OPS-FLOAT_POOL-02",
+            "LAM-OPS-FLOATPOOL-02",
             "every window must touch the input, or padding that counts",
             lambda op, ins: all(min(counts) > 0 for counts in op.counts(ins[0].shape)),
         ),
@@ -90,7 +90,7 @@ class FloatGlobalAveragePool:
     low: float = -math.inf
     high: float = math.inf
 
-    limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOAT_POOL-03"),)
+    limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOATPOOL-03"),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -39,7 +39,7 @@ class FloatConv2D:
     low: float = -math.inf
     high: float = math.inf
 
-    limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOAT_CONV-01"),)
+    limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOATCONV-01"),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -20,8 +20,8 @@ from codegen.settle.states import Float, State
 NAMES: Mapping[str, str] = {
     "Add": "add",
     "Div": "div",
-    "Max": "max",
-    "Min": "min",
+    "Max": "maximum",
+    "Min": "minimum",
     "Mul": "mul",
     "SquaredDifference": "squared_difference",
     "Sub": "sub",

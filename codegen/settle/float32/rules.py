@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.real import elementwise, movement, normal, product, reduce, window
-from codegen.settle.float32 import binary, conv, matmul, pool, unary
+from codegen.settle.float32 import binary, conv, matmul, pool, softmax, unary
 from codegen.settle.float32 import movement as real_movement
 from codegen.settle.float32 import normal as real_normal
 from codegen.settle.rule import Rule, Rules
@@ -24,6 +24,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),
     Rule(reduce.Reduce, pool.reduce),
+    Rule(reduce.Softmax, softmax.softmax),
     Rule(window.AveragePool, pool.average_pool),
     Rule(window.Conv, conv.conv),
 )

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codegen.errors import ModelRejected
 from codegen.golden.interface import graph_ports
 from codegen.ir.quant import MODES, DType, Mode, Quant
-from codegen.ops import Dequantize
-from codegen.ops.float32 import FloatClip
+from codegen.ops import Dequantize, Quantize
+from codegen.ops.float32 import FloatClip, FloatDense, FloatSoftmax, FloatUnary
 
 from .models import Net, compare, imported, kinds
 
@@ -60,26 +59,26 @@ def test_model_s_own_type_is_float_at_the_output(tmp_path: Path) -> None:
     assert kinds(graph) == ["Quantize", "Lut", "Dequantize"]
 
 
-def refused(model: Any, folder: Path) -> str:
-    with pytest.raises(ModelRejected, match="LAM-IMPORT-020") as error:
-        imported(model, folder)
-    return str(error.value)
-
-
-@pytest.mark.parametrize("name", ["LogSoftmax"])
-def test_functions_without_such_a_range_are_refused_with_the_way_out(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["LogSoftmax", "Exp", "Softplus"])
+def test_functions_without_such_a_range_are_real_numbers(name: str, tmp_path: Path) -> None:
     net = Net()
-    found = refused(net.model(net.op(name, net.qdq(net.input((2, 3))))), tmp_path)
-    assert "leave it to the application" in found
+    graph = imported(net.model(net.op(name, net.qdq(net.input((2, 3))))), tmp_path)
+    assert [type(node.op) for node in graph.nodes] == [Dequantize, FloatSoftmax if "max" in name else FloatUnary]
 
 
 @pytest.mark.parametrize("name", ["Softmax", "Sigmoid"])
-def test_tail_that_another_float_operator_follows_is_refused(name: str, tmp_path: Path) -> None:
-    for behind in (lambda net, y: net.op("Relu", y), lambda net, y: net.op("Mul", y, net.const(np.float32(0.3)))):
-        net = Net()
-        y = net.op(name, net.qdq(net.input((2, 3))))
-        with pytest.raises(ModelRejected):
-            imported(net.model(behind(net, y)), tmp_path)
+def test_tail_that_another_float_operator_follows_is_real_numbers(name: str, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op(name, net.qdq(net.input((2, 3))))
+    graph = imported(net.model(net.op("Mul", y, net.const(np.float32(0.3)))), tmp_path)
+    assert graph.type(graph.outputs[0].value).dtype is DType.F32
+
+
+def test_a_function_that_a_product_reads_is_real_numbers(tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Sigmoid", net.qdq(net.input((1, 4))))
+    graph = imported(net.model(net.qdq(net.op("MatMul", y, net.weights(net.ints(4, 4))))), tmp_path)
+    assert [type(node.op) for node in graph.nodes] == [Dequantize, FloatUnary, FloatDense, Quantize]
 
 
 def test_a_last_clip_without_a_scale_is_real_numbers(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ class Tasks:
     def _mobilenet_v1_128(self) -> Task:
         source = self._models / "tflite/mobilenet_v1_025_128_uint8.tflite"
         made = self._cache / "mobilenet_v1_128.onnx"
-        prepare: Callable[[Array], Array] = lambda p: d.planes((d.scaled(p, 128).astype(np.float64) - 128) / 128)  # noqa: E731
+        prepare: Callable[[Array], Array] = lambda p: (d.scaled(p, 128).astype(np.float32) - 128) / 128  # noqa: E731
         return self._imagenet("mobilenet_v1_128", lambda: dequantized(source, made), prepare, first=1)
 
     def _mobilenet_v1_224(self) -> Task:

@@ -1,37 +1,73 @@
 """Nodes run on many samples at once, though the model has been made for one.
 
-Decides: samples lie along a first axis of their own.  Operators that keep the model's batch axis apart run on all of
-them in one go, where that axis has one entry; any other one sample after the other.
+Decides: samples lie along a first axis of their own.  In numpy, operators that keep the model's batch axis apart run on
+all of them in one go, where that axis has one entry; any other one, and a faster runtime, one sample after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, Stored, Summing
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
-from codegen.real.movement import Concat
+from codegen.real.movement import Concat, Pad
 from codegen.real.normal import BatchNorm
 from codegen.real.product import Gemm, MatMul
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
 
-_APART = (AveragePool, BatchNorm, Binary, Clip, Concat, Conv, ConvTranspose, Function, Gemm, MatMul, MaxPool, PRelu)
+_APART = (
+    AveragePool,
+    BatchNorm,
+    Binary,
+    Clip,
+    Concat,
+    Conv,
+    ConvTranspose,
+    Function,
+    Gemm,
+    MatMul,
+    MaxPool,
+    Pad,
+    PRelu,
+)
 """Operators that never bring entries of the first axis together, but for what `_is_apart` looks at."""
 
+NodeRun = Callable[[RealNode, Sequence[Array]], Sequence[Array]]
+"""What computes a node: `in_numpy`, or a runtime that does it sooner."""
 
-def run_node(graph: RealGraph, node: RealNode, ins: Sequence[Array], known: Sequence[bool]) -> list[Array]:
+
+def in_numpy(node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
+    """The outputs of a node, its sums in any order."""
+    with np.errstate(all="ignore"):
+        return node.op.quickly(ins) if isinstance(node.op, Summing) else node.op.evaluate(ins)
+
+
+def run_node(
+    graph: RealGraph, node: RealNode, ins: Sequence[Array], known: Sequence[bool], run: NodeRun = in_numpy
+) -> list[Array]:
     """The outputs of all samples, [samples, ...], or those of one where everything is `known` without them."""
     if all(known):
-        return list(_run(node, ins))
-    if _is_apart(graph, node, known):
+        return list(in_numpy(node, ins))
+    if run is in_numpy and _is_apart(graph, node, known):
         merged = [a if k else a.reshape(-1, *a.shape[2:]) for a, k in zip(ins, known, strict=True)]
-        return [y[:, None] for y in _run(node, merged)]
+        return [y[:, None] for y in in_numpy(node, merged)]
     count = next(len(a) for a, k in zip(ins, known, strict=True) if not k)
-    runs = [_run(node, [a if k else a[i] for a, k in zip(ins, known, strict=True)]) for i in range(count)]
-    return [np.stack(parts) for parts in zip(*runs, strict=True)]
+    runs = (run(node, [a if k else a[i] for a, k in zip(ins, known, strict=True)]) for i in range(count))
+    return _stacked(runs, count)
+
+
+def _stacked(runs: Iterator[Sequence[Array]], count: int) -> list[Array]:
+    """The outputs of `count` runs, each along an axis of its own; no more than one run's are kept twice."""
+    first = next(runs)
+    found = [np.empty((count, *y.shape), y.dtype) for y in first]
+    for at, made in enumerate(chain((first,), runs)):
+        for whole, part in zip(found, made, strict=True):
+            whole[at] = part
+    return found
 
 
 def hold(array: Array, stored: Stored) -> Array:
@@ -44,11 +80,6 @@ def hold(array: Array, stored: Stored) -> Array:
     return np.asarray(steps)
 
 
-def _run(node: RealNode, ins: Sequence[Array]) -> tuple[Array, ...]:
-    with np.errstate(all="ignore"):
-        return node.op.quickly(ins) if isinstance(node.op, Summing) else node.op.evaluate(ins)
-
-
 def _is_apart(graph: RealGraph, node: RealNode, known: Sequence[bool]) -> bool:
     shapes = [graph.type(name).shape for name in node.inputs]
     one = all(k or s[:1] == (1,) for s, k in zip(shapes, known, strict=True))
@@ -56,6 +87,8 @@ def _is_apart(graph: RealGraph, node: RealNode, known: Sequence[bool]) -> bool:
         return False
     if isinstance(node.op, Gemm | MatMul):
         return known[1] and not known[0] and len(shapes[0]) > 1 and not getattr(node.op, "turn_a", False)
+    if isinstance(node.op, Pad):
+        return not node.op.before[0] and not node.op.after[0]
     if isinstance(node.op, Concat):
         return node.op.axis % len(shapes[0]) > 0
     if isinstance(node.op, Conv | ConvTranspose | BatchNorm):

@@ -7,6 +7,8 @@ Source: M. Nagel and others, Data-Free Quantization Through Weight Equalization 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from codegen.ir.quant import Array
@@ -14,6 +16,10 @@ from codegen.ir.real import RealGraph
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.product import product_of, takes_bias, write_product
+
+_STEPS = 5
+_ENOUGH = 1 << 20
+"""Numbers of a layer's results by which its errors are known."""
 
 
 def with_biases(graph: RealGraph) -> tuple[RealGraph, dict[str, str]]:
@@ -27,6 +33,32 @@ def with_biases(graph: RealGraph) -> tuple[RealGraph, dict[str, str]]:
         holder = draft.node((product.adder or product.node).label)
         names[node.label] = holder.inputs[1] if product.adder else holder.inputs[2]
     return draft.done(), names
+
+
+def passing_error(wanted: Array, made: Array, axis: int, low: Array | float, high: Array | float) -> Array:
+    """What each entry along `axis` lacks so that numbers between the bounds are right on average.
+
+    Numbers beyond a bound count as the bound; those that are made so do not change, and take no part.
+    """
+    real, held = (_by_channel(a, axis) for a in (wanted, made))
+    real, lack = np.clip(real, low, high), np.zeros((1, real.shape[1], 1), np.float32)
+    best, least = lack, np.inf * np.ones(lack.shape)
+    for _ in range(_STEPS):
+        moved = held + lack
+        error = real - np.clip(moved, low, high)
+        squares = np.square(error).sum(axis=(0, 2), keepdims=True)
+        best, least = np.where(squares < least, lack, best), np.minimum(squares, least)
+        there = (moved > low) & (moved < high)
+        count = there.sum(axis=(0, 2), keepdims=True)
+        lack = lack + (error * there).sum(axis=(0, 2), keepdims=True) / np.maximum(count, 1)
+    return np.asarray(best.reshape(-1), np.float64)
+
+
+def _by_channel(array: Array, axis: int) -> Array:
+    """Some of the numbers, evenly spread: [outer, channels, inner]."""
+    axis %= array.ndim
+    parted = array.reshape(math.prod(array.shape[:axis]), array.shape[axis], -1)
+    return parted[:, :, :: 1 + array.size // _ENOUGH]
 
 
 def mean_error(wanted: Array, made: Array, axis: int) -> Array:

@@ -7,7 +7,7 @@ them then lacks, next to the power of its result, is added up.  Functions that b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, Stored
 from codegen.quantizer.asked import Asked, Asking
-from codegen.quantizer.batched import hold
+from codegen.quantizer.batched import NodeRun, hold, in_numpy
 from codegen.quantizer.places import Places
 from codegen.quantizer.sequential import Held, first_states, in_order, ran
 from codegen.quantizer.spec import Method, Role, Spec
@@ -24,11 +24,15 @@ from codegen.real.engine import numbers_of
 
 @dataclass(frozen=True, slots=True)
 class ByMethod:
-    """As asked, with another method for the ranges of activations that leave theirs open: one for all, or by name."""
+    """As asked, with another method for the ranges of activations that leave theirs open: one for all, or by name.
+
+    One for all leaves the tensors `uncut` as asked: what a network gives, of which the largest numbers are the result.
+    """
 
     asking: Asking
     asked: Asked
     method: Method | Mapping[str, Method]
+    uncut: Collection[str] = ()
 
     def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
         """How one tensor is to be quantized."""
@@ -36,7 +40,7 @@ class ByMethod:
         if role != "activation" or self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor):
             return spec
         if isinstance(self.method, str):
-            return spec if spec.method != "minmax" else _with(spec, self.method)
+            return spec if spec.method != "minmax" or tensor in self.uncut else _with(spec, self.method)
         return _with(spec, self.method[tensor]) if tensor in self.method else spec
 
 
@@ -45,15 +49,18 @@ def _with(spec: Spec, method: Method) -> Spec:
 
 
 def least_at_readers(
-    places: Places, tried: Mapping[Method, Mapping[str, Stored]], feeds: Mapping[str, Array]
+    places: Places,
+    tried: Mapping[Method, Mapping[str, Stored]],
+    feeds: Mapping[str, Array],
+    run: NodeRun = in_numpy,
 ) -> dict[str, Method]:
     """The best method of each tensor, where they are not all alike; `tried` has the integers by each of them."""
-    return _Looking(places, tried).run(feeds)
+    return _Looking(places, tried, run).run(feeds)
 
 
 class _Looking:
-    def __init__(self, places: Places, tried: Mapping[Method, Mapping[str, Stored]]) -> None:
-        self._places, self._tried = places, tried
+    def __init__(self, places: Places, tried: Mapping[Method, Mapping[str, Stored]], run: NodeRun) -> None:
+        self._places, self._tried, self._run = places, tried, run
         self._leader = {t.name: t.like or t.name for t in places.tensors if t.role == "activation"}
         self._lost: dict[str, dict[Method, float]] = defaultdict(lambda: dict.fromkeys(tried, 0.0))
         self._readers = {name: node for node in places.graph.nodes for name in node.inputs}
@@ -66,7 +73,9 @@ class _Looking:
         for node, forgotten in in_order(graph):
             for name in dict.fromkeys(node.inputs):
                 self._look(node, name, live)
-            for name, held in zip(node.outputs, ran(graph, node, [live[i] for i in node.inputs]), strict=True):
+            for name, held in zip(
+                node.outputs, ran(graph, node, [live[i] for i in node.inputs], self._run), strict=True
+            ):
                 live[name] = held
                 if name in graph.outputs and not held[0]:
                     self._add(name, {m: (held[1], made) for m, made in self._held(name, held[1]).items()})
@@ -96,11 +105,12 @@ class _Looking:
 
     def _result(self, node: RealNode, live: Mapping[str, Held]) -> Array:
         """A reader's result behind all that becomes part of it."""
-        ((_, made),) = ran(self._places.graph, node, [live[i] for i in node.inputs])[:1]
+        ((_, made),) = ran(self._places.graph, node, [live[i] for i in node.inputs], self._run)[:1]
         name = node.outputs[0]
         while name in self._places.folded:
             node = self._readers[name]
-            ((_, made),) = ran(self._places.graph, node, [(False, made) if i == name else live[i] for i in node.inputs])
+            ins = [(False, made) if i == name else live[i] for i in node.inputs]
+            ((_, made),) = ran(self._places.graph, node, ins, self._run)
             name = node.outputs[0]
         return made
 

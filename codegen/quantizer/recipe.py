@@ -7,8 +7,7 @@ for ranges and several rewrites, and rounds weights for the results of their lay
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -16,6 +15,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.asked import Asked, Asking
 from codegen.quantizer.attempts import Attempt, RecipeName, attempts_of
+from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import tensors_of, watched, weights_of
 from codegen.quantizer.config import QuantConfig
@@ -25,8 +25,9 @@ from codegen.quantizer.places import Constant, Places, natural_bounds
 from codegen.quantizer.ranging import ByMethod, least_at_readers
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.extremes import observe_extremes
+from codegen.quantizer.room import joins, samples_at_once
 from codegen.quantizer.scheme import Runner, Scheme
-from codegen.quantizer.sequential import Choices, SideBySide, in_order, stacked, tensors_held
+from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
 from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
@@ -46,8 +47,8 @@ _LOOKED_AT = 48
 """Samples by which a tensor's method is chosen, at most."""
 _JUDGED = 64
 """Samples of each kind that judge, at most."""
-_BYTES = 256 << 20
-"""Of all samples' tensors, while a network is run on them at once."""
+_DECIDING = 256
+"""Samples that decide weights and biases, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ class Given:
     asking: Asking
     asked: Asked
     runner: Runner
+    nodes: NodeRun = in_numpy
     kept: frozenset[str] = frozenset()
     means: Mapping[str, Array] = field(default_factory=dict)
     seed: int = 0
@@ -144,11 +146,16 @@ class Recipe:
     def __init__(self, graph: RealGraph, given: Given) -> None:
         self._given = given
         self._network = self._seen(rewritten(graph))
-        self._verdicts = verdicts(self._network.graph)
+        self._verdicts, self._outs = verdicts(self._network.graph), self._network.graph.outputs
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []
         self._best: State | None = None
         self._sqnr = -CEILING
+
+    @property
+    def seen(self) -> Mapping[str, Statistics]:
+        """What was seen of the network as it was given."""
+        return self._network.seen
 
     def cooked(self, name: RecipeName) -> Made:
         """The best that the recipe finds."""
@@ -159,7 +166,7 @@ class Recipe:
             choices = replace(plain, correct=True, analytic=trials.analytic, means=given.means)
             best = self._tried("biases corrected", best.network, best.asking, choices)
         for method in trials.methods:
-            by_method = ByMethod(given.asking, given.asked, method)
+            by_method = ByMethod(given.asking, given.asked, method, frozenset((*self._verdicts, *self._outs)))
             best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
         for attempt in trials.rewrites:
             best = self._rewritten(best, attempt)
@@ -183,7 +190,9 @@ class Recipe:
         network, given = best.network, self._given
         tried = {m: tensors_of(network.places, network.seen, ByMethod(best.asking, given.asked, m)) for m in methods}
         count = min(len(given.ranging), _LOOKED_AT, samples_at_once(network.graph))
-        found = least_at_readers(network.places, tried, stacked(network.graph, given.ranging, range(count)))
+        found = least_at_readers(
+            network.places, tried, stacked(network.graph, given.ranging, range(count)), given.nodes
+        )
         asking = ByMethod(best.asking, given.asked, found)
         return self._tried("ranges by layer", network, asking, best.choices)
 
@@ -191,14 +200,21 @@ class Recipe:
         """The state with these choices, or the best so far if that is better and nobody insists."""
         state = self._state(network, asking, choices)
         made = self._outputs(state.graph, state.scheme)
-        kind = Likeness if self._given.asked.config.search.measure == "cosine" else Noise
-        sqnr = sum(least_sqnr(w, m, kind) for w, m in zip(self._wanted, made, strict=True)) / len(made)
+        sqnr = self._judged(made)
         kept = self._best is None or insisted or sqnr > self._sqnr
         self._stages.append(Stage(name, sqnr, kept))
         if kept:
             self._best, self._sqnr = state, sqnr
         assert self._best is not None
         return self._best
+
+    def _judged(self, made: Sequence[Outputs]) -> float:
+        """The mean over both kinds of samples, and over what is judged by and the outputs themselves."""
+        kind = Likeness if self._given.asked.config.search.measure == "cosine" else Noise
+        pairs = [
+            (w, m, names) for w, m in zip(self._wanted, made, strict=True) for names in (self._verdicts, self._outs)
+        ]
+        return sum(least_sqnr(_only(w, names), m, kind) for w, m, names in pairs) / len(pairs)
 
     def _state(self, network: Network, asking: Asking, choices: Choices) -> State:
         places, given = network.places, self._given
@@ -210,10 +226,10 @@ class Recipe:
         specs = {key: spec for key, spec in specs.items() if key in constants}
         operands = {c.key for c in places.constants if c.role == "activation"}
         real = Scheme(tensors, {key: constants[key] for key in operands & constants.keys()})
-        sides = SideBySide(network.graph, network.biases, real, lambda p: specs.get((p.node.label, p.place)), choices)
-        decided = sides.run(
-            stacked(network.graph, given.ranging, range(min(len(given.ranging), samples_at_once(network.graph))))
-        )
+        graph, count = network.graph, min(len(given.ranging), _DECIDING)
+        spec_of = lambda product: specs.get((product.node.label, product.place))  # noqa: E731
+        sides = SideBySide(graph, network.biases, real, spec_of, choices, given.nodes)
+        decided = sides.run(lambda part: stacked(graph, given.ranging, part), joins(graph, count))
         graph = decided.written(network.graph)
         weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights)
         return State(network, asking, choices, graph, Scheme(tensors, weights))
@@ -228,20 +244,21 @@ class Recipe:
 
     def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
         """What the network is judged by: over samples that judge alone, and over as many of the others at most."""
-        given, at_once = self._given, samples_at_once(graph)
+        given, at_once, names = self._given, samples_at_once(graph), dict.fromkeys((*self._verdicts, *self._outs))
         both = []
         for samples in (given.judging, given.ranging):
             count = min(len(samples), _JUDGED)
             parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
             feeds = (stacked(graph, samples, part) for part in parts)
-            both.append([tensors_held(graph, scheme, feed, self._verdicts) for feed in feeds])
+            both.append([tensors_held(graph, scheme, feed, names, given.nodes) for feed in feeds])
         return both
 
 
 def verdicts(graph: RealGraph) -> tuple[str, ...]:
-    """The tensors that a network is judged by: its outputs, or what functions of known bounds make them of.
+    """The tensors that a network is judged by besides its outputs: what functions of known bounds make these of.
 
-    Probabilities of a few doubtful samples say little about the rest; what they are made of says it for all.
+    Probabilities of a few doubtful samples say little about the rest; what they are made of says it for all.  It says
+    little about a few numbers that are cut, of which probabilities are made.
     """
     bounded = {n.outputs[0]: n.inputs[0] for n in graph.nodes if natural_bounds(n.op) is not None}
     return tuple(dict.fromkeys(bounded.get(name, name) for name in graph.outputs))
@@ -258,20 +275,8 @@ def least_sqnr(
     return min((n.sqnr for n in noises.values()), default=CEILING)
 
 
-def samples_at_once(graph: RealGraph) -> int:
-    """How many samples can be at a node together, both networks' tensors and what an operator needs in memory."""
-    live = {name: _bytes(graph, name) for name in graph.inputs}
-    most = sum(live.values())
-    for node, forgotten in in_order(graph):
-        live |= {name: _bytes(graph, name) for name in node.outputs}
-        most = max(most, sum(live.values()) + _bytes(graph, node.outputs[0]))
-        for name in forgotten:
-            live.pop(name, None)
-    return max(1, _BYTES // (2 * max(most, 1)))
-
-
-def _bytes(graph: RealGraph, name: str) -> int:
-    return 4 * math.prod(graph.type(name).shape)
+def _only(outputs: Outputs, names: Collection[str]) -> Outputs:
+    return [{name: arrays[name] for name in names} for arrays in outputs]
 
 
 def _spec(constant: Constant, asking: Asking) -> Spec:

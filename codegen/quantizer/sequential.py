@@ -1,8 +1,8 @@
 """A float network and the same one held as integers, run side by side, weights and biases decided on the way.
 
 Decides: that a layer is decided by what the layers before it give once they are quantized, and by what the float
-network gives; all samples are at a node before any is at the next one.  What a network keeps between runs is what it is
-before the first one.
+network gives; all samples are at a node before any is at the next one.  Samples that join later go through what has
+been decided.  What a network keeps between runs is what it is before the first one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode
-from codegen.quantizer.batched import hold, run_node
-from codegen.quantizer.bias import expected_error, mean_error
+from codegen.quantizer.batched import NodeRun, hold, in_numpy, run_node
+from codegen.quantizer.bias import expected_error, mean_error, passing_error
+from codegen.quantizer.bounds import Bounds
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.observe import Samples
 from codegen.quantizer.products import Product, products
@@ -29,6 +31,10 @@ from codegen.real.storage import Dequantize
 
 Held = tuple[bool, Array]
 """Whether a value is the same for all samples, and its numbers."""
+Live = dict[str, Held]
+"""Values that are still needed."""
+Feeds = Callable[[Sequence[int]], dict[str, Array]]
+"""Gives some samples of each input: [samples, ...]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,28 +86,66 @@ class SideBySide:
         scheme: Scheme,
         spec_of: Callable[[Product], Spec | None],
         choices: Choices,
+        run: NodeRun = in_numpy,
     ) -> None:
         self._graph, self._biases, self._scheme = graph, biases, scheme
-        self._spec_of, self._choices = spec_of, choices
+        self._spec_of, self._choices, self._run = spec_of, choices, run
         self._products = {p.node.label: p for p in products(graph)}
+        self._constants: Live = {v.name: (True, numbers_of(v)) for v in graph.values.values() if v.data is not None}
         self._decided = Decided()
+        self._bounds = Bounds(graph, scheme, frozenset(biases.values()))
 
-    def run(self, feeds: dict[str, Array]) -> Decided:
-        """Everything decided, by these samples: [samples, ...] for each input."""
-        real: dict[str, Held] = {
-            v.name: (True, numbers_of(v)) for v in self._graph.values.values() if v.data is not None
-        }
-        held = dict(real)
+    def run(self, feeds: Feeds, joins: Mapping[int, Sequence[int]]) -> Decided:
+        """Everything decided, by the samples that are at a node; `joins` are those that come to each, by its number."""
+        real, held = self._begun(feeds(joins[0]))
+        for number, (node, forgotten) in enumerate(in_order(self._graph)):
+            if number and number in joins:
+                self._join(real, held, [feeds(part) for part in _parts(joins[number], len(joins[0]))], number)
+            self._pass(node, forgotten, real, held)
+        return self._decided
+
+    def _begun(self, feeds: dict[str, Array]) -> tuple[Live, Live]:
+        """Both networks before their first node."""
+        real = dict(self._constants)
+        held = real | {name: (True, numbers) for name, numbers in self._decided.biases.items()}
         for name, array in (feeds | first_states(self._graph, feeds)).items():
             real[name], held[name] = (False, array), (False, self._held(name, array))
-        for node, forgotten in in_order(self._graph):
-            wanted = ran(self._graph, node, [real[i] for i in node.inputs])
-            made = self._made(node, real, held, wanted)
-            for name, (known, array), (_, other) in zip(node.outputs, wanted, made, strict=True):
-                real[name], held[name] = (known, array), (known, other if known else self._held(name, other))
-            for name in forgotten:
-                del real[name], held[name]
-        return self._decided
+        return real, held
+
+    def _join(self, real: Live, held: Live, feeds: Sequence[dict[str, Array]], number: int) -> None:
+        """More samples, taken through the nodes before this one."""
+        parts = [self._through(part, number) for part in feeds]
+        for live, more in zip((real, held), zip(*parts, strict=True), strict=True):
+            for name, (known, array) in live.items():
+                if not known:
+                    live[name] = (False, np.concatenate([array, *(m[name][1] for m in more)]))
+
+    def _through(self, feeds: dict[str, Array], number: int) -> tuple[Live, Live]:
+        """Both networks before a node, everything before it decided."""
+        real, held = self._begun(feeds)
+        for node, forgotten in islice(in_order(self._graph), number):
+            self._pass(node, forgotten, real, held, decided=True)
+        return real, held
+
+    def _pass(self, node: RealNode, forgotten: Sequence[str], real: Live, held: Live, *, decided: bool = False) -> None:
+        """Both networks' samples at one node."""
+        wanted = self._ran(node, [real[i] for i in node.inputs])
+        made = self._again(node, held) if decided else self._made(node, real, held, wanted)
+        for name, (known, array), (_, other) in zip(node.outputs, wanted, made, strict=True):
+            real[name], held[name] = (known, array), (known, other if known else self._held(name, other))
+        for name in forgotten:
+            del real[name], held[name]
+
+    def _ran(self, node: RealNode, ins: Sequence[Held]) -> list[Held]:
+        return ran(self._graph, node, ins, self._run)
+
+    def _again(self, node: RealNode, held: Mapping[str, Held]) -> list[Held]:
+        """The node's results in the held network, its weights and its bias as decided."""
+        ins, product = _inputs(self._scheme, node, held), self._products.get(node.label)
+        weight = None if product is None else self._decided.weights.get((node.label, product.place))
+        if product is not None and weight is not None:
+            ins[product.place] = (True, _numbers(weight))
+        return self._ran(node, ins)
 
     def _held(self, name: str, array: Array) -> Array:
         return _held(self._scheme, name, array)
@@ -112,24 +156,29 @@ class SideBySide:
         """The node's results in the held network, its weights and its bias decided if it is a product."""
         product = self._products.get(node.label)
         if product is None:
-            return ran(self._graph, node, _inputs(self._scheme, node, held))
+            return self._ran(node, _inputs(self._scheme, node, held))
         ins = [held[i] for i in node.inputs]
         weight = self._weight(product, held)
         if weight is not None:
             ins[product.place] = (True, _numbers(weight))
-        ((known, made),) = ran(self._graph, node, ins)
+        ((known, made),) = self._ran(node, ins)
         bias = self._biases.get(node.label)
         if self._choices.correct and bias is not None:
-            error = self._error(product, weight, held, (wanted[0][1], made))
+            error = self._error(product, weight, (real, held), (wanted[0][1], made))
             made = self._corrected(product, bias, error, made, held)
         return [(known, made)]
 
     def _error(
-        self, product: Product, weight: Weight | None, held: Mapping[str, Held], results: tuple[Array, Array]
+        self,
+        product: Product,
+        weight: Weight | None,
+        live: tuple[Mapping[str, Held], Mapping[str, Held]],
+        results: tuple[Array, Array],
     ) -> Array:
         """What each output lacks on average, as far as its bias is to make up for it."""
         if not self._choices.analytic:
-            return mean_error(*results, _axis(product))
+            return self._seen_error(product, live, results)
+        held = live[1]
         real = held[product.node.inputs[product.place]][1]
         moments = Moments(product, self._choices.results, self._choices.seed)
         known = self._choices.means.get(product.reads)
@@ -154,17 +203,26 @@ class SideBySide:
         """The share of the mean error that a bias makes up for."""
         return self._choices.centred * (self._choices.correct and product.node.label in self._biases)
 
+    def _seen_error(
+        self, product: Product, live: tuple[Mapping[str, Held], Mapping[str, Held]], results: tuple[Array, Array]
+    ) -> Array:
+        """The mean error of what is seen of the results: not beyond an activation's bounds, nor beyond the integers."""
+        low, high = self._bounds.of(product.node.outputs[0])
+        if low == -np.inf and high == np.inf:
+            return mean_error(*results, _axis(product))
+        wanted, made = results
+        if product.bias is None:  # the node behind adds it
+            real, held = (values[self._biases[product.node.label]][1] for values in live)
+            wanted, made = wanted + _along(product, real, wanted), made + _along(product, held, made)
+        return passing_error(wanted, made, _axis(product), low, high)
+
     def _corrected(self, product: Product, name: str, error: Array, made: Array, held: dict[str, Held]) -> Array:
         """The results, their mean error in the bias from now on."""
-        bias = (held[name][1] + error).astype(np.float32)
-        added = (bias - held[name][1]).astype(np.float32)
+        before = held[name][1]
+        bias = (before + error.reshape(before.shape)).astype(np.float32)
         self._decided.biases[name] = bias
         held[name] = (True, bias)
-        if product.bias is None:
-            return made  # the node behind adds it
-        along = [1] * made.ndim
-        along[_axis(product)] = -1
-        return np.asarray(made + added.reshape(along))
+        return made if product.bias is None else np.asarray(made + _along(product, bias - before, made))
 
 
 def _axis(product: Product) -> int:
@@ -172,13 +230,22 @@ def _axis(product: Product) -> int:
     return product.out_axis if product.out_axis < 0 else product.out_axis + 1
 
 
-def tensors_held(graph: RealGraph, scheme: Scheme, feeds: dict[str, Array], names: Collection[str]) -> dict[str, Array]:
+def _along(product: Product, sizes: Array, made: Array) -> Array:
+    """One number per output, in the shape of the results."""
+    shape = [1] * made.ndim
+    shape[_axis(product)] = -1
+    return sizes.reshape(shape)
+
+
+def tensors_held(
+    graph: RealGraph, scheme: Scheme, feeds: dict[str, Array], names: Collection[str], run: NodeRun = in_numpy
+) -> dict[str, Array]:
     """Some tensors of all samples, as the scheme holds the network; an empty one leaves it as it is."""
     live: dict[str, Held] = {v.name: (True, numbers_of(v)) for v in graph.values.values() if v.data is not None}
     given = feeds | first_states(graph, feeds)
     live |= {name: (False, _held(scheme, name, array)) for name, array in given.items()}
     for node, forgotten in in_order(graph, names):
-        for name, (known, array) in zip(node.outputs, ran(graph, node, _inputs(scheme, node, live)), strict=True):
+        for name, (known, array) in zip(node.outputs, ran(graph, node, _inputs(scheme, node, live), run), strict=True):
             live[name] = (known, array if known else _held(scheme, name, array))
         for name in forgotten:
             del live[name]
@@ -212,10 +279,14 @@ def in_order(graph: RealGraph, wanted: Collection[str] = ()) -> Iterator[tuple[R
         yield node, sorted(n for n in names if left[n] == 0 and n not in kept)
 
 
-def ran(graph: RealGraph, node: RealNode, ins: Sequence[Held]) -> list[Held]:
+def ran(graph: RealGraph, node: RealNode, ins: Sequence[Held], run: NodeRun = in_numpy) -> list[Held]:
     """A node's results."""
     known = [k for k, _ in ins]
-    return [(all(known), array) for array in run_node(graph, node, [a for _, a in ins], known)]
+    return [(all(known), array) for array in run_node(graph, node, [a for _, a in ins], known, run)]
+
+
+def _parts(samples: Sequence[int], most: int) -> list[Sequence[int]]:
+    return [samples[at : at + most] for at in range(0, len(samples), most)]
 
 
 def _numbers(weight: Weight) -> Array:

@@ -101,14 +101,20 @@ def has_runtime() -> bool:
     return True
 
 
-def session_of(model: bytes) -> Any:
-    """A session of a model that is not in a file; LAM-API-010 when the runtime refuses it."""
+def session_of(model: bytes, *, lean: bool = False) -> Any:
+    """A session of a model that is not in a file, a `lean` one without memory of its own between runs.
+
+    Raises:
+        EngineFailed: LAM-API-010 when the runtime refuses it.
+    """
     import onnxruntime as runtime
 
-    return _session(runtime, model, optimize=False)[0]
+    return _session(runtime, model, optimize=False, lean=lean)[0]
 
 
-def _session(runtime: Any, model: Path | bytes, *, optimize: bool) -> tuple[Any, tuple[type[Exception], ...]]:
+def _session(
+    runtime: Any, model: Path | bytes, *, optimize: bool, lean: bool = False
+) -> tuple[Any, tuple[type[Exception], ...]]:
     """A session, and what its runs may raise."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
@@ -118,6 +124,7 @@ def _session(runtime: Any, model: Path | bytes, *, optimize: bool) -> tuple[Any,
     levels = runtime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = not lean
     options.log_severity_level = 4
     try:
         source = model if isinstance(model, bytes) else str(model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -39,6 +40,7 @@ from codegen.quantizer.recipe import Given, Made, Recipe
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.recurrence import check_spelled
 from codegen.quantizer.scheme import Scheme
+from codegen.quantizer.statistics import Statistics
 from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.table import as_json
 from codegen.target import load_target
@@ -46,6 +48,7 @@ from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Calibration, Held, calibration_of
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
+from codegen.verbs.ort_nodes import best_nodes
 from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantizer_files import Output, files_config, table_output, table_refusal, write_together
 from codegen.verbs.quantizing_report import rows_of
@@ -254,15 +257,24 @@ def _mixed(
 
 
 def ranged(places: Places, held: Held, asking: Asking, progress: Progress | None = None) -> Callable[[Asking], Scheme]:
-    """What gives the integers of everything as it is asked for, by the samples that set ranges."""
-    seen = watched(places, asking)
-    observe(places.graph, held.ranging, best_runner(), seen, progress, passes(places, asking))
-    inputs = [seen[name] for name in places.graph.inputs if name in seen]
+    """What gives the integers of everything as it is asked for, by the samples that set ranges, once it is needed."""
+
+    @cache
+    def seen() -> Mapping[str, Statistics]:
+        found = watched(places, asking)
+        observe(places.graph, held.ranging, best_runner(), found, progress, passes(places, asking))
+        _check_varied(places.graph, found, held)
+        return found
+
+    return lambda given: scheme_of(places, seen(), given)
+
+
+def _check_varied(graph: RealGraph, seen: Mapping[str, Statistics], held: Held) -> None:
+    inputs = [seen[name] for name in graph.inputs if name in seen]
     if inputs and all(s.low == s.high for s in inputs):
         raise CalibrationConstant(f"every number is {inputs[0].low:g}", where=held.where)
     if inputs and all(s.reach < _LEAST_STEPS * LEAST_SCALE for s in inputs):
         raise CalibrationConstant(f"no number is larger than {max(s.reach for s in inputs):g}", where=held.where)
-    return lambda given: scheme_of(places, seen, given)
 
 
 def _samples(
@@ -288,12 +300,15 @@ def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing, means: 
         asking=network.asking,
         asked=asked,
         runner=best_runner(),
+        nodes=best_nodes(),
         kept=network.places.kept,
         means=means,
         seed=how.seed or 0,
         progress=how.progress,
     )
-    return Recipe(network.places.graph, given).cooked(name)
+    recipe = Recipe(network.places.graph, given)
+    _check_varied(network.places.graph, recipe.seen, held)
+    return recipe.cooked(name)
 
 
 def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantReport:

@@ -41,7 +41,7 @@ def test_a_part_that_does_not_exist_is_refused(model: Path) -> None:
 
 
 def test_compare_shows_each_tensor_of_both_networks(lamina: Lamina, model: Path) -> None:
-    made = api.quantize(model, images(20), model.parent / "q.onnx")
+    made = api.quantize(model, images(20), model.parent / "q.onnx", recipe="fast")
     files = ("--float", model, "--quantized", model.parent / "q.onnx", "--input", model.parent / "x.npz")
     ran = lamina("compare", *files, "--json")
     assert ran.code == 0

@@ -99,7 +99,7 @@ def test_an_analytic_bias_takes_up_what_weights_make_of_the_mean(seed: int, know
     first = next(p for p in products(graph) if p.reads in graph.inputs and p.node.label in biases)
     means = {first.reads: rng.normal(0, 1, graph.type(first.reads).shape).astype(np.float32)} if known else {}
     choices = Choices(effort="nearest", analytic=True, means=means)
-    decided = SideBySide(graph, biases, scheme, lambda p: SPEC, choices).run(feeds)
+    decided = SideBySide(graph, biases, scheme, lambda p: SPEC, choices).run(lambda part: feeds, {0: range(8)})
     weight = decided.weights[first.node.label, first.place]
     moments = Moments(first)
     held = tensors_held(graph, scheme, feeds, [first.reads])[first.reads].mean(axis=0)

@@ -19,6 +19,7 @@ from codegen.float32.error_function import erf
 from codegen.float32.exponential import cosh, exp, sigmoid, sinh, tanh
 from codegen.float32.extremes import maximum, minimum
 from codegen.float32.fixed import Float32Array
+from codegen.float32.fused import fma
 from codegen.float32.logarithm import log
 from codegen.float32.powers import power
 
@@ -68,6 +69,7 @@ __all__ = [
     "cosh",
     "erf",
     "exp",
+    "fma",
     "log",
     "maximum",
     "minimum",

@@ -12,8 +12,10 @@
 #include "lam_f32_circle.h"
 #include "lam_f32_erf.h"
 #include "lam_f32_exp.h"
+#include "lam_f32_fma.h"
 #include "lam_f32_log.h"
 #include "lam_f32_power.h"
 #include "lam_f32_root.h"
+#include "lam_f32_storage.h"
 
 #endif /* LAM_F32_FUNCTIONS_H */

@@ -12,6 +12,88 @@ static inline float lam_f32_product_and_sum(float x, float y)
     return lam_f32_product(x, y) + x;
 }
 
+static inline float lam_f32_through_f16(float x)
+{
+    return lam_f32_from_f16(lam_f32_to_f16(x));
+}
+
+static inline float lam_f32_low_as_f16(float x)
+{
+    return lam_f32_from_f16((uint16_t)(lam_f32_bits(x) & 0xFFFFu));
+}
+
+static inline float lam_f32_through_bf16(float x)
+{
+    return lam_f32_from_bf16(lam_f32_to_bf16(x));
+}
+
+/* Integers in two halves, each of them exact. */
+static inline float lam_f32_s32_low(float x)
+{
+    return (float)((uint32_t)lam_f32_to_s32(x) & 0xFFFFu);
+}
+
+static inline float lam_f32_s32_high(float x)
+{
+    return (float)(lam_f32_to_s32(x) >> 16);
+}
+
+static inline float lam_f32_u32_low(float x)
+{
+    return (float)(lam_f32_to_u32(x) & 0xFFFFu);
+}
+
+static inline float lam_f32_u32_high(float x)
+{
+    return (float)(lam_f32_to_u32(x) >> 16);
+}
+
+static inline float lam_f32_as_s8(float x)
+{
+    return (float)lam_f32_to_s8(x);
+}
+
+static inline float lam_f32_as_u8(float x)
+{
+    return (float)lam_f32_to_u8(x);
+}
+
+static inline float lam_f32_as_s16(float x)
+{
+    return (float)lam_f32_to_s16(x);
+}
+
+static inline float lam_f32_as_u16(float x)
+{
+    return (float)lam_f32_to_u16(x);
+}
+
+/* What rounding took from a product; and three numbers that have nothing to do with each other, by both ways. */
+static inline float lam_f32_fused_rest(float x, float y)
+{
+    return lam_f32_fma(x, y, -lam_f32_product(x, y));
+}
+
+static inline float lam_f32_whole_rest(float x, float y)
+{
+    return lam_f32_whole_fma(x, y, -lam_f32_product(x, y));
+}
+
+static inline float lam_f32_third(float x, float y)
+{
+    return lam_f32_from_bits((lam_f32_bits(x) + lam_f32_bits(y)) ^ 0x40000000u);
+}
+
+static inline float lam_f32_fused(float x, float y)
+{
+    return lam_f32_fma(x, y, lam_f32_third(x, y));
+}
+
+static inline float lam_f32_whole_fused(float x, float y)
+{
+    return lam_f32_whole_fma(x, y, lam_f32_third(x, y));
+}
+
 #define LAM_ONE(name) \
     static float one_##name(float x, float y) \
     { \

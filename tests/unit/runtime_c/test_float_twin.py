@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import platform
 import subprocess
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from codegen import float32
 from codegen.emulator import build_and_run
+from codegen.float32 import storage
 from codegen.resources import resource_dir
 from codegen.target import load_target
 from tests.support.tools import require_tool
@@ -24,11 +26,41 @@ from tests.support.tools import require_tool
 HERE = Path(__file__).parent
 INCLUDE = resource_dir("runtime_c") / "include"
 STRICT = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-align -Wundef -Wdouble-promotion -Werror"
-ONE = {**float32.FUNCTIONS, "sqrt": np.sqrt, "whole_root": np.sqrt}
-TWO = {**float32.FUNCTIONS_OF_TWO, "product_and_sum": lambda x, y: x * y + x}
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Bits = np.ndarray[Any, np.dtype[np.uint32]]
 
+LOW, HIGH = np.int64(0xFFFF), np.int64(16)
+
+
+def _third(x: Floats, y: Floats) -> Floats:
+    """As the driver has it."""
+    return ((x.view(np.uint32) + y.view(np.uint32)) ^ np.uint32(0x40000000)).view(np.float32)
+
+
+ONE = {
+    **float32.FUNCTIONS,
+    "sqrt": np.sqrt,
+    "whole_root": np.sqrt,
+    "through_f16": lambda x: storage.from_f16(storage.to_f16(x)),
+    "low_as_f16": lambda x: storage.from_f16((x.view(np.uint32) & np.uint32(0xFFFF)).astype(np.uint16)),
+    "through_bf16": lambda x: storage.from_bf16(storage.to_bf16(x)),
+    "s32_low": lambda x: (storage.to_integer(x, np.int32).astype(np.int64) & LOW).astype(np.float32),
+    "s32_high": lambda x: (storage.to_integer(x, np.int32).astype(np.int64) >> HIGH).astype(np.float32),
+    "u32_low": lambda x: (storage.to_integer(x, np.uint32).astype(np.int64) & LOW).astype(np.float32),
+    "u32_high": lambda x: (storage.to_integer(x, np.uint32).astype(np.int64) >> HIGH).astype(np.float32),
+    "as_s8": lambda x: storage.to_integer(x, np.int8).astype(np.float32),
+    "as_u8": lambda x: storage.to_integer(x, np.uint8).astype(np.float32),
+    "as_s16": lambda x: storage.to_integer(x, np.int16).astype(np.float32),
+    "as_u16": lambda x: storage.to_integer(x, np.uint16).astype(np.float32),
+}
+TWO = {
+    **float32.FUNCTIONS_OF_TWO,
+    "product_and_sum": lambda x, y: x * y + x,
+    "fused_rest": lambda x, y: float32.fma(x, y, -(x * y)),
+    "whole_rest": lambda x, y: float32.fma(x, y, -(x * y)),
+    "fused": lambda x, y: float32.fma(x, y, _third(x, y)),
+    "whole_fused": lambda x, y: float32.fma(x, y, _third(x, y)),
+}
 EDGES = np.ravel(
     [
         [0x00000000, 0x00000001, 0x00000002, 0x007FFFFF, 0x00800000, 0x00800001, 0x33800000, 0x3F7FFFFF, 0x3F800000],
@@ -168,6 +200,19 @@ def test_power_has_the_special_cases_of_ieee_754() -> None:
     assert np.array_equal(plain_bits(float32.power(x, y)), plain_bits(wanted))
 
 
+@pytest.mark.parametrize("flags", ["-std=c99 -ffreestanding -DLAM_FREESTANDING", "-x c++ -std=c++11"])
+def test_every_header_stands_alone(flags: str, tmp_path: Path) -> None:
+    require_tool("gcc", "g++")
+    headers = sorted(path.name for path in INCLUDE.glob("lam_f32*.h"))
+    assert len(headers) >= 13
+    for header in headers:
+        source = tmp_path / f"{header}.c"
+        source.write_text(f'#include "{header}"\n#include "{header}"\ntypedef int not_empty;\n')
+        command = ["gcc", *flags.split(), *STRICT.split(), f"-I{INCLUDE}", "-fsyntax-only", str(source)]
+        built = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert built.returncode == 0, built.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -191,3 +236,32 @@ def test_a_build_that_changes_results_is_refused(flags: str, message: str, tmp_p
 def test_functions_keep_the_shape(shape: tuple[int, ...]) -> None:
     for function in float32.FUNCTIONS.values():
         assert function(np.full(shape, 0.25, np.float32)).shape == shape
+
+
+def test_bfloat16_is_the_nearest() -> None:
+    """Against both neighbours in float64; of two that are as near, the even one."""
+    x = pairs()[:, 0]
+    x = x[np.abs(x) < 3e38]
+    got = storage.to_bf16(x)
+    away = [np.abs(storage.from_bf16(got + np.uint16(step)).astype(np.float64) - x) for step in (0, 1, -1 & 0xFFFF)]
+    inner = (got & 0x7FFF) != 0
+    assert np.all((away[0] <= away[1]) & (~inner | (away[0] <= away[2])))
+    ties = inner & ((away[0] == away[1]) | (away[0] == away[2]))
+    assert np.count_nonzero(got[ties] & 1) == 0
+
+
+def test_integers_saturate_and_nan_is_none() -> None:
+    x = np.float32([np.nan, np.inf, -np.inf, 127.99, 128, -128.99, -129, 0.99, -0.99, 3e9])
+    assert storage.to_integer(x, np.int8).tolist() == [0, 127, -128, 127, 127, -128, -128, 0, 0, 127]
+    assert storage.to_integer(x, np.uint32).tolist() == [0, 2**32 - 1, 0, 127, 128, 0, 0, 0, 0, 3_000_000_000]
+
+
+def test_a_fused_multiply_add_is_rounded_once() -> None:
+    """Against exact rational numbers."""
+    rng = np.random.default_rng(11)
+    x, y, z = rng.normal(0, 1, (3, 3000)).astype(np.float32)
+    z[::2] = -(x * y)[::2] * (1 + np.float32(2e-7))
+    for a, b, c, got in zip(x, y, z, float32.fma(x, y, z), strict=True):
+        exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+        near = [np.nextafter(got, np.float32(end)) for end in (-np.inf, np.inf)]
+        assert all(abs(exact - Fraction(float(got))) <= abs(exact - Fraction(float(one))) for one in near)

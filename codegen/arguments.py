@@ -81,7 +81,11 @@ def _declared(function: Callable[..., Any]) -> dict[str, Any]:
 
 @functools.cache
 def _hints(of: Any) -> dict[str, Any]:
-    return get_type_hints(of)
+    """Types by name, but for what a function gives, whose module may be loaded when it is made."""
+    if not inspect.isfunction(of):
+        return get_type_hints(of)
+    taken = {name: kind for name, kind in of.__annotations__.items() if name != "return"}
+    return get_type_hints(types.SimpleNamespace(__annotations__=taken), of.__globals__)
 
 
 def _is(given: Any, kind: Any) -> bool:

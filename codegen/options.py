@@ -18,6 +18,10 @@ from codegen.old_names import OLD_MODES, current
 Goal = Literal["memory", "balanced", "speed", "size"]
 """Which memory plan to take; `Options` says what each means."""
 GOALS: tuple[Goal, ...] = get_args(Goal)
+By = Literal["layer", "type", "tensor"]
+"""What is quantized together: a layer's constants and results, those of all layers of an operator, or one tensor."""
+RecipeName = Literal["fast", "default", "best"]
+"""How much is tried on a network that is quantized."""
 ShapePairs = tuple[tuple[str, tuple[int, ...]], ...]
 ShapesGiven = Mapping[str, Sequence[int]] | None
 """Shapes for inputs of which the model leaves dimensions open, by the inputs' names."""

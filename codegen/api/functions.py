@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from codegen import verbs
 from codegen.api.words import (
     BesideWords,
     CheckingWords,
@@ -26,31 +27,25 @@ from codegen.api.words import (
 )
 from codegen.arguments import takes_declared
 from codegen.ir.quant import Array
-from codegen.options import ShapesGiven
-from codegen.quantizer.sensitivity import By
-from codegen.report.profile import Profile
-from codegen.report.sensitive import QuantComparison, SensitivityReport
+from codegen.options import By, ShapesGiven
 from codegen.toolkit import HOUSE, Toolkit
-from codegen.verbs import beside as besides
-from codegen.verbs import compile as compiling
-from codegen.verbs import evaluate as evaluating
-from codegen.verbs import inspect as inspecting
-from codegen.verbs import profile as profiling
-from codegen.verbs import quantize as quantizing
-from codegen.verbs import run as running
-from codegen.verbs import samples as sampling
-from codegen.verbs import sensitivity as sensing
-from codegen.verbs import verify as verifying
-from codegen.verbs.calibration import Calibration
-from codegen.verbs.inspection import Inspection
-from codegen.verbs.samples import Sample
+from codegen.verbs.kinds import Calibration, Sample
 from codegen.verbs.sources import ModelSource
+
+if TYPE_CHECKING:
+    from codegen.report.profile import Profile
+    from codegen.report.sensitive import QuantComparison, SensitivityReport
+    from codegen.verbs.compile import Project
+    from codegen.verbs.evaluate import Evaluation
+    from codegen.verbs.inspection import Inspection
+    from codegen.verbs.quantize import Quantized
+    from codegen.verbs.verify import VerifyResult
 
 
 @takes_declared
 def compile_model(
     model: ModelSource, target: str | None = None, out: str | Path = "lamina-out", **words: Unpack[WritingWords]
-) -> compiling.Project:
+) -> Project:
     """The C project of `model` stands at `out`, whole, or CompileError is raised and `out` is as it was.
 
     Args:
@@ -72,12 +67,12 @@ def compile_model(
             toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
                 that makes something of a model takes it.  docs/architecture.md.
     """
-    options, writing = parted(target, {**words, "out": out}, compiling.Writing)
-    return compiling.compile_model(model, options, writing)
+    options, writing = parted(target, {**words, "out": out}, verbs.compile.Writing)
+    return verbs.compile.compile_model(model, options, writing)
 
 
 @takes_declared
-def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[CheckingWords]) -> verifying.VerifyResult:
+def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[CheckingWords]) -> VerifyResult:
     """Compare golden and C on some inputs, every tensor, byte for byte.
 
     The golden model runs the graph as imported, before any pass; tensors that a pass stored transposed are compared
@@ -98,7 +93,7 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
             reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
             progress: called with the number of samples done.
     """
-    return verifying.verify(model, *parted(target, words, verifying.Checking))
+    return verbs.verify.verify(model, *parted(target, words, verbs.verify.Checking))
 
 
 @takes_declared
@@ -110,7 +105,7 @@ def quantize(
     target: str | None = None,
     shapes: ShapesGiven = None,
     **words: Unpack[QuantizingWords],
-) -> quantizing.Quantized:
+) -> Quantized:
     """Quantize a float model by samples of what it will see.
 
     Args:
@@ -148,7 +143,7 @@ def quantize(
         judges.
     """
     options = options_of(target, {"shapes": shapes})
-    return quantizing.quantize(model, options, quantizing.Quantizing(calib=calib, out=out, **words))
+    return verbs.quantize.quantize(model, options, verbs.quantize.Quantizing(calib=calib, out=out, **words))
 
 
 @takes_declared
@@ -175,8 +170,8 @@ def sensitivity(
         For each part the SQNR of the outputs in dB with it alone quantized, and how many dB the whole network gains
         when it stays real, and when its tensors get 16 bits.
     """
-    how = quantizing.Quantizing(calib=calib, **words)
-    return sensing.sensitivity(model, options_of(target, {"shapes": shapes}), how, by)
+    how = verbs.quantize.Quantizing(calib=calib, **words)
+    return verbs.sensitivity.sensitivity(model, options_of(target, {"shapes": shapes}), how, by)
 
 
 @takes_declared
@@ -201,8 +196,8 @@ def compare_quantized(
         **words: `config`, a TOML file with the `[preprocess]` table; `samples`, how many at most, 32 when not said;
             `progress`, called with the runs done and all of them.
     """
-    how = besides.Beside(quantized=quantized, given=inputs, **words)
-    return besides.compare_quantized(model, options_of(None, {"shapes": shapes}), how)
+    how = verbs.beside.Beside(quantized=quantized, given=inputs, **words)
+    return verbs.beside.compare_quantized(model, options_of(None, {"shapes": shapes}), how)
 
 
 @takes_declared
@@ -221,7 +216,7 @@ def inspect(
     Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
     that cannot be measured.
     """
-    return inspecting.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
+    return verbs.inspect.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
 
 
 @takes_declared
@@ -242,7 +237,7 @@ def profile(model: ModelSource, target: str | None = None, **words: Unpack[Measu
             repeats: inferences on the host, 15 when None; a board counts exactly, and is not asked to repeat
                 (LAM-IMPORT-030).
     """
-    return profiling.profile(model, *parted(target, words, profiling.Measuring))
+    return verbs.profile.profile(model, *parted(target, words, verbs.profile.Measuring))
 
 
 @overload
@@ -303,8 +298,8 @@ def run(
         A mapping of output names to arrays, of all samples along the first axis; for one array the only output itself
         (LAM-API-011 when there are several), unless `dump_all` asks for more.
     """
-    options, how = parted(target, {**words, "engine": engine}, running.Running)
-    return running.run(model, x, options, how)
+    options, how = parted(target, {**words, "engine": engine}, verbs.run.Running)
+    return verbs.run.run(model, x, options, how)
 
 
 @takes_declared
@@ -321,8 +316,8 @@ def run_file(
     `config`, the TOML file with the model's `[preprocess]` table, `limit`, the first samples only, `progress`,
     called after each sample with done and all, and `said`, called with what one should know of how the engine ran.
     """
-    options, how = parted(target, {**words, "engine": engine}, running.Feeding)
-    return running.run_file(model, data, options, how)
+    options, how = parted(target, {**words, "engine": engine}, verbs.run.Feeding)
+    return verbs.run.run_file(model, data, options, how)
 
 
 @takes_declared
@@ -334,7 +329,7 @@ def evaluate(
     *,
     target: str | None = None,
     **words: Unpack[JudgingWords],
-) -> evaluating.Evaluation:
+) -> Evaluation:
     """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
 
     Args:
@@ -349,8 +344,8 @@ def evaluate(
             limit: use the first samples only.
             progress: called after each sample with done and all.
     """
-    options, judging = parted(target, {**words, "metric": metric, "engine": engine}, evaluating.Judging)
-    return evaluating.evaluate(model, data, options, judging)
+    options, judging = parted(target, {**words, "metric": metric, "engine": engine}, verbs.evaluate.Judging)
+    return verbs.evaluate.evaluate(model, data, options, judging)
 
 
 @takes_declared
@@ -364,5 +359,5 @@ def read_samples(
     **words: Unpack[ToolWords],
 ) -> list[Sample]:
     """The samples of a data file for a model file, preprocessed, by the model's input names."""
-    options, reading = parted(target, {**words, "config": config, "limit": limit}, sampling.Reading)
-    return sampling.read_samples(model, data, options, reading)
+    options, reading = parted(target, {**words, "config": config, "limit": limit}, verbs.samples.Reading)
+    return verbs.samples.read_samples(model, data, options, reading)

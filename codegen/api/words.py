@@ -12,11 +12,9 @@ from typing import Any, TypedDict, TypeVar
 
 from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
-from codegen.options import Goal, Options, ShapesGiven, shape_pairs
-from codegen.quantizer.attempts import RecipeName
+from codegen.options import Goal, Options, RecipeName, ShapesGiven, shape_pairs
 from codegen.toolkit import Toolkit
-from codegen.verbs.calibration import Calibration
-from codegen.verbs.samples import Progress, Sample
+from codegen.verbs.kinds import Calibration, Progress, Sample
 
 _Record = TypeVar("_Record")
 

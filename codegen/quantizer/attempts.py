@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from codegen.ir.real import RealGraph
+from codegen.options import RecipeName as RecipeName
 from codegen.quantizer.config import Rewrite, Switch
 from codegen.quantizer.rewrite.absorb import absorb, seen_floors
 from codegen.quantizer.rewrite.equalise import Equalising, equalise
@@ -19,7 +19,6 @@ from codegen.quantizer.rewrite.record import Rewritten
 from codegen.quantizer.rewrite.smooth import smooth
 from codegen.quantizer.rewrite.unclip import has_bounds, unclip
 
-RecipeName = Literal["fast", "default", "best"]
 Look = Callable[[], Seen]
 """What each channel has been over the samples, looked at when it is needed."""
 _SHARES = (0.5, 0.75)

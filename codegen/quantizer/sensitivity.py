@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar, get_args
 
+from codegen.options import By as By
 from codegen.quantizer.asked import Asking
 from codegen.quantizer.observe import Progress
 from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.spec import Role, Spec
 
-By = Literal["layer", "type", "tensor"]
-"""What is quantized together: a layer's constants and results, those of all layers of an operator, or one tensor."""
 BY: tuple[By, ...] = get_args(By)
 Judge = Callable[[Scheme], float]
 """SQNR in dB of the network's outputs with a scheme."""

@@ -6,7 +6,7 @@ no range, so that what was decided is judged by others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,11 +19,10 @@ from codegen.ir.real import RealGraph
 from codegen.quantizer.observe import Sample, Samples
 from codegen.verbs.fed_back import fed_back, one_after_the_other, states_of
 from codegen.verbs.float_engine import FloatPort
+from codegen.verbs.kinds import Calibration as Calibration
 from codegen.verbs.quantizer_files import preprocess_file
 from codegen.verbs.samples import check_count, open_samples, read_npz, samples_of
 
-Calibration = str | Path | Array | Mapping[str, Array] | Sequence[Sample] | Iterator[Sample]
-"""A data file, one array of samples, arrays of samples by input, or samples one by one."""
 _JUDGING = 5
 """Every how many-th sample judges."""
 _MOST = 512

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from codegen import verbs
 from codegen.datafiles import path_given
 from codegen.emit import check_folder, write_project
 from codegen.errors import OptionBad
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.report.code_size import estimate_code_bytes
-from codegen.report.quantized import QuantReport
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
-from codegen.verbs.calibration import Calibration
-from codegen.verbs.on_the_way import quantized_by
+from codegen.verbs.kinds import Calibration
 from codegen.verbs.sources import ModelSource, file_of, takes_model
-from codegen.verbs.stack import check_stack_target, measured, with_stack
+
+if TYPE_CHECKING:
+    from codegen.report.quantized import QuantReport
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,14 +58,22 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
     out = _folder(writing.out)
     check_folder(out)
     if writing.measure_stack:
-        check_stack_target(load_target(options.target))
-    with quantized_by(writing.calib, writing.config, file_of(model), options) as (path, report):
+        verbs.stack.check_stack_target(load_target(options.target))
+    with _file(file_of(model), options, writing) as (path, report):
         compiled = compile_file(path, options, writing.toolkit)
         if writing.measure_stack:
-            compiled = with_stack(compiled, measured(_plain(compiled, path, options, writing.toolkit)))
+            stack = verbs.stack.measured(_plain(compiled, path, options, writing.toolkit))
+            compiled = verbs.stack.with_stack(compiled, stack)
     write_project(out, compiled.files, force=writing.force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
     return Project(out, compiled.manifest, code, report)
+
+
+def _file(model: Path, options: Options, writing: Writing) -> AbstractContextManager[tuple[Path, QuantReport | None]]:
+    """The file that is compiled, and the report of a model that was quantized on the way."""
+    if writing.calib is None:
+        return nullcontext((model, None))
+    return verbs.on_the_way.quantized_by(writing.calib, writing.config, model, options)
 
 
 def _folder(out: str | Path) -> Path:

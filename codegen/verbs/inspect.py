@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from codegen import verbs
 from codegen.emit import network_name
 from codegen.errors import (
     CompileError,
@@ -42,7 +43,6 @@ from codegen.target import Target, load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
 from codegen.verbs.sources import ModelSource, file_of, takes_model
-from codegen.verbs.stack import check_stack_target, measured
 from codegen.verbs.surveying import all_problems, operator_rows, quantizing, real_graph, weights_at_8_bits
 
 _OF_OPTIONS = (OptionBad, RequantUnsupported, ShapeBad, ShapeContradiction, ShapeOfNothing)
@@ -79,7 +79,7 @@ def inspect(
     """
     chip = load_target(options.target)
     if measure_stack:
-        check_stack_target(chip)
+        verbs.stack.check_stack_target(chip)
     options = settled(options, file_of(model))
     look = _Look(file_of(model), options, chip, toolkit)
     choose_mode(options, chip)
@@ -97,7 +97,7 @@ def inspect(
         return found
     plain = replace(options, weights="c", vectors=0)
     compiled = finish(imported, planned.plan, planned.kernels, chip, plain, tools=toolkit)
-    stack = measured(compiled)
+    stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
 

@@ -18,12 +18,9 @@ from codegen.verbs.quantize import Quantizing, quantize
 
 @contextmanager
 def quantized_by(
-    calib: Calibration | None, config: str | Path | None, model: Path, options: Options
-) -> Iterator[tuple[Path, QuantReport | None]]:
-    """The file that is compiled: the model's own without samples, else that of the quantized model, with its report."""
-    if calib is None:
-        yield model, None
-        return
+    calib: Calibration, config: str | Path | None, model: Path, options: Options
+) -> Iterator[tuple[Path, QuantReport]]:
+    """The file of the quantized model, which is what is compiled, and its report."""
     made = quantize(model, options, Quantizing(calib=calib, config=config))
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         path = Path(folder) / f"{model.stem}.onnx"

@@ -29,14 +29,12 @@ from codegen.preprocess import (
 from codegen.preprocess import read_npz as read_npz
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.kinds import Progress as Progress
+from codegen.verbs.kinds import Sample as Sample
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 _LOOKED_AT = 16
 """Samples, spread over the data, by which it is judged whether they can be what the input takes."""
-
-Sample = dict[str, Array]
-Progress = Callable[[int, int], None]
-"""Called with the number of samples done and the number of all."""
 
 
 class Port(interface.Port, Protocol):

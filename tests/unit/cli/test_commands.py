@@ -242,6 +242,50 @@ def test_help_and_version_load_nothing_heavy() -> None:
     assert b"First steps: lamina demo" in done.stdout
 
 
+ELSEWHERE = {"quantizer", "host", "emulator", "preprocess"}
+"""Rooms that compile nothing."""
+
+
+@pytest.mark.parametrize(
+    ("words", "rooms", "packages"),
+    [
+        (["compile", str(DIGITS), "-o", "OUT"], ELSEWHERE, {"cffi", "rich", "onnxruntime", "tflite", "matplotlib"}),
+        (["inspect", str(DIGITS)], ELSEWHERE, {"cffi", "rich", "onnxruntime", "tflite", "matplotlib"}),
+        (["targets"], ELSEWHERE | {"frontends", "settle", "kernels", "passes", "emit"}, {"onnx", "jinja2", "cffi"}),
+    ],
+)
+def test_a_command_loads_what_it_needs(tmp_path: Path, words: list[str], rooms: set[str], packages: set[str]) -> None:
+    argv = [str(tmp_path / "out") if word == "OUT" else word for word in words]
+    program = (
+        "import json, sys; from codegen.cli import main; code = main(sys.argv[1:]);"
+        "print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *argv], env=ENVIRONMENT, capture_output=True, timeout=60, check=False
+    )
+    code, modules = json.loads(done.stderr)
+    assert code == 0
+    loaded = {module.split(".")[1] for module in modules if module.startswith("codegen.")}
+    assert "target" in loaded
+    assert not loaded & rooms
+    assert not set(modules) & packages
+
+
+@pytest.mark.parametrize("package", ["codegen", "codegen.api", "codegen.verbs"])
+def test_names_loaded_when_asked_for_are_all_there(package: str) -> None:
+    program = (
+        f"import ast, {package} as p; tree = ast.parse(open(p.__file__).read());"
+        "names = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module"
+        " and n.module.startswith('codegen') for a in n.names};"
+        "assert len(names) > 10; assert all(getattr(p, name) is not None for name in names);"
+        "assert names == set(getattr(p, '__all__', names)); assert not hasattr(p, 'no_such_name')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
 def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
     for words, code in ((["targets"], 0), (["targets", "nothing"], 2), (["nothing"], 2)):
         done = subprocess.run(

@@ -7,6 +7,7 @@ from typing import Any
 
 import jinja2
 
+from codegen.emit.compiled import KeptBeside
 from codegen.emit.context import ModelView
 from codegen.emit.functions import FunctionView
 from codegen.resources import ROOTS, Roots
@@ -23,6 +24,7 @@ def environment(roots: Roots = ROOTS) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
         optimized=False,
+        bytecode_cache=KeptBeside(),
     )
 
 

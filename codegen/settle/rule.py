@@ -14,12 +14,21 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[Kind]):
-    """How operators of one class are settled: from a definition's context and a node to the states of its outputs."""
+    """How operators of one class are settled: from a definition's context and a node to the states of its outputs.
+
+    `names` are operators of model files that become integers by it, which docs/operators.md lists.
+    """
 
     kind: type[Kind]
     settle: Callable[[Any, RealNode, Kind], Sequence[State]]
+    names: tuple[str, ...] = ()
 
 
 Rules = Mapping[type, Rule[Any]]
 """By class of operator."""
 NO_RULES: Rules = {}
+
+
+def settled_names(rules: Rules) -> frozenset[str]:
+    """Operators of model files that become integers by rules."""
+    return frozenset(name for rule in rules.values() for name in rule.names)

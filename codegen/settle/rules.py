@@ -1,6 +1,7 @@
 """The table of rules: which function settles which operator of RealGraph.  One line per operator.
 
-Decides nothing else; an operator that is not here has no form in integers.
+Decides nothing else; an operator that is not here has no form in integers.  Each line names the operators of ONNX, and
+of Microsoft's domain, that it serves; what is made of several takes its place at the one that computes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from codegen.ir.real import RealNode
+from codegen.ops.functions import FUNCTIONS
 from codegen.real import along, normal, product, reduce, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import integer as real_integer
@@ -40,38 +42,46 @@ from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
 
 _RULES: tuple[Rule[Any], ...] = (
-    Rule(along.Triangle, triangle.triangle),
-    Rule(normal.BatchNorm, affine.batch_norm),
-    Rule(normal.InstanceNorm, settle_normal.instance_norm),
-    Rule(normal.LayerNorm, settle_normal.layer_norm),
-    Rule(product.Gemm, matmul.gemm),
-    Rule(product.MatMul, matmul.matmul),
-    Rule(real_elementwise.Binary, elementwise.elementwise),
-    Rule(real_elementwise.Cast, storage.cast),
-    Rule(real_elementwise.Clip, function.clip),
-    Rule(real_elementwise.Function, function.function),
-    Rule(real_elementwise.PRelu, prelu.prelu),
-    Rule(real_integer.ConvInteger, integer.conv_integer),
-    Rule(real_integer.MatMulInteger, integer.matmul_integer),
-    Rule(real_movement.Concat, join.concat),
-    Rule(real_movement.DepthToSpace, movement.depth_to_space),
-    Rule(real_movement.Expand, movement.expand),
-    Rule(real_movement.Gather, movement.gather),
-    Rule(real_movement.Pad, pad.pad),
-    Rule(real_movement.Reshape, movement.reshape),
-    Rule(real_movement.Slice, movement.slice_of),
-    Rule(real_movement.SpaceToDepth, movement.space_to_depth),
-    Rule(real_movement.Transpose, movement.transpose),
-    Rule(real_storage.Dequantize, storage.dequantize),
-    Rule(real_storage.Quantize, storage.quantize),
-    Rule(real_resize.Resize, resize.resize),
-    Rule(reduce.ArgExtremum, arg_extremum.arg_extremum),
-    Rule(reduce.Reduce, pool.reduce),
-    Rule(reduce.Softmax, join.softmax),
-    Rule(window.AveragePool, pool.average_pool),
-    Rule(window.Conv, conv.conv),
-    Rule(window.ConvTranspose, conv_transpose.conv_transpose),
-    Rule(window.MaxPool, pool.max_pool),
+    Rule(along.Triangle, triangle.triangle, ("Trilu",)),
+    Rule(normal.BatchNorm, affine.batch_norm, ("BatchNormalization",)),
+    Rule(normal.InstanceNorm, settle_normal.instance_norm, ("GroupNormalization", "InstanceNormalization")),
+    Rule(normal.LayerNorm, settle_normal.layer_norm, ("LayerNormalization",)),
+    Rule(product.Gemm, matmul.gemm, ("Gemm", "QGemm")),
+    Rule(product.MatMul, matmul.matmul, ("MatMul", "QLinearMatMul")),
+    Rule(
+        real_elementwise.Binary,
+        elementwise.elementwise,
+        ("Add", "Div", "Max", "Min", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum"),
+    ),
+    Rule(real_elementwise.Cast, storage.cast, ("Cast",)),
+    Rule(real_elementwise.Clip, function.clip, ("Clip",)),
+    Rule(real_elementwise.Function, function.function, (*FUNCTIONS, "QLinearLeakyRelu", "QLinearSigmoid")),
+    Rule(real_elementwise.PRelu, prelu.prelu, ("PRelu",)),
+    Rule(real_integer.ConvInteger, integer.conv_integer, ("ConvInteger",)),
+    Rule(real_integer.MatMulInteger, integer.matmul_integer, ("MatMulInteger",)),
+    Rule(real_movement.Concat, join.concat, ("Concat", "QLinearConcat")),
+    Rule(real_movement.DepthToSpace, movement.depth_to_space, ("DepthToSpace",)),
+    Rule(real_movement.Expand, movement.expand, ("Expand",)),
+    Rule(real_movement.Gather, movement.gather, ("Gather",)),
+    Rule(real_movement.Pad, pad.pad, ("Pad",)),
+    Rule(real_movement.Reshape, movement.reshape, ("Flatten", "Reshape", "Squeeze", "Unsqueeze")),
+    Rule(real_movement.Slice, movement.slice_of, ("Slice", "Split")),
+    Rule(real_movement.SpaceToDepth, movement.space_to_depth, ("SpaceToDepth",)),
+    Rule(real_movement.Transpose, movement.transpose, ("Transpose",)),
+    Rule(real_storage.Dequantize, storage.dequantize, ("DequantizeLinear",)),
+    Rule(real_storage.Quantize, storage.quantize, ("QuantizeLinear",)),
+    Rule(real_resize.Resize, resize.resize, ("Resize", "Upsample")),
+    Rule(reduce.ArgExtremum, arg_extremum.arg_extremum, ("ArgMax", "ArgMin")),
+    Rule(reduce.Reduce, pool.reduce, ("ReduceMax", "ReduceMean", "ReduceSum")),
+    Rule(reduce.Softmax, join.softmax, ("LogSoftmax", "QLinearSoftmax", "Softmax")),
+    Rule(
+        window.AveragePool,
+        pool.average_pool,
+        ("AveragePool", "GlobalAveragePool", "QLinearAveragePool", "QLinearGlobalAveragePool"),
+    ),
+    Rule(window.Conv, conv.conv, ("Conv", "QLinearConv")),
+    Rule(window.ConvTranspose, conv_transpose.conv_transpose, ("ConvTranspose",)),
+    Rule(window.MaxPool, pool.max_pool, ("GlobalMaxPool", "MaxPool")),
 )
 RULES: Rules = {rule.kind: rule for rule in _RULES}
 

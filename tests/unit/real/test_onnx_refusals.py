@@ -14,6 +14,8 @@ from codegen.frontends.onnx.real import read_real
 from codegen.frontends.onnx.real.translators import FAMILIES, QUANTIZED, TRANSLATORS
 from codegen.ir.real import RealGraph
 from codegen.real.engine import RealEngine
+from codegen.settle.rule import settled_names
+from codegen.settle.rules import RULES
 
 _IF = """y = If (c) <then_branch = a () => (float[2] p) { p = Add(x, x) },
     else_branch = b () => (float[2] q) { q = Neg(x) }>"""
@@ -88,4 +90,11 @@ def test_the_steps_of_a_loop_are_read_one_by_one(tmp_path: Path) -> None:
 
 def test_each_operator_is_read_by_one_family() -> None:
     assert len(TRANSLATORS) == sum(map(len, FAMILIES))
-    assert QUANTIZED - set(TRANSLATORS) == {("", "DynamicQuantizeLinear")}, "read as a function of others"
+
+
+def test_rules_name_operators_that_are_read() -> None:
+    """A name that no file has would promise what nobody can write."""
+    functions_of_others = {"GeluTanh", "Rsqrt"}
+    assert settled_names(RULES) - functions_of_others <= {name for _, name in TRANSLATORS}
+    assert all(rule.names for rule in RULES.values())
+    assert len(QUANTIZED) > 100

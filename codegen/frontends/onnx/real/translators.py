@@ -24,7 +24,9 @@ from codegen.frontends.onnx.real import (
     unpool,
     window,
 )
-from codegen.frontends.onnx.real.reading import MICROSOFT, Table, Translator
+from codegen.frontends.onnx.real.reading import Table, Translator
+from codegen.settle.rule import settled_names
+from codegen.settle.rules import RULES
 
 FAMILIES: tuple[Table, ...] = (
     algebra.TRANSLATORS,
@@ -50,25 +52,8 @@ FAMILIES: tuple[Table, ...] = (
 
 TRANSLATORS: Mapping[tuple[str, str], Translator] = {name: read for family in FAMILIES for name, read in family.items()}
 
-_ONNX_INTEGERS = (
-    *("Add", "ArgMax", "ArgMin", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv", "ConvInteger"),
-    *("ConvTranspose", "DepthToSpace", "DequantizeLinear", "Div", "Dropout", "DynamicQuantizeLinear", "Expand"),
-    *("Flatten", "Gather", "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "GroupNormalization", "Identity"),
-    *("InstanceNormalization", "LayerNormalization", "LogSoftmax", "MatMul"),
-    *("MatMulInteger", "Max", "MaxPool", "Min", "Mul", "PRelu", "Pad", "Pow", "QLinearConv", "QLinearMatMul"),
-    *("QuantizeLinear", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Size", "Slice"),
-    *("Softmax", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Transpose", "Trilu", "Unsqueeze"),
-    "Upsample",
-)
-_MICROSOFT_INTEGERS = (
-    *("DequantizeLinear", "Gelu", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearConv"),
-    *("QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid", "QLinearSoftmax"),
-    "QuantizeLinear",
-)
-QUANTIZED = frozenset(
-    (
-        *(("", name) for name in (*elementwise.FUNCTIONS, *_ONNX_INTEGERS)),
-        *((MICROSOFT, name) for name in _MICROSOFT_INTEGERS),
-    )
-)
+_NOTHING_LEFT = {"Dropout", "Identity", "Shape", "Size"}
+"""Operators that are gone, or constants, once a model is read."""
+_SETTLED = settled_names(RULES) | _NOTHING_LEFT
+QUANTIZED = frozenset(key for key in TRANSLATORS if key[1] in _SETTLED)
 """Operators that have a form in integers, in the model's own names; the others are read as real numbers only."""

@@ -19,6 +19,7 @@ from codegen.resources import ROOTS, Roots
 
 if TYPE_CHECKING:
     from codegen.frontends.onnx.real.reading import Translator
+    from codegen.frontends.tflite.real.context import Translator as TfliteTranslator
     from codegen.settle.rule import Rule
 
 
@@ -41,6 +42,8 @@ class Toolkit:
         *,
         onnx: Mapping[tuple[str, str], Translator] | None = None,
         rules: Sequence[Rule[Any]] = (),
+        tflite: Mapping[str, TfliteTranslator] | None = None,
+        tflite_rules: Sequence[Rule[Any]] = (),
         operators: Sequence[type[Op]] = (),
         kernels: Sequence[Kernel[Any]] = (),
         templates: Sequence[Path] = (),
@@ -51,6 +54,9 @@ class Toolkit:
         Args:
             onnx: by domain and operator, the function that reads a node of an ONNX model.
             rules: how operators on real numbers become integer ones.
+            tflite: by operator, the function that reads a node of a TFLite model; an operator that is no part of
+                TFLite is called `custom operator NAME`.
+            tflite_rules: how operators of TFLite models become integer ones, by TFLite's own definitions.
             operators: integer ones.
             kernels: for them, or for those of the house; the first that takes a node serves it.
             templates: folders with a folder `kernels` as the house's `templates/` has it.
@@ -58,7 +64,12 @@ class Toolkit:
         """
         known, table, roots = self.vocabulary, self.table, self.roots
         return Toolkit(
-            Vocabulary({**known.onnx, **(onnx or {})}, {**known.rules, **{rule.kind: rule for rule in rules}}),
+            Vocabulary(
+                {**known.onnx, **(onnx or {})},
+                {**known.rules, **{rule.kind: rule for rule in rules}},
+                {**known.tflite, **(tflite or {})},
+                {**known.tflite_rules, **{rule.kind: rule for rule in tflite_rules}},
+            ),
             KernelTable((*operators, *table.operators), (*kernels, *table.kernels)),
             Roots((*templates, *roots.templates), (*runtime, *roots.runtime)),
         )

@@ -34,7 +34,7 @@ def import_model(
     if is_tflite(path):
         from codegen.frontends.tflite import import_tflite
 
-        graph = import_tflite(path, mode=mode, io_type=io_type)
+        graph = import_tflite(path, mode=mode, io_type=io_type, known=known)
         Shapes({i.name: i.model_shape for i in graph.inputs}, shapes or {})
         return graph
     from codegen.frontends.onnx import import_onnx
@@ -54,7 +54,7 @@ def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HO
     if is_tflite(path):
         from codegen.frontends.tflite.real import read_real as read_tflite
 
-        return read_tflite(path, shapes=shapes)
+        return read_tflite(path, shapes=shapes, known=known)
     from codegen.frontends.onnx.real import read_real as read_onnx
 
     return read_onnx(path, shapes=shapes, known=known)
@@ -72,7 +72,7 @@ def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None, known: 
     if is_tflite(path):
         from codegen.frontends.tflite.survey import survey_tflite
 
-        return survey_tflite(path, mode=mode)
+        return survey_tflite(path, mode=mode, known=known)
     from codegen.frontends.onnx.survey import survey_onnx
 
     return survey_onnx(path, mode=mode, shapes=shapes, known=known)

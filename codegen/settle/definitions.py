@@ -1,12 +1,14 @@
 """Whose integers: how a RealGraph's inputs, nodes and outputs are settled, by the definition that it asks for.
 
-Decides: which rules serve which definition; the walk over a graph is the same for all.
+Decides: which rules serve which definition, and that TFLite's are loaded when there is such a graph; the walk over a
+graph is the same for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from codegen.ir.graph import Interface
@@ -17,9 +19,6 @@ from codegen.settle.borders import Borders
 from codegen.settle.context import Context
 from codegen.settle.rule import Rules
 from codegen.settle.states import State
-from codegen.settle.tflite import borders as tflite_borders
-from codegen.settle.tflite import rules as tflite_rules
-from codegen.settle.tflite.context import TfliteContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +38,27 @@ def _no_state(ctx: Context, state: RealState) -> None:
     raise AssertionError(f"{state.value}: ONNX has no states")
 
 
+def integers_of(definition: Definition) -> Integers:
+    """Those that a definition means: TFLite's, or else ONNX's."""
+    return _of_tflite() if definition == "tflite" else _ONNX
+
+
 _ONNX = Integers(
     Context, borders.declare_input, _no_state, rules.settled, rules.as_float, _no_state, borders.write_output
 )
-_TFLITE = Integers(
-    TfliteContext,
-    tflite_borders.declare_input,
-    tflite_borders.declare_state,
-    tflite_rules.settled,
-    tflite_rules.as_float,
-    tflite_borders.renew_state,
-    tflite_borders.write_output,
-)
-INTEGERS: Mapping[Definition, Integers] = {"lamina": _ONNX, "onnx": _ONNX, "tflite": _TFLITE}
+
+
+@cache
+def _of_tflite() -> Integers:
+    from codegen.settle.tflite import borders, rules
+    from codegen.settle.tflite.context import TfliteContext
+
+    return Integers(
+        TfliteContext,
+        borders.declare_input,
+        borders.declare_state,
+        rules.settled,
+        rules.as_float,
+        borders.renew_state,
+        borders.write_output,
+    )

@@ -27,7 +27,7 @@ from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.settle.borders import Borders
-from codegen.settle.definitions import INTEGERS
+from codegen.settle.definitions import integers_of
 from codegen.settle.finish import finish
 from codegen.settle.float32.inputs import NeedsFloat, is_real
 from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
@@ -100,7 +100,7 @@ class Settling:
     ) -> None:
         self.problems: list[Problem] = []
         self.floats = floats
-        self._integers = INTEGERS[graph.definition]
+        self._integers = integers_of(graph.definition)
         self.ctx = self._integers.context(mode, graph.values)
         self.ctx.notes.extend(graph.notes)
         self.ctx.reads = Counter([*(i for node in graph.nodes for i in node.inputs), *graph.outputs])

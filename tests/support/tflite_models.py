@@ -57,7 +57,7 @@ class Graph:
     tensors: list[Spec] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
-    ops: list[tuple[int, list[int], list[int], Options | None, list[int]]] = field(default_factory=list)
+    ops: list[tuple[int, list[int], list[int], Options | None, list[int], bytes]] = field(default_factory=list)
 
 
 class Model:
@@ -118,6 +118,7 @@ class Model:
         *,
         version: int = 1,
         intermediates: Sequence[int] = (),
+        custom: bytes = b"",
         **fields: Any,
     ) -> None:
         """An operator, custom where TFLite has no such name; `options` is the schema class, `fields` its fields."""
@@ -126,7 +127,7 @@ class Model:
             self.codes.append(code)
         told = (options, fields) if options else None
         place = self.codes.index(code)
-        self.graph.ops.append((place, list(inputs), list(outputs), told, list(intermediates)))
+        self.graph.ops.append((place, list(inputs), list(outputs), told, list(intermediates), custom))
 
     def bytes(self) -> bytes:
         """The file."""
@@ -223,7 +224,9 @@ def _op(
     outputs: Sequence[int],
     options: Options | None,
     intermediates: Sequence[int],
+    custom: bytes,
 ) -> int:
+    own = b.CreateByteVector(custom) if custom else None
     lists = [b.CreateNumpyVector(np.array(v, np.int32)) for v in (inputs, outputs, intermediates)]
     table = None if options is None else _options(b, *options)
     tflite.OperatorStart(b)
@@ -232,6 +235,8 @@ def _op(
     tflite.OperatorAddOutputs(b, lists[1])
     if intermediates:
         tflite.OperatorAddIntermediates(b, lists[2])
+    if own is not None:
+        tflite.OperatorAddCustomOptions(b, own)
     if options is not None and table is not None:
         tflite.OperatorAddBuiltinOptionsType(b, getattr(tflite.BuiltinOptions, options[0]))
         tflite.OperatorAddBuiltinOptions(b, table)

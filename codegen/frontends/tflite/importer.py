@@ -12,6 +12,7 @@ from codegen.frontends.tflite.reader import Subgraph, Tensor, read_model
 from codegen.frontends.tflite.real.importer import RealReader
 from codegen.frontends.tflite.records import tensor_quant
 from codegen.frontends.tflite.tensors import free_name
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Mode, Quant
 from codegen.settle.borders import Borders
@@ -22,13 +23,14 @@ _REAL = ("float16", "float32", "float64", "bfloat16")
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
-def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Graph:
+def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized", known: Vocabulary = HOUSE) -> Graph:
     """The Graph of a TFLite model; tensors keep the model's own order of axes.
 
     Args:
         path: the model's file.
         mode: the arithmetic of every requantization; `tflite` is TFLite's own.
         io_type: "quantized" drops QUANTIZE and DEQUANTIZE at the borders; "model" keeps them.
+        known: operators that join the house's own.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
@@ -37,9 +39,9 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized") -> Grap
     if mode not in MODES or io_type not in ("quantized", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}")
     model = read_model(path)
-    reader = RealReader(model, whole=True)
+    reader = RealReader(model, known, whole=True)
     graph, borders = reader.graph(), Borders("model" if io_type == "model" else "quantized")
-    walk = walked(lambda floats: Settling(graph, mode, borders, floats=floats))
+    walk = walked(lambda floats: Settling(graph, mode, borders, known.tflite_rules, floats=floats))
     problems = walk.with_those_of(reader.problems)
     if problems:
         raise ModelRejected(problems, where=str(path))

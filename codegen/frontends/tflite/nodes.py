@@ -41,6 +41,7 @@ class Spread:
 class TfliteNode:
     """One operator.  `inputs` holds -1 for an optional input left out; `intermediates` are those of an LSTM.
 
+    `custom`: the options of an operator that is no part of TFLite, which only its maker can read.
     `spread`: of a convolution that stands for a chain of operators (dilated.py).
     """
 
@@ -53,6 +54,7 @@ class TfliteNode:
     intermediates: tuple[int, ...]
     options_type: int
     options: Table | None
+    custom: bytes = b""
     spread: Spread | None = None
 
     @property

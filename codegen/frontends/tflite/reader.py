@@ -182,6 +182,7 @@ def _node(table: Table, index: int, codes: Sequence[tuple[str, int]], tensors: S
         intermediates=_indices(table, 8, len(tensors), where),
         options_type=table.scalar(3, "B"),
         options=options,
+        custom=table.raw(5) or b"",
     )
 
 

@@ -18,6 +18,7 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Subgraph, Tensor, read_model
 from codegen.frontends.tflite.real.importer import RealReader
 from codegen.frontends.tflite.records import real_type, stored_of
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.quant import Array, Mode, Quant
 from codegen.ir.real import RealValue
 from codegen.settle.borders import Borders
@@ -50,15 +51,15 @@ _SAME_SCALE = {
 """Operators of which the converter gives the output the input's scale."""
 
 
-def survey_tflite(path: Path, *, mode: Mode) -> Survey:
+def survey_tflite(path: Path, *, mode: Mode, known: Vocabulary = HOUSE) -> Survey:
     """Every problem of the model, and what can be read of it; raises what `read_model` raises."""
     model = read_model(path)
     floats = is_float_model(model.subgraphs[0])
     if floats:
         model = replace(model, subgraphs=(_quantized(model.subgraphs[0]), *model.subgraphs[1:]))
     with np.errstate(all="ignore"):
-        reader = _Reader(model)
-        walk = Surveying(reader.graph(), mode, Borders(), reader.unread)
+        reader = _Reader(model, known)
+        walk = Surveying(reader.graph(), mode, Borders(), reader.unread, known.tflite_rules)
         walk.run()
     made_up = (ScaleBad, BiasOutOfRange) if floats else ()
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
@@ -74,8 +75,8 @@ class _Reader(RealReader):
     `unread` are the values of those results; `refused` the operators with their problems.
     """
 
-    def __init__(self, model: Model) -> None:
-        super().__init__(model, whole=True)
+    def __init__(self, model: Model, known: Vocabulary) -> None:
+        super().__init__(model, known, whole=True)
         self.unread: set[str] = set()
         self.refused: dict[str, CompileError] = {}
 

@@ -1,6 +1,7 @@
 """The table of rules for TFLite's integers: which function settles which operator of RealGraph.  One line per operator.
 
-Decides nothing else; an operator that is not here has no form in integers.
+Decides nothing else; an operator that is not here has no form in integers.  Each line names the operators of TFLite
+that it serves.
 """
 
 from __future__ import annotations
@@ -22,46 +23,56 @@ from codegen.settle.tflite import elementwise, linear, logic, matmul, movement, 
 from codegen.settle.tflite.context import TfliteContext, held
 from codegen.settle.tflite.storage import as_recorded
 
+_BINARY = (
+    *("ADD", "DIV", "EQUAL", "FLOOR_DIV", "FLOOR_MOD", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+    *("LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "NOT_EQUAL", "SQUARED_DIFFERENCE", "SUB"),
+)
+_FUNCTIONS = (
+    *("ABS", "ELU", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "NEG", "RELU", "RSQRT"),
+    *("SQRT", "TANH"),
+)
 _RULES: tuple[Rule[Any], ...] = (
-    Rule(along.TopK, movement.top_k),
-    Rule(cumulative.CumulativeSum, pool.cumulative_sum),
-    Rule(memory.SequenceLstm, recurrent.lstm),
-    Rule(memory.Svdf, recurrent.svdf),
-    Rule(normal.LpNorm, elementwise.unit_length),
-    Rule(product.Dense, linear.dense),
-    Rule(product.MatMul, matmul.matmul),
-    Rule(real_elementwise.AddN, elementwise.add_n),
-    Rule(real_elementwise.Binary, elementwise.binary),
-    Rule(real_elementwise.Cast, storage.cast),
-    Rule(real_elementwise.Clip, unary.clip),
-    Rule(real_elementwise.Function, unary.function),
-    Rule(real_elementwise.Not, logic.invert),
-    Rule(real_elementwise.PRelu, elementwise.prelu),
-    Rule(real_elementwise.Where, logic.where),
-    Rule(real_movement.Concat, movement.concat),
-    Rule(real_movement.DepthToSpace, movement.depth_to_space),
-    Rule(real_movement.Expand, movement.expand),
-    Rule(real_movement.Gather, movement.gather),
-    Rule(real_movement.Pad, movement.pad),
-    Rule(real_movement.Pick, resize.pick),
-    Rule(real_movement.Reshape, movement.reshape),
-    Rule(real_movement.Slice, movement.slice_of),
-    Rule(real_movement.SpaceToDepth, movement.space_to_depth),
-    Rule(real_movement.Tile, movement.tile),
-    Rule(real_movement.Transpose, movement.transpose),
-    Rule(real_resize.Resize, resize.resize),
-    Rule(real_storage.Dequantize, storage.dequantize),
+    Rule(along.TopK, movement.top_k, ("TOPK_V2",)),
+    Rule(cumulative.CumulativeSum, pool.cumulative_sum, ("CUMSUM",)),
+    Rule(memory.SequenceLstm, recurrent.lstm, ("UNIDIRECTIONAL_SEQUENCE_LSTM",)),
+    Rule(memory.Svdf, recurrent.svdf, ("SVDF",)),
+    Rule(normal.LpNorm, elementwise.unit_length, ("L2_NORMALIZATION",)),
+    Rule(product.Dense, linear.dense, ("FULLY_CONNECTED",)),
+    Rule(product.MatMul, matmul.matmul, ("BATCH_MATMUL",)),
+    Rule(real_elementwise.AddN, elementwise.add_n, ("ADD_N",)),
+    Rule(real_elementwise.Binary, elementwise.binary, _BINARY),
+    Rule(real_elementwise.Cast, storage.cast, ("CAST",)),
+    Rule(real_elementwise.Clip, unary.clip, ("RELU6", "RELU_0_TO_1", "RELU_N1_TO_1")),
+    Rule(real_elementwise.Function, unary.function, _FUNCTIONS),
+    Rule(real_elementwise.Not, logic.invert, ("LOGICAL_NOT",)),
+    Rule(real_elementwise.PRelu, elementwise.prelu, ("PRELU",)),
+    Rule(real_elementwise.Where, logic.where, ("SELECT_V2",)),
+    Rule(real_movement.Concat, movement.concat, ("CONCATENATION", "PACK")),
+    Rule(real_movement.DepthToSpace, movement.depth_to_space, ("DEPTH_TO_SPACE",)),
+    Rule(real_movement.Expand, movement.expand, ("BROADCAST_TO",)),
+    Rule(real_movement.Gather, movement.gather, ("EMBEDDING_LOOKUP", "GATHER")),
+    Rule(real_movement.Pad, movement.pad, ("MIRROR_PAD", "PAD", "PADV2")),
+    Rule(real_movement.Pick, resize.pick, ("ONE_HOT",)),
+    Rule(real_movement.Reshape, movement.reshape, ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")),
+    Rule(
+        real_movement.Slice, movement.slice_of, ("REVERSE_V2", "SLICE", "SPLIT", "SPLIT_V", "STRIDED_SLICE", "UNPACK")
+    ),
+    Rule(real_movement.SpaceToDepth, movement.space_to_depth, ("SPACE_TO_DEPTH",)),
+    Rule(real_movement.Tile, movement.tile, ("TILE",)),
+    Rule(real_movement.Transpose, movement.transpose, ("BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND", "TRANSPOSE")),
+    Rule(real_resize.Resize, resize.resize, ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")),
+    Rule(real_storage.Dequantize, storage.dequantize, ("DEQUANTIZE",)),
     Rule(real_storage.Quantize, storage.quantize),
-    Rule(real_storage.Restore, storage.restore),
-    Rule(reduce.ArgExtremum, arg_extremum),
-    Rule(reduce.Reduce, pool.reduction),
-    Rule(reduce.Softmax, elementwise.softmax),
-    Rule(scatter.GatherND, movement.gather_nd),
-    Rule(update.UpdateSlice, movement.update_slice),
-    Rule(window.AveragePool, pool.average_pool),
-    Rule(window.Conv, linear.conv),
-    Rule(window.ConvTranspose, linear.conv_transpose),
-    Rule(window.MaxPool, pool.max_pool),
+    Rule(real_storage.Restore, storage.restore, ("QUANTIZE",)),
+    Rule(reduce.ArgExtremum, arg_extremum, ("ARG_MAX", "ARG_MIN")),
+    Rule(reduce.Reduce, pool.reduction, ("MEAN", "REDUCE_MAX", "REDUCE_MIN", "SUM")),
+    Rule(reduce.Softmax, elementwise.softmax, ("LOG_SOFTMAX", "SOFTMAX")),
+    Rule(scatter.GatherND, movement.gather_nd, ("GATHER_ND",)),
+    Rule(update.UpdateSlice, movement.update_slice, ("DYNAMIC_UPDATE_SLICE",)),
+    Rule(window.AveragePool, pool.average_pool, ("AVERAGE_POOL_2D",)),
+    Rule(window.Conv, linear.conv, ("CONV_2D", "DEPTHWISE_CONV_2D")),
+    Rule(window.ConvTranspose, linear.conv_transpose, ("TRANSPOSE_CONV",)),
+    Rule(window.MaxPool, pool.max_pool, ("MAX_POOL_2D",)),
 )
 RULES: Rules = {rule.kind: rule for rule in _RULES}
 

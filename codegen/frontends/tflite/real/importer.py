@@ -17,22 +17,24 @@ from codegen.frontends.tflite.real.translators import SETTLED, TRANSLATORS
 from codegen.frontends.tflite.records import real_type, stored_of
 from codegen.frontends.tflite.tensors import free_name
 from codegen.frontends.tflite.walk import ModelWalk
+from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.real.storage import Restore
 
 
-def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
+def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HOUSE) -> RealGraph:
     """The RealGraph of a TFLite model, quantized or not; a value that is given out twice is copied.
 
     Args:
         path: the model's file.
         shapes: of inputs; a TFLite model has every size, and these must be those.
+        known: operators that join the house's own.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    reader = RealReader(read_model(Path(path)))
+    reader = RealReader(read_model(Path(path)), known)
     graph = reader.graph()
     if reader.problems:
         raise ModelRejected([p.error for p in reader.problems], where=str(path))
@@ -43,10 +45,11 @@ def read_real(path: Path, *, shapes: Given | None = None) -> RealGraph:
 class RealReader(ModelWalk):
     """One pass over a model.  `whole`: to be settled in integers, so that constants with a scale are not computed."""
 
-    def __init__(self, model: Model, *, whole: bool = False) -> None:
+    def __init__(self, model: Model, known: Vocabulary = HOUSE, *, whole: bool = False) -> None:
         self._whole = whole
+        self._translators = {**TRANSLATORS, **known.tflite}
         self._ctx = RealContext(model.subgraphs, folds_stored=not whole)
-        super().__init__(model, self._ctx, SETTLED if whole else TRANSLATORS)
+        super().__init__(model, self._ctx, SETTLED | known.tflite.keys() if whole else self._translators)
 
     def graph(self) -> RealGraph:
         """As much of the model as can be read."""
@@ -97,7 +100,7 @@ class RealReader(ModelWalk):
         if node.op_type not in self._operators:
             hint = "it is read when its inputs are constants without a scale"
             raise FormUnsupported(f"{node.op_type} of a computed or quantized tensor", where=node.where, hint=hint)
-        TRANSLATORS[node.op_type](self._ctx, node)
+        self._translators[node.op_type](self._ctx, node)
 
     def _output(self, place: int, names: list[str]) -> str:
         """The value of an output, whose name goes to `names`."""

@@ -18,6 +18,8 @@ from codegen.frontends.tflite.real import (
     window,
 )
 from codegen.frontends.tflite.real.context import Translator
+from codegen.settle.rule import settled_names
+from codegen.settle.tflite.rules import RULES
 
 TRANSLATORS: Mapping[str, Translator] = {
     **dict.fromkeys(elementwise.FUNCTIONS, elementwise.function),
@@ -89,22 +91,10 @@ TRANSLATORS: Mapping[str, Translator] = {
     "ZEROS_LIKE": shapes.zeros_like,
 }
 
-_REAL_ONLY = {
-    "BITWISE_XOR",
-    "CEIL",
-    "COS",
-    "FLOOR",
-    "L2_POOL_2D",
-    "POW",
-    "REDUCE_ALL",
-    "REDUCE_ANY",
-    "REDUCE_PROD",
-    "RIGHT_SHIFT",
-    "ROUND",
-    "SELECT",
-    "SIGN",
-    "SIN",
-    "SQUARE",
+_NOTHING_LEFT = {
+    *("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"),
+    *("FILL", "RANK", "SHAPE", "ZEROS_LIKE"),
 }
-SETTLED = frozenset(TRANSLATORS) - _REAL_ONLY
+"""Operators that are states of the network, or constants, once a model is read."""
+SETTLED = TRANSLATORS.keys() & (settled_names(RULES) | _NOTHING_LEFT)
 """Operators that have a form in integers (codegen/settle/tflite)."""

@@ -11,13 +11,13 @@ from codegen.ir.real import RealNode
 from codegen.ops import ArgExtremum, Reshape, Transpose
 from codegen.real.reduce import ArgExtremum as RealArgExtremum
 from codegen.settle.context import Context
-from codegen.settle.states import Int, Real, Route, State
-from codegen.settle.tables import exact, is_strictly_increasing
+from codegen.settle.states import Int, Route, State
+from codegen.settle.tables import ordered
 
 
 def arg_extremum(ctx: Context, node: RealNode, op: RealArgExtremum) -> Sequence[State]:
     """ArgMax or ArgMin over one axis."""
-    x = _ordered(ctx, node)
+    x = ordered(ctx, node)
     shape = ctx.type(x).shape
     rank = len(shape)
     axis = op.axis
@@ -28,11 +28,3 @@ def arg_extremum(ctx: Context, node: RealNode, op: RealArgExtremum) -> Sequence[
     post = () if kept == (*(shape[i] for i in others), 1) else (Reshape(kept),)
     note = f"{node.op_type} -> ArgExtremum, 32-bit indices"
     return [Int(ctx.run(x, Route(main, pre, post), node.outputs[0], (node,), note), "int64")]
-
-
-def _ordered(ctx: Context, node: RealNode) -> str:
-    """The integers whose order is that of the input."""
-    state = ctx.state(node, 0)
-    if isinstance(state, Int) or (isinstance(state, Real) and is_strictly_increasing(ctx, state)):
-        return state.value
-    return exact(ctx, node, 0).value

@@ -6,7 +6,6 @@ scale; and how the two others run over axes that are not the last.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,12 +14,13 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
-from codegen.ops import Clamp, Concat, LogSoftmax, Reshape, Softmax, Transpose, activation_bounds
+from codegen.ops import Clamp, Concat, LogSoftmax, Softmax, activation_bounds
 from codegen.ops.requantize import quantize_real
 from codegen.ops.softmax16 import softmax16
 from codegen.real.movement import Concat as RealConcat
 from codegen.real.reduce import Softmax as RealSoftmax
 from codegen.settle.context import Context, array_of, real_bounds, refuse_unquantized, story
+from codegen.settle.layout import axes_last
 from codegen.settle.states import Emit, Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, exact, quantized, table_of
 from codegen.settle.wide import to_request
@@ -54,15 +54,7 @@ def softmax(ctx: Context, node: RealNode, kind: RealSoftmax) -> Sequence[State]:
     """Softmax or LogSoftmax over one axis, or over all from one on."""
     x = exact(ctx, node, 0)
     shape = ctx.shape(x)
-    rank, axis = len(shape), kind.axes[0]
-    pre: tuple[Op, ...] = ()
-    post: tuple[Op, ...] = ()
-    if len(kind.axes) > 1:
-        pre = (Reshape((math.prod(shape[:axis]), math.prod(shape[axis:]))),)
-        post = (Reshape(shape),)
-    elif axis < rank - 1:
-        perm = (*(i for i in range(rank) if i != axis), axis)
-        pre, post = (Transpose(perm),), (Transpose(tuple(int(i) for i in np.argsort(perm))),)
+    pre, post = axes_last(shape, kind.axes)
 
     def emit(request: Request) -> str:
         op, *more = _softmax_ops(ctx, kind, x, request)

@@ -19,7 +19,7 @@ from codegen.ir.quant import Array, DType, Quant
 from codegen.ir.real import RealNode
 from codegen.ops import FUNCTIONS, Clamp, Lut, unary_table
 from codegen.settle.context import Context, refuse_unquantized, story
-from codegen.settle.states import Function, Pending, Real, Request, Route, State
+from codegen.settle.states import Function, Int, Pending, Real, Request, Route, State
 from codegen.settle.wide import wide_ops
 
 EIGHT_BIT = (DType.S8, DType.U8)
@@ -125,6 +125,14 @@ def is_increasing(ctx: Context, state: State) -> bool:
 def is_strictly_increasing(ctx: Context, real: Real) -> bool:
     """Whether a tensor's order is that of its integers, equal numbers included."""
     return real.function is None or bool((np.diff(reals_of(ctx, real)) > 0).all())
+
+
+def ordered(ctx: Context, node: RealNode) -> str:
+    """The integers whose order is that of the operator's input."""
+    state = ctx.state(node, 0)
+    if isinstance(state, Int) or (isinstance(state, Real) and is_strictly_increasing(ctx, state)):
+        return state.value
+    return exact(ctx, node, 0).value
 
 
 def reals_of(ctx: Context, real: Real) -> Array:

@@ -33,6 +33,8 @@ from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
 
 RAISED_OPSET = 13
+_CONVERTED_WRONGLY = {"Hardmax"}
+"""Operators that mean something else in operator set 13, which onnx's converter passes on as they are."""
 _FunctionId = tuple[str, str, str]
 """Domain, name and overload."""
 _ONNX_ERRORS = (RuntimeError, ValueError, InferenceError, ValidationError)
@@ -174,6 +176,9 @@ def _raised(proto: Any, opset: int) -> tuple[Any, int, tuple[str, ...]]:
     """The model in operator set 13, or as it is when the converter has no rule for it."""
     if any(text_of(n.domain) not in DEFAULT_DOMAINS for n in proto.graph.node):
         return proto, opset, (f"operator set {opset} is read as it is: the model has operators of other domains",)
+    wrong = sorted({text_of(n.op_type) for n in proto.graph.node} & _CONVERTED_WRONGLY)
+    if wrong:
+        return proto, opset, (f"operator set {opset} is read as it is: no converter knows its {wrong[0]}",)
     try:
         raised = version_converter.convert_version(proto, RAISED_OPSET)
     except (*_ONNX_ERRORS, version_converter.ConvertError) as error:

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from codegen.errors import OptionBad
+from codegen.frontends import read_real
 from codegen.frontends.onnx import import_onnx
 from codegen.ir.quant import DType
+from codegen.real.engine import RealEngine
 
 from .models import Net, agrees, imported, kinds, saved
 
@@ -114,6 +117,19 @@ def test_old_spellings_are_raised(opset: int, tmp_path: Path) -> None:
     y = net.op("Softmax", mean, axis=1)
     graph = agrees(net.model(net.qdq(y, 1 / 256, -128), opset=opset, ir_version=4), tmp_path)
     assert any("was raised to 13" in note for note in graph.notes)
+
+
+def test_what_the_converter_gets_wrong_is_read_as_it_is(tmp_path: Path) -> None:
+    """Hardmax went over all axes from one on until operator set 13."""
+    net = Net(2)
+    y = net.op("Hardmax", net.qdq(net.input((2, 3, 5)), 1.5, 3), axis=1)
+    path = saved(net.model(net.qdq(y, 0.01, 3), opset=11), tmp_path)
+    x = np.random.default_rng(1).normal(0, 20, (2, 3, 5)).astype(np.float32)
+    (name,) = (graph := read_real(path)).inputs
+    (ours,) = RealEngine(graph).run({name: x}).values()
+    (theirs,) = onnxruntime.InferenceSession(path).run(None, {name: x})
+    assert any("read as it is: no converter knows its Hardmax" in note for note in graph.notes)
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def test_initializers_listed_as_inputs_are_constants(tmp_path: Path) -> None:

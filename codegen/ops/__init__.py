@@ -20,6 +20,7 @@ from codegen.ops.extremum import Extremum
 from codegen.ops.float32 import FLOAT_OPS
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.global_sum import GlobalSum
+from codegen.ops.hardmax import Hardmax
 from codegen.ops.inverse_sqrt import InverseSqrt
 from codegen.ops.l2_norm import L2Norm
 from codegen.ops.layer_norm import LayerNorm, scaled_layer_norm
@@ -74,6 +75,7 @@ OPS: tuple[type[Op], ...] = (
     GlobalSum,
     CumulativeSum,
     ArgExtremum,
+    Hardmax,
     TopK,
     Lut,
     Lut16,
@@ -135,6 +137,7 @@ __all__ = [
     "Gather",
     "GlobalAveragePool",
     "GlobalSum",
+    "Hardmax",
     "InverseSqrt",
     "L2Norm",
     "LayerNorm",

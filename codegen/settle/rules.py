@@ -24,6 +24,7 @@ from codegen.settle import (
     conv_transpose,
     elementwise,
     function,
+    hardmax,
     integer,
     join,
     matmul,
@@ -42,6 +43,7 @@ from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
 
 _RULES: tuple[Rule[Any], ...] = (
+    Rule(along.Hardmax, hardmax.hardmax, ("Hardmax",)),
     Rule(along.Triangle, triangle.triangle, ("Trilu",)),
     Rule(normal.BatchNorm, affine.batch_norm, ("BatchNormalization",)),
     Rule(normal.InstanceNorm, settle_normal.instance_norm, ("GroupNormalization", "InstanceNormalization")),

@@ -15,6 +15,7 @@ from codegen.ops import (
     Div,
     Extremum,
     GlobalSum,
+    Hardmax,
     L2Norm,
     LogSoftmax,
     Lut,
@@ -113,8 +114,9 @@ def inverse_root(d: Drawing, x: str) -> str:
 
 
 def largest(d: Drawing, x: str) -> str:
-    """The largest channels of each pixel, and where they are as an output beside them."""
+    """The largest channels of each pixel; which one is the largest, and where they are, as outputs beside them."""
     _, h, w, c = d.shape(x)
+    d.apply(Hardmax(127, -128, Quant(1 / 255, -128), DType.S8), x)
     d.apply(TopK(max(1, min(31 // h, w * c)), True), d.apply(Reshape((1, h, 1, w * c)), x))
     return d.apply(TopK(d.pick((c, d.int(1, c))), False), x)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, L2Norm, LayerNorm, TopK, make_requant
+from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, Hardmax, L2Norm, LayerNorm, TopK, make_requant
 from tests.contract.case import BOUNDS, F32, S8, S16, S32, U8, A, Case, Y, ints, q, requant, t
 
 
@@ -49,6 +49,9 @@ def extremum_cases() -> Iterator[Case]:
             yield Case(f"real{largest:d}{last:d}", ArgExtremum(largest, last), (t(F32, 3, 40),), few=5)
         yield Case(f"real{largest:d}", TopK(3, largest, largest), (t(F32, 4, 9),))
         yield Case(f"least{largest:d}", TopK(4, largest, False), (t(S8, 4, 9),), few=4)
+    yield Case("hard", Hardmax(90, -28, q(1 / 118, -28), S8), (t(S8, 2, 3, 4, 11),))
+    yield Case("hard16", Hardmax(1, 0, q(1.0), S16), (t(S16, 5, 40),))
+    yield Case("hard_from16", Hardmax(255, 0, q(1 / 255), U8), (t(S16, 1, 3, 4, 5, quant=A),), few=3)
 
 
 def length_cases() -> Iterator[Case]:

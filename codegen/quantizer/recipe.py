@@ -61,6 +61,7 @@ class Trials:
     correct: bool = True
     analytic: bool = False
     effort: Effort = "nearest"
+    gated: bool = False
     results: int = 256
 
 
@@ -77,6 +78,7 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
         correct=config.correct.bias != "none",
         analytic=config.correct.bias == "analytic",
         effort=config.correct.weights or ("descent" if thorough else "nearest"),
+        gated=name == "best",
         results=config.correct.pixels or 256,
     )
 
@@ -175,6 +177,10 @@ class Recipe:
         if trials.effort != "nearest":
             choices = replace(best.choices, effort=trials.effort, correct=trials.correct, analytic=trials.analytic)
             best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
+            if trials.gated:
+                best = self._tried(
+                    "weights behind activations", best.network, best.asking, replace(choices, gated=True)
+                )
         return Made(best.graph, best.scheme, best.asking, tuple(self._stages))
 
     def _rewritten(self, best: State, attempt: Attempt) -> State:

@@ -19,6 +19,7 @@ from codegen.ir.real import RealGraph, RealNode
 from codegen.quantizer.batched import NodeRun, hold, in_numpy, run_node
 from codegen.quantizer.bias import expected_error, mean_error, passing_error
 from codegen.quantizer.bounds import Bounds
+from codegen.quantizer.gated import Gate, GatedMoments, results_of
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.observe import Samples
 from codegen.quantizer.products import Product, products
@@ -43,7 +44,7 @@ class Choices:
 
     A bias makes up for the share `centred` of the mean error; of each sample a layer is judged by so many `results`.
     `analytic`: the error is what the weights' errors make of the mean of what the layer reads, not what is measured;
-    that mean is the one in `means`, or else the samples'.
+    that mean is the one in `means`, or else the samples'.  `gated`: results that an activation cuts off count less.
     """
 
     effort: Effort = "descent"
@@ -51,6 +52,7 @@ class Choices:
     centred: float = 0.95
     results: int = 256
     seed: int = 0
+    gated: bool = False
     analytic: bool = False
     means: Mapping[str, Array] = field(default_factory=dict)
 
@@ -189,15 +191,25 @@ class SideBySide:
         spec, reads = self._spec_of(product), self._scheme.tensors.get(product.reads)
         if spec is None or reads is None:
             return None
-        moments = Moments(product, self._choices.results, self._choices.seed)
+        real = held[product.node.inputs[product.place]][1]
+        moments = self._moments(product, real, held)
         for sample in held[product.reads][1]:
             moments.take(sample)
-        real = held[product.node.inputs[product.place]][1]
         name = self._biases.get(product.node.label)
         floor = 0.0 if name is None else _floor(product, held[name][1], reads.scale.item())
         weight = solved(real, spec, moments, effort=self._choices.effort, centred=self._centred(product), floor=floor)
         self._decided.weights[product.node.label, product.place] = weight
         return weight
+
+    def _moments(self, product: Product, real: Array, held: Mapping[str, Held]) -> Moments:
+        """Of all results alike, or as far as what is behind the layer lets them through."""
+        choices, name = self._choices, self._biases.get(product.node.label)
+        low, high = self._bounds.of(product.node.outputs[0])
+        results = results_of(product, len(held[product.reads][1]), choices.results)
+        if not choices.gated or not results or (low == -np.inf and high == np.inf):
+            return Moments(product, choices.results, choices.seed)
+        bias = np.zeros(1) if name is None else held[name][1]
+        return GatedMoments(product, Gate(real, bias, low, high), results, choices.seed)
 
     def _centred(self, product: Product) -> float:
         """The share of the mean error that a bias makes up for."""

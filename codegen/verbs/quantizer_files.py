@@ -1,7 +1,7 @@
 """The quantizer's files beside a model: its configuration and tables of ranges, in and out.
 
 Decides: that a name which a configuration of ours has and the model has not is refused, and one of another tool's file
-noted; that keys which nothing reads yet are noted.
+noted; that the rounding of what is computed is left to the requantization mode, and noted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.datafiles import written_file
@@ -23,19 +23,6 @@ from codegen.quantizer.foreign.ours import written_ranges
 from codegen.quantizer.foreign.ranged import Ranged
 from codegen.quantizer.foreign.tpu_mlir import written_table
 
-_READ = frozenset(
-    f"{table}.{key}"
-    for table, keys in {
-        "general": ("recipe", "samples", "seed"),
-        "rewrite": ("equalize", "equalize_rounds", "absorb", "smooth", "smooth_share", "relu6_to_relu"),
-        "correct": ("bias", "weights", "pixels"),
-        "search": ("methods", "each", "samples", "measure"),
-        "mixed": ("first", "last", "weights", "activations", "flash", "arena", "instructions", "max_drop"),
-        "io": ("outputs",),
-    }.items()
-    for key in keys
-)
-"""Settings that are acted upon."""
 _MOST_NAMED = 5
 _BINS = 2048
 
@@ -51,8 +38,7 @@ def files_config(graph: RealGraph, config: Path | None, table: Path | None) -> Q
     own = QuantConfig() if config is None else _named(graph, config, is_table=False)
     ranges = QuantConfig() if table is None else _named(graph, table, is_table=True)
     both = own.over(ranges)
-    unread = tuple(f"asked for in a configuration, and not done: {key}" for key in _unread(both))
-    return replace(both, notes=(*both.notes, *unread, *_roundings(both)))
+    return replace(both, notes=(*both.notes, *_roundings(both)))
 
 
 def preprocess_file(config: Path | None) -> Path | None:
@@ -81,15 +67,6 @@ def _lost(named: Named) -> Iterator[str]:
     if names:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         yield f"names that the model does not have: {', '.join(names[:_MOST_NAMED])}{more}"
-
-
-def _unread(config: QuantConfig) -> Iterator[str]:
-    """Settings that were made and that nothing acts upon."""
-    for table in ("general", "rewrite", "correct", "search", "mixed", "io"):
-        settings = getattr(config, table)
-        for key in (f.name for f in fields(settings)):
-            if getattr(settings, key) is not None and f"{table}.{key}" not in _READ:
-                yield f"quantize.{key}" if table == "general" else f"quantize.{table}.{key}"
 
 
 def _roundings(config: QuantConfig) -> Iterator[str]:

@@ -105,12 +105,11 @@ def test_samples_and_seed_of_a_configuration_hold_where_the_call_says_nothing(mo
     assert (report.samples + report.judged, report.seed) == (10, 2)
 
 
-def test_keys_that_nothing_reads_are_noted(model: Path, tmp_path: Path) -> None:
-    config = written(tmp_path, "q.toml", "[quantize.correct]\nblocks = 'try'\n[quantize.mixed]\nfirst = 1\n")
-    notes = made(model, config=config).report.notes
-    assert [note for note in notes if "not done" in note] == [
-        "asked for in a configuration, and not done: quantize.correct.blocks"
-    ]
+def test_the_rounding_of_what_is_computed_is_the_requantization_modes(model: Path, tmp_path: Path) -> None:
+    for role, noted in (("activation", True), ("input", True), ("weights", False), ("bias", False)):
+        config = written(tmp_path, "q.toml", f"[quantize.{role}]\nrounding = 'half_up'\n")
+        notes = made(model, config=config, stop_after="inspect").report.notes
+        assert any("--requant" in note for note in notes) == noted
 
 
 def test_outputs_stay_real_where_the_configuration_says_so(model: Path, tmp_path: Path) -> None:
@@ -137,6 +136,7 @@ def test_points_that_may_be_lost_need_labels_in_a_configuration_too(model: Path,
 WRONG: list[tuple[str, str, str, str]] = [
     ("config", "q.toml", "[quantize.io]\ninputs = 'float'\n", "LAM-QUANT-002"),
     ("config", "q.toml", "[quantize.rewrite]\nsplit = true\n", "LAM-QUANT-002"),
+    ("config", "q.toml", "[quantize.correct]\nblocks = true\n", "LAM-QUANT-002"),
     ("config", "q.toml", "[quantize.weights]\nsymmetric = false\n", "LAM-QUANT-005"),
     ("config", "q.toml", "[[layer]]\nname = 'frist'\nbits = 4\n", "LAM-QUANT-024"),
     ("config", "q.toml", "[[layer]]\nname = 'conv*'\nbits = 4\n", "LAM-QUANT-024"),

@@ -61,7 +61,6 @@ class Correct:
         one_of("nearest", "feedback", "descent"),
         "How weights are rounded: each alone, the error handed on to the next, or searched for the layer's result.",
     ] = None
-    blocks: Annotated[Switch | None, SWITCH, "Weights are searched for the result of a whole residual block."] = None
     pixels: Annotated[int | None, whole(16, 65536), "Places of each sample that a layer is judged by."] = None
 
 

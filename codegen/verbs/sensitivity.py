@@ -7,6 +7,7 @@ from codegen.options import Options
 from codegen.quantizer.places import Places
 from codegen.quantizer.sensitivity import BY, By, Sensitivity, Wide, parts_of, sensitivities
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
+from codegen.target import load_target
 from codegen.verbs.calibration import calibration_of
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.quantize import Quantizing, asking_of, float_graph, kept_real, ranged, sampled
@@ -21,10 +22,11 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
     """Each layer of a float model, operator or tensor, by what quantizing it alone loses."""
     if by not in BY:
         raise OptionBad(f"{by!r}", where="by", hint=f"choose one of {', '.join(BY)}")
+    load_target(options.target)
     graph = float_graph(file_of(model), options)
     places = Places(graph, kept_real(graph, how.keep_float))
-    held = calibration_of(graph, how.calib, sampled(how))
     asking = asking_of(places, how)
+    held = calibration_of(graph, how.calib, sampled(how), asking.config.search.samples)
     scheme_of = ranged(places, held, asking)
     scheme, wide = scheme_of(asking), scheme_of(Wide(asking))
     chosen = held.judging.first(_JUDGED)

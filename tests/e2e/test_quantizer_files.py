@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codegen.api import Quantized, quantize, verify
+from codegen.api import Quantized, quantize, sensitivity, verify
 from codegen.cli import main
 from codegen.errors import CompileError
 from codegen.frontends import read_real
@@ -268,3 +268,8 @@ def test_numbers_below_every_scale_are_refused(model: Path) -> None:
     samples = images(20) * np.float32(1e-42)
     with pytest.raises(CompileError, match=r"LAM-QUANT-023.*no number is larger"):
         quantize(model, samples)
+
+
+def test_an_unknown_target_is_no_target_of_a_sensitivity_either(model: Path) -> None:
+    with pytest.raises(CompileError, match="LAM-TARGET-001"):
+        sensitivity(model, images(20), target="nosuch")

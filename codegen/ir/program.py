@@ -24,7 +24,7 @@ from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Region
 from codegen.ir.producer import READY, Producer
 from codegen.ir.quant import Array, DType
-from codegen.ir.scratchpad import Command, Fill, Stream
+from codegen.ir.scratchpad import CommandList
 from codegen.ir.shape import Shape
 
 
@@ -207,36 +207,16 @@ class ScratchpadParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScratchpadProgram:
+class ScratchpadProgram(CommandList):
     """The scratchpad regime: calls on the scratchpad, and the list of commands that runs and feeds them.
 
-    `global_offsets` are the places of the streams' tensors in the arena.  `bytes` are those of each core's memory, in
-    which calls have the same places, `bank_bytes` those of a bank (0: no banks); `bounds` divides the commands by core
-    and stage, as in ScratchpadPlan.
+    `global_offsets` are the places of the streams' tensors in the arena.  Calls have the same places in the memory of
+    each core.
     """
 
-    bytes: int
-    align: int
-    bank_bytes: int
     calls: tuple[Call, ...]
-    streams: tuple[Stream, ...]
     global_offsets: tuple[int, ...]
     params: tuple[ScratchpadParams, ...]
-    fills: tuple[Fill, ...]
-    commands: tuple[Command, ...]
-    steps: tuple[int, ...]
-    bounds: tuple[tuple[int, ...], ...]
-    slots: int
-
-    @property
-    def cores(self) -> int:
-        """How many there are."""
-        return len(self.bounds)
-
-    @property
-    def stages(self) -> int:
-        """Stages between barriers."""
-        return len(self.bounds[0]) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -167,29 +167,24 @@ class StageSlices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScratchpadPlan:
-    """Everything decided about the scratchpad.
+class CommandList:
+    """What runs in the scratchpads, and when; the same in the plan and in what it is lowered to.
 
     `bytes` are those of each core's memory, of which `bank_bytes` are one bank (0: no banks).  `commands` are those of
     core 0, then of core 1, and so on; `steps` are the places in them at which time steps begin, and `bounds` has, by
     core, the places at which stages begin and where the last one ends.  Within a stage cores are independent; one core
-    has a single stage, as nothing waits for it.  `slices` say how groups are shared out.
+    has a single stage, as nothing waits for it.
     """
 
     bytes: int
     align: int
     bank_bytes: int
-    layers: tuple[ScratchpadLayer, ...]
     streams: tuple[Stream, ...]
-    params: tuple[ParamsLoad, ...]
     fills: tuple[Fill, ...]
     commands: tuple[Command, ...]
     steps: tuple[int, ...]
     bounds: tuple[tuple[int, ...], ...]
     slots: int
-    blocks: tuple[ScratchpadBlock, ...]
-    slices: tuple[StageSlices, ...]
-    estimate: Estimate
 
     @property
     def cores(self) -> int:
@@ -200,6 +195,17 @@ class ScratchpadPlan:
     def stages(self) -> int:
         """Stages between barriers."""
         return len(self.bounds[0]) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScratchpadPlan(CommandList):
+    """Everything decided about the scratchpad; `slices` say how groups are shared out."""
+
+    layers: tuple[ScratchpadLayer, ...]
+    params: tuple[ParamsLoad, ...]
+    blocks: tuple[ScratchpadBlock, ...]
+    slices: tuple[StageSlices, ...]
+    estimate: Estimate
 
     @property
     def recomputed_macs(self) -> int:

@@ -7,7 +7,7 @@ names (`Value.source`) when it does.  What to rewrite is each pass's own affair.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from codegen.ir.graph import Graph, Node, Value, live_part
@@ -106,3 +106,31 @@ def without_dead(graph: Graph, nodes: Sequence[Node]) -> Graph:
     """The graph with those of the nodes, and of its states, that its outputs depend on."""
     live, states = live_part(nodes, [o.value for o in graph.outputs], graph.states)
     return replace(graph, states=states).with_nodes(live)
+
+
+def fused(
+    graph: Graph,
+    is_idle: Callable[[Graph, Node], bool],
+    merge: Callable[[Graph, Node], tuple[Op, Node] | None],
+) -> Graph:
+    """The graph with nodes that do nothing taken out, and others made one with the node behind them.
+
+    Args:
+        graph: in a runnable order.
+        is_idle: whether a node's result is what it reads.
+        merge: the operator that does what a node and the one behind it do, and that one; None to leave it.
+    """
+    draft = Draft(graph)
+    gone: set[str] = set()
+    for node in graph.nodes:
+        if node.name in gone:
+            continue
+        if is_idle(graph, node) and draft.can_replace(node.outputs[0], node.inputs[0]):
+            draft.replace_value(node.outputs[0], node.inputs[0])
+        elif (found := merge(graph, node)) is None:
+            draft.keep(node)
+        else:
+            op, behind = found
+            draft.rewrite(joined(node, behind), op, node.inputs, behind.outputs)
+            gone.add(behind.name)
+    return draft.finish()

@@ -8,7 +8,7 @@ from codegen.ops import Clamp
 from codegen.ops.answers import clamped
 from codegen.ops.float32 import FloatClip
 from codegen.passes.contract import graph_pass
-from codegen.passes.draft import Draft, joined
+from codegen.passes.draft import fused
 
 
 @graph_pass()
@@ -19,41 +19,25 @@ def fuse_clamp(graph: Graph) -> Graph:
     changes none.  The merged node writes the Clamp's value; the unclamped tensor is no longer a tensor.  A Clamp
     that spans its whole type goes.
     """
-    draft = Draft(graph)
-    gone: set[str] = set()
-    for node in graph.nodes:
-        if node.name in gone or _drop_idle(draft, node):
-            continue
-        clamp = _only_clamp(graph, node)
-        op = None if clamp is None else clamped(node.op, *_bounds(clamp.op))
-        if clamp is None or op is None:
-            draft.keep(node)
-            continue
-        draft.rewrite(joined(node, clamp), op, node.inputs, clamp.outputs)
-        gone.add(clamp.name)
-    return draft.finish()
+    return fused(graph, _is_idle, _bounded)
 
 
-def _bounds(clamp: Op) -> tuple[float, float]:
-    if isinstance(clamp, FloatClip):
-        return clamp.least, clamp.most
-    assert isinstance(clamp, Clamp)
-    return clamp.low, clamp.high
+def _bounds(clamp: Clamp | FloatClip) -> tuple[float, float]:
+    return (clamp.least, clamp.most) if isinstance(clamp, FloatClip) else (clamp.low, clamp.high)
 
 
-def _only_clamp(graph: Graph, node: Node) -> Node | None:
-    """The Clamp that alone reads the node's result."""
+def _bounded(graph: Graph, node: Node) -> tuple[Op, Node] | None:
+    """The operator with the bounds of the Clamp that alone reads its result."""
     user = graph.sole_user(node.outputs[0]) if len(node.outputs) == 1 else None
-    return user if user is not None and isinstance(user.op, Clamp | FloatClip) else None
+    if user is None or not isinstance(user.op, Clamp | FloatClip):
+        return None
+    op = clamped(node.op, *_bounds(user.op))
+    return None if op is None else (op, user)
 
 
-def _drop_idle(draft: Draft, node: Node) -> bool:
-    """Drop a Clamp whose bounds its type cannot pass."""
+def _is_idle(graph: Graph, node: Node) -> bool:
+    """Whether it is a Clamp whose bounds its type cannot pass."""
     if not isinstance(node.op, Clamp):
         return False
-    x, y = node.inputs[0], node.outputs[0]
-    dtype = draft.graph.type(x).dtype
-    if dtype.is_float or node.op.low > dtype.low or node.op.high < dtype.high or not draft.can_replace(y, x):
-        return False
-    draft.replace_value(y, x)
-    return True
+    dtype = graph.type(node.inputs[0]).dtype
+    return not dtype.is_float and node.op.low <= dtype.low and node.op.high >= dtype.high

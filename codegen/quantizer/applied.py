@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from codegen.ir.names import free_name
 from codegen.ir.real import RealGraph, RealNode, RealType, RealValue, Stored
 from codegen.quantizer.scheme import Scheme, Weight
 from codegen.real.storage import Dequantize, Quantize
@@ -48,7 +49,7 @@ class _Applying:
         made = next((value for value, other in known if _same(weight, other)), None)
         if made is None:
             bits = weight.stored.bits or 8 * weight.stored.dtype.itemsize
-            made = self._free(f"{name}:int{bits}")
+            made = free_name(f"{name}:int{bits}", self._values, ".")
             self._values[made] = RealValue(made, RealType(weight.data.shape), weight.data, weight.stored)
             known.append((made, weight))
         return made
@@ -58,7 +59,10 @@ class _Applying:
         stored = self._scheme.tensors.get(name)
         if stored is None:
             return
-        held, real = self._free(f"{name}:{stored.dtype.name}"), self._free(f"{name}:real")
+        held, real = (
+            free_name(f"{name}:{stored.dtype.name}", self._values, "."),
+            free_name(f"{name}:real", self._values, "."),
+        )
         shape = self._graph.type(name).shape
         self._values[held] = RealValue(held, RealType(shape, stored.dtype))
         self._values[real] = RealValue(real, RealType(shape))
@@ -71,14 +75,6 @@ class _Applying:
         """The model's node that a pair stands with."""
         node = maker or next(iter(self._graph.readers(name)), None)
         return (node.name, node.op_type) if node else (name, "Input")
-
-    def _free(self, name: str) -> str:
-        """The name, or the first free variation of it."""
-        made, number = name, 0
-        while made in self._values:
-            number += 1
-            made = f"{name}.{number}"
-        return made
 
 
 def _same(one: Weight, other: Weight) -> bool:

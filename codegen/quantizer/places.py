@@ -14,18 +14,7 @@ from functools import cached_property
 from codegen.ir.real import RealGraph, RealNode, RealValue, Tie
 from codegen.quantizer.spec import Role
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
-from codegen.real.movement import (
-    Concat,
-    DepthToSpace,
-    Expand,
-    Gather,
-    Pad,
-    Reshape,
-    Slice,
-    SpaceToDepth,
-    Tile,
-    Transpose,
-)
+from codegen.real.movement import MOVING, Concat, Pad
 from codegen.real.normal import BatchNorm
 from codegen.real.product import Gemm, MatMul
 from codegen.real.reduce import Reduce, Softmax
@@ -35,7 +24,7 @@ from codegen.real.window import Conv, ConvTranspose, MaxPool
 
 PRODUCTS = (Conv, ConvTranspose, Gemm, MatMul)
 """Operators that sum products of their first input with weights."""
-_MOVING = (DepthToSpace, Expand, Gather, MaxPool, Reshape, Slice, SpaceToDepth, Tile, Transpose)
+_MOVING = (MaxPool, *MOVING)
 _EXTREMES = ("Max", "Min")
 _SHARES = ("Sigmoid", "HardSigmoid")
 

@@ -269,3 +269,7 @@ def _as_nchw(shape: Shape, channel_axis: int) -> Shape:
 
 def _from_nchw(shape: Shape, channel_axis: int) -> Shape:
     return shape if channel_axis == 1 else (shape[0], shape[2], shape[3], shape[1])
+
+
+MOVING = (DepthToSpace, Expand, Gather, Reshape, Slice, SpaceToDepth, Tile, Transpose)
+"""Operators whose results are elements of their first input."""

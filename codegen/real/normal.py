@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -41,6 +42,20 @@ class BatchNorm:
         return (np.asarray((x - mean) / root * scale + offset).astype(x.dtype),)
 
 
+class _Normalization(Protocol):
+    def normed(self, ins: Sequence[Array], total: Sum) -> tuple[Array, ...]: ...
+
+
+def _in_row_order(op: _Normalization, ins: Sequence[Array]) -> tuple[Array, ...]:
+    """The sum in row order divided by the count, twice; subtract, divide by the root, multiply, add."""
+    return op.normed(ins, ordered_sum)
+
+
+def _in_any_order(op: _Normalization, ins: Sequence[Array]) -> tuple[Array, ...]:
+    """As `evaluate`, sums in any order."""
+    return op.normed(ins, quick_sum)
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceNorm:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset, over each image's channel by itself: x, scale, offset."""
@@ -55,15 +70,11 @@ class InstanceNorm:
             raise ShapeMismatch(f"factors {[list(t.shape) for t in ins[1:]]} for a tensor {list(x)}")
         return (ins[0],)
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """The sum in row order divided by the count, twice; subtract, divide by the root, multiply, add."""
-        return self._normed(ins, ordered_sum)
+    evaluate = _in_row_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """As `evaluate`, sums in any order."""
-        return self._normed(ins, quick_sum)
-
-    def _normed(self, ins: Sequence[Array], total: Sum) -> tuple[Array, ...]:
+    def normed(self, ins: Sequence[Array], total: Sum) -> tuple[Array, ...]:
+        """The result, by sums of a kind."""
         x = ins[0]
         channels = self.channel_axis % x.ndim
         space = tuple(i for i in range(1, x.ndim) if i != channels)
@@ -90,15 +101,11 @@ class LayerNorm:
             raise ShapeMismatch(f"factors {[list(t.shape) for t in ins[1:]]} from axis {self.axis} of {list(x)} on")
         return (ins[0],)
 
-    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """The sum in row order divided by the count, twice; subtract, divide by the root, multiply, add."""
-        return self._normed(ins, ordered_sum)
+    evaluate = _in_row_order
+    quickly = _in_any_order
 
-    def quickly(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """As `evaluate`, sums in any order."""
-        return self._normed(ins, quick_sum)
-
-    def _normed(self, ins: Sequence[Array], total: Sum) -> tuple[Array, ...]:
+    def normed(self, ins: Sequence[Array], total: Sum) -> tuple[Array, ...]:
+        """The result, by sums of a kind."""
         x, scale, *offset = ins
         axes = tuple(range(self.axis, x.ndim))
         count = x.dtype.type(math.prod(x.shape[self.axis :]))

@@ -8,7 +8,7 @@ over kernel row, kernel column and input channel; taps in the padding are left o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
-from codegen.ops.float32.sums import add_products, reaches
+from codegen.ops.float32.sums import Cut, add_products, reaches
 
 Windows = tuple[Window, ...]
 
@@ -51,6 +51,13 @@ def _begun(x: Array, spatial: Sequence[int], outputs: int, bias: Sequence[Array]
     if bias:
         acc += bias[0].reshape(groups, -1)
     return acc
+
+
+def _add_taps(acc: Array, x: Array, w: Array, steps: Iterable[tuple[Cut, Cut, Cut]], *, ordered: bool) -> None:
+    """The products of every tap: by step its place in the window, the sums that it serves, and what it reads."""
+    for tap, served, read in steps:
+        kernel = w[(slice(None), *tap)].reshape(x.shape[-2], x.shape[-1], -1)
+        add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
 
 
 def _ungrouped(acc: Array, channel_axis: int) -> Array:
@@ -108,9 +115,7 @@ class Conv:
         spatial = x.shape[1:-2]
         out = _out_spatial(self.windows, spatial)
         acc = _begun(x, out, outputs, ins[2:])
-        for tap, served, read in reaches(self.windows, out, spatial):
-            kernel = w[(slice(None), *tap)].reshape(g, x.shape[-1], -1)
-            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
+        _add_taps(acc, x, w, reaches(self.windows, out, spatial), ordered=ordered)
         return (_ungrouped(acc, self.channel_axis),)
 
 
@@ -151,9 +156,8 @@ class ConvTranspose:
         w = np.moveaxis(w.reshape(g, -1, *w.shape[1:]), (1, 2), (-2, -1))
         spatial = x.shape[1:-2]
         acc = _begun(x, self.out_spatial, outputs, ins[2:])
-        for tap, read, served in reaches(self.windows, spatial, self.out_spatial):
-            kernel = w[(slice(None), *tap)].reshape(g, x.shape[-1], -1)
-            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], kernel, ordered=ordered)
+        steps = ((tap, served, read) for tap, read, served in reaches(self.windows, spatial, self.out_spatial))
+        _add_taps(acc, x, w, steps, ordered=ordered)
         return (_ungrouped(acc, self.channel_axis),)
 
 

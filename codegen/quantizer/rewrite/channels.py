@@ -13,24 +13,13 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, RealOp
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.real.elementwise import Clip, Function, PRelu
-from codegen.real.movement import (
-    Concat,
-    DepthToSpace,
-    Expand,
-    Gather,
-    Pad,
-    Reshape,
-    Slice,
-    SpaceToDepth,
-    Tile,
-    Transpose,
-)
+from codegen.real.movement import MOVING, Concat, Gather, Pad
 from codegen.real.reduce import Reduce
 from codegen.real.resize import Resize
 from codegen.real.storage import Restore
 from codegen.real.window import AveragePool, MaxPool
 
-_MOVING = (Concat, DepthToSpace, Expand, Gather, Reshape, Slice, SpaceToDepth, Tile, Transpose)
+_MOVING = (Concat, *MOVING)
 _STAYING = (AveragePool, Clip, Function, MaxPool, PRelu, Pad, Resize, Restore)
 _OTHER = -1
 """In place of a channel: an element of another tensor."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from codegen.ir.names import free_name
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
 from codegen.real.engine import numbers_of
@@ -78,13 +79,13 @@ class Draft:
 
     def own(self, name: str, numbers: Array) -> str:
         """A new constant in float32, called after `name`."""
-        free = self._free(name)
+        free = free_name(name, self.values)
         self.values[free] = RealValue(free, RealType(numbers.shape), numbers.astype(np.float32))
         return free
 
     def computed(self, name: str, op: RealOp, before: RealNode, *inputs: str) -> str:
         """A new value that an operator computes in front of a node, of whose operator it is a part."""
-        free = self._free(name)
+        free = free_name(name, self.values)
         (kind,) = op.infer([self.values[i].type for i in inputs])
         self.values[free] = RealValue(free, kind)
         self._insert(RealNode(free, op, inputs, (free,), before.name, before.op_type, before.tensor, part=True), before)
@@ -93,7 +94,7 @@ class Draft:
     def written(self, name: str, op: RealOp, before: RealNode, *inputs: str) -> None:
         """A node in front of another which writes a value in its stead; that one is dropped next."""
         parts = (before.name, before.op_type, before.tensor)
-        self._insert(RealNode(self._free(name), op, inputs, (name,), *parts, part=True), before)
+        self._insert(RealNode(free_name(name, self.values), op, inputs, (name,), *parts, part=True), before)
 
     def _insert(self, node: RealNode, before: RealNode) -> None:
         at = list(self._nodes).index(before.label)
@@ -139,13 +140,6 @@ class Draft:
     def done(self) -> RealGraph:
         """The network as it is now."""
         return replace(self._graph, values=self.values, nodes=self.nodes).live()
-
-    def _free(self, name: str) -> str:
-        count, free = 0, name
-        while free in self.values:
-            count += 1
-            free = f"{name}:{count}"
-        return free
 
     def _enter(self, node: RealNode) -> None:
         for name in node.inputs:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.ir.names import free_name
 from codegen.ir.permutation import Perm
 from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
 from codegen.quantizer.rewrite.record import Record, Rewritten
@@ -102,25 +103,18 @@ class _Turning:
             return name
         whole = data.reshape((1,) * (len(perm) - data.ndim) + data.shape)
         back = np.ascontiguousarray(whole.transpose(np.argsort(perm)))
-        free = self._free(f"{name}:turned")
+        free = free_name(f"{name}:turned", self._values)
         self._values[free] = RealValue(free, RealType(back.shape, back.dtype), back)
         return free
 
     def _write(self, node: RealNode, made: _Unturned, inputs: Sequence[str]) -> None:
         (kind,) = made.op.infer([self._values[i].type for i in inputs])
         (name,) = node.outputs
-        free = self._free(f"{name}:unturned")
+        free = free_name(f"{name}:unturned", self._values)
         self._values[free] = RealValue(free, kind)
         self._nodes.append(replace(node, label=free, op=made.op, inputs=tuple(inputs), outputs=(free,)))
         self._views[name] = _View(free, made.perm)
         self._makers[name] = node
-
-    def _free(self, name: str) -> str:
-        count, free = 0, name
-        while free in self._values:
-            count += 1
-            free = f"{name}:{count}"
-        return free
 
     def _needed(self, name: str) -> str:
         """A tensor that is read as it is: a view is written down once, unless it is its source."""

@@ -21,18 +21,7 @@ from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.windows import feature_map
 from codegen.ir.shape import Shape
-from codegen.real.movement import (
-    Concat,
-    DepthToSpace,
-    Expand,
-    Gather,
-    Pad,
-    Reshape,
-    Slice,
-    SpaceToDepth,
-    Tile,
-    Transpose,
-)
+from codegen.real import movement as real
 from codegen.real.scatter import GatherND
 
 _LAST = -1
@@ -40,19 +29,19 @@ _LAST = -1
 
 def reshape(ctx: RealContext, node: TfliteNode) -> None:
     """RESHAPE, SQUEEZE and EXPAND_DIMS."""
-    ctx.write(node, Reshape(asked_shape(ctx, node)), [ctx.value(node, 0)])
+    ctx.write(node, real.Reshape(asked_shape(ctx, node)), [ctx.value(node, 0)])
 
 
 def transpose(ctx: RealContext, node: TfliteNode) -> None:
     """TRANSPOSE."""
-    ctx.write(node, Transpose(read_perm(ctx, node)), [ctx.value(node, 0)])
+    ctx.write(node, real.Transpose(read_perm(ctx, node)), [ctx.value(node, 0)])
 
 
 def pad(ctx: RealContext, node: TfliteNode) -> None:
     """PAD with zeros, PADV2 with a number."""
     before, after = read_pads(ctx, node)
     fill = _fill(ctx, node) if node.op_type == "PADV2" else 0.0
-    ctx.write(node, Pad(before, after, "constant", fill), [ctx.value(node, 0)])
+    ctx.write(node, real.Pad(before, after, "constant", fill), [ctx.value(node, 0)])
 
 
 def _fill(ctx: RealContext, node: TfliteNode) -> float:
@@ -67,7 +56,7 @@ def _fill(ctx: RealContext, node: TfliteNode) -> float:
 def mirror_pad(ctx: RealContext, node: TfliteNode) -> None:
     """MIRROR_PAD."""
     mode, before, after = read_mirror(ctx, node)
-    ctx.write(node, Pad(before, after, mode), [ctx.value(node, 0)])
+    ctx.write(node, real.Pad(before, after, mode), [ctx.value(node, 0)])
 
 
 def concatenation(ctx: RealContext, node: TfliteNode) -> None:
@@ -75,7 +64,7 @@ def concatenation(ctx: RealContext, node: TfliteNode) -> None:
     ctx.of_one_type(node)
     options = node.options_of("ConcatenationOptions")
     axis = read_axis(node, int(options.Axis()), len(ctx.shape(node, 0)))
-    ctx.write(node, Concat(axis), ctx.values_of(node), post=activation(node, options))
+    ctx.write(node, real.Concat(axis), ctx.values_of(node), post=activation(node, options))
 
 
 def pack(ctx: RealContext, node: TfliteNode) -> None:
@@ -87,7 +76,7 @@ def pack(ctx: RealContext, node: TfliteNode) -> None:
     if any(ctx.shape(node, i) != shape for i in range(len(node.inputs))):
         raise ShapeMismatch("inputs of several shapes", where=node.where)
     parts = [ctx.reshaped(node, value, one, f"part{i}") for i, value in enumerate(ctx.values_of(node))]
-    ctx.write(node, Concat(axis), parts)
+    ctx.write(node, real.Concat(axis), parts)
 
 
 def unpack(ctx: RealContext, node: TfliteNode) -> None:
@@ -96,7 +85,7 @@ def unpack(ctx: RealContext, node: TfliteNode) -> None:
     axis = read_axis(node, int(node.options_of("UnpackOptions").Axis()), len(shape))
     if len(node.outputs) != shape[axis]:
         raise ShapeMismatch(f"{len(node.outputs)} outputs of an axis of {shape[axis]}", where=node.where)
-    post = Reshape((*shape[:axis], *shape[axis + 1 :]))
+    post = real.Reshape((*shape[:axis], *shape[axis + 1 :]))
     for index in range(len(node.outputs)):
         ctx.write(node, _part(shape, axis, index, 1), [ctx.value(node, 0)], index, post=[post])
 
@@ -113,58 +102,58 @@ def split(ctx: RealContext, node: TfliteNode) -> None:
 def slice_op(ctx: RealContext, node: TfliteNode) -> None:
     """SLICE."""
     starts, counts = read_slice(ctx, node)
-    ctx.write(node, Slice(starts, counts, (1,) * len(starts)), [ctx.value(node, 0)])
+    ctx.write(node, real.Slice(starts, counts, (1,) * len(starts)), [ctx.value(node, 0)])
 
 
 def strided_slice(ctx: RealContext, node: TfliteNode) -> None:
     """STRIDED_SLICE; the file says which axes of one element are new or left out."""
-    post = Reshape(ctx.result(node).shape)
-    ctx.write(node, Slice(*read_stretches(ctx, node)), [ctx.value(node, 0)], post=[post])
+    post = real.Reshape(ctx.result(node).shape)
+    ctx.write(node, real.Slice(*read_stretches(ctx, node)), [ctx.value(node, 0)], post=[post])
 
 
 def depth_to_space(ctx: RealContext, node: TfliteNode) -> None:
     """DEPTH_TO_SPACE."""
     block = node.take(node.options_of("DepthToSpaceOptions"), "BlockSize")
     feature_map(node, ctx.shape(node, 0))
-    ctx.write(node, DepthToSpace(block, "DCR", _LAST), [ctx.value(node, 0)])
+    ctx.write(node, real.DepthToSpace(block, "DCR", _LAST), [ctx.value(node, 0)])
 
 
 def space_to_depth(ctx: RealContext, node: TfliteNode) -> None:
     """SPACE_TO_DEPTH."""
     block = node.take(node.options_of("SpaceToDepthOptions"), "BlockSize")
     feature_map(node, ctx.shape(node, 0))
-    ctx.write(node, SpaceToDepth(block, "DCR", _LAST), [ctx.value(node, 0)])
+    ctx.write(node, real.SpaceToDepth(block, "DCR", _LAST), [ctx.value(node, 0)])
 
 
 def space_to_batch(ctx: RealContext, node: TfliteNode) -> None:
     """SPACE_TO_BATCH_ND: blocks of pixels become images."""
     before, after, parts, order = space_steps(ctx, node)
-    post = (Reshape(parts), Transpose(order), Reshape(ctx.result(node).shape))
-    ctx.write(node, Pad(before, after), [ctx.value(node, 0)], post=post)
+    post = (real.Reshape(parts), real.Transpose(order), real.Reshape(ctx.result(node).shape))
+    ctx.write(node, real.Pad(before, after), [ctx.value(node, 0)], post=post)
 
 
 def batch_to_space(ctx: RealContext, node: TfliteNode) -> None:
     """BATCH_TO_SPACE_ND: images become blocks of pixels."""
     parts, order, whole, starts, counts = batch_steps(ctx, node)
-    post = (Transpose(order), Reshape(whole), Slice(starts, counts, (1,) * len(whole)))
-    ctx.write(node, Reshape(parts), [ctx.value(node, 0)], post=post)
+    post = (real.Transpose(order), real.Reshape(whole), real.Slice(starts, counts, (1,) * len(whole)))
+    ctx.write(node, real.Reshape(parts), [ctx.value(node, 0)], post=post)
 
 
 def tile(ctx: RealContext, node: TfliteNode) -> None:
     """TILE."""
-    ctx.write(node, Tile(ctx.int_list(node, 1)), [ctx.value(node, 0)])
+    ctx.write(node, real.Tile(ctx.int_list(node, 1)), [ctx.value(node, 0)])
 
 
 def broadcast_to(ctx: RealContext, node: TfliteNode) -> None:
     """BROADCAST_TO."""
-    ctx.write(node, Expand(ctx.int_list(node, 1)), [ctx.value(node, 0)])
+    ctx.write(node, real.Expand(ctx.int_list(node, 1)), [ctx.value(node, 0)])
 
 
 def fill(ctx: RealContext, node: TfliteNode) -> None:
     """FILL: one number, computed or known, again and again."""
     shape = ctx.int_list(node, 0)
     number = ctx.reshaped(node, ctx.value(node, 1), (1,) * len(shape), "number")
-    ctx.write(node, Expand(shape), [number])
+    ctx.write(node, real.Expand(shape), [number])
 
 
 def reverse(ctx: RealContext, node: TfliteNode) -> None:
@@ -173,7 +162,7 @@ def reverse(ctx: RealContext, node: TfliteNode) -> None:
     axes = read_axes(node, ctx.int_list(node, 1), len(shape))
     starts = tuple(n - 1 if a in axes else 0 for a, n in enumerate(shape))
     steps = tuple(-1 if a in axes else 1 for a in range(len(shape)))
-    ctx.write(node, Slice(starts, shape, steps), [ctx.value(node, 0)])
+    ctx.write(node, real.Slice(starts, shape, steps), [ctx.value(node, 0)])
 
 
 def gather(ctx: RealContext, node: TfliteNode) -> None:
@@ -183,7 +172,7 @@ def gather(ctx: RealContext, node: TfliteNode) -> None:
         raise FormUnsupported("positions per batch", where=node.where)
     axis = read_axis(node, int(options.Axis()), len(shape))
     _check_places(ctx, node, 1, shape[axis : axis + 1])
-    ctx.write(node, Gather(axis), [ctx.value(node, 0), ctx.value(node, 1)])
+    ctx.write(node, real.Gather(axis), [ctx.value(node, 0), ctx.value(node, 1)])
 
 
 def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
@@ -198,7 +187,7 @@ def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
 def embedding_lookup(ctx: RealContext, node: TfliteNode) -> None:
     """EMBEDDING_LOOKUP: rows of a table."""
     _check_places(ctx, node, 0, ctx.shape(node, 1)[:1])
-    ctx.write(node, Gather(0), [ctx.value(node, 1), ctx.value(node, 0)])
+    ctx.write(node, real.Gather(0), [ctx.value(node, 1), ctx.value(node, 0)])
 
 
 def _check_places(ctx: RealContext, node: TfliteNode, index: int, sizes: Shape) -> None:
@@ -210,7 +199,7 @@ def _check_places(ctx: RealContext, node: TfliteNode, index: int, sizes: Shape) 
         raise ShapeMismatch(f"positions outside {list(sizes)}", where=node.where)
 
 
-def _part(shape: Shape, axis: int, start: int, length: int) -> Slice:
+def _part(shape: Shape, axis: int, start: int, length: int) -> real.Slice:
     """Some elements of one axis."""
     counts = (*shape[:axis], length, *shape[axis + 1 :])
-    return Slice(tuple(start if a == axis else 0 for a in range(len(shape))), counts, (1,) * len(shape))
+    return real.Slice(tuple(start if a == axis else 0 for a in range(len(shape))), counts, (1,) * len(shape))

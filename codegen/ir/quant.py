@@ -104,13 +104,15 @@ class TensorType:
     """Shape, element type and meaning of one tensor.
 
     `bits` are those that a constant's elements are to take where they are stored, if fewer than the type's: all its
-    numbers have so many, with a sign.
+    numbers have so many, with a sign.  With a `block` each so many of them along the last axis share a factor: what is
+    left of them, and the factor, are to be stored.
     """
 
     shape: tuple[int, ...]
     dtype: DType
     quant: Quant | None = None
     bits: int = 0
+    block: int = 0
 
     @property
     def elements(self) -> int:

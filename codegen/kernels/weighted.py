@@ -107,11 +107,17 @@ class Weighted:
         return Field.later("weights", self.weights.dtype, self.weights.size, lambda: self.weights.reshape(-1))
 
 
+def _bits(node: NodeOf[Conv2D | Dense]) -> int:
+    """In how many bits the weights themselves are to be stored; 0 for their type's, and where groups have factors."""
+    kind = node.ins[1]
+    return kind.bits if kind.dtype is DType.S8 and not kind.block else 0
+
+
 @lru_cache(maxsize=4)
 def weighted(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
     """The sums of a node; None where weights are computed, or an accumulator cannot be requantized."""
     weights, bias = node.consts[1:3]
     if node.dynamic != (0,) or weights is None or bias is None:
         return None
-    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, node.ins[1].bits)
+    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, _bits(node))
     return sums if requant_takes(node.op.requant, *sums.bounds, wide=True) else None

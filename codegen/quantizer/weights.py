@@ -25,6 +25,8 @@ FRACTIONS = np.linspace(0.3, 1.0, 71)
 _EXPONENTS = 5
 _BIAS_REACH = 2.0**30
 _LEAST_FACTOR = 2.0**-31
+_GROUPS_REACH = 2.0**15
+"""Of the largest number of an output times the factor of its group: a bias has its steps (settle/weights.py)."""
 
 _ROUNDED: Mapping[Rounding, Callable[[Array], Array]] = {
     "half_even": np.rint,
@@ -119,7 +121,12 @@ def _shaped(spans: Array, floor: Array, array: Array, spec: Spec, axis: int) -> 
         along = np.moveaxis(spans, -1, _terms_axis(axis, array.ndim))
         wide = [1] * array.ndim
         wide[axis] = -1
-        return _raised(along, floor.reshape(wide) if floor.ndim else floor, spec)
+        least = floor.reshape(wide) if floor.ndim else floor
+        room, largest = (
+            least * (_GROUPS_REACH / spec.greatest),
+            along.max(axis=_terms_axis(axis, array.ndim), keepdims=True),
+        )
+        return _raised(along, np.where(largest < room, room, least), spec)
     if spec.per_channel:
         return _raised(spans, floor, spec)
     return _raised(spans, floor.max(initial=0.0), spec).reshape(())

@@ -63,10 +63,10 @@ class Builder:
         """A value that the network's user writes."""
         return self._add(Value(self._value_names.take(name), kind, source=source))
 
-    def const(self, name: str, array: Array, quant: Quant | None = None, bits: int = 0) -> str:
-        """A constant of one of the graph's element types, to be stored in `bits` if that is not 0."""
+    def const(self, name: str, array: Array, quant: Quant | None = None, bits: int = 0, block: int = 0) -> str:
+        """A constant of one of the graph's element types, to be stored as TensorType has it."""
         data = np.ascontiguousarray(array)
-        kind = TensorType(data.shape, DType.of(data), quant, bits)
+        kind = TensorType(data.shape, DType.of(data), quant, bits, block)
         self._elements += kind.elements
         return self._add(Value(self._value_names.take(name), kind, data=data))
 

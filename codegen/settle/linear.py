@@ -101,7 +101,7 @@ def write_accumulator(ctx: Context, state: Accum, name: str) -> str:
     """The int32 sums themselves."""
     linear = state.linear
     op = linear.make(None, DType.S32, None)
-    extras = operands(ctx, linear.weights, linear.bias_int, name, state.trail[0].where, linear.bits)
+    extras = operands(ctx, linear.weights, linear.bias_int, name, state.trail[0].where, (linear.bits, linear.block))
     note = f"{story(state.trail)} -> {type(op).__name__}, int32 result"
     return ctx.run(linear.x, Route(op, linear.pre, linear.post), name, state.trail, note, extras)
 
@@ -127,7 +127,7 @@ def _write(ctx: Context, linear: Linear, request: Request) -> str:
     factors = (linear.x_scale, scales.tolist(), request.quant, request.dtype, low, high)
     requant = make_requant(ctx.mode, *factors, wide=bound >= _INT32, reach=reach)
     op = linear.make(requant, request.dtype, request.quant)
-    extras = operands(ctx, linear.weights, bias, request.name, where, linear.bits)
+    extras = operands(ctx, linear.weights, bias, request.name, where, (linear.bits, linear.block))
     note = f"{story(request.trail)} -> {type(op).__name__}, {_spoken(requant)}"
     return ctx.run(linear.x, Route(op, linear.pre, linear.post), request.name, request.trail, note, extras)
 
@@ -189,17 +189,21 @@ def _is_free(ctx: Context, linear: Linear, request: Request) -> bool:
     return ctx.type(linear.x).dtype is DType.S16 and bool(linear.x_zero_point or request.quant.zero_point)
 
 
-def operands(ctx: Context, w: Array, bias: Array, name: str, where: str, bits: int = 0) -> tuple[str, str]:
+def operands(
+    ctx: Context, w: Array, bias: Array, name: str, where: str, few: tuple[int, int] = (0, 0)
+) -> tuple[str, str]:
     """Weights and biases as values of the graph: bytes where they fit, else words of 16 bits; words of 32 bits.
 
-    Of a model whose weights have fewer `bits` than 8 (0: they have not) they are packed where their numbers allow it.
+    `few`: the bits of the model's weights where they are fewer than 8, and how many of them share a factor; else 0.
+    They are packed where their numbers allow it.
     """
+    bits, block = few
     if w.size and (int(w.min()) < DType.S16.low or int(w.max()) > DType.S16.high):
         found = f"weights of {w.min()} .. {w.max()} once their zero points are subtracted"
         raise WeightsTooWide(found, where=where)
     small = w.size == 0 or (int(w.min()) >= -128 and int(w.max()) <= 127)
     packed = packed_bits(w, max(PACKED_BITS)) if bits else 0
-    weights = ctx.builder.const(f"{name}:weights", w.astype(np.int8 if small else np.int16), bits=packed)
+    weights = ctx.builder.const(f"{name}:weights", w.astype(np.int8 if small else np.int16), bits=packed, block=block)
     return weights, ctx.builder.const(f"{name}:bias", bias.astype(np.int32))
 
 

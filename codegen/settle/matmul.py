@@ -95,6 +95,7 @@ def dense_product(ctx: Context, node: RealNode, x: Real, weights: IntConst, x_sc
         axis=len(shape) - 1,
         make=make,
         bits=weights.bits,
+        block=weights.block,
     )
 
 

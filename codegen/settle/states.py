@@ -54,7 +54,8 @@ class Linear:
 
     real result = x_scale * scales[o] * (bias_int[o] + sum (x - zx) * weights[o]) + bias_real[o]
 
-    `bits` are those that the model's weights have, where they are fewer than 8.
+    `bits` are those that the model's weights have, where they are fewer than 8; each `block` of them share a factor
+    where that is not 0.
     """
 
     x: str
@@ -69,6 +70,7 @@ class Linear:
     pre: tuple[Op, ...] = ()
     post: tuple[Op, ...] = ()
     bits: int = 0
+    block: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,13 +84,14 @@ class Const:
 class IntConst:
     """A float tensor known now as scale * (ints - zero), each of the tensor's full shape (broadcast views).
 
-    `bits` are those of a type that numpy does not know.
+    `bits` are those of a type that numpy does not know, `block` is as in Stored.
     """
 
     ints: Array
     scale: Array
     zero: Array
     bits: int = 0
+    block: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -241,4 +241,4 @@ def constant_of(value: RealValue) -> State:
     ints, zero = signed(value.data), zero + shift_of(stored.dtype)
     # numbers of scale 0 are all the real number 0
     ints = np.where(scale == 0, zero, ints).astype(ints.dtype) if (scale == 0).any() else ints
-    return IntConst(ints, scale, zero, stored.bits)
+    return IntConst(ints, scale, zero, stored.bits, stored.block)

@@ -1,7 +1,8 @@
 """Weights of convolutions and matrix products: the model's own integers, or integers made of its real numbers.
 
 Decides: that weights which nothing has quantized, or whose scale varies within an output, get one scale per output: of
-8 bits where each number stays what it was, as those that another tool has dequantized, else of 16 bits.
+8 bits where each number stays what it was, as those that another tool has dequantized, else of 16 bits.  Weights with a
+scale per block of inputs keep their integers: times a factor of their block they have one scale per output.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _MOST = 127
 _SAME = 1e-6
 _SUM = 2.0**21
 """At most, of an output's weights: times 8-bit numbers and their zero points a sum then stays below 2^30."""
+_GROUPS_SUM = 2.0**22 * 0.99
 _UNKNOWN = 2.0**-24
 """The scale of weights that are all zero; the bias may raise it."""
 
@@ -40,6 +42,9 @@ def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput =
         raise ShapeMismatch(f"weights of shape {list(real.shape)}", where=node.where)
     if isinstance(state, IntConst) and _is_even(by_output(state.scale)):
         return state
+    if isinstance(state, IntConst) and (grouped := _in_groups(state, by_output)) is not None:
+        ctx.note(f"{node.where}: each {grouped.block} of its weights share a factor of 16 bits or less")
+        return grouped
     if real.dtype.kind != "f":
         hint = "a DequantizeLinear says what they mean"
         raise FormUnsupported(f"weights '{node.inputs[index]}' are bare integers", where=node.where, hint=hint)
@@ -54,6 +59,31 @@ def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput =
 def _is_even(scales: Array) -> bool:
     rows = scales.reshape(len(scales), -1)
     return not (rows != rows[:, :1]).any()
+
+
+def _in_groups(state: IntConst, by_output: ByOutput) -> IntConst | None:
+    """Weights with a scale per block of inputs, as integers times a factor of their block, int16.
+
+    The factor of a block is its scale over the least step of its output, rounded.  The step is such that the largest
+    factor keeps weights within 16 bits and 128 times their sum below 2^29.  None where blocks lie along another axis.
+    """
+    if not state.block or state.ints.ndim != 2:
+        return None
+    ints, scales = by_output(state.ints.astype(np.int64) - state.zero), by_output(state.scale).astype(np.float64)
+    starts = scales[:, :: state.block].repeat(state.block, axis=1)[:, : scales.shape[1]]
+    largest = scales.max(axis=1, keepdims=True)
+    if (starts != scales).any() or not (largest > 0).all():
+        return None
+    sizes, widest = np.abs(ints) * (scales / largest), 1 << ((state.bits or 8) - 1)
+    most = np.minimum(
+        DType.S16.high / np.maximum(sizes.max(axis=1), widest), _GROUPS_SUM / np.maximum(sizes.sum(axis=1), 1)
+    )
+    steps = (largest / np.floor(most)[:, None]).astype(np.float32)
+    products = np.rint(scales / steps).astype(np.int64) * ints
+    if not (most >= 1).all() or np.abs(products).max() > DType.S16.high:
+        return None
+    whole = by_output(products.astype(np.int16)), by_output(np.broadcast_to(steps, scales.shape))
+    return IntConst(*whole, np.broadcast_to(np.int64(0), state.ints.shape), state.bits or 8, state.block)
 
 
 def _as_integers(real: Array, by_output: ByOutput) -> IntConst:

@@ -24,7 +24,8 @@ class Case:
     """One operator.  `ins` are computed inputs (types), constants (arrays), or the index of an input to repeat.
 
     `few`: computed inputs are drawn from so many numbers from 0 on; 0 from all that their types have.
-    `bits`: those in which the second input, a constant, is to be stored; 0 for its type's.
+    `bits`: those in which the second input, a constant, is to be stored; 0 for its type's.  `block`: so many of its
+    numbers share a factor.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Case:
     ins: tuple[Input, ...]
     few: int = 0
     bits: int = 0
+    block: int = 0
 
     @cached_property
     def types(self) -> tuple[TensorType, ...]:
@@ -42,8 +44,10 @@ class Case:
         given = self.ins[index]
         if isinstance(given, int):
             return self._type(given)
-        bits = self.bits if index == 1 else 0
-        return given if isinstance(given, TensorType) else TensorType(given.shape, DType.of(given), bits=bits)
+        if isinstance(given, TensorType):
+            return given
+        bits, block = (self.bits, self.block) if index == 1 else (0, 0)
+        return TensorType(given.shape, DType.of(given), bits=bits, block=block)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

@@ -132,7 +132,7 @@ def _write(ctx: TfliteContext, request: Request, op: Op, found: Product, requant
     node = request.trail[0]
     if int(found.bias.min()) < -INT32_LIMIT or int(found.bias.max()) >= INT32_LIMIT:
         raise FormUnsupported("a bias of more than 32 bits", where=node.where)
-    weights, bias = operands(ctx, found.weights, found.bias, request.name, node.where, found.bits)
+    weights, bias = operands(ctx, found.weights, found.bias, request.name, node.where, (found.bits, 0))
     channels = "per-channel" if requant.per_channel else "per-tensor"
     note = f"{node.op_type} -> {type(op).__name__}, {channels}, requant {requant.mode}"
     return ctx.write(request, op, (found.x.value, weights, bias), note=note)

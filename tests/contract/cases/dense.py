@@ -18,6 +18,7 @@ def cases() -> Iterator[Case]:
     """All of them."""
     yield from in_modes(dense_cases, matmul_cases, batch_cases, wide_cases)
     yield from packed.packed(packed.dense)
+    yield from in_modes(packed.grouped)
 
 
 def dense_cases(mode: Mode) -> Iterator[Case]:

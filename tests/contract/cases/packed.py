@@ -49,6 +49,27 @@ def dense(mode: Mode, bits: int) -> Iterator[Case]:
         yield Case(name, op, (t(dtype, pixels, n_in), few(bits, n_out, n_in), ints(S32, n_out) >> 20))
 
 
+def grouped(mode: Mode) -> Iterator[Case]:
+    """Weights that are numbers of 2, 4 and 8 bits times a factor of their group, of which the last may be smaller."""
+    if mode != "single":
+        shapes: tuple[tuple[int, int, int, int, int], ...] = ((4, 1, 40, 5, 32),)
+    else:
+        shapes = (
+            (4, 2, 70, 6, 32),
+            (4, 1, 13, 3, 5),
+            (2, 1, 24, 4, 16),
+            (2, 3, 21, 5, 10),
+            (8, 1, 36, 4, 16),
+            (4, 1, 9, 2, 32),
+        )
+    for bits, pixels, n_in, n_out, block in shapes:
+        factors = np.random.default_rng([23, n_in]).integers(1, 250, (n_out, -(-n_in // block)))
+        weights = (few(bits, n_out, n_in) * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
+        step = requant(mode, 2**bits * 125 * 128 * np.sqrt(n_in), n_out)
+        ins = (t(S8, pixels, n_in), weights, ints(S32, n_out) >> 12)
+        yield Case(f"groups_{bits}_{n_in}", Dense(A.zero_point, step, S8, None), ins, bits=bits, block=block)
+
+
 def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
     """Windows with strides, dilation, groups; depthwise ones, one with factors of up to 0.7."""
     same, strided, wide = window(3, 1, 1, 1, 1), window(3, 2, 1, 0, 1), window(3, 1, 2, 2, 2)

@@ -17,6 +17,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
+from codegen.kernels.float32.common import UNBOUNDED, Bounds, bound_fields, bounds_of
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
@@ -72,6 +73,7 @@ class BinaryContext:
     count: str
     left: int = 0
     wide: bool = False
+    bounds: Bounds = UNBOUNDED
 
     @property
     def numberless(self) -> bool:
@@ -131,6 +133,7 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
         count=f"n * {deep}" if by_pixels else str(wide * deep),
         left=_left(op),
         wide=_is_wide(node),
+        bounds=bounds_of(op) if isinstance(op, FloatBinary) else UNBOUNDED,
     )
 
 
@@ -219,6 +222,8 @@ def _rows_of(data: Array, out: Shape) -> Array:
 
 
 def _fields(op: Binary) -> tuple[Field, ...]:
+    if isinstance(op, FloatBinary):
+        return bound_fields(op)
     if isinstance(op, Mul):
         return _mul_fields(op)
     if isinstance(op, Add):

@@ -43,6 +43,9 @@ class Bounds:
     high: bool
 
 
+UNBOUNDED = Bounds(low=False, high=False)
+
+
 def bounds_of(op: Bounded) -> Bounds:
     """Those that are finite."""
     return Bounds(not math.isinf(op.low), not math.isinf(op.high))

@@ -14,6 +14,7 @@ Source: onnx/docs/Operators.md.  Twins: runtime_c/include/lam_f32_elementwise.h.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +23,8 @@ import numpy as np
 
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
-from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
+from codegen.ops.float32.functions import clip
 from codegen.ops.limits import broadcast_type, require
 
 Operation = Callable[[Array, Array], Array]
@@ -55,9 +57,11 @@ OPERATIONS: Mapping[str, Operation] = {
 
 @dataclass(frozen=True, slots=True)
 class FloatBinary:
-    """An operation by its name."""
+    """An operation by its name, its result held within low .. high; NaN stays."""
 
     name: str
+    low: float = -math.inf
+    high: float = math.inf
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
@@ -71,9 +75,11 @@ class FloatBinary:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         with np.errstate(all="ignore"):
-            return (np.asarray(OPERATIONS[self.name](*ins), np.float32),)
+            y = np.asarray(OPERATIONS[self.name](*ins), np.float32)
+            return (clip(y, np.float32(self.low), np.float32(self.high)),)
 
     rows = broadcast_rows
     macs = no_macs
     in_place = in_place_when_equal
     in_layout = any_layout
+    clamped = clamped_bounds

@@ -36,6 +36,7 @@ def binary_cases() -> Iterator[Case]:
     shapes = (((1, 4, 3, 2), (2,)), ((2, 1, 3, 2), (1, 4, 1, 2)), ((5, 1), (1, 6)), ((3,), ()))
     for i, (a, b) in enumerate(shapes):
         yield Case(f"stretched_{i}", FloatBinary("sub"), (t(F32, *a), t(F32, *b)))
+    yield Case("held", FloatBinary("add", 0.0, 20.0), (t(F32, 1, 3, 4, 3), t(F32, 1, 3, 4, 3)))
     yield Case("const", FloatBinary("mul"), (t(F32, 1, 4, 4, 3), ints(F32, 3)))
     yield Case("const_rows", FloatBinary("add"), (ints(F32, 1, 4, 1, 3), t(F32, 1, 4, 4, 3)))
     yield Case("square", FloatBinary("mul"), (t(F32, 2, 3), 0))

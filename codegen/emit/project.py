@@ -56,10 +56,15 @@ def _typed(part: Array, dtype: DType) -> Array:
     return part.view(np.int8).astype(dtype.numpy)
 
 
+_NAN = 0x7FC00000
+
+
 def selftest_crc(outputs: Sequence[Array]) -> int:
-    """CRC-32 of all outputs, little-endian, one after another."""
+    """CRC-32 of all outputs, little-endian, one after another; every NaN counts as the same one."""
     crc = 0
     for array in outputs:
+        if array.dtype.kind == "f":
+            array = np.where(np.isnan(array), np.array(_NAN, np.uint32).view(np.float32), array)
         crc = zlib.crc32(array.astype(array.dtype.newbyteorder("<")).tobytes(), crc)
     return crc
 

@@ -8,20 +8,29 @@ import numpy as np
 import pytest
 
 from codegen.api import verify
+from codegen.errors import ModelRejected
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
-from codegen.pipeline import Options, read_model
+from codegen.pipeline import Options, compile_file, read_model
+from codegen.resources import resource_dir
 from codegen.target import load_target
 from codegen.verbs.samples import Sample
 from tests.support.shared import shared_dir
 
-QUICK = ("mlperf_tiny/ad_f32.tflite", "mlperf_tiny_onnx/ad_f32.onnx", "onnx/mnist_cnn_f32.onnx")
+QUICK = ("tflite/hello_world_f32.tflite", "mlperf_tiny/kws_f32.tflite", "onnx/mnist_cnn_f32.onnx")
+SLOW = (
+    *("mlperf_tiny/ad_f32.tflite", "mlperf_tiny/resnet8_f32.tflite", "mlperf_tiny/vww_f32.tflite"),
+    *(f"mlperf_tiny_onnx/{name}_f32.onnx" for name in ("ad", "kws", "resnet8", "vww")),
+    "onnx/espcn_x3_f32.onnx",
+)
+ARENAS = {"resnet8": 62_000, "kws": 24_000, "vww": 116_000}
+"""At most, with the goal memory."""
 CLOSE = 1e-4
 """Of the largest result: what runtimes that sum in another order may be away."""
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_golden_and_c_are_equal_and_agree_with_the_runtime(name: str) -> None:
     path = shared_dir() / "models" / name
     sample = noise(path)
@@ -33,6 +42,35 @@ def test_golden_and_c_are_equal_and_agree_with_the_runtime(name: str) -> None:
     for x, y in zip(expected, actual, strict=True):
         assert x.shape == y.shape
         assert float(np.abs(x - y).max()) <= CLOSE * float(np.abs(x).max())
+
+
+@pytest.mark.parametrize("name", ARENAS)
+def test_rows_are_streamed_as_those_of_integers_are(name: str) -> None:
+    made = compile_file(
+        shared_dir() / "models" / "mlperf_tiny" / f"{name}_f32.tflite", Options(goal="memory", vectors=0)
+    )
+    assert made.plan.arena_bytes <= ARENAS[name]
+
+
+def test_weights_of_a_dynamic_range_model_are_expanded() -> None:
+    """LiteRT quantizes the activations of such a layer in each run, and so is further away."""
+    path = shared_dir() / "models" / "mlperf_tiny" / "kws_dynrange.tflite"
+    sample = noise(path)
+    (expected,), (actual,) = of_litert(path, sample), of_golden(path, sample)
+    assert float(np.abs(expected - actual).max()) < 0.02
+
+
+def test_a_target_without_float_refuses_each_float_layer(tmp_path: Path) -> None:
+    (file,) = resource_dir("targets").rglob("generic.toml")
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("dtypes")]
+    place = next(i for i, line in enumerate(lines) if line.startswith("["))
+    chip = tmp_path / "whole.toml"
+    chip.write_text("\n".join([*lines[:place], 'dtypes = ["s8", "u8", "s16", "s32"]', *lines[place:]]))
+    with pytest.raises(ModelRejected) as caught:
+        compile_file(shared_dir() / "models" / "tflite" / "hello_world_f32.tflite", Options(target=str(chip)))
+    found = caught.value.problems()
+    assert [error.code for error in found] == ["LAM-TARGET-008"] * 3
+    assert all("FloatDense needs f32" in error.found for error in found)
 
 
 def noise(path: Path) -> Sample:

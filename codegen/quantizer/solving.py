@@ -84,7 +84,7 @@ class _Solving:
         for _ in range(_TURNS):
             found = Found(descended(self.problem, found.steps, found.integers), found.steps)
             yield found
-            if self._spec.pot or self._spec.group:
+            if self._spec.pot or self._spec.group or self._spec.scales:
                 return
             steps = np.maximum(rescaled(self.problem, found.integers, found.steps), self._least)
             found = Found(found.integers, steps.astype(np.float32).astype(np.float64))

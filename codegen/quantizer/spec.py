@@ -37,7 +37,8 @@ class Spec:
     `group` is the number of entries along the reduced axis that share a scale: 0 means that nothing is shared by
     groups; with `per_channel`, each entry of the output channels' axis has its own.  `low` and `high` are the range
     that method `fixed` takes; `percentile` is in percent, `momentum` the weight of a new sample in a moving average.
-    With `keep_float` the tensor stays real, and the other fields say nothing.
+    `scales`, where there are any, are those of weights, whatever the numbers.  With `keep_float` the tensor stays real,
+    and the other fields say nothing.
     """
 
     bits: int = 8
@@ -55,6 +56,7 @@ class Spec:
     signed: bool = True
     low: float | None = None
     high: float | None = None
+    scales: tuple[float, ...] = ()
     keep_float: bool = False
 
     @property

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from codegen.errors import QuantKeysConflict
 from codegen.ir.quant import Array
 from codegen.ir.real import Stored
 from codegen.quantizer.ranges import range_of
@@ -76,14 +77,22 @@ def scales(
     """Scales, float32: a single one, one per output, or of the constant's rank where there are groups."""
     wide = array.astype(np.float64)
     rows = _rows(wide, spec, axis)
-    spans = _spans(rows, spec)
-    if importance is not None:
+    spans = _given(rows, spec) if spec.scales else _spans(rows, spec)
+    if importance is not None and not spec.scales:
         spans = _searched(rows, _rows(np.broadcast_to(importance, array.shape), spec, axis), spans, spec)
-    elif spec.pot and spec.method in ("minmax", "diffs"):
+    elif spec.pot and spec.method in ("minmax", "diffs") and not spec.scales:
         spans = _power(rows, spans, spec)
     known = spans[spans > 0]
     spans = np.where(spans > 0, spans, known.min() if known.size else 1.0)
     return _shaped(np.maximum(spans, LEAST_SCALE), np.asarray(floor), array, spec, axis)
+
+
+def _given(rows: Array, spec: Spec) -> Array:
+    """The scales that were given; LAM-QUANT-005 where they are not as many as are needed."""
+    needed = len(rows)
+    if len(spec.scales) != needed:
+        raise QuantKeysConflict(f"{len(spec.scales)} scales are given, {needed} are needed", where="scales of weights")
+    return np.asarray(spec.scales, np.float64)
 
 
 def _spans(rows: Array, spec: Spec) -> Array:

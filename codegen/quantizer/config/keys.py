@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from codegen.quantizer.config.kinds import FLAG, GRANULARITY, RANGE, Kind, one_of, real, whole, words_of
+from codegen.quantizer.config.kinds import FLAG, GRANULARITY, RANGE, STEPS, Kind, one_of, real, whole, words_of
 from codegen.quantizer.spec import Method, Role, Rounding, Spec, Statistic
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -93,6 +93,13 @@ KEYS: tuple[Key, ...] = (
         "What shares a scale: the tensor, an output channel, N weights of one.",
         ("weights",),
         _granularity,
+    ),
+    Key(
+        "scales",
+        STEPS,
+        "The scales themselves: one, or one for each output channel.",
+        ("weights",),
+        lambda value: {"scales": value, "per_channel": len(value) > 1, "group": 0},
     ),
     _key("rounding", words_of(get_args(Rounding)), "Where a constant between two integers goes.", ROLES),
     Key("range", RANGE, 'The range itself, for `method = "fixed"`, which it implies.', _COMPUTED, _range),

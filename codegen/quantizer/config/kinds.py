@@ -82,6 +82,11 @@ def _grouped(value: object) -> tuple[bool, int]:
     return _held((True, size), word == "group" and size >= 2)  # type: ignore[no-any-return]
 
 
+def _steps(value: object) -> tuple[float, ...]:
+    listed = tuple(value) if isinstance(value, list | tuple) else ()
+    return _held(tuple(map(float, listed)), bool(listed) and all(is_number(v) and v > 0 for v in listed))  # type: ignore[no-any-return]
+
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _THOUSANDS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
@@ -101,6 +106,7 @@ def _counted(value: object, units: dict[str, int]) -> int:
 FLAG = Kind("true or false", lambda v: _held(v, isinstance(v, bool)))
 TEXT = Kind("a text", lambda v: _held(v, isinstance(v, str) and bool(v.strip())))
 RANGE = Kind("[low, high] with zero between them", _pair)
+STEPS = Kind("a list of numbers above zero", _steps)
 GRANULARITY = Kind("`tensor`, `channel` or `group:N`", _grouped)
 BYTES = Kind("bytes, or a text such as `512K` or `2M`", lambda v: _counted(v, _UNITS))
 COUNT = Kind("a number, or a text such as `500K` or `20M`", lambda v: _counted(v, _THOUSANDS))

@@ -32,7 +32,8 @@ _MODES: Mapping[str, Mapping[str, object]] = {
     **{mode: {"keep_float": True} for mode in _FLOATS},
 }
 _INT4_NOTE = "int4 operators have weights of 4 bits; their results keep 8"
-_WEIGHTS_NOTE = "scales of weights are computed from the weights themselves"
+_WEIGHTS_NOTE = "scales of weights with zero points are computed from the weights themselves"
+_WEIGHT = "_weight"
 _FLOAT_NOTE = "F16 and BF16 are held as float32"
 
 
@@ -44,7 +45,8 @@ class _Rows:
     ranges: list[tuple[Ranged, str]] = field(default_factory=list)
     int4: list[str] = field(default_factory=list)
     modes: list[tuple[str, str, str]] = field(default_factory=list)
-    weights: list[str] = field(default_factory=list)
+    weights: list[tuple[str, tuple[float, ...], str]] = field(default_factory=list)
+    shifted: bool = False
     names: set[str] = field(default_factory=set)
     in_int4: bool = False
 
@@ -124,13 +126,17 @@ def _read_range(fields: list[str], place: str, rows: _Rows) -> None:
 
 
 def _read_weights(fields: list[str], place: str, rows: _Rows) -> None:
-    """Checks a row of scales and zero points: as many as it says, and the scales above zero."""
+    """A row of scales and zero points: as many as it says, and the scales above zero."""
     count = int(fields[1]) if fields[1].isascii() and fields[1].isdigit() and len(fields[1]) < 8 else 0
     scales, zeros = fields[2 : 2 + count], fields[3 + count :]
     sound = len(scales) == len(zeros) == count > 0 and fields[2 + count] == fields[1]
     if not sound or not all(_number(s) > 0 for s in scales) or not all(_number(z).is_integer() for z in zeros):
         rows.bad(place, f"{len(fields)} fields; a row of weights is `name N`, N scales above zero, `N`, N zero points")
-    rows.weights.append(rows.named(fields[0], place))
+    name = rows.named(fields[0], place)
+    if any(_number(z) != 0 for z in zeros):
+        rows.shifted = True
+    else:
+        rows.weights.append((name.removesuffix(_WEIGHT), tuple(map(_number, scales)), place))
 
 
 def _number(text: str) -> float:
@@ -145,8 +151,9 @@ def _number(text: str) -> float:
 def _config(rows: _Rows, file: str) -> QuantConfig:
     levels = [_weights_of_4(name, file) for name in rows.int4]
     levels += [level for name, mode, place in rows.modes for level in _of_mode(name, mode, place)]
+    levels += [_scales_of(*row) for row in rows.weights]
     halves = any(mode in _FLOATS[1:] for _, mode, _ in rows.modes)
-    said = [(rows.int4, _INT4_NOTE), (rows.weights, _WEIGHTS_NOTE), (halves, _FLOAT_NOTE)]
+    said = [(rows.int4, _INT4_NOTE), (rows.shifted, _WEIGHTS_NOTE), (halves, _FLOAT_NOTE)]
     notes = [note for is_said, note in said if is_said]
     if not rows.ranges:
         return QuantConfig(levels=in_order(levels), notes=tuple(notes))
@@ -156,6 +163,11 @@ def _config(rows: _Rows, file: str) -> QuantConfig:
 def _weights_of_4(name: str, place: str) -> Level:
     entry = f"{place} {name}"
     return Level(values={"bits": 4}, rank=LAYER_NAME, chosen=literal(name), role="weights", place=place, entry=entry)
+
+
+def _scales_of(name: str, scales: tuple[float, ...], place: str) -> Level:
+    values = {"scales": scales}
+    return Level(values=values, rank=LAYER_NAME, chosen=literal(name), role="weights", place=place, entry=place)
 
 
 def _of_mode(name: str, mode: str, place: str) -> Iterator[Level]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from codegen.errors import CompileError
 from codegen.ir.quant import Array
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.scheme import Weight
@@ -157,3 +158,18 @@ def test_weights_alone_are_rounded_as_is_asked_for(rounding: Rounding) -> None:
     moments = Moments(product_of(CASES["gemm"], array))
     found = solved(array, spec, moments, effort="nearest")
     np.testing.assert_array_equal(found.data, rounded(array, rounding))
+
+
+@pytest.mark.parametrize("effort", ["nearest", "search", "feedback", "descent"])
+def test_scales_that_are_given_stay(effort: Effort) -> None:
+    array = np.random.default_rng(8).normal(size=(4, 5)).astype(np.float32)
+    given = (0.5, 0.25, 0.125, 1.0)
+    spec = replace(PLAIN, per_channel=True, scales=given)
+    moments = Moments(product_of(CASES["gemm"], array))
+    moments.take(np.random.default_rng(9).normal(size=(30, 5)).astype(np.float32))
+    for weight in (quantized(array, spec, 0), solved(array, spec, moments, effort=effort)):
+        np.testing.assert_array_equal(weight.stored.scale, np.float32(given))
+    one = quantized(array, replace(PLAIN, scales=(0.5,)), 0)
+    assert one.stored.scale.item() == 0.5
+    with pytest.raises(CompileError, match="4 scales are given, 3 are needed"):
+        quantized(array[:3], spec, 0)

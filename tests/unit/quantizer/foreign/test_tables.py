@@ -73,8 +73,16 @@ def test_a_table_of_training_says_what_is_not_taken() -> None:
     assert float(stored_of(config, "data").scale) == np.float32(4.7558303 / 128)
     assert config.spec("weights", layer="472_Relu").bits == 4
     assert config.spec("activation", layer="472_Relu").bits == 8
-    assert any("scales of weights" in note for note in config.notes)
     assert any("4 bits" in note for note in config.notes)
+
+
+def test_scales_of_weights_are_taken_where_they_have_no_zero_points() -> None:
+    config = parse_table(QAT, "t")
+    assert config.spec("weights", layer="472_Relu").scales == (0.0015318, 0.00049777, 1.1920928955078125e-07)
+    assert not config.notes or not any("scales of weights" in note for note in config.notes)
+    shifted = parse_table(QAT.replace("3 0 0 0", "3 0 5 0"), "t")
+    assert shifted.spec("weights", layer="472_Relu").scales == ()
+    assert any("scales of weights" in note for note in shifted.notes)
 
 
 def test_a_quantize_table_keeps_layers_float() -> None:

@@ -84,7 +84,7 @@ def test_the_real_network_gives_the_figures_of_the_page(
     least_scores = figure(PAGE, r"(\d+\.\d+) % \(")
     assert all(score >= least - 0.7 for score, least in zip(scores, least_scores, strict=True))
     levels = [figure(text, r"\(c\): (\d+\.\d) dB")[-1] for command, text in said.items() if " quantize " in command]
-    stated = [31.7, 12.6, 15.9]
+    stated = [32.5, 21.6, 22.2]
     assert all(f"{level} dB" in PAGE for level in stated)
     assert all(level >= least - 0.5 for level, least in zip(levels, stated, strict=True))
     ranked = next(text for command, text in said.items() if " sensitivity " in command)

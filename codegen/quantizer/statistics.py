@@ -7,6 +7,7 @@ apart from it.  NaN and infinities are counted and left out of everything else; 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,8 @@ class Statistics:
         self.unreal = 0
         self.samples: list[tuple[float, float]] = []
         self._counts: Array | None = None
+        self.ranges: dict[Hashable, tuple[float, float]] = {}
+        """What was found from all this, by what was asked for."""
 
     @property
     def reach(self) -> float:
@@ -75,6 +78,7 @@ class Statistics:
 
     def first(self, array: Array) -> None:
         """A sample in the first pass."""
+        self.ranges.clear()
         x = self._real(array)
         self.unreal += array.size - x.size
         if not x.size:
@@ -91,6 +95,7 @@ class Statistics:
 
     def second(self, array: Array) -> None:
         """The same sample in the second pass."""
+        self.ranges.clear()
         if self._counts is None:
             self._counts = np.zeros(self._stop - self._start, np.int64)
         x = self._real(array)

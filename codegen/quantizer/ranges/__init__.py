@@ -35,5 +35,7 @@ METHODS: Mapping[Method, Callable[[Statistics, Spec], tuple[float, float]]] = {
 
 
 def range_of(statistics: Statistics, spec: Spec) -> tuple[float, float]:
-    """The least and the greatest real number, by the method that is asked for."""
-    return METHODS[spec.method](statistics, spec)
+    """The least and the greatest real number, by the method that is asked for, looked for once."""
+    if spec not in statistics.ranges:
+        statistics.ranges[spec] = METHODS[spec.method](statistics, spec)
+    return statistics.ranges[spec]

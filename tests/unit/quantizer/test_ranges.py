@@ -271,3 +271,18 @@ def test_powers_of_two_hold_half_a_step_beyond_the_last_integer() -> None:
     assert exponent_for(-1.0, 127.6, spec) == -1
     assert exponent_for(-128.5, 1.0, spec) == 0
     assert exponent_for(-128.6, 1.0, spec) == -1
+
+
+def test_a_range_is_looked_for_once_and_again_when_more_has_been_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def slowly(statistics: Statistics, spec: Spec) -> tuple[float, float]:
+        looked.append(spec.method)
+        return statistics.low, statistics.high
+
+    monkeypatch.setitem(METHODS, "mse", slowly)  # type: ignore[arg-type]
+    seen, spec = Statistics(), Spec(method="mse")
+    for reach in (1.0, 2.0):
+        seen.first(np.array([-reach, reach], np.float32))
+        assert range_of(seen, spec) == range_of(seen, spec) == (-reach, reach)
+    assert looked == ["mse", "mse"]

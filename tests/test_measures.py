@@ -110,7 +110,7 @@ MEASURES = (
         lambda: max(map(len, named_elsewhere().values())),
     ),
     Measure(
-        "files that one operator of a single kernel takes, most", 13, lambda: max(map(len, map(files_of, ONE_KERNEL)))
+        "files that one operator of a single kernel takes, most", 15, lambda: max(map(len, map(files_of, ONE_KERNEL)))
     ),
     Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
 )

@@ -38,7 +38,8 @@ _CALLED = {
     "%": "lam_floor_remainder",
     "fmod": "lam_remainder",
     "<<": "lam_shift_left",
-    ">>": "lam_shift_right",
+    ">>": "lam_shift_down",
+    ">>>": "lam_shift_right",
 }
 """Functions of lam_whole.h."""
 _SIGNS = {"add": "+", "div": "/", "mul": "*", "sub": "-"}

@@ -1,4 +1,4 @@
-"""Take: elements picked by computed positions, from a computed or a constant tensor."""
+"""Take: elements picked by computed positions, computed or constant."""
 
 from __future__ import annotations
 
@@ -26,20 +26,26 @@ class TakeContext:
 
 
 def _fit(node: NodeOf[Take]) -> Fit | None:
-    if 1 not in node.dynamic:
+    if not node.dynamic:
         return None
     op, (x, p) = node.op, node.ins
-    constant = 0 not in node.dynamic
     steps = strides(x.shape)
     context = TakeContext(
-        x="table" if constant else "rows[0]",
+        x="rows[0]" if 0 in node.dynamic else "table",
         x_t=x.dtype.ctype,
-        positions="rows[0]" if constant else "LAM_VIEW(int32_t, rows[1])",
+        positions=_positions(node),
         count=p.elements // op.depth,
         run=math.prod(x.shape[op.depth :]),
         axes=tuple((x.shape[i] - 1, steps[i]) for i in range(op.depth)),
     )
     return Fit(context, constant_fields(node, ("table", "positions")))
+
+
+def _positions(node: NodeOf[Take]) -> str:
+    """The C expression of the positions: rows have the type of the first computed input."""
+    if 1 not in node.dynamic:
+        return "positions"
+    return "LAM_VIEW(int32_t, rows[1])" if 0 in node.dynamic else "rows[0]"
 
 
 TAKE = Kernel("take", "take.c.j2", "whole", (Take,), _fit, headers=("lam_requant.h",))

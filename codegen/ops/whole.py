@@ -8,7 +8,8 @@ a, b: s32 -> y: s32, broadcast as numpy does.
     %         a - b * (a // b): it has the sign of b
     fmod      a - b * (a / b): it has the sign of a
     & | ^     bit by bit
-    << >>     by b bits, zeros come in; 0 where b is below 0 or above 31
+    << >>>    by b bits, zeros come in; 0 where b is below 0 or above 31
+    >>        by b bits, the sign comes in; only signs where b is below 0 or above 31
 
 TFLite leaves two things open.  Here a quotient by 0 is the highest number, the lowest one, or 0 where a is 0 as well,
 and a remainder by 0 is 0; -2^31 divided by -1 wraps around to itself.
@@ -53,8 +54,9 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "&": np.bitwise_and,
     "|": np.bitwise_or,
     "^": np.bitwise_xor,
+    ">>": lambda a, b: a >> np.where((b >= 0) & (b < 32), b, 31),
     "<<": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) << np.clip(b, 0, 31), 0),
-    ">>": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) >> np.clip(b, 0, 31), 0),
+    ">>>": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) >> np.clip(b, 0, 31), 0),
 }
 
 

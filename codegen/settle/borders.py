@@ -51,7 +51,11 @@ _TYPES = {
     "uint8": DType.U8,
     "int16": DType.S16,
     "uint16": DType.S16,
+    "bool": DType.U8,
+    **dict.fromkeys(("int32", "int64", "uint32", "uint64"), DType.S32),
+    **dict.fromkeys(("float16", "float64"), DType.F32),
 }
+"""In which type the numbers of an input are given."""
 _INTEGERS = tuple(d.numpy.name for d in DType if not d.is_float)
 _HELD = {"bool": "uint8", "int64": "int32", "uint32": "int32", "uint64": "int32", "uint16": "int32"} | {
     name: "float32" for name in ("float16", "float32", "float64")

@@ -65,7 +65,7 @@ class Builder:
 
     def const(self, name: str, array: Array, quant: Quant | None = None, bits: int = 0, block: int = 0) -> str:
         """A constant of one of the graph's element types, to be stored as TensorType has it."""
-        data = np.ascontiguousarray(array)
+        data = np.asarray(array, order="C")
         kind = TensorType(data.shape, DType.of(data), quant, bits, block)
         self._elements += kind.elements
         return self._add(Value(self._value_names.take(name), kind, data=data))

@@ -34,7 +34,7 @@ from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
 from codegen.settle.forms import way_out
 from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.rules import RULES
-from codegen.settle.states import POISON, Const, IntConst, Poison, State
+from codegen.settle.states import POISON, Const, Float, Int, IntConst, Poison, State
 from codegen.settle.words import shift_of, signed
 
 
@@ -169,7 +169,8 @@ class Settling:
         """Whether there is a rule for real numbers; parts of an operator that only move elements move those."""
         kind, values = type(node.op), (*node.inputs, *node.outputs)
         known = kind in FLOAT_RULES or (node.part and kind in RULES)
-        return known and kind not in self._joined and any(self.ctx.real(v).is_real for v in values if v)
+        plain = all(isinstance(self.ctx.states[v], Int | Float | Const) for v in node.inputs if v)
+        return known and kind not in self._joined and (plain or any(self.ctx.real(v).is_real for v in values if v))
 
     def _is_held(self, node: RealNode, error: CompileError) -> bool:
         """Whether TFLite says in which integers everything is held: a form that integers do not have is a mistake."""

@@ -52,4 +52,11 @@ static inline int32_t lam_shift_right(int32_t a, int32_t b)
     return b < 0 || b > 31 ? 0 : lam_wrap_i32((uint32_t)a >> b);
 }
 
+/* a by b bits to the right, its sign comes in; 0 or -1 where b is below 0 or above 31. */
+static inline int32_t lam_shift_down(int32_t a, int32_t b)
+{
+    const int32_t by = b < 0 || b > 31 ? 31 : b;
+    return a < 0 ? -1 - (int32_t)((uint32_t)(-1 - a) >> by) : (int32_t)((uint32_t)a >> by);
+}
+
 #endif /* LAM_WHOLE_H */

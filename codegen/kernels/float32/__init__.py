@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from codegen.kernels.float32 import conv2d, dense, matmul, pool, reduce, softmax, taps, unary
+from codegen.kernels.float32 import conv2d, dense, matmul, pool, recurrent, reduce, softmax, taps, unary
 from codegen.kernels.kernel import Kernel
 
 FLOAT32: tuple[Kernel[Any], ...] = (
@@ -14,4 +14,5 @@ FLOAT32: tuple[Kernel[Any], ...] = (
     *reduce.KERNELS,
     *softmax.KERNELS,
     *taps.KERNELS,
+    *recurrent.KERNELS,
 )

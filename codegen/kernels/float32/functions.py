@@ -12,6 +12,7 @@ _HEADERS = {
     "lam_f32_erf.h": ("erf",),
     "lam_f32_exp.h": ("cosh", "exp", "sigmoid", "sinh", "tanh"),
     "lam_f32_log.h": ("log",),
+    "lam_f32_power.h": ("power",),
     "lam_f32_root.h": ("sqrt",),
 }
 _OWN = {name: header for header, names in _HEADERS.items() for name in names}

@@ -6,6 +6,7 @@ from codegen.ops.float32.binary import FloatBinary
 from codegen.ops.float32.clip import FloatClip
 from codegen.ops.float32.conv2d import FloatConv2D
 from codegen.ops.float32.dense import FloatDense, FloatMatMul
+from codegen.ops.float32.recurrent import FloatRecurrent
 from codegen.ops.float32.reduce import FloatCumulative, FloatReduce
 from codegen.ops.float32.softmax import FloatNormalize, FloatSoftmax
 from codegen.ops.float32.taps import FloatTaps
@@ -25,6 +26,7 @@ FLOAT_OPS: tuple[type[Op], ...] = (
     FloatSoftmax,
     FloatNormalize,
     FloatTaps,
+    FloatRecurrent,
 )
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "FloatGlobalAveragePool",
     "FloatMatMul",
     "FloatNormalize",
+    "FloatRecurrent",
     "FloatReduce",
     "FloatSoftmax",
     "FloatTaps",

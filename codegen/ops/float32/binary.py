@@ -6,6 +6,7 @@ a, b: f32 -> y: f32
     maximum minimum       a where it is not below (above) b; NaN where one of them is
     fmod                  a - b * (a / b towards zero), exact, of a's sign
     mod                   fmod, and b added where that is not 0 and has the other sign; 0 has b's sign
+    power                 a to the power b (codegen/float32)
     prelu                 a where it is not below 0, a * b elsewhere
     squared_difference    a - b, squared
 
@@ -21,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from codegen.float32 import power
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
@@ -49,6 +51,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "minimum": lambda a, b: np.where((a <= b) | (a != a), a, b),
     "mod": _mod,
     "mul": np.multiply,
+    "power": power,
     "prelu": lambda a, b: np.where(a < 0, a * b, a),
     "squared_difference": _squared_difference,
     "sub": np.subtract,

@@ -7,27 +7,80 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.real import elementwise, movement, normal, product, reduce, window
-from codegen.settle.float32 import binary, conv, matmul, pool, softmax, unary
-from codegen.settle.float32 import movement as real_movement
-from codegen.settle.float32 import normal as real_normal
+from codegen.real import algebra as real_algebra
+from codegen.real import along, bits, cumulative, product, resize, scatter, window
+from codegen.real import elementwise as real_elementwise
+from codegen.real import movement as real_movement
+from codegen.real import normal as real_normal
+from codegen.real import recurrent as real_recurrent
+from codegen.real import reduce as real_reduce
+from codegen.real import spectrum as real_spectrum
+from codegen.settle.float32 import (
+    algebra,
+    conv,
+    elementwise,
+    matmul,
+    moving,
+    normalization,
+    picking,
+    pool,
+    recurrent,
+    reduction,
+    softmax,
+    spectrum,
+)
 from codegen.settle.rule import Rule, Rules
 
 _RULES: tuple[Rule[Any], ...] = (
-    Rule(elementwise.Binary, binary.binary),
-    Rule(elementwise.Clip, unary.clip),
-    Rule(elementwise.Function, unary.function),
-    Rule(movement.Concat, real_movement.concat),
-    Rule(movement.Pad, real_movement.pad),
-    Rule(normal.BatchNorm, real_normal.batch_norm),
+    Rule(along.Hardmax, reduction.hardmax),
+    Rule(along.OneHot, picking.one_hot),
+    Rule(along.ReverseSequence, picking.reverse_sequence),
+    Rule(along.TopK, reduction.top_k),
+    Rule(along.Triangle, picking.triangle),
+    Rule(bits.BitwiseNot, elementwise.bitwise_not),
+    Rule(bits.IsInf, elementwise.is_inf),
+    Rule(bits.IsNaN, elementwise.is_nan),
+    Rule(cumulative.CumulativeProduct, reduction.running_product),
+    Rule(cumulative.CumulativeSum, reduction.running_sum),
     Rule(product.Dense, matmul.dense),
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),
-    Rule(reduce.Reduce, pool.reduce),
-    Rule(reduce.Softmax, softmax.softmax),
+    Rule(real_algebra.Einsum, algebra.einsum),
+    Rule(real_elementwise.AddN, elementwise.add_n),
+    Rule(real_elementwise.Binary, elementwise.binary),
+    Rule(real_elementwise.Cast, elementwise.cast),
+    Rule(real_elementwise.Clip, elementwise.clip),
+    Rule(real_elementwise.Function, elementwise.function),
+    Rule(real_elementwise.Not, elementwise.negated),
+    Rule(real_elementwise.PRelu, elementwise.prelu),
+    Rule(real_elementwise.Where, elementwise.where),
+    Rule(real_movement.Concat, moving.concat),
+    Rule(real_movement.Gather, picking.gather),
+    Rule(real_movement.Pad, moving.pad),
+    Rule(real_movement.Pick, moving.pick),
+    Rule(real_movement.SpaceToDepth, moving.space_to_depth),
+    Rule(real_movement.Tile, moving.tile),
+    Rule(real_normal.BatchNorm, normalization.batch_norm),
+    Rule(real_normal.InstanceNorm, normalization.instance_norm),
+    Rule(real_normal.LayerNorm, normalization.layer_norm),
+    Rule(real_normal.LocalResponseNorm, normalization.local_response),
+    Rule(real_normal.LpNorm, normalization.lp_norm),
+    Rule(real_recurrent.GRU, recurrent.gru),
+    Rule(real_recurrent.LSTM, recurrent.lstm),
+    Rule(real_recurrent.RNN, recurrent.rnn),
+    Rule(real_reduce.ArgExtremum, reduction.arg_extremum),
+    Rule(real_reduce.Reduce, reduction.reduce_of),
+    Rule(real_reduce.Softmax, softmax.softmax),
+    Rule(resize.Resize, moving.resize),
+    Rule(scatter.CacheWrite, picking.cache_write),
+    Rule(scatter.GatherElements, picking.gather_elements),
+    Rule(scatter.GatherND, picking.gather_nd),
+    Rule(scatter.ScatterElements, picking.scatter_elements),
+    Rule(scatter.ScatterND, picking.scatter_nd),
+    Rule(real_spectrum.DFT, spectrum.dft),
     Rule(window.AveragePool, pool.average_pool),
     Rule(window.Conv, conv.conv),
 )
 FLOAT_RULES: Rules = {rule.kind: rule for rule in _RULES}
-QUANTIZED_BEHIND = (movement.Pad,)
+QUANTIZED_BEHIND = (real_movement.Pad,)
 """Operators for which a Quantize behind them quantizes an input of the network before it reaches them."""

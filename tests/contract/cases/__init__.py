@@ -22,6 +22,7 @@ from tests.contract.cases import (
     float_dense,
     float_elementwise,
     float_pool,
+    float_recurrent,
     float_reduction,
     logic,
     movement,
@@ -31,14 +32,14 @@ from tests.contract.cases import (
     resize,
 )
 
-FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction)
+FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction, float_recurrent)
 FAMILIES = (
     *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border),
     *FLOATS,
 )
 PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = {
     **(conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS),
-    **(float_conv.PRODUCTS | float_dense.PRODUCTS | float_reduction.PRODUCTS),
+    **(float_conv.PRODUCTS | float_dense.PRODUCTS | float_reduction.PRODUCTS | float_recurrent.PRODUCTS),
 }
 """Multiplications of a case; operators that are not in it have none."""
 

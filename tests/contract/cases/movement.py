@@ -149,6 +149,7 @@ def take_cases() -> Iterator[Case]:
         yield Case(f"real{upper:d}", Triangle(upper, 0, 0), (t(F32, 2, 3, 5),))
     yield Case("take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1)))
     yield Case("take_two", Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2)))
+    yield Case("take_known", Take(1), (t(S8, 5, 9), np.array([[3], [-1], [7], [0]], np.int32)))
     yield Case("take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1)))
     yield Case("meant", Take(1), (t(S8, 5, 3, 4, quant=A), t(S32, 2, 6, 1)))
     yield Case("pairs", Take(2), (t(S8, 5, 3, 4, quant=A), t(S32, 7, 2)), few=4)

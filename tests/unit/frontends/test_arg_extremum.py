@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from codegen.errors import ModelRejected
-
 from .models import Net, compare, imported, kinds
 
 EQUAL = 0.0
@@ -71,9 +69,8 @@ def test_positions_side_by_side(tmp_path: Path) -> None:
     assert graph.outputs[0].model_dtype == "int64"
 
 
-def test_unquantized_input_is_refused(tmp_path: Path) -> None:
+def test_behind_what_nothing_quantizes_real_numbers_are_compared(tmp_path: Path) -> None:
     net = Net()
     y = net.op("ArgMax", net.op("Softmax", net.qdq(net.input((3, 9)), 0.5)), axis=1)
-    with pytest.raises(ModelRejected) as caught:
-        imported(net.model(y), tmp_path)
-    assert [p.code for p in caught.value.problems()] == ["LAM-IMPORT-020"]
+    found = [type(node.op).__name__ for node in imported(net.model(y), tmp_path).nodes]
+    assert found[-2:] == ["FloatSoftmax", "ArgExtremum"] or found[-3:-1] == ["FloatSoftmax", "ArgExtremum"]

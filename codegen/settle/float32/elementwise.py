@@ -1,0 +1,214 @@
+"""Functions, arithmetic, comparisons, logic and choices on plain numbers.
+
+Decides: which operators stand for the model's where there is no single one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.ir.quant import DType
+from codegen.ir.real import RealNode
+from codegen.ops import Compare, Extremum, Select, WholeArithmetic
+from codegen.ops.float32 import FloatBinary, FloatUnary
+from codegen.real import bits
+from codegen.real import elementwise as real
+from codegen.settle.context import Context
+from codegen.settle.float32 import binary as folding
+from codegen.settle.float32 import unary
+from codegen.settle.float32.writer import Writer
+from codegen.settle.states import State
+
+_COMPARED = {
+    "Equal": "==",
+    "Greater": ">",
+    "GreaterOrEqual": ">=",
+    "Less": "<",
+    "LessOrEqual": "<=",
+    "NotEqual": "!=",
+    "Xor": "!=",
+}
+_REAL = {
+    "Fmod": "fmod",
+    "Mod": "mod",
+}
+"""Besides those that a product before them takes in (binary.py)."""
+_WHOLE = {
+    "Add": "+",
+    "BitwiseAnd": "&",
+    "BitwiseOr": "|",
+    "BitwiseXor": "^",
+    "Div": "/",
+    "FloorDiv": "//",
+    "Fmod": "fmod",
+    "Mod": "%",
+    "Mul": "*",
+    "ShiftLeft": "<<",
+    "ShiftRight": ">>",
+    "Sub": "-",
+}
+_EXTREMES = {"Max": True, "Min": False, "Or": True, "And": False}
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def function(ctx: Context, node: RealNode, op: real.Function) -> Sequence[State]:
+    """A function of each number."""
+    w, given = Writer(ctx, node), dict(op.attributes)
+    if op.name == "Identity":
+        return [ctx.state(node, 0)]
+    if not w.is_real(0):
+        return w.done(_whole_function(w, op.name))
+    if op.name == "Clip":
+        return unary.clip(ctx, node, real.Clip(given.get("min", -math.inf), given.get("max", math.inf)))
+    return unary.function(ctx, node, op)
+
+
+def _whole_function(w: Writer, name: str) -> str:
+    x, zero = w.cast(w.input(0), DType.S32), w.whole(0)
+    if name in ("Ceil", "Floor", "Round"):
+        return x
+    if name == "Sign":
+        return w.apply(Extremum(True, None), w.apply(Extremum(False, None), x, w.whole(1)), w.whole(-1))
+    turned = w.apply(WholeArithmetic("-"), zero, x)
+    if name == "Neg":
+        return turned
+    if name in ("Abs", "Relu"):
+        return w.apply(Extremum(True, None), x, turned if name == "Abs" else zero)
+    raise w.ctx.unknown(w.node)
+
+
+def clip(ctx: Context, node: RealNode, op: real.Clip) -> Sequence[State]:
+    """Numbers within bounds; where those cross, every number becomes the upper one."""
+    w = Writer(ctx, node)
+    if w.is_real(0):
+        return unary.clip(ctx, node, op)
+    x = w.cast(w.input(0), DType.S32)
+    if op.low > -math.inf:
+        x = w.apply(Extremum(True, None), x, w.whole(_bound(op.low)))
+    if op.high < math.inf:
+        x = w.apply(Extremum(False, None), x, w.whole(_bound(op.high)))
+    return w.done(x)
+
+
+def _bound(number: float) -> int:
+    return int(min(max(number, DType.S32.low), DType.S32.high))
+
+
+def binary(ctx: Context, node: RealNode, op: real.Binary) -> Sequence[State]:
+    """An operation on two tensors of one type."""
+    w = Writer(ctx, node)
+    if op.kind == "Pow":
+        return w.done(_power(w))
+    if op.kind in folding.NAMES and w.is_real(0):
+        return folding.binary(ctx, node, op)
+    a, b = _ranked(w, w.inputs())
+    if op.kind in _COMPARED:
+        return w.done(w.apply(Compare(_COMPARED[op.kind], None, None), a, b))
+    if w.is_real(0):
+        return w.done(_real_binary(w, op.kind, a, b))
+    if op.kind in _EXTREMES:
+        return w.done(w.apply(Extremum(_EXTREMES[op.kind], None), a, b))
+    if op.kind not in _WHOLE:
+        raise ctx.unknown(node)
+    sign = ">>>" if op.kind == "ShiftRight" and w.model_type(0).kind == "u" else _WHOLE[op.kind]
+    return w.done(w.apply(WholeArithmetic(sign), w.cast(a, DType.S32), w.cast(b, DType.S32)))
+
+
+def _ranked(w: Writer, values: Sequence[str]) -> list[str]:
+    """Tensors of one rank."""
+    rank = max(len(w.shape(v)) for v in values)
+    return [w.reshaped(v, (*(1,) * (rank - len(w.shape(v))), *w.shape(v))) for v in values]
+
+
+def _real_binary(w: Writer, kind: str, a: str, b: str) -> str:
+    if kind == "FloorDiv":
+        return w.apply(FloatUnary("floor"), w.apply(FloatBinary("div"), a, b))
+    if kind not in _REAL:
+        raise w.ctx.unknown(w.node)
+    return w.apply(FloatBinary(_REAL[kind]), a, b)
+
+
+def _power(w: Writer) -> str:
+    """A power, of whole numbers by way of real ones."""
+    a, exponent = w.cast(w.input(0), DType.F32), w.known(1)
+    if exponent is not None and exponent.size == 1 and w.is_real(0):
+        op = {2.0: FloatUnary("squared"), 0.5: FloatUnary("sqrt"), -1.0: FloatUnary("inverse")}.get(
+            float(exponent.reshape(-1)[0])
+        )
+        if op is not None and exponent.ndim <= len(w.shape(a)):
+            return w.apply(op, a)
+    y = w.apply(FloatBinary("power"), a, w.cast(w.input(1), DType.F32))
+    return y if w.is_real(0) else w.apply(FloatUnary("round"), y)
+
+
+def add_n(ctx: Context, node: RealNode, op: real.AddN) -> Sequence[State]:
+    """One sum after the other."""
+    w = Writer(ctx, node)
+    total, *others = w.inputs()
+    for term in others:
+        total = w.apply(FloatBinary("add") if w.is_real(0) else WholeArithmetic("+"), total, term)
+    return w.done(total)
+
+
+def negated(ctx: Context, node: RealNode, op: real.Not) -> Sequence[State]:
+    """The other truth value."""
+    w = Writer(ctx, node)
+    x = w.input(0)
+    return w.done(w.apply(Compare("==", None, None), x, w.const(np.zeros((), w.type(x).dtype.numpy))))
+
+
+def prelu(ctx: Context, node: RealNode, op: real.PRelu) -> Sequence[State]:
+    """A slope below 0."""
+    w = Writer(ctx, node)
+    if not w.is_real(0):
+        raise ctx.unknown(node)
+    return w.done(w.apply(FloatBinary("prelu"), *_ranked(w, w.inputs())))
+
+
+def where(ctx: Context, node: RealNode, op: real.Where) -> Sequence[State]:
+    """A choice by truth values."""
+    w = Writer(ctx, node)
+    return w.done(chosen(w, *w.inputs()))
+
+
+def chosen(w: Writer, flag: str, a: str, b: str) -> str:
+    """A choice of tensors that stretch against each other."""
+    shape = np.broadcast_shapes(*(w.shape(v) for v in (flag, a, b)))
+    return w.apply(Select(None), *(w.repeated(v, shape) for v in (flag, a, b)))
+
+
+def cast(ctx: Context, node: RealNode, op: real.Cast) -> Sequence[State]:
+    """The numbers in another type; truth values are what is not 0."""
+    w = Writer(ctx, node)
+    x = w.input(0)
+    if op.to == "bool" and w.model_type(0).kind != "b":
+        return w.done(w.apply(Compare("!=", None, None), x, w.const(np.zeros((), w.type(x).dtype.numpy))))
+    return w.done(x)
+
+
+def is_nan(ctx: Context, node: RealNode, op: bits.IsNaN) -> Sequence[State]:
+    """What differs from itself."""
+    w = Writer(ctx, node)
+    x = w.input(0)
+    return w.done(w.apply(Compare("!=", None, None), x, x))
+
+
+def is_inf(ctx: Context, node: RealNode, op: bits.IsInf) -> Sequence[State]:
+    """What is beyond the largest number."""
+    w = Writer(ctx, node)
+    x = w.input(0)
+    if op.negative:
+        x = w.apply(FloatUnary("abs" if op.positive else "neg"), x)
+    elif not op.positive:
+        return w.done(w.apply(Compare("<", None, None), x, x))
+    return w.done(w.apply(Compare(">", None, None), x, w.real(LARGEST)))
+
+
+def bitwise_not(ctx: Context, node: RealNode, op: bits.BitwiseNot) -> Sequence[State]:
+    """All bits turned."""
+    w = Writer(ctx, node)
+    x = w.cast(w.input(0), DType.S32)
+    return w.done(w.apply(WholeArithmetic("^"), x, w.whole(-1)))

@@ -1,0 +1,127 @@
+"""Reductions, places of extremes, the best k, shares and running sums of plain numbers.
+
+Decides: how they run over axes that are not the last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from codegen.errors import CompileError
+from codegen.ir.quant import DType
+from codegen.ir.real import RealNode
+from codegen.ops import ArgExtremum, Compare, TopK
+from codegen.ops.float32 import FloatBinary, FloatClip, FloatCumulative, FloatReduce, FloatUnary
+from codegen.ops.float32.reduce import ReductionName
+from codegen.real import along, cumulative
+from codegen.real import reduce as real
+from codegen.settle.context import Context
+from codegen.settle.float32 import pool
+from codegen.settle.float32.elementwise import LARGEST, chosen
+from codegen.settle.float32.writer import Writer
+from codegen.settle.states import State
+
+_REDUCED: Mapping[str, tuple[ReductionName, str]] = {
+    "L1": ("l1", ""),
+    "L2": ("squares", "sqrt"),
+    "LogSum": ("sum", "log"),
+    "Max": ("maximum", ""),
+    "Mean": ("mean", ""),
+    "Min": ("minimum", ""),
+    "Prod": ("product", ""),
+    "Sum": ("sum", ""),
+    "SumSquare": ("squares", ""),
+}
+"""The reduction, and the function behind it."""
+
+
+def reduce_of(ctx: Context, node: RealNode, op: real.Reduce) -> Sequence[State]:
+    """A reduction; of whole numbers by way of real ones."""
+    w = Writer(ctx, node)
+    if op.kind == "Mean" and op.axes and w.is_real(0):
+        try:
+            return pool.reduce(ctx, node, op)
+        except CompileError:
+            pass
+    x = w.cast(w.input(0), DType.F32)
+    y = _log_of_exponentials(w, x, op.axes) if op.kind == "LogSumExp" else _reduced(w, x, op)
+    shape = ctx.real(node.outputs[0]).shape
+    return w.done(w.reshaped(y, shape))
+
+
+def _reduced(w: Writer, x: str, op: real.Reduce) -> str:
+    name, behind = _REDUCED[op.kind]
+    if op.axes:
+        x = w.apply(FloatReduce(name, tuple(sorted(op.axes))), x)
+    elif name == "l1":
+        x = w.apply(FloatUnary("abs"), x)
+    elif name == "squares":
+        x = w.apply(FloatUnary("squared"), x)
+    return w.apply(FloatUnary(behind), x) if behind else x
+
+
+def _log_of_exponentials(w: Writer, x: str, axes: tuple[int, ...]) -> str:
+    """Behind the largest number taken off, where that is finite."""
+    if not axes:
+        return x
+    axes = tuple(sorted(axes))
+    top = w.apply(FloatReduce("maximum", axes), x)
+    finite = w.apply(Compare("<=", None, None), w.apply(FloatUnary("abs"), top), w.real(LARGEST))
+    top = chosen(w, finite, top, w.real(0.0))
+    powers = w.apply(FloatUnary("exp"), w.apply(FloatBinary("sub"), x, top))
+    total = w.apply(FloatUnary("log"), w.apply(FloatReduce("sum", axes), powers))
+    return w.apply(FloatBinary("add"), total, top)
+
+
+def arg_extremum(ctx: Context, node: RealNode, op: real.ArgExtremum) -> Sequence[State]:
+    """Along the last axis, where the others are brought before it."""
+    w = Writer(ctx, node)
+    x = w.input(0)
+    y = w.apply(ArgExtremum(op.largest, op.last), w.moved(x, op.axis, len(w.shape(x)) - 1))
+    return w.done(w.reshaped(y, ctx.real(node.outputs[0]).shape))
+
+
+def top_k(ctx: Context, node: RealNode, op: along.TopK) -> Sequence[State]:
+    """The best of the last axis, and their places."""
+    w = Writer(ctx, node)
+    x = w.input(0)
+    last = len(w.shape(x)) - 1
+    x = w.moved(x, op.axis, last)
+    found = [w.apply(TopK(op.count, positions, op.largest), x) for positions in (False, True)]
+    return w.done(*(w.moved(y, last, op.axis) for y in found))
+
+
+def hardmax(ctx: Context, node: RealNode, op: along.Hardmax) -> Sequence[State]:
+    """1 at the place of the largest number."""
+    w = Writer(ctx, node)
+    x, axes = w.input(0), sorted(op.axes)
+    shape = w.shape(x)
+    others = [i for i in range(len(shape)) if i not in axes]
+    perm = [*others, *axes]
+    flat = (*(shape[i] for i in others), math.prod(shape[i] for i in axes))
+    moved = w.reshaped(w.transposed(x, perm), flat)
+    best = w.apply(ArgExtremum(True), moved)
+    hit = w.apply(Compare("==", None, None), best, w.const(np.arange(flat[-1], dtype=np.int32)))
+    y = w.reshaped(w.cast(hit, DType.F32), [shape[i] for i in perm])
+    return w.done(w.transposed(y, [perm.index(i) for i in range(len(perm))]))
+
+
+def running_sum(ctx: Context, node: RealNode, op: cumulative.CumulativeSum) -> Sequence[State]:
+    """Sums so far; of whole numbers by way of real ones."""
+    w = Writer(ctx, node)
+    return w.done(w.apply(FloatCumulative("sum", op.axis, op.exclusive, op.reverse), w.cast(w.input(0), DType.F32)))
+
+
+def running_product(ctx: Context, node: RealNode, op: cumulative.CumulativeProduct) -> Sequence[State]:
+    """Products so far; of whole numbers by way of real ones."""
+    w = Writer(ctx, node)
+    x = w.cast(w.input(0), DType.F32)
+    return w.done(w.apply(FloatCumulative("product", op.axis, op.exclusive, op.reverse), x))
+
+
+def held_above(w: Writer, x: str, least: float) -> str:
+    """Numbers that are `least` at least."""
+    return w.apply(FloatClip(least, math.inf), x)

@@ -14,16 +14,19 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "c99": frozenset(),
     "armv6m": frozenset({"armv6m"}),
     "armv7m": frozenset({"armv7m"}),
-    "armv7em": frozenset({"armv7m", "dsp"}),
-    "armv7em_wide": frozenset({"armv7m", "dsp", "wide"}),
-    "armv81m_mve": frozenset({"armv7m", "mve"}),
+    "armv7em": frozenset({"armv7m", "dsp", "fpu"}),
+    "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "wide"}),
+    "armv81m_mve": frozenset({"armv7m", "fpu", "mve"}),
     "rv32": frozenset({"rv32"}),
-    "aarch64_dot": frozenset({"aarch64"}),
+    "aarch64_dot": frozenset({"aarch64", "fpu"}),
     "avx2": frozenset({"x86", "avx2"}),
     "avx512_vnni": frozenset({"x86", "avx2", "vnni"}),
     "host": frozenset({"x86"}),
 }
-"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits.  The host's C compiler says the rest."""
+"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits; `fpu`: 32 float registers are likely.
+
+The host's C compiler says the rest.
+"""
 EXPANDED = {"armv7em": "armv7em_wide"}
 """Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
 BYTE_ORDERS = ("little", "big")

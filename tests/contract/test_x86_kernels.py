@@ -23,6 +23,7 @@ from codegen.kernels.x86.common import tile_pixels
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.process import check_program
 from tests.contract.case import S8, S16, U8, Case, in_modes, ints, named, q, sums, t, window
+from tests.contract.cases import float_conv, float_dense
 from tests.contract.cases.conv import conv_cases
 from tests.contract.cases.dense import dense_cases
 from tests.contract.cases.elementwise import add_cases, mul_cases
@@ -83,6 +84,7 @@ def cases() -> Iterator[Case]:
         far = window(2, 1, 3, 2, 1)
         yield conv(mode, t(S8, 1, 40, 9, 128), window(5, 3, 1, 2, 2), far, 128, depthwise=True, single_factor=True)
     yield from map(named, in_modes(conv_cases, dense_cases, add_cases, mul_cases))
+    yield from map(named, (*float_conv.cases(), *float_dense.cases()))
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +95,7 @@ def graph() -> Graph:
 def test_cases_reach_every_kernel(graph: Graph) -> None:
     found = Counter(form.kernel for node in graph.nodes if (form := find_form(graph.view(node), "host")))
     assert all(found[kernel.name] >= 9 for kernel in X86), found
+    assert all(found[kernel] >= 5 for kernel in ("x86_conv_f32", "x86_dense_f32")), found
 
 
 @pytest.mark.slow

@@ -26,6 +26,8 @@ def cases() -> Iterator[Case]:
     yield _case("depthwise_four", (1, 4, 4, 8), 8, window(3, 2), window(3, 2), 8)
     yield _case("multiplied", (1, 4, 5, 3), 6, _SAME, _SAME, 3)
     yield _case("pointwise", (1, 3, 4, 9), 11, _ONE, _ONE, low=0.0)
+    yield _case("in_blocks", (1, 4, 11, 5), 37, _SAME, window(3, 1, 1, 0, 1), low=0.0)
+    yield _case("at_edges", (1, 3, 9, 4), 21, window(1), window(5, 2, 2, 3, 4), high=80.0)
     yield _case("beyond", (1, 2, 3, 2), 4, window(3, 1, 1, 4, 4), window(2, 3, 1, 3, 5))
 
 

@@ -16,6 +16,7 @@ def cases() -> Iterator[Case]:
     yield Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
     yield Case("map", FloatDense(0.0, 500.0), (t(F32, 1, 2, 3, 5), ints(F32, 10, 5), ints(F32, 10)))
     yield Case("narrow", FloatDense(high=100.0), (t(F32, 1, 6), ints(F32, 1, 6), ints(F32, 1)))
+    yield Case("blocks", FloatDense(-300.0), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
     yield Case("plain", FloatMatMul(), (t(F32, 4, 5), t(F32, 5, 3)))
     yield Case("batched", FloatMatMul(), (t(F32, 2, 3, 4, 5), t(F32, 2, 3, 5, 6)))
     yield Case("left", FloatMatMul(), (ints(F32, 2, 3, 4), t(F32, 2, 4, 5)))

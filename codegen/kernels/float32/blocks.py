@@ -1,0 +1,219 @@
+"""Convolution without groups, and dense layers, of real numbers: blocks of pixels by outputs in registers.
+
+The taps of one kernel row lie together in memory, and so do a block's weights: [groups of outputs][taps][outputs].
+Pixels whose windows reach over the left or right edge are made one by one of the taps that are inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
+from codegen.ir.shape import Window, row_count, row_pixels
+from codegen.kernels.conv2d import inner_columns
+from codegen.kernels.float32.common import HEADER, Bounds, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.conv2d import is_pointwise
+from codegen.kernels.float32.registers import AVX512, FPU, Block, Unit, choose_block
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops.float32 import FloatConv2D, FloatDense
+
+_MOST_EDGES = 12
+_SHORT_ROW = 3
+_POINT = Window(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A column whose window reaches over an edge: its `count` taps inside begin at tap `skip`, at input column `at`."""
+
+    column: int
+    skip: int
+    at: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatBlocksContext:
+    """Literals of one layer.
+
+    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
+    The columns from `left` on, `inner` of them, read nothing outside the row.
+    """
+
+    lanes: int
+    block: Block
+    c_in: int
+    c_out: int
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    pad: int
+    runs: int
+    run: int
+    run_step: int
+    unroll: int
+    left: int
+    inner: int
+    edges: tuple[Edge, ...]
+    padded_rows: bool
+    any_run: bool
+    bounds: Bounds
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Pixels of a block, largest first; a run of any length ends in single ones."""
+        found = {self.block.pixels, self.block.rest, 1 if self.any_run else 0}
+        return tuple(sorted(found - {0}, reverse=True)) if self.inner else ()
+
+    @property
+    def groups(self) -> tuple[tuple[int, int, int], ...]:
+        """(first output, end, outputs at a time): whole groups, then the outputs left over."""
+        size = self.block.outputs
+        whole = self.c_out // size * size
+        return tuple(g for g in ((0, whole, size), (whole, self.c_out, self.c_out - whole)) if g[0] < g[1])
+
+    def vectors(self, outputs: int) -> tuple[tuple[int, int], ...]:
+        """(first output, outputs) of each vector of a group."""
+        return tuple((at, min(self.lanes, outputs - at)) for at in range(0, outputs, self.lanes))
+
+    @property
+    def turns(self) -> int:
+        """Whole turns of the inner loop in one run."""
+        return self.run // self.unroll
+
+    @property
+    def left_over(self) -> int:
+        """Taps of a run behind its whole turns."""
+        return self.run % self.unroll
+
+    @property
+    def edge_unroll(self) -> int:
+        """Taps per turn at an edge, where runs are whole input pixels."""
+        return self.unroll if self.c_in % self.unroll == 0 else 1
+
+    @property
+    def row_taps(self) -> int:
+        """Taps of a kernel row."""
+        return self.run * self.runs
+
+    @property
+    def pixel_step(self) -> int:
+        """Elements from the inputs of one pixel to those of the next."""
+        return self.stride * self.c_in
+
+    @property
+    def start(self) -> int:
+        """The first element that the column `left` reads."""
+        return (self.left * self.stride - self.pad) * self.c_in
+
+    @property
+    def whole(self) -> int:
+        """Columns in whole blocks."""
+        return self.inner - self.block.rest
+
+    def input_at(self, pixel: int, tap: int) -> int:
+        """Where a block's pixel finds the input of a tap."""
+        return pixel * self.pixel_step + tap
+
+    def output_at(self, pixel: int, output: int) -> int:
+        """Where a block stores an output."""
+        return pixel * self.c_out + output
+
+
+def _fit_dense(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
+    if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
+        return None
+    row = row_pixels(node.outs[0].shape)
+    width = row if row >= _SHORT_ROW else row * row_count(node.outs[0].shape)
+    return _fit(unit, node, _POINT, _POINT, (0, width))
+
+
+def _fit_conv(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
+    op = node.op
+    inner = inner_columns(op.w, node.ins[0].shape[2], node.outs[0].shape[2])
+    edges = node.outs[0].shape[2] - (inner[1] - inner[0])
+    return _fit(unit, node, op.h, op.w, inner) if op.groups == 1 and edges <= _MOST_EDGES else None
+
+
+def _fit(
+    unit: Unit, node: NodeOf[FloatConv2D | FloatDense], h: Window, w: Window, inner: tuple[int, int]
+) -> Fit | None:
+    _, weights, bias = node.consts
+    if node.dynamic != (0,) or weights is None or bias is None:
+        return None
+    k = _context(unit, node, h, w, inner)
+    packed = Field.later("weights", np.float32, weights.size, lambda: in_groups(weights, k.block.outputs))
+    why = f"{unit.name}: {k.block.pixels} pixels x {k.block.outputs} outputs in registers"
+    return Fit(k, (flat_field("bias", bias), *bound_fields(node.op), packed), why=why)
+
+
+def _context(
+    unit: Unit, node: NodeOf[FloatConv2D | FloatDense], h: Window, w: Window, inner: tuple[int, int]
+) -> FloatBlocksContext:
+    x, y, op = node.ins[0].shape, node.outs[0].shape, node.op
+    c_in, c_out, left, width = x[-1], y[-1], inner[0], inner[1] - inner[0]
+    together = w.dilation == 1
+    run = c_in * (w.size if together else 1)
+    conv = isinstance(op, FloatConv2D) and not is_pointwise(op)
+    return FloatBlocksContext(
+        lanes=unit.lanes,
+        block=choose_block(unit, max(1, width), c_out, h.size * w.size * c_in),
+        c_in=c_in,
+        c_out=c_out,
+        kernel_h=h.size,
+        kernel_w=w.size,
+        stride=w.stride,
+        pad=w.pad_before,
+        runs=1 if together else w.size,
+        run=run,
+        run_step=w.dilation * c_in,
+        unroll=min(run, unit.unroll),
+        left=left,
+        inner=width,
+        edges=_edges(w, x[2], y[2], inner) if conv else (),
+        padded_rows=conv and op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
+        any_run=not conv,
+        bounds=bounds_of(op),
+    )
+
+
+def _edges(w: Window, w_in: int, w_out: int, inner: tuple[int, int]) -> tuple[Edge, ...]:
+    """The columns in front of the inner ones, and those behind them."""
+    return tuple(_edge(w, w_in, column) for column in (*range(inner[0]), *range(inner[1], w_out)))
+
+
+def _edge(w: Window, w_in: int, column: int) -> Edge:
+    start = column * w.stride - w.pad_before
+    inside = [j for j in range(w.size) if 0 <= start + j * w.dilation < w_in]
+    skip = inside[0] if inside else 0
+    return Edge(column, skip, start + skip * w.dilation if inside else 0, len(inside))
+
+
+def in_groups(weights: Array, outputs: int) -> Array:
+    """Weights [Cout, ...] in the order of reading: `outputs` at a time, tap by tap; then those left over."""
+    flat = weights.reshape(len(weights), -1)
+    return np.concatenate([flat[at : at + outputs].T.reshape(-1) for at in range(0, len(flat), outputs)])
+
+
+def blocked_dense(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D | FloatDense]:
+    """Dense layers and pointwise convolutions: any run of pixels."""
+    fit, needs, name = partial(_fit_dense, unit), frozenset({unit.feature}), f"{unit.name}_dense_f32"
+    ops: Any = (FloatDense, FloatConv2D)
+    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers)
+
+
+def blocked_conv(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:
+    """Convolutions, one output row per call."""
+    fit, needs, name = partial(_fit_conv, unit), frozenset({unit.feature}), f"{unit.name}_conv_f32"
+    return Kernel(name, "float32/blocks.c.j2", "row", (FloatConv2D,), fit, needs, headers=headers)
+
+
+_UNITS = ((FPU, (HEADER, "lam_order.h")), (AVX512, ("lam_x86_f32.h",)))
+
+KERNELS: tuple[Kernel[Any], ...] = tuple(make(*unit) for unit in _UNITS for make in (blocked_dense, blocked_conv))

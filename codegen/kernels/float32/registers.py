@@ -1,0 +1,82 @@
+"""Which block of sums of real numbers the registers of a chip hold: pixels by vectors of outputs.
+
+A tap then takes pixels + vectors loads for pixels * vectors products, each with a sum.  Lanes and blocks go across
+outputs, never across a sum, so that the order of each sum is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+_MOST_PIXELS = 12
+_SPARE = 2
+_VECTORS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
+_PER_TAP = 0.5
+_PER_OUTPUT = 6.0
+_PER_GROUP = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What computes real numbers on a chip.
+
+    Args:
+        name: of the unit, as kernels of it begin.
+        feature: of the chips that have it.
+        lanes: numbers of a register.
+        registers: how many there are.
+        at_once: products, or sums, that begin in the time of one load.
+        latency: sums that must be under way to lose no time.
+        unroll: taps per turn of the inner loop.
+    """
+
+    name: str
+    feature: str
+    lanes: int
+    registers: int
+    at_once: float
+    latency: int
+    unroll: int
+
+
+FPU = Unit("fpu", "fpu", lanes=1, registers=32, at_once=1, latency=1, unroll=4)
+AVX512 = Unit("x86", "x86", lanes=16, registers=32, at_once=2, latency=8, unroll=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """So many pixels by so many outputs are summed at one time; the last pixels of a row are `rest`."""
+
+    pixels: int
+    outputs: int
+    rest: int
+
+
+@cache
+def choose_block(unit: Unit, width: int, outputs: int, taps: int) -> Block:
+    """The cheapest block for rows of `width` pixels of `outputs` channels, each the sum of `taps` products."""
+    return min(_candidates(unit, width, outputs), key=lambda b: (_cost(unit, b, width, outputs, taps), b.outputs))
+
+
+def _candidates(unit: Unit, width: int, outputs: int) -> Iterator[Block]:
+    most = -(-outputs // unit.lanes)
+    for vectors in sorted({min(v, most) for v in _VECTORS}):
+        for pixels in range(1, min(width, _MOST_PIXELS) + 1):
+            if pixels * vectors + min(pixels, vectors) + _SPARE <= unit.registers:
+                yield Block(pixels, min(vectors * unit.lanes, outputs), width % pixels)
+
+
+def _cost(unit: Unit, block: Block, width: int, outputs: int, taps: int) -> float:
+    """About the time of a row, in loads."""
+    groups = [block.outputs] * (outputs // block.outputs) + [outputs % block.outputs] * (outputs % block.outputs > 0)
+    blocks = [block.pixels] * (width // block.pixels) + [block.rest] * (block.rest > 0)
+    sizes = {(pixels, size): blocks.count(pixels) * groups.count(size) for pixels in blocks for size in groups}
+    return sum(n * _group(unit, pixels, -(-size // unit.lanes), taps) for (pixels, size), n in sizes.items())
+
+
+def _group(unit: Unit, pixels: int, vectors: int, taps: int) -> float:
+    sums = pixels * vectors
+    tap = pixels + vectors + 2 * max(sums, unit.latency) / unit.at_once
+    return taps * (tap + _PER_TAP) + sums * _PER_OUTPUT + _PER_GROUP

@@ -194,7 +194,7 @@ class Recipe:
     def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:
         """Each tensor's own method."""
         network, given = best.network, self._given
-        tried = {m: tensors_of(network.places, network.seen, ByMethod(best.asking, given.asked, m)) for m in methods}
+        tried = {m: tensors_of(network.places, network.seen, ByMethod(given.asking, given.asked, m)) for m in methods}
         count = min(len(given.ranging), _LOOKED_AT, samples_at_once(network.graph))
         found = least_at_readers(
             network.places, tried, stacked(network.graph, given.ranging, range(count)), given.nodes

@@ -113,3 +113,20 @@ def test_likeness_is_the_cosine_whatever_the_factor() -> None:
     opposite = Likeness()
     opposite.take(a, -a)
     assert opposite.sqnr == -200
+
+
+def test_each_tensors_method_is_open_though_one_for_all_was_kept() -> None:
+    graph = random_network(4)
+    rng = np.random.default_rng(3)
+    given = [{n: rng.normal(0, 1, graph.type(n).shape).astype(np.float32) for n in graph.inputs} for _ in range(12)]
+    config = {
+        "search": {"each": "layer", "methods": ["minmax", "mse", "octav"]},
+        "rewrite": {"equalize": "off", "absorb": "off", "relu6_to_relu": "off"},
+        "correct": {"weights": "nearest", "bias": "none"},
+    }
+    asked = asked_of(parse_config({"quantize": config}, "here"), Places(graph))
+    made = Recipe(graph, Given(ranging=given[:8], judging=given[8:], asking=asked, asked=asked, runner=RealEngine))
+    *before, by_layer = made.cooked("default").stages
+    assert any(s.kept for s in before[1:])
+    assert by_layer.name == "ranges by layer"
+    assert by_layer.sqnr not in [s.sqnr for s in before]

@@ -116,7 +116,7 @@ def inverse_root(d: Drawing, x: str) -> str:
 def largest(d: Drawing, x: str) -> str:
     """The largest channels of each pixel; which one is the largest, and where they are, as outputs beside them."""
     _, h, w, c = d.shape(x)
-    d.apply(Hardmax(127, -128, Quant(1 / 255, -128), DType.S8), x)
+    d.apply(Hardmax(127, -128, Quant(float(np.float32(1 / 255)), -128), DType.S8), x)
     d.apply(TopK(max(1, min(31 // h, w * c)), True), d.apply(Reshape((1, h, 1, w * c)), x))
     return d.apply(TopK(d.pick((c, d.int(1, c))), False), x)
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from codegen.kernels.float32 import blocks, conv2d, dense, matmul, pool, recurrent, reduce, softmax, taps, unary
+from codegen.kernels.float32 import blocks, conv2d, dense, matmul, pool, recurrent, reduce, slides, softmax, taps, unary
 from codegen.kernels.kernel import Kernel
 
 FLOAT32: tuple[Kernel[Any], ...] = (
+    *slides.KERNELS,
     *blocks.KERNELS,
     *dense.KERNELS,
     *conv2d.KERNELS,

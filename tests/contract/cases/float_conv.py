@@ -28,6 +28,7 @@ def cases() -> Iterator[Case]:
     yield _case("pointwise", (1, 3, 4, 9), 11, _ONE, _ONE, low=0.0)
     yield _case("in_blocks", (1, 4, 11, 5), 37, _SAME, window(3, 1, 1, 0, 1), low=0.0)
     yield _case("at_edges", (1, 3, 9, 4), 21, window(1), window(5, 2, 2, 3, 4), high=80.0)
+    yield _case("deep", (1, 4, 13, 19), 19, _SAME, window(3, 2, 2, 2, 1), 19, high=50.0)
     yield _case("beyond", (1, 2, 3, 2), 4, window(3, 1, 1, 4, 4), window(2, 3, 1, 3, 5))
 
 

@@ -1,0 +1,59 @@
+"""Float networks: instructions on an emulated Cortex-M4F, and time here beside ONNX Runtime and the plain kernels."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiny import ROOT, c_runner, in_pairs, ort_runner
+
+from codegen.golden.interface import graph_ports, network_feeds
+from codegen.host import HOST_FLAGS
+from codegen.pipeline import Options, compile_file
+from codegen.verbs.profile import Measuring, profile
+from codegen.verbs.samples import random_samples
+
+MODELS = ROOT.parent / "shared" / "models"
+NAMES = ("resnet8", "kws", "vww", "ad")
+CHIP, HOST, PLAIN = "cortex-m4", "host", "generic"
+HEADS = ("model", "MACs", "M instructions", "per MAC", "arena B", "here us", "/ ONNX Runtime", "/ plain kernels")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", nargs="+", default=NAMES, choices=NAMES)
+    parser.add_argument("--pairs", type=int, default=15, help="pairs of batches (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    print("| " + " | ".join(HEADS) + " |\n|" + " --- |" * len(HEADS))
+    for name in given.models:
+        print("| " + " | ".join((name, *on_chip(name), *here(name, given.pairs))) + " |", flush=True)
+
+
+def on_chip(name: str) -> tuple[str, ...]:
+    """Products, instructions of one inference, instructions per product, arena."""
+    found = profile(MODELS / "mlperf_tiny" / f"{name}_f32.tflite", Options(target=CHIP), Measuring())
+    assert found.instructions is not None
+    ratio = found.instructions / found.macs
+    return f"{found.macs:,}", f"{found.instructions / 1e6:.2f}", f"{ratio:.2f}", f"{found.arena_bytes:,}"
+
+
+def here(name: str, pairs: int) -> tuple[str, ...]:
+    """Microseconds, medians; and the median ratios of pairs in turns, one thread each."""
+    model = MODELS / "mlperf_tiny_onnx" / f"{name}_f32.onnx"
+    fast, plain = (compile_file(model, Options(target=target)) for target in (HOST, PLAIN))
+    ports = graph_ports(fast.imported)[0]
+    sample = random_samples(ports, 1, seed=0)[0]
+    x = network_feeds(ports, sample)[fast.graph.inputs[0].value]
+    with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
+        run = c_runner(fast, x, HOST_FLAGS, Path(folder) / "fast")
+        mine, _, over_ort = in_pairs(run, ort_runner(model, sample), pairs)
+        _, _, over_plain = in_pairs(run, c_runner(plain, x, HOST_FLAGS, Path(folder) / "plain"), pairs)
+    return f"{mine:.1f}", "-" if over_ort is None else f"{over_ort:.2f}", f"{over_plain:.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Depthwise convolution of real numbers: some pixels of one vector of channels at a time, in registers.
+
+Which taps of a block are inside the row is known when it is generated, so that no loop asks about columns.  Weights:
+[vectors of channels][taps][channels].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf
+from codegen.ir.shape import Window
+from codegen.kernels.float32.blocks import in_groups
+from codegen.kernels.float32.common import HEADER, Bounds, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.registers import AVX512, FPU, Unit
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops.float32 import FloatConv2D
+
+_MOST_PIXELS = 6
+_MOST_TAPS = 7
+_MOST_KINDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`count` blocks of `pixels`, the first from output column `first` on, that read the inputs at `columns`.
+
+    A column is counted from `at`; `taps` are (column, weight, pixel), in the order of the sums.
+    """
+
+    first: int
+    count: int
+    pixels: int
+    at: int
+    columns: tuple[int, ...]
+    taps: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatSlidesContext:
+    """Literals of one depthwise convolution; `spans` cover the row from left to right."""
+
+    lanes: int
+    channels: int
+    kernel_h: int
+    kernel_w: int
+    stride: int
+    spans: tuple[Span, ...]
+    padded_rows: bool
+    bounds: Bounds
+
+    @property
+    def groups(self) -> tuple[tuple[int, int, int], ...]:
+        """(first channel, end, channels at a time)."""
+        whole = self.channels // self.lanes * self.lanes
+        both = ((0, whole, self.lanes), (whole, self.channels, self.channels - whole))
+        return tuple(g for g in both if g[0] < g[1])
+
+
+def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
+    _, weights, bias = node.consts
+    op, x, y = node.op, node.ins[0].shape, node.outs[0].shape
+    one_each = op.groups == x[3] == y[3] and op.w.size <= _MOST_TAPS
+    if node.dynamic != (0,) or weights is None or bias is None or not one_each:
+        return None
+    spans = _spans(op.w, x[2], y[2])
+    if len(spans) > _MOST_KINDS:
+        return None
+    k = FloatSlidesContext(
+        lanes=unit.lanes,
+        channels=x[3],
+        kernel_h=op.h.size,
+        kernel_w=op.w.size,
+        stride=op.w.stride,
+        spans=spans,
+        padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
+        bounds=bounds_of(op),
+    )
+    packed = Field.later("weights", np.float32, weights.size, lambda: in_groups(weights, unit.lanes))
+    why = f"{unit.name}: {max(s.pixels for s in spans)} pixels of one channel in registers"
+    return Fit(k, (flat_field("bias", bias), *bound_fields(op), packed), why=why)
+
+
+def _spans(w: Window, w_in: int, w_out: int) -> tuple[Span, ...]:
+    """Blocks of nearly equal size; neighbours that read alike are one span."""
+    blocks = -(-w_out // _MOST_PIXELS)
+    cuts = [w_out * i // blocks for i in range(blocks + 1)]
+    found: list[Span] = []
+    for first, end in pairwise(cuts):
+        span = _span(w, w_in, first, end - first)
+        last = found[-1] if found else None
+        step = w.stride * span.pixels
+        if last and (last.pixels, last.columns, last.taps, last.at + last.count * step) == (
+            span.pixels,
+            span.columns,
+            span.taps,
+            span.at,
+        ):
+            found[-1] = Span(last.first, last.count + 1, last.pixels, last.at, last.columns, last.taps)
+        else:
+            found.append(span)
+    return tuple(found)
+
+
+def _span(w: Window, w_in: int, first: int, pixels: int) -> Span:
+    starts = [(first + p) * w.stride - w.pad_before for p in range(pixels)]
+    reads = [(s + j * w.dilation, j, p) for j in range(w.size) for p, s in enumerate(starts)]
+    inside = [(at, j, p) for at, j, p in reads if 0 <= at < w_in]
+    origin = min((at for at, _, _ in inside), default=0)
+    taps = tuple((at - origin, j, p) for at, j, p in inside)
+    return Span(first, 1, pixels, origin, tuple(sorted({at for at, _, _ in taps})), taps)
+
+
+def _kernel(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:
+    name, needs = f"{unit.name}_depthwise_f32", frozenset({unit.feature})
+    return Kernel(name, "float32/slides.c.j2", "row", (FloatConv2D,), partial(_fit, unit), needs, headers=headers)
+
+
+KERNELS: tuple[Kernel[Any], ...] = (_kernel(FPU, (HEADER,)), _kernel(AVX512, ("lam_x86_f32.h",)))

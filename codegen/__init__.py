@@ -1,4 +1,4 @@
-"""Lamina: quantized neural networks to C99 for small chips.  The public names; `codegen.api` says what they do.
+"""Lamina: neural networks to C99 for small chips.  The public names; `codegen.api` says what they do.
 
 Names are loaded when they are first used, so that the command line answers at once.
 """

@@ -70,7 +70,7 @@ def _help_without_command(ctx: click.Context) -> None:
 
 GROUP = Commands(
     name="lamina",
-    help="Compiles quantized neural networks to C99 that fits a small chip, bit for bit as its numpy model.",
+    help="Compiles neural networks to C99 that fits a small chip, bit for bit as its numpy model.",
     epilog="First steps: lamina demo.  Every command has an example: lamina COMMAND --help.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=False,

@@ -59,6 +59,8 @@ def _chain(graph: Subgraph, space: TfliteNode) -> _Chain | None:
         elif wanted is not _VIEWS:
             return None
     convolution = next(n for n in found if n.op_type in _CONVOLUTIONS)
+    if len(found[-1].outputs) != 1 or len(convolution.inputs) < 2 or convolution.inputs[1] < 0:
+        return None
     return _Chain(space, convolution, found[-1], tuple(n for n in found if n.op_type in _VIEWS))
 
 

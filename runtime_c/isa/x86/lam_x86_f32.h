@@ -27,26 +27,26 @@
 #endif
 
 #if defined(__GNUC__) && (LAM_X86_F32_AVX512 || LAM_X86_F32_AVX)
-#define LAM_X86_F32_INLINE static inline __attribute__((always_inline))
+#define LAM_X86_F32_ALWAYS __attribute__((always_inline))
 #else
-#define LAM_X86_F32_INLINE static inline
+#define LAM_X86_F32_ALWAYS
 #endif
 
 #if LAM_X86_F32_AVX512
 
 typedef __m512 lam_x86_f32;
 
-LAM_X86_F32_INLINE __mmask16 lam_x86_f32_mask(int32_t count)
+static inline LAM_X86_F32_ALWAYS __mmask16 lam_x86_f32_mask(int32_t count)
 {
     return (__mmask16)((1u << count) - 1u);
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
 {
     return (count == 16) ? _mm512_loadu_ps(p) : _mm512_maskz_loadu_ps(lam_x86_f32_mask(count), p);
 }
 
-LAM_X86_F32_INLINE void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a)
+static inline LAM_X86_F32_ALWAYS void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a)
 {
     if (count == 16) {
         _mm512_storeu_ps(p, a);
@@ -55,13 +55,13 @@ LAM_X86_F32_INLINE void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a
     }
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_all(float x)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_all(float x)
 {
     return _mm512_set1_ps(x);
 }
 
 /* acc + a * b, the product rounded. */
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_f32 a, lam_x86_f32 b)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_f32 a, lam_x86_f32 b)
 {
     lam_x86_f32 product = _mm512_mul_ps(a, b);
 #if LAM_F32_FUSES
@@ -71,12 +71,12 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_
 }
 
 /* Of NaN and number, and of two equal ones, the second operand of these instructions is the result. */
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
 {
     return _mm512_max_ps(_mm512_set1_ps(low), a);
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_most(lam_x86_f32 a, float high)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_at_most(lam_x86_f32 a, float high)
 {
     return _mm512_min_ps(_mm512_set1_ps(high), a);
 }
@@ -88,13 +88,13 @@ typedef struct lam_x86_f32 {
 } lam_x86_f32;
 
 /* The lanes of one half that are among the first `count` of all. */
-LAM_X86_F32_INLINE __m256i lam_x86_f32_mask(int32_t count, int32_t half)
+static inline LAM_X86_F32_ALWAYS __m256i lam_x86_f32_mask(int32_t count, int32_t half)
 {
     static const int32_t ones[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     return _mm256_loadu_si256((const __m256i *)(const void *)(ones + 16 - count + 8 * half));
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
 {
     lam_x86_f32 a;
 
@@ -108,7 +108,7 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
     return a;
 }
 
-LAM_X86_F32_INLINE void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a)
+static inline LAM_X86_F32_ALWAYS void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a)
 {
     if (count == 16) {
         _mm256_storeu_ps(p, a.h[0]);
@@ -121,7 +121,7 @@ LAM_X86_F32_INLINE void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a
     }
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_all(float x)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_all(float x)
 {
     lam_x86_f32 a;
 
@@ -129,7 +129,7 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_all(float x)
     return a;
 }
 
-LAM_X86_F32_INLINE __m256 lam_x86_f32_half(__m256 acc, __m256 a, __m256 b)
+static inline LAM_X86_F32_ALWAYS __m256 lam_x86_f32_half(__m256 acc, __m256 a, __m256 b)
 {
     __m256 product = _mm256_mul_ps(a, b);
 #if LAM_F32_FUSES
@@ -139,7 +139,7 @@ LAM_X86_F32_INLINE __m256 lam_x86_f32_half(__m256 acc, __m256 a, __m256 b)
 }
 
 /* acc + a * b, the product rounded. */
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_f32 a, lam_x86_f32 b)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_f32 a, lam_x86_f32 b)
 {
     acc.h[0] = lam_x86_f32_half(acc.h[0], a.h[0], b.h[0]);
     acc.h[1] = lam_x86_f32_half(acc.h[1], a.h[1], b.h[1]);
@@ -147,14 +147,14 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_
 }
 
 /* Of NaN and number, and of two equal ones, the second operand of these instructions is the result. */
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
 {
     a.h[0] = _mm256_max_ps(_mm256_set1_ps(low), a.h[0]);
     a.h[1] = _mm256_max_ps(_mm256_set1_ps(low), a.h[1]);
     return a;
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_most(lam_x86_f32 a, float high)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_at_most(lam_x86_f32 a, float high)
 {
     a.h[0] = _mm256_min_ps(_mm256_set1_ps(high), a.h[0]);
     a.h[1] = _mm256_min_ps(_mm256_set1_ps(high), a.h[1]);
@@ -167,7 +167,7 @@ typedef struct lam_x86_f32 {
     float e[16];
 } lam_x86_f32;
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
 {
     lam_x86_f32 a;
 
@@ -177,14 +177,14 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_load(const float *p, int32_t count)
     return a;
 }
 
-LAM_X86_F32_INLINE void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a)
+static inline LAM_X86_F32_ALWAYS void lam_x86_f32_store(float *p, int32_t count, lam_x86_f32 a)
 {
     for (int32_t i = 0; i < count; i++) {
         p[i] = a.e[i];
     }
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_all(float x)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_all(float x)
 {
     lam_x86_f32 a;
 
@@ -195,7 +195,7 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_all(float x)
 }
 
 /* acc + a * b, the product rounded. */
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_f32 a, lam_x86_f32 b)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_f32 a, lam_x86_f32 b)
 {
     for (int32_t i = 0; i < 16; i++) {
         acc.e[i] += lam_f32_product(a.e[i], b.e[i]);
@@ -203,7 +203,7 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_add_product(lam_x86_f32 acc, lam_x86_
     return acc;
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
 {
     for (int32_t i = 0; i < 16; i++) {
         a.e[i] = (a.e[i] < low) ? low : a.e[i];
@@ -211,7 +211,7 @@ LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_least(lam_x86_f32 a, float low)
     return a;
 }
 
-LAM_X86_F32_INLINE lam_x86_f32 lam_x86_f32_at_most(lam_x86_f32 a, float high)
+static inline LAM_X86_F32_ALWAYS lam_x86_f32 lam_x86_f32_at_most(lam_x86_f32 a, float high)
 {
     for (int32_t i = 0; i < 16; i++) {
         a.e[i] = (a.e[i] > high) ? high : a.e[i];

@@ -87,7 +87,7 @@ def test_sums_of_two_pixels_lie_channel_by_channel() -> None:
 
 @pytest.mark.parametrize("pad", [0, 1])
 def test_quads_take_the_columns_of_the_padded_row(pad: int) -> None:
-    k = DepthwiseContext("s8", "int8_t", 3, 6, 6, 1, pad, quads=2, left=pad, right=1, shifted=False, rq=RQ)
+    k = DepthwiseContext("s8", "int8_t", 3, 6, 6, 1, pad, quads=2, left=pad, right=1, shifted=False, rq=RQ, fields=None)
     row = [-1] * pad + list(range(k.w_in))
     padded = (row + [-1] * 8)[:8]
     found = [c.at if c.inside else -1 for quad in range(2) for c in k.columns_of(quad)]
@@ -97,7 +97,7 @@ def test_quads_take_the_columns_of_the_padded_row(pad: int) -> None:
 
 def test_buffers_of_four_rows_repeat_the_last_row() -> None:
     sizes = {"channels": 22, "w_in": 8, "w_out": 8, "kernel_h": 6, "kernel_w": 3, "stride": 1, "dilation": 1, "pad": 1}
-    k = MveDepthwiseContext(mode="single", each=False, head=4, full=True, flip=0, tile=4, **sizes)
+    k = MveDepthwiseContext(mode="single", each=False, head=4, full=True, few=False, flip=0, tile=4, **sizes)
     assert [k.rows_of(plane) for plane in range(k.planes)] == [(0, 1, 2, 3), (4, 5, 5, 5)]
     assert [k.has_four(plane) for plane in range(k.planes)] == [True, False]
     assert (k.whole, k.rest, k.beyond_groups, k.partial_at) == (20, 2, 4, 16)

@@ -16,5 +16,5 @@ def broadcast(*shapes: Shape) -> Shape:
     """
     try:
         return tuple(int(n) for n in np.broadcast_shapes(*shapes))
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:  # the latter for more axes than numpy has
         raise ShapeMismatch(f"shapes {[list(s) for s in shapes]} do not broadcast") from error

@@ -162,3 +162,13 @@ def test_float_model_is_inspected_with_its_open_batch_and_given_shape(tmp_path: 
     assert found.supported
     assert found.layers
     assert found.quantizing is not None
+
+
+@pytest.mark.parametrize("axes", [33, 64, 200])
+def test_more_axes_than_numpy_has_are_refused(axes: int, tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 4), name="x"))
+    model = net.model(net.qdq(net.op("Expand", x, net.const(np.ones(axes, np.int64)))))
+    with pytest.raises(CompileError) as refused:
+        imported(model, tmp_path)
+    assert {p.code for p in refused.value.problems()} <= {"LAM-IMPORT-004", "LAM-IMPORT-014"}

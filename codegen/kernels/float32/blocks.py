@@ -15,7 +15,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.ir.shape import Window, row_count, row_pixels
+from codegen.ir.shape import Shape, Window, row_count, row_pixels
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import HEADER, Bounds, bound_fields, bounds_of, flat_field
 from codegen.kernels.float32.conv2d import is_pointwise
@@ -30,12 +30,15 @@ _POINT = Window(1)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A column whose window reaches over an edge: its `count` taps inside begin at tap `skip`, at input column `at`."""
+    """A pixel whose window reaches over an edge: its `count` taps inside begin at tap `skip`, at element `x` of a row.
 
-    column: int
+    Its outputs begin at element `y`.
+    """
+
+    x: int
     skip: int
-    at: int
     count: int
+    y: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +120,29 @@ class FloatBlocksContext:
         """Columns in whole blocks."""
         return self.inner - self.block.rest
 
+    @property
+    def rest_start(self) -> int:
+        """The first element that the block behind these reads."""
+        return self.start + self.whole * self.pixel_step
+
+    @property
+    def rest_at(self) -> int:
+        """Where its outputs begin."""
+        return self.output_at(self.left + self.whole, 0)
+
     def input_at(self, pixel: int, tap: int) -> int:
         """Where a block's pixel finds the input of a tap."""
         return pixel * self.pixel_step + tap
+
+    @staticmethod
+    def weight_at(output: int, tap: int, outputs: int) -> int:
+        """Where one of `outputs` outputs finds the weight of a tap."""
+        return tap * outputs + output
+
+    @staticmethod
+    def weights_of(taps: int, outputs: int) -> int:
+        """How far so many taps of `outputs` outputs go along the weights."""
+        return taps * outputs
 
     def output_at(self, pixel: int, output: int) -> int:
         """Where a block stores an output."""
@@ -176,23 +199,24 @@ def _context(
         unroll=min(run, unit.unroll),
         left=left,
         inner=width,
-        edges=_edges(w, x[2], y[2], inner) if conv else (),
+        edges=_edges(w, x, y, inner) if conv else (),
         padded_rows=conv and op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         any_run=not conv,
         bounds=bounds_of(op),
     )
 
 
-def _edges(w: Window, w_in: int, w_out: int, inner: tuple[int, int]) -> tuple[Edge, ...]:
+def _edges(w: Window, x: Shape, y: Shape, inner: tuple[int, int]) -> tuple[Edge, ...]:
     """The columns in front of the inner ones, and those behind them."""
-    return tuple(_edge(w, w_in, column) for column in (*range(inner[0]), *range(inner[1], w_out)))
+    return tuple(_edge(w, x, y[-1], column) for column in (*range(inner[0]), *range(inner[1], y[2])))
 
 
-def _edge(w: Window, w_in: int, column: int) -> Edge:
+def _edge(w: Window, x: Shape, c_out: int, column: int) -> Edge:
     start = column * w.stride - w.pad_before
-    inside = [j for j in range(w.size) if 0 <= start + j * w.dilation < w_in]
+    inside = [j for j in range(w.size) if 0 <= start + j * w.dilation < x[2]]
     skip = inside[0] if inside else 0
-    return Edge(column, skip, start + skip * w.dilation if inside else 0, len(inside))
+    at = start + skip * w.dilation if inside else 0
+    return Edge(at * x[-1], skip, len(inside), column * c_out)
 
 
 def in_groups(weights: Array, outputs: int) -> Array:

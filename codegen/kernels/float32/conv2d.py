@@ -45,16 +45,6 @@ class FloatConvContext:
         return self.c_out // self.groups
 
     @property
-    def filter(self) -> int:
-        """Weights of one output."""
-        return self.kernel_h * self.kernel_w * self.c_group
-
-    @property
-    def row_filter(self) -> int:
-        """Of these, one kernel row's."""
-        return self.kernel_w * self.c_group
-
-    @property
     def block(self) -> int:
         """Outputs, or channels, that are summed at one time."""
         return block_of(self.o_group)
@@ -73,6 +63,18 @@ class FloatConvContext:
     def tap(self) -> int:
         """Elements from the inputs of one tap of a kernel row to those of the next."""
         return self.dilation * self.c_in
+
+    def tap_weights(self, outputs: int) -> int:
+        """Weights of so many outputs for one place of the kernel."""
+        return self.c_group * outputs
+
+    def row_weights(self, outputs: int) -> int:
+        """Those of a kernel row."""
+        return self.kernel_w * self.tap_weights(outputs)
+
+    def weights_of(self, outputs: int) -> int:
+        """Those of the whole kernel."""
+        return self.kernel_h * self.row_weights(outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ Which taps of a block are inside the row is known when it is generated, so that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -31,13 +31,15 @@ _MOST_KINDS = 8
 class Span:
     """`count` blocks of `pixels`, the first from output column `first` on, that read the inputs at `columns`.
 
-    A column is counted from `at`; `taps` are (column, weight, pixel), in the order of the sums.
+    A column is counted from `at`, which moves by `step` from block to block.  `taps` are (column, weight, pixel), in
+    the order of the sums.
     """
 
     first: int
     count: int
     pixels: int
     at: int
+    step: int
     columns: tuple[int, ...]
     taps: tuple[tuple[int, int, int], ...]
 
@@ -50,7 +52,6 @@ class FloatSlidesContext:
     channels: int
     kernel_h: int
     kernel_w: int
-    stride: int
     spans: tuple[Span, ...]
     padded_rows: bool
     bounds: Bounds
@@ -61,6 +62,15 @@ class FloatSlidesContext:
         whole = self.channels // self.lanes * self.lanes
         both = ((0, whole, self.lanes), (whole, self.channels, self.channels - whole))
         return tuple(g for g in both if g[0] < g[1])
+
+    def element_of(self, column: int) -> int:
+        """Where a column begins in its row, of the input or of the output."""
+        return column * self.channels
+
+    @staticmethod
+    def weights_of(taps: int, channels: int) -> int:
+        """How far so many taps of `channels` channels go along the weights."""
+        return taps * channels
 
 
 def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
@@ -77,7 +87,6 @@ def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
         channels=x[3],
         kernel_h=op.h.size,
         kernel_w=op.w.size,
-        stride=op.w.stride,
         spans=spans,
         padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         bounds=bounds_of(op),
@@ -95,14 +104,8 @@ def _spans(w: Window, w_in: int, w_out: int) -> tuple[Span, ...]:
     for first, end in pairwise(cuts):
         span = _span(w, w_in, first, end - first)
         last = found[-1] if found else None
-        step = w.stride * span.pixels
-        if last and (last.pixels, last.columns, last.taps, last.at + last.count * step) == (
-            span.pixels,
-            span.columns,
-            span.taps,
-            span.at,
-        ):
-            found[-1] = Span(last.first, last.count + 1, last.pixels, last.at, last.columns, last.taps)
+        if last and replace(last, first=first, count=1, at=last.at + last.count * last.step) == span:
+            found[-1] = replace(last, count=last.count + 1)
         else:
             found.append(span)
     return tuple(found)
@@ -114,7 +117,7 @@ def _span(w: Window, w_in: int, first: int, pixels: int) -> Span:
     inside = [(at, j, p) for at, j, p in reads if 0 <= at < w_in]
     origin = min((at for at, _, _ in inside), default=0)
     taps = tuple((at - origin, j, p) for at, j, p in inside)
-    return Span(first, 1, pixels, origin, tuple(sorted({at for at, _, _ in taps})), taps)
+    return Span(first, 1, pixels, origin, w.stride * pixels, tuple(sorted({at for at, _, _ in taps})), taps)
 
 
 def _kernel(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:

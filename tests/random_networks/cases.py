@@ -21,6 +21,7 @@ from codegen.prove import ShadowReport, prove
 from codegen.target import Memory, Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling
+from tests.random_networks.float_motifs import real_numbers
 from tests.random_networks.motifs import classifier, several
 from tests.random_networks.state_motifs import remembered
 from tests.support.scratchpad import plan_on_cores, scratchpad
@@ -34,6 +35,10 @@ STATE = 0.2
 """Share of networks with state; they take inputs whole, and run on chips without a scratchpad."""
 REMEMBERED = 0.3
 """Share of their steps that keep something."""
+REAL = 0.25
+"""Share of networks with operators on real numbers."""
+REAL_STEPS = 0.3
+"""Share of their steps that compute in real numbers."""
 MEMORIES = 0.2
 """Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
@@ -92,10 +97,13 @@ def draw_graph(seed: int) -> Drawing:
         [seed, 1]
     )  # networks without state are the same with and without those that keep one
     share = REMEMBERED if memory.random() < STATE else 0.0
+    reals = np.random.default_rng([seed, 2])
+    real_share = REAL_STEPS if reals.random() < REAL else 0.0
     for _ in range(60):
         if len(d.nodes) >= wanted:
             break
-        x = _try(d, x, remembered if memory.random() < share else several)
+        usual = real_numbers if reals.random() < real_share else several
+        x = _try(d, x, remembered if memory.random() < share else usual)
     if d.chance(0.25):
         x = _try(d, x, classifier)
     return d if d.nodes else draw_graph(seed + (1 << 32))

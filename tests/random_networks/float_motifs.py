@@ -1,0 +1,153 @@
+"""Operators on real numbers, as parts of random networks: from bytes to float32, several operators, and back.
+
+Decides: values stay finite on every input, for what Quantize makes of NaN is left open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from codegen.ir.op import Op
+from codegen.ir.quant import DType
+from codegen.ir.shape import Window
+from codegen.ops import ArgExtremum, Cast, Dequantize, Quantize, Reshape, Scatter, Slice, Transpose
+from codegen.ops.float32 import (
+    FloatAveragePool2D,
+    FloatBinary,
+    FloatClip,
+    FloatConv2D,
+    FloatCumulative,
+    FloatDense,
+    FloatGlobalAveragePool,
+    FloatMatMul,
+    FloatNormalize,
+    FloatRecurrent,
+    FloatReduce,
+    FloatSoftmax,
+    FloatTaps,
+    FloatUnary,
+)
+from codegen.ops.float32.recurrent import GATES
+from tests.random_networks.draw import BYTES, Drawing
+
+FUNCTIONS: Sequence[Op] = (
+    *(FloatUnary(name) for name in ("abs", "asinh", "atan", "cos", "erf", "gelu", "mish", "neg", "relu", "round")),
+    *(FloatUnary(name) for name in ("sigmoid", "sin", "softplus", "softsign", "tanh")),
+    FloatUnary("elu", (0.7,)),
+    FloatUnary("hard_swish", (0.2, 0.5)),
+    FloatUnary("leaky_relu", (0.1,)),
+)
+"""Defined for every number, and far from any overflow."""
+SIGMOID, TANH = ("sigmoid", ()), ("tanh", ())
+CELLS = {"lstm": (SIGMOID, TANH, TANH), "gru": (SIGMOID, TANH), "rnn": (TANH,)}
+"""Recurrences and their functions."""
+
+
+def real_layers(d: Drawing, x: str) -> str:
+    """A convolution, a function and a pool, gated by the mean of each channel."""
+    y = _conv(d, _real(d, x), *d.windows(x, same=True))
+    y = d.apply(d.pick(FUNCTIONS), y)
+    y = d.apply(FloatAveragePool2D(*d.windows(y)), y)
+    gate = d.apply(FloatUnary("sigmoid"), d.apply(FloatGlobalAveragePool(), y))
+    return _bytes(d, d.apply(FloatBinary("mul"), *d.pick(((y, gate), (gate, y)))))
+
+
+def real_attention(d: Drawing, x: str) -> str:
+    """Every pixel of a row looked up in all others, and the channels of what is found brought to one size."""
+    y, depth = _real(d, x), d.int(1, 5)
+    keys = d.apply(Transpose((0, 1, 3, 2)), _dense(d, y, depth))
+    scores = d.apply(FloatMatMul(), _dense(d, y, depth), keys)
+    found = d.apply(FloatMatMul(), d.apply(FloatSoftmax(3, d.chance(0.3)), scores), y)
+    return _bytes(d, d.apply(FloatNormalize(1e-3, d.chance(0.5)), found))
+
+
+def real_sums(d: Drawing, x: str) -> str:
+    """How far a running sum is from its mean or its ends, held within bounds, between places of an axis."""
+    y = _real(d, x)
+    y = d.apply(FloatCumulative("sum", d.int(1, 3), d.chance(0.3), d.chance(0.3)), y)
+    axes = d.pick(((1,), (2,), (3,), (1, 2), (2, 3), (1, 2, 3)))
+    middle = d.apply(FloatReduce(d.pick(("mean", "maximum", "minimum")), axes), y)
+    y = d.apply(FloatBinary(d.pick(("sub", "add"))), y, middle)
+    low, high = (float(np.float32(end)) for end in np.quantile(d.data[y], (0.05, 0.95)))
+    y = d.apply(FloatClip(d.pick((low, -math.inf)), high), y)
+    return _bytes(d, _taps(d, y, d.int(1, 2)))
+
+
+def real_sequence(d: Drawing, x: str) -> str:
+    """A recurrent layer down the rows, for all columns at once."""
+    _, h, w, c = d.shape(x)
+    cell, units = d.pick(tuple(CELLS)), d.int(1, 4)
+    width = units * GATES[cell]
+    y = _dense(d, d.apply(Reshape((h, w, c)), _real(d, x)), width)
+    initial = [_normal(d, 0.3, w, units) for _ in range(1 + (cell == "lstm"))]
+    op = FloatRecurrent(cell, CELLS[cell], d.chance(0.3), d.pick((math.inf, 2.0)), reset_after=d.chance(0.5))
+    y = d.apply(op, y, _normal(d, 0.5, width, units), _normal(d, 0.5, width), *initial)
+    return _bytes(d, d.apply(Reshape((1, h, w, d.shape(y)[2])), y))
+
+
+def real_rows(d: Drawing, x: str) -> str:
+    """Rows that join others at places that are known or computed; whole numbers in between."""
+    _, h, w, c = d.shape(x)
+    lines = d.apply(Reshape((h, w * c)), d.apply(Cast(DType.F32), x))
+    places = d.const(d.rng.integers(0, h, d.int(1, h)).astype(np.int32))
+    if d.chance(0.5):
+        places = d.apply(Reshape((h,)), d.apply(ArgExtremum(d.chance(0.5)), d.apply(Reshape((1, h, 1, w * c)), x)))
+    moved = d.apply(Slice((0, 0), (d.shape(places)[0], w * c), (1, 1)), lines)
+    lines = d.apply(Scatter(d.pick(("none", "add", "maximum", "minimum"))), lines, places, moved)
+    factor = d.const(np.array([d.rng.uniform(1.5, 9.5)], np.float32))
+    whole = d.apply(Cast(DType.S32), d.apply(FloatBinary("mul"), lines, factor))
+    return _bytes(d, d.apply(Reshape((1, h, w, c)), d.apply(Cast(DType.F32), whole)))
+
+
+REAL = (real_layers, real_attention, real_attention, real_sums, real_sequence, real_rows)
+"""With the one twice that is refused most often, for it has the most nodes."""
+
+
+def real_numbers(d: Drawing, x: str) -> str:
+    """One of them."""
+    return d.pick(REAL)(d, x)
+
+
+def _real(d: Drawing, x: str) -> str:
+    return d.apply(Dequantize(d.quant(x)), x)
+
+
+def _bytes(d: Drawing, y: str) -> str:
+    """Of a type that these numbers fill."""
+    dtype = d.pick(BYTES)
+    return d.apply(Quantize(dtype, d.fit(d.data[y], dtype)), y)
+
+
+def _normal(d: Drawing, deviation: float, *shape: int) -> str:
+    return d.const(d.rng.normal(0, deviation, shape).astype(np.float32))
+
+
+def _weights(d: Drawing, x: str, *shape: int) -> str:
+    """Weights by which sums over x become numbers of a usual size."""
+    terms = math.prod(shape[1:])
+    return _normal(d, 3 / (max(1e-3, float(np.abs(d.data[x]).max())) * math.sqrt(terms)), *shape)
+
+
+def _dense(d: Drawing, x: str, outputs: int) -> str:
+    return d.apply(FloatDense(), x, _weights(d, x, outputs, d.shape(x)[-1]), _normal(d, 0.5, outputs))
+
+
+def _conv(d: Drawing, x: str, h: Window, w: Window) -> str:
+    """A convolution, perhaps depthwise, perhaps with bounds."""
+    c = d.shape(x)[3]
+    groups = d.pick((1, 1, c))
+    outputs = c if groups == c else d.int(1, 8)
+    op = FloatConv2D(h, w, groups, d.pick((-math.inf, -0.5)), d.pick((math.inf, 2.0)))
+    return d.apply(op, x, _weights(d, x, outputs, h.size, w.size, c // groups), _normal(d, 0.5, outputs))
+
+
+def _taps(d: Drawing, x: str, axis: int) -> str:
+    """Places of an axis between two others, as in a resize."""
+    length = d.shape(x)[axis]
+    at = np.linspace(0, length - 1, d.int(max(2, length - 3), length + 4))
+    places = tuple((int(p), min(int(p) + 1, length - 1)) for p in at)
+    weights = tuple((float(np.float32(1 - p % 1)), float(np.float32(p % 1))) for p in at)
+    return d.apply(FloatTaps(axis, places, weights), x)

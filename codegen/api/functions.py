@@ -49,7 +49,7 @@ def compile_model(
     """The C project of `model` stands at `out`, whole, or CompileError is raised and `out` is as it was.
 
     Args:
-        model: a quantized ONNX or TFLite file: its path, its bytes, the open file, or an onnx.ModelProto.
+        model: an ONNX or TFLite file, quantized or float: its path, its bytes, the open file, or an onnx.ModelProto.
         target: a name that `targets()` lists, or the path of a .toml file; `host` when None.
         out: folder to write.  Of an earlier project there the files that were written are replaced, or removed where
             the new one has none of that name; everything else stays.  Files that were edited are not replaced

@@ -31,7 +31,7 @@ def _needs(view: NodeView, form: Form) -> ParamsNeeds:
 
 def tile_channels(view: NodeView, form: Form) -> int:
     """Output channels that tiles may share out; 0 when each tile would need other inputs, or the kernel runs whole."""
-    channels = view.outs[0].shape[-1]
+    channels = (view.outs[0].shape or (1,))[-1]
     alone = form.run in ("row", "pixels") and view.dynamic == (0,)
     return channels if alone and answers.channel_tile(view.op, 0, channels) is not None else 0
 

@@ -28,6 +28,8 @@
 
 #if defined(__GNUC__) && (LAM_X86_F32_AVX512 || LAM_X86_F32_AVX)
 #define LAM_X86_F32_ALWAYS __attribute__((always_inline))
+#elif defined(__SANITIZE_ADDRESS__) /* keeps them out of line: gcc would take minutes over both sanitizers' blocks of arrays */
+#define LAM_X86_F32_ALWAYS __attribute__((no_sanitize("undefined")))
 #else
 #define LAM_X86_F32_ALWAYS
 #endif

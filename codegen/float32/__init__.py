@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from codegen.float32.arc import acos, asin, atan
 from codegen.float32.area import acosh, asinh, atanh
+from codegen.float32.arrays import Float32Array
 from codegen.float32.circle import cos, sin, tan
 from codegen.float32.error_function import erf
 from codegen.float32.exponential import cosh, exp, sigmoid, sinh, tanh
 from codegen.float32.extremes import maximum, minimum
-from codegen.float32.fixed import Float32Array
 from codegen.float32.fused import fma
 from codegen.float32.logarithm import log
 from codegen.float32.powers import power

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.float32.fixed import (
-    INFINITY,
-    NAN,
-    ONE,
-    SIGN,
-    Float32Array,
-    Int64Array,
-    by_blocks,
-    exponent_of,
-    from_bits,
-    from_fixed,
-    grown,
-    high,
-    leading_zeros_64,
-    mantissa_of,
-    pack_about,
-    parts,
-    polynomial,
-    reciprocal,
-    root,
-    square,
-)
+from codegen.float32.arrays import Float32Array, Int64Array, by_blocks
+from codegen.float32.fixed import from_fixed, grown, high, leading_zeros_64, polynomial, reciprocal, root, square
+from codegen.float32.words import INFINITY, NAN, ONE, SIGN, exponent_of, from_bits, mantissa_of, pack_about, parts
 
 HALF_PI = 3373259426  # pi / 2 in Q31, pi in Q30
 HALF_PI_BITS, PI_BITS = 0x3FC90FDB, 0x40490FDB

@@ -6,27 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.float32.fixed import (
-    INFINITY,
-    NAN,
-    ONE,
-    Float32Array,
-    Int64Array,
-    bits_of,
-    by_blocks,
-    exponent_of,
-    from_bits,
-    from_fixed,
-    grown,
-    leading_zeros_64,
-    mantissa_of,
-    pack_about,
-    parts,
-    polynomial,
-    root,
-    square,
-)
+from codegen.float32.arrays import Float32Array, Int64Array, by_blocks
+from codegen.float32.fixed import from_fixed, grown, leading_zeros_64, polynomial, root, square
 from codegen.float32.logarithm import log_fixed
+from codegen.float32.words import INFINITY, NAN, ONE, bits_of, exponent_of, from_bits, mantissa_of, pack_about, parts
 
 TINY, HALF, FIVE_QUARTERS = 0x39000000, 0x3F000000, 0x3FA00000  # TINY is 2^-13
 _ASINH = (-715826903, 322065136, -190635844, 121013100, -56900148)

@@ -9,27 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from codegen.float32.fixed import (
-    INFINITY,
-    NAN,
-    SIGN,
-    BoolArray,
-    Float32Array,
-    Int64Array,
-    by_blocks,
-    exponent_of,
-    from_bits,
-    grown,
-    high,
-    leading_zeros_64,
-    mantissa_of,
-    pack,
-    pack_about,
-    parts,
-    polynomial,
-    reciprocal,
-    square,
-)
+from codegen.float32.arrays import BoolArray, Float32Array, Int64Array, by_blocks
+from codegen.float32.fixed import grown, high, leading_zeros_64, polynomial, reciprocal, square
+from codegen.float32.words import INFINITY, NAN, SIGN, exponent_of, from_bits, mantissa_of, pack, pack_about, parts
 
 TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041  # in Q192
 _ENTRIES = np.array([(TWO_OVER_PI >> (192 - 8 * i)) & 0xFFFFFFFF for i in range(25)], np.uint64)

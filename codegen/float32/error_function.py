@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.float32.fixed import (
+from codegen.float32.arrays import Float32Array, Int64Array, by_blocks
+from codegen.float32.fixed import polynomial, signed, square
+from codegen.float32.words import (
     INFINITY,
     LEAST_NORMAL,
     NAN,
     ONE,
     SIGN,
-    Float32Array,
-    Int64Array,
-    by_blocks,
     exponent_of,
     from_bits,
     mantissa_of,
     pack,
     parts,
-    polynomial,
-    signed,
-    square,
 )
 
 FOUR = 0x40800000

@@ -8,27 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.float32.fixed import (
-    INFINITY,
-    NAN,
-    ONE,
-    SIGN,
-    Float32Array,
-    Int64Array,
-    by_blocks,
-    exponent_of,
-    from_bits,
-    grown,
-    high,
-    mantissa_of,
-    pack,
-    pack_about,
-    parts,
-    polynomial,
-    reciprocal,
-    signed,
-    square,
-)
+from codegen.float32.arrays import Float32Array, Int64Array, by_blocks
+from codegen.float32.fixed import grown, high, polynomial, reciprocal, signed, square
+from codegen.float32.words import INFINITY, NAN, ONE, SIGN, exponent_of, from_bits, mantissa_of, pack, pack_about, parts
 
 LOG2_E = 3098164009  # log2(e) in Q31
 EXP_LEAST = 0x42CFF1B4  # -103.97208: what is below is less than half the least denormal number

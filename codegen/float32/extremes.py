@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codegen.float32.fixed import Float32Array
+from codegen.float32.arrays import Float32Array
 
 
 def minimum(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float32Array:

@@ -1,74 +1,18 @@
-"""What the functions of float32 are made of; bit-exact twin of runtime_c/include/lam_f32.h and lam_f32_fixed.h.
+"""Fixed-point arithmetic inside the functions of float32; bit-exact twin of runtime_c/include/lam_f32_fixed.h.
 
-Decides: how a float32 is taken apart and put together, and what a fixed-point product keeps.
-Leaves to the files of the functions which polynomial is evaluated where.
+Decides: what a fixed-point product keeps.  Leaves to the files of the functions which polynomial is evaluated where.
 
-Everything in between is int64: `bits` are 0 .. 2^32 - 1, `size` are bits without the sign, a number in Qn is
-raw / 2^n.  C has the same integers in 32 bits where they fit.
+Everything in between is int64: a number in Qn is raw / 2^n.  C has the same integers in 32 bits where they fit.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Float32Array = npt.NDArray[np.float32]
-Int64Array = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-Ints = int | Int64Array
-
-BLOCK = 1 << 14
-"""Numbers that a function works on at a time, so that what it keeps in between stays in the cache."""
-
-NAN = 0x7FC00000
-INFINITY = 0x7F800000
-SIGN = 0x80000000
-ONE = 0x3F800000
-LEAST_NORMAL = 0x00800000
-
-
-def by_blocks(function: Callable[[Float32Array], Float32Array]) -> Callable[[npt.NDArray[Any]], Float32Array]:
-    """A function of one row of numbers takes arrays of every shape and size."""
-
-    @functools.wraps(function)
-    def over_all(x: npt.NDArray[Any]) -> Float32Array:
-        row = np.asarray(x, np.float32).reshape(-1)
-        result = np.empty_like(row)
-        for first in range(0, row.size, BLOCK):
-            result[first : first + BLOCK] = function(row[first : first + BLOCK])
-        return result.reshape(np.shape(x))
-
-    return over_all
-
-
-def bits_of(x: Float32Array) -> Int64Array:
-    """The 32 bits of each number."""
-    return x.view(np.uint32).astype(np.int64)
-
-
-def from_bits(bits: Int64Array) -> Float32Array:
-    """The numbers that have these bits."""
-    return np.asarray(bits).astype(np.uint32).view(np.float32)
-
-
-def parts(x: Float32Array) -> tuple[Int64Array, Int64Array]:
-    """Sign bit and size bits."""
-    bits = bits_of(x)
-    return bits & SIGN, bits & ~SIGN
-
-
-def exponent_of(size: Int64Array) -> Int64Array:
-    """The e of a normal number: 2^e <= |x| < 2^(e + 1)."""
-    return (size >> 23) - 127
-
-
-def mantissa_of(size: Int64Array) -> Int64Array:
-    """|x| / 2^e of a normal number, 2^23 .. 2^24 - 1."""
-    return (size & 0x7FFFFF) | 0x800000
+from codegen.float32.arrays import Float32Array, Int64Array, Ints
+from codegen.float32.words import SIGN, exponent_of, from_bits, mantissa_of, pack
 
 
 def signed(word: Ints) -> Int64Array:
@@ -87,21 +31,6 @@ def polynomial(c: Sequence[Ints], x: Int64Array) -> Int64Array:
     for one in reversed(c[:-1]):
         total = one + high(total, x)
     return total
-
-
-def pack(exponent: Ints, value: Int64Array) -> Int64Array:
-    """The bits of value / 2^30 * 2^exponent, rounded to nearest; denormal from exponent -127 on, down to -150.
-
-    value is 2^30 .. 2^31, or so little outside that it rounds to one of them.
-    """
-    below = np.maximum(-126 - np.asarray(exponent), 0)
-    return np.asarray(((exponent + below + 126) << 23) + ((value + (np.int64(64) << below)) >> (7 + below)))
-
-
-def pack_about(exponent: Ints, value: Int64Array) -> Int64Array:
-    """As `pack` for values of 2^29 .. 2^32 - 1, whose results are normal."""
-    less, more = (value < 1 << 30).astype(np.int64), (value >= SIGN).astype(np.int64)
-    return pack(exponent - less + more, (value << less) >> more)
 
 
 def leading_zeros_64(value: Int64Array) -> Int64Array:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codegen.float32.fixed import Float32Array
+from codegen.float32.arrays import Float32Array
 
 
 def _sum_to_odd(p: npt.NDArray[np.float64], c: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.float32.fixed import (
-    INFINITY,
-    LEAST_NORMAL,
-    NAN,
-    SIGN,
-    Float32Array,
-    Int64Array,
-    bits_of,
-    by_blocks,
-    exponent_of,
-    from_bits,
-    from_fixed,
-    high,
-    leading_zeros_64,
-    mantissa_of,
-    polynomial,
-    signed,
-)
+from codegen.float32.arrays import Float32Array, Int64Array, by_blocks
+from codegen.float32.fixed import from_fixed, high, leading_zeros_64, polynomial, signed
+from codegen.float32.words import INFINITY, LEAST_NORMAL, NAN, SIGN, bits_of, exponent_of, from_bits, mantissa_of
 
 LOG_2 = 49946518145322874  # log(2) in Q56
 _LESS = (-1073741715, 715827685, -537314006, 430000503)

@@ -7,26 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from codegen.float32.arrays import BLOCK, Float32Array, Int64Array
 from codegen.float32.exponential import exp2_fraction
-from codegen.float32.fixed import (
-    BLOCK,
+from codegen.float32.fixed import high, leading_zeros_64, polynomial
+from codegen.float32.logarithm import INVERSE
+from codegen.float32.words import (
     INFINITY,
     LEAST_NORMAL,
     NAN,
     ONE,
     SIGN,
-    Float32Array,
-    Int64Array,
     bits_of,
     exponent_of,
     from_bits,
-    high,
-    leading_zeros_64,
     mantissa_of,
     pack,
-    polynomial,
 )
-from codegen.float32.logarithm import INVERSE
 
 LOG2_E_LESS_1 = 3802721445  # log2(e) - 1 in Q33
 BEYOND = 1 << 40  # octaves in Q32 that no exponent has

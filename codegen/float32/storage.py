@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codegen.float32.fixed import INFINITY, NAN, SIGN, Float32Array, bits_of, from_bits
+from codegen.float32.arrays import Float32Array
+from codegen.float32.words import INFINITY, NAN, SIGN, bits_of, from_bits
 
 Uint16Array = npt.NDArray[np.uint16]
 

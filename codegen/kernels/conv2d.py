@@ -12,12 +12,13 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import GroupSizes, InBlocks
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupedContext:
+class GroupedContext(GroupSizes):
     """Types and sizes of a convolution in groups, forward or transposed."""
 
     x_t: str
@@ -25,25 +26,12 @@ class GroupedContext:
     y_t: str
     acc_t: str
     w_in: int
-    c_in: int
     w_out: int
-    c_out: int
-    groups: int
     rq: RequantContext
-
-    @property
-    def c_group(self) -> int:
-        """Input channels per group."""
-        return self.c_in // self.groups
-
-    @property
-    def o_group(self) -> int:
-        """Output channels per group."""
-        return self.c_out // self.groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvContext(GroupedContext):
+class ConvContext(InBlocks, GroupedContext):
     """Literals of one convolution.  Output columns [left, right) have no tap in the padding."""
 
     kernel_h: int
@@ -75,19 +63,9 @@ class ConvContext(GroupedContext):
         return self.groups == 1 and self.dilation == 1
 
     @property
-    def block(self) -> int:
-        """Channels that the depthwise form accumulates at a time."""
-        return min(self.c_in, 16)
-
-    @property
-    def blocked(self) -> int:
-        """Channels in whole blocks."""
-        return self.c_in - self.rest
-
-    @property
-    def rest(self) -> int:
-        """Channels of the last, partial block."""
-        return self.c_in % self.block
+    def parted(self) -> tuple[int, int]:
+        """Channels, and those that the depthwise form accumulates at a time."""
+        return self.c_in, min(self.c_in, 16)
 
     @property
     def has_edges(self) -> bool:

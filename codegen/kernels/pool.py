@@ -14,6 +14,7 @@ from codegen.ir.shape import Shape, Window
 from codegen.kernels.average import mean_fields, mean_fits, mean_headers, mean_mode
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import InBlocks, MapSizes
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import Averaging
 from codegen.ops.average_pool import tap_counts
@@ -78,7 +79,7 @@ class MaxPoolContext(PoolContext):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AveragePoolContext(PoolContext):
+class AveragePoolContext(InBlocks, PoolContext):
     """Literals of one mean pool.  `counted`: the divisor is the number of taps inside the input."""
 
     mode: str
@@ -88,29 +89,16 @@ class AveragePoolContext(PoolContext):
     least_count: int
 
     @property
-    def block(self) -> int:
-        """Channels summed at a time."""
-        return min(self.channels, _BLOCK)
-
-    @property
-    def blocked(self) -> int:
-        """Channels in whole blocks."""
-        return self.channels - self.rest
-
-    @property
-    def rest(self) -> int:
-        """Channels of the last, partial block."""
-        return self.channels % self.block
+    def parted(self) -> tuple[int, int]:
+        """All channels."""
+        return self.channels, min(self.channels, _BLOCK)
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalContext(MapSizes):
     """Literals of one global mean."""
 
     mode: str
-    rows: int
-    columns: int
-    channels: int
 
     @property
     def pixels(self) -> int:
@@ -120,11 +108,6 @@ class GlobalContext:
     def pixel_at(self, column: int) -> int:
         """From the first pixel of a row to another."""
         return column * self.channels
-
-    @property
-    def last_row(self) -> int:
-        """The row behind which the output is written."""
-        return self.rows - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +183,14 @@ def _fit_global(node: NodeOf[GlobalAveragePool]) -> Fit | None:
     found = means(node)
     if found is None:
         return None
-    context = GlobalContext(found.mode, *node.ins[0].shape[1:])
+    context = global_context(found.mode, node.ins[0])
     return Fit(context, found.fields(), (channel_sums(node.ins[0]),), headers=found.headers)
+
+
+def global_context(mode: str, x: TensorType) -> GlobalContext:
+    """Literals of a mean, or a sum, over all of a map."""
+    _, rows, columns, channels = x.shape
+    return GlobalContext(mode=mode, rows=rows, columns=columns, channels=channels)
 
 
 def channel_sums(x: TensorType) -> Scratch:

@@ -13,7 +13,7 @@ from codegen.ir.quant import DType
 from codegen.kernels.average import mean_headers
 from codegen.kernels.common import channels, range_field, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.pool import GlobalContext, channel_sums
+from codegen.kernels.pool import channel_sums, global_context
 from codegen.ops import ArgExtremum, GlobalSum, TopK
 
 
@@ -68,7 +68,7 @@ def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
         Field("shift", np.array(step.shift, np.int8)),
     )
     headers = mean_headers(step.mode)
-    return Fit(GlobalContext(step.mode, *x.shape[1:]), params, (channel_sums(x),), headers=headers)
+    return Fit(global_context(step.mode, x), params, (channel_sums(x),), headers=headers)
 
 
 ARG_EXTREMUM = Kernel("arg_extremum", "arg_extremum.c.j2", "pixels", (ArgExtremum,), _fit_arg, one_input=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.ir.shape import Shape
 from codegen.kernels.common import constant_fields, range_field
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import AlongSizes
 from codegen.ops import AddN, CumulativeSum
 from codegen.ops.add_n import LEFT
 
@@ -25,26 +28,22 @@ class AddNContext:
     left: int
 
 
-@dataclass(frozen=True, slots=True)
-class CumulativeContext:
-    """Elements before, along and behind the axis; what the walk along it does."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CumulativeContext(AlongSizes):
+    """Sizes of one running sum."""
 
-    outer: int
-    depth: int
-    inner: int
     left: int
-    exclusive: bool
-    reverse: bool
 
-    @property
-    def last(self) -> int:
-        """The last place along the axis."""
-        return self.depth - 1
 
-    @property
-    def slice(self) -> int:
-        """Elements from one place before the axis to the next."""
-        return self.depth * self.inner
+def along_sizes(shape: Shape, axis: int, *, exclusive: bool, reverse: bool) -> dict[str, Any]:
+    """The fields of AlongSizes, by name, for an axis of a tensor."""
+    return {
+        "outer": math.prod(shape[:axis]),
+        "depth": shape[axis],
+        "inner": math.prod(shape[axis + 1 :]),
+        "exclusive": exclusive,
+        "reverse": reverse,
+    }
 
 
 def _fit_add_n(node: NodeOf[AddN]) -> Fit | None:
@@ -59,10 +58,9 @@ def _fit_add_n(node: NodeOf[AddN]) -> Fit | None:
 
 def _fit_cumulative(node: NodeOf[CumulativeSum]) -> Fit:
     op, shape = node.op, node.ins[0].shape
-    outer, inner = (int(np.prod(part)) for part in (shape[: op.axis], shape[op.axis + 1 :]))
-    context = CumulativeContext(outer, shape[op.axis], inner, 1 << LEFT, op.exclusive, op.reverse)
+    along = along_sizes(shape, op.axis, exclusive=op.exclusive, reverse=op.reverse)
     total = Field("sum", np.array([op.x.zero_point, *op.scaling()], np.int32))
-    return Fit(context, (total, range_field(op.y_quant.zero_point, op.low, op.high)))
+    return Fit(CumulativeContext(**along, left=1 << LEFT), (total, range_field(op.y_quant.zero_point, op.low, op.high)))
 
 
 ADD_N = Kernel("add_n", "add_n.c.j2", "whole", (AddN,), _fit_add_n, headers=("lam_requant.h",))

@@ -20,6 +20,7 @@ from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
+from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
@@ -44,26 +45,16 @@ class Piece:
     y_step: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlockedContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedContext(RunSizes):
     """Literals of one convolution.
 
-    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     """
 
     x_t: str
     y_t: str
-    c_in: int
-    c_out: int
-    kernel_h: int
-    stride: int
-    pad: int
-    runs: int
-    run: int
-    run_step: int
-    unroll: int
     planar: bool
     channels: int
     sizes: tuple[int, ...]
@@ -79,30 +70,13 @@ class BlockedContext:
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
-        """(first channel, end, channels at a time): whole groups, then the channels left over."""
-        whole = self.c_out // self.channels * self.channels
-        both = ((0, whole, self.channels), (whole, self.c_out, self.c_out - whole))
-        return tuple(g for g in both if g[0] < g[1])
+        """The groups of channels that are summed at a time."""
+        return self.outputs_by(self.channels)
 
     @property
     def taps(self) -> int:
         """Products per output."""
         return self.kernel_h * self.runs * self.run
-
-    @property
-    def turns(self) -> int:
-        """Whole turns of the inner loop in one run."""
-        return self.run // self.unroll
-
-    @property
-    def left_over(self) -> int:
-        """Taps of a run behind its whole turns."""
-        return self.run % self.unroll
-
-    @property
-    def pixel_step(self) -> int:
-        """Elements from the inputs of one pixel to those of the next."""
-        return self.stride * self.c_in
 
     def input_at(self, pixel: int, tap: int) -> int:
         """Where a block's pixel finds the input of a tap."""

@@ -21,6 +21,7 @@ from codegen.kernels.float32.common import HEADER, Bounds, bound_fields, bounds_
 from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.kernels.float32.registers import AVX512, FPU, Block, Unit, choose_block
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import RunSizes
 from codegen.ops.float32 import FloatConv2D, FloatDense
 
 _MOST_EDGES = 12
@@ -42,25 +43,15 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FloatBlocksContext:
+class FloatBlocksContext(RunSizes):
     """Literals of one layer.
 
-    `run` taps lie together, `runs` times per kernel row at `run_step` elements; `unroll` of them make a turn of a loop.
     The columns from `left` on, `inner` of them, read nothing outside the row.
     """
 
     lanes: int
     block: Block
-    c_in: int
-    c_out: int
-    kernel_h: int
     kernel_w: int
-    stride: int
-    pad: int
-    runs: int
-    run: int
-    run_step: int
-    unroll: int
     left: int
     inner: int
     edges: tuple[Edge, ...]
@@ -76,24 +67,12 @@ class FloatBlocksContext:
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
-        """(first output, end, outputs at a time): whole groups, then the outputs left over."""
-        size = self.block.outputs
-        whole = self.c_out // size * size
-        return tuple(g for g in ((0, whole, size), (whole, self.c_out, self.c_out - whole)) if g[0] < g[1])
+        """The groups of outputs that are summed at a time."""
+        return self.outputs_by(self.block.outputs)
 
     def vectors(self, outputs: int) -> tuple[tuple[int, int], ...]:
         """(first output, outputs) of each vector of a group."""
         return tuple((at, min(self.lanes, outputs - at)) for at in range(0, outputs, self.lanes))
-
-    @property
-    def turns(self) -> int:
-        """Whole turns of the inner loop in one run."""
-        return self.run // self.unroll
-
-    @property
-    def left_over(self) -> int:
-        """Taps of a run behind its whole turns."""
-        return self.run % self.unroll
 
     @property
     def edge_unroll(self) -> int:
@@ -104,11 +83,6 @@ class FloatBlocksContext:
     def row_taps(self) -> int:
         """Taps of a kernel row."""
         return self.run * self.runs
-
-    @property
-    def pixel_step(self) -> int:
-        """Elements from the inputs of one pixel to those of the next."""
-        return self.stride * self.c_in
 
     @property
     def start(self) -> int:

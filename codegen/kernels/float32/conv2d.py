@@ -13,18 +13,16 @@ from codegen.ir.quant import Array
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import HEADER, Bounds, block_of, blocked_field, bound_fields, bounds_of, flat_field
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import GroupSizes, InBlocks
 from codegen.ops.float32 import FloatConv2D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FloatConvContext:
+class FloatConvContext(InBlocks, GroupSizes):
     """Sizes of one convolution.  `padded_rows`: some window reaches over the first or the last row."""
 
     w_in: int
-    c_in: int
     w_out: int
-    c_out: int
-    groups: int
     kernel_h: int
     kernel_w: int
     stride: int
@@ -35,29 +33,9 @@ class FloatConvContext:
     bounds: Bounds
 
     @property
-    def c_group(self) -> int:
-        """Input channels of a group."""
-        return self.c_in // self.groups
-
-    @property
-    def o_group(self) -> int:
-        """Output channels of a group."""
-        return self.c_out // self.groups
-
-    @property
-    def block(self) -> int:
-        """Outputs, or channels, that are summed at one time."""
-        return block_of(self.o_group)
-
-    @property
-    def blocked(self) -> int:
-        """Outputs of a group in whole blocks."""
-        return self.o_group - self.rest
-
-    @property
-    def rest(self) -> int:
-        """Outputs of a group's last, partial block."""
-        return self.o_group % self.block
+    def parted(self) -> tuple[int, int]:
+        """Outputs of a group."""
+        return self.o_group, block_of(self.o_group)
 
     @property
     def tap(self) -> int:
@@ -82,19 +60,9 @@ class FloatDepthwiseContext(FloatConvContext):
     """The same where each channel has one filter of its own: blocks are of channels."""
 
     @property
-    def block(self) -> int:
-        """Channels that are summed at one time."""
-        return block_of(self.c_in)
-
-    @property
-    def blocked(self) -> int:
-        """Channels in whole blocks."""
-        return self.c_in - self.rest
-
-    @property
-    def rest(self) -> int:
-        """Channels of the last, partial block."""
-        return self.c_in % self.block
+    def parted(self) -> tuple[int, int]:
+        """All channels."""
+        return self.c_in, block_of(self.c_in)
 
 
 def is_pointwise(op: FloatConv2D) -> bool:

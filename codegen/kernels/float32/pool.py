@@ -12,45 +12,28 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.float32.common import HEADER, Bounds, block_of, bound_fields, bounds_of, flat_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.pool import PoolContext, pool_sizes
+from codegen.kernels.sizes import InBlocks, MapSizes
 from codegen.ops import MaxPool2D
 from codegen.ops.float32 import FloatAveragePool2D, FloatGlobalAveragePool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FloatPoolContext(PoolContext):
+class FloatPoolContext(InBlocks, PoolContext):
     """Sizes of one pool."""
 
     bounds: Bounds
 
     @property
-    def block(self) -> int:
-        """Channels summed at one time."""
-        return block_of(self.channels)
-
-    @property
-    def blocked(self) -> int:
-        """Channels in whole blocks."""
-        return self.channels - self.rest
-
-    @property
-    def rest(self) -> int:
-        """Channels of the last, partial block."""
-        return self.channels % self.block
+    def parted(self) -> tuple[int, int]:
+        """All channels."""
+        return self.channels, block_of(self.channels)
 
 
-@dataclass(frozen=True, slots=True)
-class FloatGlobalContext:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatGlobalContext(MapSizes):
     """Sizes of one global mean."""
 
-    rows: int
-    columns: int
-    channels: int
     bounds: Bounds
-
-    @property
-    def last_row(self) -> int:
-        """The row behind which the output is written."""
-        return self.rows - 1
 
 
 def _fit_mean(node: NodeOf[FloatAveragePool2D]) -> Fit:
@@ -62,7 +45,7 @@ def _fit_mean(node: NodeOf[FloatAveragePool2D]) -> Fit:
 
 def _fit_global(node: NodeOf[FloatGlobalAveragePool]) -> Fit:
     x, op = node.ins[0].shape, node.op
-    context = FloatGlobalContext(x[1], x[2], x[3], bounds_of(op))
+    context = FloatGlobalContext(rows=x[1], columns=x[2], channels=x[3], bounds=bounds_of(op))
     sums = Scratch("sums", x[3] * np.dtype(np.float32).itemsize)
     return Fit(context, (flat_field("pixels", [x[1] * x[2]]), *bound_fields(op)), (sums,))
 

@@ -10,6 +10,8 @@ from typing import Any
 from codegen.ir.op import NodeOf
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import strides
+from codegen.kernels.sizes import AlongSizes
+from codegen.kernels.sums import along_sizes
 from codegen.ops.float32 import FloatCumulative, FloatReduce
 
 Walk = tuple[tuple[int, int], ...]
@@ -44,27 +46,12 @@ class ReduceContext:
     divisor: int
 
 
-@dataclass(frozen=True, slots=True)
-class CumulativeContext:
-    """Elements before, along and behind the axis; what an accumulator is first, and behind one more element."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatCumulativeContext(AlongSizes):
+    """What an accumulator is first, and behind one more element."""
 
-    outer: int
-    depth: int
-    inner: int
     first: str
     step: str
-    exclusive: bool
-    reverse: bool
-
-    @property
-    def last(self) -> int:
-        """The last place along the axis."""
-        return self.depth - 1
-
-    @property
-    def slice(self) -> int:
-        """Elements from one place before the axis to the next."""
-        return self.depth * self.inner
 
 
 def walk(sizes: Sequence[int], steps: Sequence[int]) -> Walk:
@@ -102,9 +89,8 @@ def _reduced(op: FloatReduce, shape: tuple[int, ...], axes: Sequence[int]) -> Fi
 
 def _fit_cumulative(node: NodeOf[FloatCumulative]) -> Fit:
     op, shape = node.op, node.ins[0].shape
-    outer, inner = math.prod(shape[: op.axis]), math.prod(shape[op.axis + 1 :])
-    parts = (_FIRST.get(op.name, "0.0f"), _STEPS[op.name], op.exclusive, op.reverse)
-    return Fit(CumulativeContext(outer, shape[op.axis], inner, *parts))
+    along = along_sizes(shape, op.axis, exclusive=op.exclusive, reverse=op.reverse)
+    return Fit(FloatCumulativeContext(**along, first=_FIRST.get(op.name, "0.0f"), step=_STEPS[op.name]))
 
 
 REDUCE = Kernel("float_reduce", "float32/reduce.c.j2", "whole", (FloatReduce,), _fit_whole, one_input=True)

@@ -1,0 +1,123 @@
+"""Sizes that contexts of several kernels have in common, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSizes:
+    """Channels of a convolution in groups."""
+
+    c_in: int
+    c_out: int
+    groups: int
+
+    @property
+    def c_group(self) -> int:
+        """Input channels per group."""
+        return self.c_in // self.groups
+
+    @property
+    def o_group(self) -> int:
+        """Output channels per group."""
+        return self.c_out // self.groups
+
+
+class InBlocks:
+    """What is summed a block at a time: channels, or outputs of a group."""
+
+    __slots__ = ()
+
+    @property
+    def parted(self) -> tuple[int, int]:
+        """How many there are, and how many at a time."""
+        raise NotImplementedError
+
+    @property
+    def block(self) -> int:
+        """How many are summed at a time."""
+        return self.parted[1]
+
+    @property
+    def blocked(self) -> int:
+        """Those in whole blocks."""
+        return self.parted[0] - self.rest
+
+    @property
+    def rest(self) -> int:
+        """Those of the last, partial block."""
+        return self.parted[0] % self.parted[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapSizes:
+    """A map that is summed as a whole, row by row."""
+
+    rows: int
+    columns: int
+    channels: int
+
+    @property
+    def last_row(self) -> int:
+        """The row behind which the output is written."""
+        return self.rows - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlongSizes:
+    """Elements before, along and behind an axis, and how a running total goes along it."""
+
+    outer: int
+    depth: int
+    inner: int
+    exclusive: bool
+    reverse: bool
+
+    @property
+    def last(self) -> int:
+        """The last place along the axis."""
+        return self.depth - 1
+
+    @property
+    def slice(self) -> int:
+        """Elements from one place before the axis to the next."""
+        return self.depth * self.inner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSizes:
+    """Windows read as runs: `run` taps lie together, `runs` times per kernel row at `run_step` elements.
+
+    `unroll` taps make a turn of a loop.
+    """
+
+    c_in: int
+    c_out: int
+    kernel_h: int
+    stride: int
+    pad: int
+    runs: int
+    run: int
+    run_step: int
+    unroll: int
+
+    @property
+    def turns(self) -> int:
+        """Whole turns of the inner loop in one run."""
+        return self.run // self.unroll
+
+    @property
+    def left_over(self) -> int:
+        """Taps of a run behind its whole turns."""
+        return self.run % self.unroll
+
+    @property
+    def pixel_step(self) -> int:
+        """Elements from the inputs of one pixel to those of the next."""
+        return self.stride * self.c_in
+
+    def outputs_by(self, size: int) -> tuple[tuple[int, int, int], ...]:
+        """(first output, end, outputs at a time): whole groups of this size, then the outputs left over."""
+        whole = self.c_out // size * size
+        return tuple(g for g in ((0, whole, size), (whole, self.c_out, self.c_out - whole)) if g[0] < g[1])

@@ -1,7 +1,15 @@
 """Reads models: ONNX and TFLite, told apart by the file itself."""
 
 from codegen.frontends.files import is_tflite
-from codegen.frontends.models import import_model, own_mode, read_real, real_bytes, stored_inputs, survey_model
+from codegen.frontends.models import (
+    import_model,
+    metadata_of,
+    own_mode,
+    read_real,
+    real_bytes,
+    stored_inputs,
+    survey_model,
+)
 from codegen.frontends.survey import Survey
 from codegen.frontends.vocabulary import Vocabulary
 
@@ -10,6 +18,7 @@ __all__ = [
     "Vocabulary",
     "import_model",
     "is_tflite",
+    "metadata_of",
     "own_mode",
     "read_real",
     "real_bytes",

@@ -78,6 +78,15 @@ def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None, known: 
     return survey_onnx(path, mode=mode, shapes=shapes, known=known)
 
 
+def metadata_of(path: Path) -> dict[str, str]:
+    """The entries of an ONNX model's metadata; a TFLite model has none that anybody reads."""
+    if is_tflite(path):
+        return {}
+    from codegen.frontends.onnx import metadata_of as of_onnx
+
+    return of_onnx(path)
+
+
 def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
     """What an ONNX model's own QuantizeLinear nodes say of its inputs."""
     from codegen.frontends.onnx import stored_inputs as of_onnx

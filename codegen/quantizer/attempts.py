@@ -32,11 +32,6 @@ class Attempt:
     insisted: bool
     rewritten: Callable[[RealGraph, Look], Rewritten]
 
-    def on(self, graph: RealGraph, look: Look) -> RealGraph | None:
-        """The network rewritten; None where there is nothing to rewrite."""
-        made = self.rewritten(graph, look)
-        return made.graph if made.record.pairs else None
-
 
 def attempts_of(recipe: RecipeName, asked: Rewrite) -> tuple[Attempt, ...]:
     """What a recipe tries, but for what the configuration decides."""

@@ -36,6 +36,9 @@ _APART = (
 )
 """Operators that never bring entries of the first axis together, but for what `_is_apart` looks at."""
 
+_CACHED = 1 << 16
+"""Numbers that are gone over several times while they are at hand."""
+
 NodeRun = Callable[[RealNode, Sequence[Array]], Sequence[Array]]
 """What computes a node: `in_numpy`, or a runtime that does it sooner."""
 
@@ -73,11 +76,14 @@ def _stacked(runs: Iterator[Sequence[Array]], count: int) -> list[Array]:
 def hold(array: Array, stored: Stored) -> Array:
     """The numbers as integers hold them: quantized and dequantized, in float32."""
     scale, zero = np.float32(stored.scale.reshape(-1)[0]), float(stored.zero_point.reshape(-1)[0])
-    steps = array / scale
-    np.rint(steps, out=steps)
-    np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
-    steps *= scale
-    return np.asarray(steps)
+    flat = array.reshape(-1)
+    found = np.empty(flat.shape, np.float32)
+    for at in range(0, flat.size, _CACHED):
+        steps = np.divide(flat[at : at + _CACHED], scale, out=found[at : at + _CACHED])
+        np.rint(steps, out=steps)
+        np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
+        steps *= scale
+    return found.reshape(array.shape)
 
 
 def _is_apart(graph: RealGraph, node: RealNode, known: Sequence[bool]) -> bool:

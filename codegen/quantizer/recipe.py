@@ -25,6 +25,7 @@ from codegen.quantizer.places import Constant, Places, natural_bounds
 from codegen.quantizer.ranging import ByMethod, least_at_readers
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.extremes import observe_extremes
+from codegen.quantizer.rewrite.moved import AllMoved, both_moved
 from codegen.quantizer.room import joins, samples_at_once
 from codegen.quantizer.scheme import Runner, Scheme
 from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
@@ -100,6 +101,7 @@ class Made:
     scheme: Scheme
     asking: Asking
     stages: tuple[Stage, ...] = ()
+    moved: AllMoved = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +125,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """A way to write the float network, and what was seen of it."""
+    """A way to write the float network, what was seen of it, and how its channels differ from those that were given."""
 
     graph: RealGraph
     places: Places
     biases: Mapping[str, str]
     seen: Mapping[str, Statistics]
+    moved: AllMoved
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +150,7 @@ class Recipe:
 
     def __init__(self, graph: RealGraph, given: Given) -> None:
         self._given = given
-        self._network = self._seen(rewritten(graph))
+        self._network = self._seen(rewritten(graph), {})
         self._verdicts, self._outs = verdicts(self._network.graph), self._network.graph.outputs
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []
@@ -181,15 +184,16 @@ class Recipe:
                 best = self._tried(
                     "weights behind activations", best.network, best.asking, replace(choices, gated=True)
                 )
-        return Made(best.graph, best.scheme, best.asking, tuple(self._stages))
+        return Made(best.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
 
     def _rewritten(self, best: State, attempt: Attempt) -> State:
         graph, given = best.network.graph, self._given
-        made = attempt.on(graph, lambda: observe_extremes(graph, given.runner, in_turn(given.ranging)))
-        if made is None:
+        made = attempt.rewritten(graph, lambda: observe_extremes(graph, given.runner, in_turn(given.ranging)))
+        if not made.record.pairs:
             return best
         choices = replace(best.choices, means={})  # channels have other sizes
-        return self._tried(attempt.name, self._seen(made), best.asking, choices, insisted=attempt.insisted)
+        network = self._seen(made.graph, both_moved(best.network.moved, made.record.moved))
+        return self._tried(attempt.name, network, best.asking, choices, insisted=attempt.insisted)
 
     def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:
         """Each tensor's own method."""
@@ -240,13 +244,13 @@ class Recipe:
         weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights)
         return State(network, asking, choices, graph, Scheme(tensors, weights))
 
-    def _seen(self, graph: RealGraph) -> Network:
+    def _seen(self, graph: RealGraph, moved: AllMoved) -> Network:
         """A network's statistics, of all samples that set ranges."""
         graph, biases = with_biases(graph)
         places = Places(graph, self._given.kept)
         seen = watched(places, self._given.asking)
         observe(graph, self._given.ranging, self._given.runner, seen, self._given.progress)
-        return Network(graph, places, biases, seen)
+        return Network(graph, places, biases, seen, moved)
 
     def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
         """What the network is judged by: over samples that judge alone, and over as many of the others at most."""

@@ -1,8 +1,8 @@
 """A quantized network beside the float one that it was made from, tensor by tensor.
 
-Decides: which tensors are the same, by their names; that a tensor whose channels were scaled by a rewrite is compared
-with the factors taken back; and two errors: what has accumulated down to a tensor, and what its own layer adds when it
-is given the float network's numbers.
+Decides: which tensors are the same, by their names; that a tensor whose channels were changed by a rewrite is compared
+with that taken back, as the file tells it or, where it tells nothing, by factors that fit; and two errors: what has
+accumulated down to a tensor, and what its own layer adds when it is given the float network's numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, Stored, Summing
 from codegen.quantizer.measure import CEILING
 from codegen.quantizer.observe import Progress, Sample, Samples
+from codegen.quantizer.rewrite.moved import AllMoved, Moved
 from codegen.quantizer.scheme import Runner, Running
 from codegen.real.engine import numbers_of
 from codegen.real.storage import Dequantize, Quantize
@@ -66,11 +67,16 @@ class _Pair:
 
 
 def versus(
-    graph: RealGraph, quantized: RealGraph, samples: Samples, runner: Runner, progress: Progress | None = None
+    graph: RealGraph,
+    quantized: RealGraph,
+    samples: Samples,
+    runner: Runner,
+    progress: Progress | None = None,
+    moved: AllMoved | None = None,
 ) -> tuple[TensorError, ...]:
-    """Every tensor that both networks have, in the order in which it is computed."""
+    """Every tensor that both networks have, in the order in which it is computed; `moved` by the quantized one's."""
     pairs = _pairs(graph, quantized)
-    sums = {p.tensor: _Sums() for p in pairs}
+    sums = {p.tensor: _Sums((moved or {}).get(p.quantize.inputs[0]), guessing=moved is None) for p in pairs}
     own = {p.tensor: _Own(p.stored) for p in pairs}
     runs = 2 * len(samples)
     running, other = runner(graph), runner(quantized)
@@ -87,19 +93,19 @@ def versus(
 
 def _scaled(real: Mapping[str, Array], sums: Mapping[str, _Sums]) -> dict[str, Array]:
     """The float network's numbers as the quantized one has them."""
-    return {name: x * sums[name].factor(x.ndim) for name, x in real.items()}
+    return {name: sums[name].held(x) for name, x in real.items()}
 
 
 def _doubt(
     pairs: Sequence[_Pair], sums: Mapping[str, _Sums], alone: _Alone, first: tuple[Sample, Mapping[str, Array]]
 ) -> None:
     """Take factors back where a layer does without them, given the plain numbers: few numbers fit anything."""
-    if any(s.rescaled for s in sums.values()):
+    if any(s.believed and s.rescaled for s in sums.values()):
         sample, real = first
         own = {p.tensor: _Own(p.stored) for p in pairs}
         alone.run(sample, real, own)
         for pair in pairs:
-            sums[pair.tensor].believed = own[pair.tensor].steps > _OWN
+            sums[pair.tensor].believed &= own[pair.tensor].steps > _OWN
 
 
 def unmatched(graph: RealGraph, quantized: RealGraph) -> tuple[str, ...]:
@@ -144,14 +150,21 @@ def _accumulate(
 
 
 class _Sums:
-    """Squares and products of a tensor's numbers in both networks, by channel: along axis 1, or all of one axis."""
+    """Squares and products of a tensor's numbers in both networks, by channel: along axis 1, or all of one axis.
 
-    def __init__(self) -> None:
+    `moved` is what is known to have become of its channels; factors are found only where one is `guessing`.
+    """
+
+    def __init__(self, moved: Moved | None, *, guessing: bool) -> None:
         self._sums: Array = np.zeros((3, 1))
-        self.count, self.believed = 0, True
+        self._moved, self._away = moved, 0.0
+        self.count, self.believed = 0, guessing
 
     def add(self, real: Array, other: Array) -> None:
         """One more sample of both."""
+        if self._moved is not None:
+            self._away += float(np.square(self._moved.of(real) - other, dtype=np.float64).sum())
+            other = self._moved.back(other)
         x, y = (_by_channel(a.astype(np.float64)) for a in (real, other))
         self._sums = self._sums + np.stack([(x * x).sum(axis=1), (x * y).sum(axis=1), (y * y).sum(axis=1)])
         self.count += real.size
@@ -164,17 +177,31 @@ class _Sums:
     @property
     def noise(self) -> float:
         """The power of the difference, factors taken back."""
-        return self._fitted if self.rescaled else self._plain
+        return self._fitted if self._guessed else self._plain
+
+    @property
+    def mean(self) -> float:
+        """The root of the mean square of the difference, as the quantized network has the tensor."""
+        return math.sqrt((self.noise if self._moved is None else self._away) / max(self.count, 1))
 
     @property
     def rescaled(self) -> bool:
+        """Whether channels were scaled."""
+        return self._moved is not None or self._guessed
+
+    def held(self, real: Array) -> Array:
+        """The float network's numbers as the quantized one has them."""
+        return real * self._factor(real.ndim) if self._moved is None else self._moved.of(real)
+
+    @property
+    def _guessed(self) -> bool:
         """Whether factors per channel explain most of the difference."""
         return self.believed and decibels(self.signal, self._fitted) > decibels(self.signal, self._plain) + _RESCALED
 
-    def factor(self, axes: int) -> Array:
+    def _factor(self, axes: int) -> Array:
         """What the quantized network's channels have been multiplied by, in the form of a tensor of so many axes."""
         _, xy, yy = self._sums
-        factor = np.divide(yy, xy, out=np.ones_like(xy), where=xy > 0) if self.rescaled else np.ones(1)
+        factor = np.divide(yy, xy, out=np.ones_like(xy), where=xy > 0) if self._guessed else np.ones(1)
         return factor.astype(np.float32).reshape((-1, *(1,) * (axes - 2)))
 
     @property
@@ -267,7 +294,7 @@ def _row(pair: _Pair, sums: _Sums, own: _Own) -> TensorError:
         bits=pair.stored.bits or 8 * pair.stored.dtype.itemsize,
         scale=step,
         sqnr=decibels(sums.signal, sums.noise),
-        steps=math.sqrt(sums.noise / max(sums.count, 1)) / step,
+        steps=sums.mean / step,
         own_sqnr=decibels(own.signal, own.noise),
         own_steps=own.steps,
         own_most=own.most / step,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.errors import NothingInCommon
-from codegen.frontends import read_real
+from codegen.frontends import metadata_of, read_real
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.observe import Progress
 from codegen.quantizer.rewrite.exact import rewritten
+from codegen.quantizer.rewrite.moved import Moved, told_moved
 from codegen.quantizer.versus import unmatched, versus
 from codegen.report.sensitive import QuantComparison
 from codegen.verbs.calibration import Calibration, Chosen, all_samples, check_finite
@@ -41,7 +42,7 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
     Raises:
         NothingInCommon: LAM-QUANT-027.
     """
-    quantized, name = _read(how.quantized, options)
+    quantized, moved, name = _read(how.quantized, options)
     graph = _like(given_graph(file_of(model), options), quantized)
     for port in quantized.inputs:
         if port not in graph.inputs or graph.type(port).shape != quantized.type(port).shape:
@@ -50,7 +51,7 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
     source, _ = all_samples(graph, how.given, how.config)
     chosen = Chosen(source, tuple(range(min(len(source), how.samples or _MOST))))
     check_finite(source, chosen.places)
-    tensors = versus(graph, quantized, chosen, best_runner(), how.progress)
+    tensors = versus(graph, quantized, chosen, best_runner(), how.progress, moved)
     if not tensors:
         raise NothingInCommon("no tensor of one is a tensor of the other", where=name)
     return QuantComparison(
@@ -68,6 +69,9 @@ def _like(given: RealGraph, quantized: RealGraph) -> RealGraph:
 
 
 @takes_model
-def _read(model: ModelSource, options: Options) -> tuple[RealGraph, str]:
-    """A model's network, and how the user knows it."""
-    return read_real(file_of(model), shapes=dict(options.shapes)), shown(file_of(model))
+def _read(model: ModelSource, options: Options) -> tuple[RealGraph, dict[str, Moved] | None, str]:
+    """A model's network, what its file says of its channels, and how the user knows it."""
+    file = file_of(model)
+    graph = read_real(file, shapes=dict(options.shapes))
+    shapes = {name: value.type.shape for name, value in graph.values.items()}
+    return graph, told_moved(metadata_of(file), shapes), shown(file)

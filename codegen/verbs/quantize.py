@@ -38,6 +38,7 @@ from codegen.quantizer.places import Places, is_quantized
 from codegen.quantizer.ranges.storing import LEAST_SCALE
 from codegen.quantizer.recipe import Given, Made, Recipe
 from codegen.quantizer.rewrite.exact import rewritten
+from codegen.quantizer.rewrite.moved import moved_entries
 from codegen.quantizer.rewrite.recurrence import check_spelled
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.statistics import Statistics
@@ -166,7 +167,8 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         write_together(table)
         return Quantized(b"", report)
     report = _judged(report, graph, made, held, options)
-    return _written(made, _scored(report, model, made, options, how), how, table)
+    told = moved_entries(found.moved, scheme.tensors)
+    return _written(made, _scored(report, model, made, options, how), how, table, told)
 
 
 def float_graph(path: Path, options: Options) -> RealGraph:
@@ -373,9 +375,15 @@ def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: O
     return replace(report, scored=score(model, real_bytes(made), options, scoring))
 
 
-def _written(made: RealGraph, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:
+def _written(
+    made: RealGraph,
+    report: QuantReport,
+    how: Quantizing,
+    more: Sequence[Output] = (),
+    metadata: Mapping[str, str] | None = None,
+) -> Quantized:
     """The model and, beside it, the report as JSON; and what else was asked for."""
-    data = real_bytes(made)
+    data = real_bytes(made, metadata)
     pair = zip(_places(how), (data, (as_json(report) + "\n").encode()), strict=False)
     write_together([*(Output(file, content, _refusal(file)) for file, content in pair), *more])
     return Quantized(data, report, next(iter(_places(how)), None))

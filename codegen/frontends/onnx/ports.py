@@ -1,4 +1,4 @@
-"""What a model's own QuantizeLinear nodes say of its inputs, without importing it."""
+"""What a model's own QuantizeLinear nodes say of its inputs, and its metadata, without importing it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
         return {n.inputs[0]: _stored(n, structure) for n in reversed(readers)}
     except (CompileError, KeyError, IndexError, ValueError, AssertionError):
         return {}  # for advice only: whoever runs the model reports what is wrong with it
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    """A model's metadata; errors as of `read_model`."""
+    return {text_of(entry.key): text_of(entry.value) for entry in read_model(path, bodies=True).proto.metadata_props}
 
 
 def _stored(node: OnnxNode, structure: Structure) -> tuple[DType, Quant]:

@@ -17,6 +17,7 @@ from codegen.ir.real import RealGraph, RealNode
 from codegen.quantizer.rewrite.chains import Chain, Terms, chains
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.extremes import Seen
+from codegen.quantizer.rewrite.moved import Moved, both_moved
 from codegen.quantizer.rewrite.product import Product, product_of, takes_bias, write_product
 from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.real.elementwise import Clip, Function, PRelu
@@ -37,7 +38,12 @@ def absorb(graph: RealGraph, floors: Mapping[str, Array]) -> Rewritten:
     draft = Draft(graph)
     found, broken = chains(draft, Terms(_keeps_an_offset))
     taken = [_absorbed(draft, chain, floors) for chain in found]
-    return Rewritten(draft.done(), Record("absorb", sum(t > 0 for t in taken), max([1.0, *taken]), tuple(broken)))
+    moved: dict[str, Moved] = {}
+    for chain, offset in zip(found, taken, strict=True):
+        if offset is not None:
+            moved = both_moved(moved, chain.moved(np.ones_like(offset), offset))
+    most = [float(offset.max()) for offset in taken if offset is not None]
+    return Rewritten(draft.done(), Record("absorb", len(most), max([1.0, *most]), tuple(broken), moved))
 
 
 def seen_floors(seen: Seen) -> dict[str, Array]:
@@ -57,21 +63,21 @@ def _keeps_an_offset(node: RealNode) -> bool:
     return isinstance(op, _KEEPING)
 
 
-def _absorbed(draft: Draft, chain: Chain, floors: Mapping[str, Array]) -> float:
-    """The most that was taken from a channel, 0.0 where nothing could be."""
+def _absorbed(draft: Draft, chain: Chain, floors: Mapping[str, Array]) -> Array | None:
+    """What was taken from each channel; None where nothing could be."""
     maker = product_of(draft, draft.node(chain.maker.label))
     if maker is None or maker.y not in floors or not chain.between:
-        return 0.0
+        return None
     readers = [product_of(draft, draft.node(r.product.label)) for r in chain.readers]
     if any(r is None or r.padded or not takes_bias(draft, r) for r in readers):
-        return 0.0
+        return None
     offset = np.maximum(floors[maker.y], 0.0)
     if not offset.any() or not takes_bias(draft, maker):
-        return 0.0
+        return None
     write_product(draft, replace(maker, bias=maker.bias - offset))
     for reader in chain.readers:
         _receive(draft, draft.node(reader.product.label), reader.channels, offset)
-    return float(offset.max())
+    return offset
 
 
 def _receive(draft: Draft, node: RealNode, channels: Array, offset: Array) -> None:

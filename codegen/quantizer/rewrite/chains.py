@@ -6,15 +6,16 @@ are added share their channels' factors, and so do the products that write them,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
-from codegen.quantizer.rewrite.channels import Broken, along, behind, spread, stays
+from codegen.quantizer.rewrite.channels import Broken, along, behind, only_axis, spread, stays
 from codegen.quantizer.rewrite.draft import Draft
+from codegen.quantizer.rewrite.moved import Moved
 from codegen.quantizer.rewrite.product import Product, maker_of, product_of
 from codegen.real.elementwise import Binary, Clip
 
@@ -29,16 +30,31 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """Products whose results share their channels' factors, what reads these in the end, and the nodes between."""
+    """Products whose results share their channels' factors, what reads these in the end, and the nodes between.
+
+    `tensors` are all values from the makers to the readers, with the makers' channel of each element, or -1.
+    """
 
     makers: tuple[Product, ...]
     readers: tuple[Reader, ...]
     between: tuple[RealNode, ...]
+    tensors: Mapping[str, Array]
 
     @property
     def maker(self) -> Product:
         """The first one."""
         return self.makers[0]
+
+    def moved(self, times: Array, less: Array) -> dict[str, Moved]:
+        """What its tensors become when the makers' channels do, but for those that have these along two axes."""
+        found = {}
+        for name, channels in self.tensors.items():
+            axis = only_axis(channels)
+            if axis is not None:
+                along = np.moveaxis(channels, axis, 0).reshape(channels.shape[axis], -1)[:, 0]
+                own = along >= 0
+                found[name] = Moved(axis, np.where(own, times[along], 1.0), np.where(own, less[along], 0.0))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +99,13 @@ class _Search:
         self._straight = {maker.y}
         self._ahead: list[tuple[str, Array, bool]] = [(maker.y, self._channels(maker.y), True)]
         self._capped = False
+        self._tensors: dict[str, Array] = {}
 
     def whole(self) -> Chain:
         """The chain; raises Broken where somebody else would see the factor."""
         while self._ahead:
             name, channels, straight = self._ahead.pop()
+            self._tensors[name] = channels
             readers = tuple(self._draft.readers(name))
             if not self._draft.is_inner(name) or not readers:
                 raise Broken("its result leaves the network")
@@ -97,7 +115,8 @@ class _Search:
                 self._read(node, name, channels, straight)
         if self._capped and len(self._makers) > 1:
             raise Broken("bounds behind a sum")
-        return Chain(tuple(self._makers.values()), tuple(self._readers), tuple(self._between.values()))
+        makers, between = tuple(self._makers.values()), tuple(self._between.values())
+        return Chain(makers, tuple(self._readers), between, self._tensors)
 
     def _channels(self, name: str) -> Array:
         return spread(np.arange(self._count), self._axis, self._draft.shape(name))

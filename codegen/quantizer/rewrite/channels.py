@@ -110,6 +110,12 @@ def along(channels: Array, axis: int, node: RealNode) -> Array:
     return np.asarray(np.moveaxis(channels, axis, 0).reshape(channels.shape[axis], -1)[:, 0])
 
 
+def only_axis(channels: Array) -> int | None:
+    """The axis along which channels vary, the first one where they do not; None where there are several."""
+    axes = [i for i in range(channels.ndim) if _varies(channels, i)]
+    return None if len(axes) > 1 or not channels.ndim else (axes or [0])[0]
+
+
 def spread(vector: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """The channels of a tensor that they lie along one axis of."""
     along = [-1 if i == axis else 1 for i in range(len(shape))]

@@ -53,7 +53,8 @@ def equalise(graph: RealGraph, how: Equalising | None = None) -> Rewritten:
         if max(moved, default=0.0) < _STILL:
             break
     scaling.write(draft)
-    return Rewritten(draft.done(), Record("equalise", scaling.pairs, scaling.largest, tuple(broken)))
+    record = Record("equalise", scaling.pairs, scaling.largest, tuple(broken), scaling.tensors)
+    return Rewritten(draft.done(), record)
 
 
 def _least(chain: Chain, how: Equalising) -> Array:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from codegen.ir.real import RealGraph
+from codegen.quantizer.rewrite.moved import AllMoved
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One rewrite's story: how often it was made, the largest factor it moved, and what it passed over and why."""
+    """One rewrite's story: how often it was made, the largest factor it moved, and what it passed over and why.
+
+    `moved` is what became of tensors whose channels it changed.
+    """
 
     name: str
     pairs: int
     largest: float = 1.0
     passed_over: tuple[str, ...] = ()
+    moved: AllMoved = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.quantizer.rewrite.chains import Chain
 from codegen.quantizer.rewrite.draft import Draft
+from codegen.quantizer.rewrite.moved import Moved, both_moved
 from codegen.quantizer.rewrite.product import Product, write_product
 
 _MOST = 2.0**20
@@ -21,6 +22,7 @@ class Scaling:
     def __init__(self, chains: list[Chain]) -> None:
         self._now: dict[str, Product] = {}
         self._moved: dict[str, Array] = {}
+        self._chains = chains
         for chain in chains:
             for product in (*chain.makers, *(r.product for r in chain.readers)):
                 self._now[product.label] = product
@@ -60,6 +62,15 @@ class Scaling:
         """Give each product its numbers."""
         for product in self._now.values():
             write_product(draft, product)
+
+    @property
+    def tensors(self) -> dict[str, Moved]:
+        """What became of the chains' tensors; a sum of several chains' has part in each."""
+        found: dict[str, Moved] = {}
+        for chain in self._chains:
+            moved = self.moved(chain)
+            found = both_moved(found, chain.moved(1 / moved, np.zeros_like(moved)))
+        return found
 
     @property
     def pairs(self) -> int:

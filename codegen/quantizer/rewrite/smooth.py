@@ -37,7 +37,8 @@ def smooth(graph: RealGraph, seen: Seen, *, strength: float = 0.5) -> Rewritten:
             middle = np.exp(np.log(factor[alive]).mean())
             scaling.move(chain, np.where(alive, factor / middle, 1.0))
     scaling.write(draft)
-    return Rewritten(draft.done(), Record("smooth", scaling.pairs, scaling.largest, tuple(broken)))
+    record = Record("smooth", scaling.pairs, scaling.largest, tuple(broken), scaling.tensors)
+    return Rewritten(draft.done(), record)
 
 
 def _sizes(chain: Chain, seen: Seen) -> Array:

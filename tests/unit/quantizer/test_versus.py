@@ -8,13 +8,18 @@ import pytest
 from codegen.frontends import real_bytes
 from codegen.frontends.onnx.real import read_real
 from codegen.ir.real import RealGraph
+from codegen.ir.shape import Window
 from codegen.quantizer.applied import applied
+from codegen.quantizer.rewrite.absorb import absorb, seen_floors
 from codegen.quantizer.rewrite.equalise import equalise
+from codegen.quantizer.rewrite.extremes import observe_extremes
+from codegen.quantizer.rewrite.moved import MOVED_KEY, moved_entries, told_moved
 from codegen.quantizer.versus import TensorError, versus
 from codegen.real.elementwise import Function
 from codegen.real.engine import RealEngine
 from codegen.real.product import Gemm
 from codegen.real.storage import Dequantize, Quantize
+from codegen.real.window import Conv
 from tests.support.float_networks import Maker
 from tests.support.quantizing import Plain, plain_schemes
 
@@ -98,6 +103,69 @@ def test_channels_that_a_rewrite_scaled_are_compared_as_they_were() -> None:
     for name in rows:
         assert rows[name].sqnr > 15
         assert rows[name].own_steps == pytest.approx(plain[name].own_steps, rel=0.5)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_is_told_of_channels_is_taken_back_however_few_samples_there_are(count: int) -> None:
+    graph, feeds = network(2), samples(count)
+    rewritten = equalise(graph)
+    made = quantized(rewritten.graph)
+    told = told_moved(moved_entries(rewritten.record.moved, set(made.values)), shapes(made))
+    rows = by_name(versus(graph, made, feeds, RealEngine, moved=told))
+    plain = by_name(versus(rewritten.graph, made, feeds, RealEngine, moved={}))
+    assert sum(r.rescaled for r in rows.values()) == 2
+    for name, row in rows.items():
+        assert row.sqnr > 15
+        assert row.steps == pytest.approx(plain[name].steps, rel=1e-2)
+        assert row.own_steps == pytest.approx(plain[name].own_steps, rel=1e-2)
+
+
+def test_floors_that_were_absorbed_are_taken_back() -> None:
+    maker = Maker(1, (1, 3, 8, 8))
+    pointwise = Conv((Window(1), Window(1)), 1)
+    for inputs in (3, 6):
+        maker.add(pointwise, maker.normal(6, inputs, 1, 1), maker.constant(np.full(6, 9.0)))
+        maker.add(Function("Relu"))
+    graph = maker.done()
+    seen = observe_extremes(graph, RealEngine, samples())
+    absorbed = absorb(graph, seen_floors(seen))
+    assert absorbed.record.pairs == 1
+    first, second = (dict(RealEngine(g).tensors(samples()[0])) for g in (graph, absorbed.graph))
+    for name, moved in absorbed.record.moved.items():
+        np.testing.assert_allclose(moved.of(first[name]), second[name], atol=1e-4)
+        np.testing.assert_allclose(moved.back(second[name]), first[name], atol=1e-4)
+    made = quantized(absorbed.graph)
+    rows = versus(graph, made, samples(), RealEngine, moved=absorbed.record.moved)
+    assert any(r.rescaled for r in rows)
+    assert all(r.sqnr > 30 for r in rows)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "[",
+        "[]",
+        "[" * 100_000,
+        '{"x": 3}',
+        '{"x": [1, [1, 1, 1]]}',
+        '{"x": [1.0, [1, 1, 1], [0, 0, 0]]}',
+        '{"x": [4, [1, 1, 1], [0, 0, 0]]}',
+        '{"x": [-3, [1, 1, 1], [0, 0, 0]]}',
+        '{"x": [1, [1, 1], [0, 0]]}',
+        '{"x": [1, [1, 0, 1], [0, 0, 0]]}',
+        '{"x": [1, [1, NaN, 1], [0, 0, 0]]}',
+        '{"x": [1, [1, 1, 1], [0, Infinity, 0]]}',
+        '{"x": [1, [1, true, 1], [0, 0, 0]]}',
+        '{"z": [1, [1, 1, 1], [0, 0, 0]]}',
+    ],
+)
+def test_metadata_that_fits_no_tensor_is_passed_over(said: str) -> None:
+    assert not told_moved({MOVED_KEY: said}, {"x": (1, 3, 8, 8)})
+
+
+def shapes(graph: RealGraph) -> dict[str, tuple[int, ...]]:
+    return {name: value.type.shape for name, value in graph.values.items()}
 
 
 def test_factors_that_fit_a_few_numbers_by_chance_are_not_believed() -> None:

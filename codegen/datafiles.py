@@ -21,6 +21,7 @@ from codegen.errors import (
     CompileError,
     FileSpecial,
     FileTooLarge,
+    LabelsUnreadable,
     OptionBad,
     OutputIsInput,
     TomlNumberTooLong,
@@ -140,6 +141,27 @@ def read_toml(path: Path, refused: Refusal) -> dict[str, object]:
         raise TomlNumberTooLong("an integer of thousands of digits", where=str(path)) from error
     _check_values(tables, str(path))
     return tables
+
+
+def read_labels(path: Path) -> tuple[str, ...]:
+    """The lines of a text file without the spaces around them; the last one may lack its end.
+
+    Raises:
+        LabelsUnreadable: LAM-EMIT-007, no such file, no UTF-8, or an empty line.
+        CompileError: as of `open_file`.
+    """
+
+    def refused(found: str) -> CompileError:
+        return LabelsUnreadable(found, where=str(path))
+
+    try:
+        text = read_file(path, MAX_TOML_BYTES, refused).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refused("is not text in UTF-8") from error
+    lines = tuple(line.strip() for line in text.removesuffix("\n").split("\n"))
+    if "" in lines:
+        raise refused(f"line {lines.index('') + 1} is empty")
+    return lines
 
 
 def _check_values(tables: dict[str, object], where: str) -> None:

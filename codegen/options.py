@@ -28,6 +28,7 @@ ShapesGiven = Mapping[str, Sequence[int]] | None
 CHOICES = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model"), "goal": GOALS}
 """The values of options that have no others."""
 
+MOST_VERSION_SIGNS = 100
 MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""
 
@@ -52,6 +53,9 @@ class Options:
             there is none.  Without it the target's RAM is the limit.
         stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
             that cannot be.
+        model_version: what the firmware may be told of the model's version (NAME_MODEL_VERSION, NAME_info).
+        labels: what the numbers of an output mean, in order; of the first output whose last axis has as many
+            (LAM-EMIT-006 when there is none).
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
     """
@@ -66,6 +70,8 @@ class Options:
     goal: Goal | None = None
     arena_limit: int | None = None
     stream_input: bool = False
+    model_version: str = ""
+    labels: tuple[str, ...] = ()
     shapes: ShapePairs = ()
 
     def __post_init__(self) -> None:
@@ -78,6 +84,10 @@ class Options:
             _check_choice(option, getattr(self, option), values)
         if not 0 <= self.vectors <= MOST_VECTORS:
             raise OptionBad(f"{self.vectors}", where="vectors", hint=f"give a whole number of 0 to {MOST_VECTORS}")
+        if len(self.model_version) > MOST_VERSION_SIGNS:
+            raise OptionBad(
+                f"{len(self.model_version)} characters", where="model_version", hint="give 100 characters at most"
+            )
         if self.arena_limit is not None and self.arena_limit < 1:
             raise OptionBad(
                 f"{self.arena_limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more"

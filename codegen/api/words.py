@@ -32,6 +32,8 @@ class OptionWords(TypedDict, total=False):
     goal: Goal | None
     arena_limit: int | None
     stream_input: bool
+    model_version: str
+    labels: tuple[str, ...]
     shapes: ShapesGiven
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,8 +11,14 @@ import click
 from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options, stack_option
 from codegen.cli.progress import Progress
+from codegen.datafiles import read_labels
 from codegen.report.columns import Size, size_text
 from codegen.report.table import bound_text, plain, shape_text, text_pairs, text_table
+
+
+def _labels(ctx: click.Context, param: click.Parameter, path: str | None) -> tuple[str, ...]:
+    """The lines of the file; LAM-EMIT-007 for one that cannot be read."""
+    return read_labels(Path(path)) if path is not None else ()
 
 
 @click.command(
@@ -27,6 +34,10 @@ from codegen.report.table import bound_text, plain, shape_text, text_pairs, text
 @click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
 @click.option("--calib", metavar="D.npz", help="Of a float model: samples that it is quantized by first.")
 @config_option
+@click.option("--labels", metavar="FILE", callback=_labels, help="What an output's numbers mean, one label a line.")
+@click.option(
+    "--model-version", default="", metavar="TEXT", help="The model's version, for NAME_info and the manifest."
+)
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @model_options
 @stack_option

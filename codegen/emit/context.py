@@ -24,7 +24,7 @@ from codegen.emit.steps import Steps, TableView
 from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
 from codegen.resources import ABI, ROOTS, VERSION, Roots
-from codegen.target import Target
+from codegen.target import FEATURES, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,14 @@ class RegionView:
     symbol: str
     upper: str
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """How a compiler says that it may use the chip's instructions: a macro, and the flags that define it."""
+
+    macro: str
+    flags: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +91,8 @@ class ModelView:
     work: str
     scratchpad: ScratchpadView | None
     memory_map: tuple[str, ...]
+    guard: Guard | None
+    flags: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,9 @@ class EmitOptions:
     blob: bool = False
     small: bool = False
     roots: Roots = ROOTS
+    flags: str = ""
+    model_version: str = ""
+    labels: tuple[str, ...] = ()
 
 
 def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
@@ -110,6 +123,9 @@ def emit_options(options: Options, target: Target, said: str, roots: Roots = ROO
         blob=options.weights == "blob",
         small=options.goal == "size",
         roots=roots,
+        flags=comment(" ".join(target.toolchain.cflags)) if target.toolchain else "",
+        model_version=options.model_version,
+        labels=options.labels,
     )
 
 
@@ -152,7 +168,20 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         work=names.work,
         scratchpad=_scratchpad_view(program, names),
         memory_map=memory_map(program),
+        guard=_guard(options),
+        flags=options.flags,
     )
+
+
+def _guard(options: EmitOptions) -> Guard | None:
+    """What the compiler must define for kernels of this instruction set; None where plain C is all there is."""
+    features = FEATURES.get(options.isa, frozenset())
+    macro = next((macro for feature, macro in _MACROS.items() if feature in features), None)
+    return Guard(macro, options.flags or "the chip's -mcpu") if macro else None
+
+
+_MACROS = {"mve": "__ARM_FEATURE_MVE", "dsp": "__ARM_FEATURE_DSP"}
+"""What a compiler defines that may use a feature's instructions, the larger set of them first."""
 
 
 def _common_type(ports: Sequence[Port]) -> str:

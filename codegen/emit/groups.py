@@ -24,6 +24,11 @@ class GroupView:
     pull_lines: tuple[str, ...]
     streams: bool
 
+    @property
+    def first_layer(self) -> str:
+        """What is added to a step's place for its number, as it is spelled in front of it."""
+        return f"{self.steps[0].index} + " if self.steps[0].index else ""
+
 
 def group_views(program: Program, spelled: Steps) -> tuple[GroupView, ...]:
     """The groups in their order; the scratchpad regime has one, of all calls."""

@@ -33,6 +33,7 @@ class PortView:
     remark: str
     model_shape: str
     order: str
+    axes: str
 
     @property
     def elements(self) -> int:
@@ -92,6 +93,7 @@ def port_view(port: Port, index: int, names: Names) -> PortView:
         remark=_remark(port),
         model_shape=", ".join(map(str, port.model_shape)),
         order=_order(port.perm),
+        axes=_axes(port),
     )
 
 
@@ -99,6 +101,14 @@ def _order(perm: tuple[int, ...] | None) -> str:
     if perm is None:
         return ""
     return ", ".join(map(str, perm)) + (" (NHWC)" if perm == (0, 2, 3, 1) else "")
+
+
+def _axes(port: Port) -> str:
+    """What the axes are, and where they lie in the model, as a comment."""
+    if port.perm is None:
+        return "axes as in the model, the last one closest together"
+    named = "axes N, H, W, C, the last one closest together: " if _order(port.perm).endswith("(NHWC)") else "axes: "
+    return f"{named}the model's [{', '.join(map(str, port.model_shape))}] in the order {', '.join(map(str, port.perm))}"
 
 
 def _remark(port: Port) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import string
+from collections import Counter
+from collections.abc import Sequence
 
 _C_WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long
@@ -30,6 +33,11 @@ _RESERVED = frozenset((_C_WORDS + _HEADERS + _TYPES).split())
 _INTEGER_TYPE = re.compile(r"u?_?int(_fast|_least)?[0-9]+")
 _LONGEST = 31
 _FOREIGN = re.compile(r"[^A-Za-z0-9 _.,:;/()\[\]{}<>=+\-#%&@~^!]+")
+PORT_MACROS = ("TYPE", "DIMS", "SHAPE", "BYTES", "ROWS", "ROW_BYTES", "SCALE", "ZERO_POINT")
+"""What macros say of a port, each behind its name."""
+_PLAIN = frozenset(string.ascii_letters + string.digits + " _.,:;/()[]{}<>=+-#%&@~^!|'")
+_LONGEST_STRING = 1000
+"""Bytes of a string literal; with four signs for each it is within the 4095 of C99 5.2.4.1."""
 _LONGEST_COMMENT = 2000
 """A line of C may have 4095 characters (C99 5.2.4.1)."""
 
@@ -43,6 +51,28 @@ def network_name(raw: str) -> str:
     if not name or name[0].isdigit() or name.startswith("lam_") or name in _RESERVED or _INTEGER_TYPE.fullmatch(name):
         name = f"net_{name}"[:_LONGEST].rstrip("_")
     return name
+
+
+def port_symbols(names: Sequence[str]) -> tuple[str, ...]:
+    """What each port is called in macros, KWS_INPUT_AUDIO for `audio`: capitals, digits, underscores; never twice.
+
+    Where two names become the same, or one becomes another's macro (`x` and `x_bytes`), all of them get their index.
+    """
+    words = [re.sub(r"[^0-9A-Z]+", "_", name.upper()).strip("_")[:_LONGEST].strip("_") or "PORT" for name in names]
+    taken = Counter(word + ending for word in words for ending in ("", *(f"_{part}" for part in PORT_MACROS)))
+    clashes = [any(taken[word + ending] > 1 for ending in ("", *(f"_{p}" for p in PORT_MACROS))) for word in words]
+    return tuple(f"{word}_{i}" if clash else word for i, (word, clash) in enumerate(zip(words, clashes, strict=True)))
+
+
+def c_string(text: str) -> str:
+    """A string literal of C that holds the text in UTF-8, exactly; what is longer than C99 allows loses its middle.
+
+    All but plain signs are three octal digits, so that no quote, escape, trigraph or line end is left.
+    """
+    data = text.encode("utf-8", errors="replace")
+    half = _LONGEST_STRING // 2
+    shown = data if len(data) <= _LONGEST_STRING else data[:half] + b" ... " + data[-half:]
+    return '"' + "".join(chr(b) if chr(b) in _PLAIN else f"\\{b:03o}" for b in shown) + '"'
 
 
 def comment(text: str) -> str:

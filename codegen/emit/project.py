@@ -11,6 +11,7 @@ import numpy as np
 
 from codegen.emit.blob import blob_ids, weight_blob
 from codegen.emit.context import EmitOptions, ModelView, build_view
+from codegen.emit.helpers import helpers_of
 from codegen.emit.listing import MANIFEST, with_manifest
 from codegen.emit.names import comment
 from codegen.emit.render import render, source_texts
@@ -82,6 +83,9 @@ def project_files(
         "test/main.c": render("selftest_main.c.j2", roots, m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", roots, m=view),
     }
+    said = helpers_of(program, view, options, manifest)
+    texts[f"include/{name}_helpers.h"] = render("helpers.h.j2", roots, m=view, h=said)
+    texts[f"src/{name}_info.c"] = render("info.c.j2", roots, m=view, h=said)
     texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values(), roots).items()}
     files = {path: text.encode("utf-8") for path, text in texts.items()}
     if fit is not None:

@@ -42,6 +42,22 @@ class OutputBlocked(CompileError):
     longest = 100_000
 
 
+class LabelsMisfit(CompileError):
+    """There are labels, and no output has as many numbers along its last axis."""
+
+    code = "LAM-EMIT-006"
+    is_usage = True
+    hint = "give one line for each number of an output, in order, without a heading"
+
+
+class LabelsUnreadable(CompileError):
+    """The file of labels cannot be read, or is no list of texts, one a line."""
+
+    code = "LAM-EMIT-007"
+    is_usage = True
+    hint = "a text file in UTF-8 with one label a line, in the order of the output's numbers"
+
+
 class ProjectInvalid(CompileError):
     """The folder is not a project that this tool generated."""
 

@@ -62,6 +62,7 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
         "name": program.name,
         "model": plan.graph.name,
         "model_sha256": asked.model_hash.hex(),
+        "model_version": asked.options.model_version,
         "target": asked.target.name,
         "isa": asked.target.isa,
         "byte_order": asked.target.byte_order,

@@ -154,7 +154,7 @@ class ResultNotQuantized(CompileError):
 
 
 class SubgraphUnsupported(CompileError):
-    """The model has control flow: If, Loop, Scan, or another operator with a graph inside."""
+    """A node has graphs of its own that are not read; If, Loop and Scan are, where their steps are known."""
 
     code = "LAM-IMPORT-021"
     hint = "export without control flow, for example by tracing rather than scripting"

@@ -1,6 +1,6 @@
 """Conv, and the products shared with QLinearConv and ConvInteger.
 
-Decides: how the model's weights [O, C/g, H, W] become [O, H, W, C/g], per-channel scales included.
+Decides: that the model's weights are those of a convolution over one image, and how their scales per channel go along.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from codegen.real.window import Conv
 from codegen.settle.channels import of_channels
 from codegen.settle.context import Context
 from codegen.settle.linear import add_bias, channel_vector, numbers, pending
+from codegen.settle.plane import Layout, kernel_of, plane
 from codegen.settle.states import Channelled, Const, IntConst, Linear, Real, State
 from codegen.settle.tables import exact
 from codegen.settle.weights import read_weights
-from codegen.settle.windows import spatial_route, spatial_sizes, two_windows
 
 
 def conv(ctx: Context, node: RealNode, op: Conv) -> Sequence[State]:
@@ -40,29 +40,26 @@ def conv_product(
     ctx: Context, node: RealNode, op: Conv, x: Real, weights: IntConst, x_scale: float | None = None
 ) -> Linear:
     """The product, without bias.  `x_scale` overrides the input's scale (1.0 for bare integers)."""
-    shape = ctx.shape(x)
-    spatial = spatial_sizes(node, shape)
-    outputs, depth = weights.ints.shape[:2]
     refuse_empty(node, weights)
-    h, w = two_windows(op.windows)
+    outputs = len(weights.ints)
+    layout = Layout(ctx.shape(x), op.channel_axis, op.groups)
+    p = plane(layout, op.windows, outputs, x.quant.zero_point)
 
     def make(requant: Requant | None, dtype: DType, quant: Quant | None) -> Op:
-        return Conv2D(h, w, op.groups, x.quant.zero_point, requant, dtype, quant)
+        return Conv2D(p.h, p.w, op.groups, x.quant.zero_point, requant, dtype, quant)
 
-    route = spatial_route(make(None, DType.S32, None), shape, outputs, (w.out_len(spatial[-1]),))
-    ints = (weights.ints.astype(np.int64) - weights.zero).reshape(outputs, depth, -1, w.size)
     return Linear(
         x=x.value,
         x_scale=x.quant.scale if x_scale is None else x_scale,
         x_zero_point=x.quant.zero_point,
-        weights=ints.transpose(0, 2, 3, 1),
+        weights=kernel_of(weights.ints.astype(np.int64) - weights.zero),
         scales=output_scales(node, weights.scale.reshape(outputs, -1)),
         bias_int=np.zeros(outputs, np.int64),
         bias_real=np.zeros(outputs, np.float64),
         axis=1,
         make=make,
-        pre=route.pre,
-        post=route.post,
+        pre=p.pre,
+        post=p.post,
         bits=weights.bits,
     )
 

@@ -9,27 +9,27 @@ from collections.abc import Mapping
 
 _SUM = "two quantized tensors; a quantized tensor and constants of any shape"
 _EXTREMUM = "tensors of one scale, zero point and type; a tensor and one number"
-_PLANE = "one or two spatial axes"
+_PLANE = "one or two spatial axes; of real numbers any"
 
 FORMS: Mapping[str, str] = {
     "Add": _SUM,
     "AveragePool": _PLANE,
     "BatchNormalization": "inference, with constant parameters; behind a product or a quantized tensor",
     "Cast": "to float; to the type that a tensor has; between int32 and int64",
-    "Conv": f"{_PLANE}, constant weights and bias",
-    "ConvTranspose": f"{_PLANE}, constant weights and bias, windows that cover the result",
+    "Conv": "constant weights and bias; of real numbers computed ones as well",
+    "ConvTranspose": "one or two spatial axes, constant weights and bias, windows that cover the result; of real "
+    "numbers any axes, any result, and computed weights",
     "Div": "a quantized tensor over constants of any shape; one number over a quantized tensor",
     "Dropout": "inference: without a mask, training_mode false or a ratio of 0",
     "Gather": "constant indices",
     "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "
-    "alpha above 0, no C",
-    "GlobalAveragePool": _PLANE,
+    "alpha above 0, no C; of real numbers in every form",
     "GroupNormalization": "operator set 21 or newer, constant scale and bias for each channel",
     "InstanceNormalization": "constant scale and bias",
     "LayerNormalization": "constant scale and bias; without its mean and deviation as results",
     "MatMul": "two quantized tensors; a quantized tensor and constant weights of two axes",
     "Max": _EXTREMUM,
-    "MaxPool": f"{_PLANE}, without the positions of the maxima",
+    "MaxPool": "without the positions of the maxima",
     "Min": _EXTREMUM,
     "Mul": _SUM,
     "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",

@@ -35,7 +35,7 @@ from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
-from codegen.settle.windows import spatial_route, spatial_sizes, two_windows
+from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
 
 _SCALES = np.finfo(np.float32)
 MakeAverage = Callable[[Request, int, int], Op]
@@ -43,8 +43,7 @@ MakeAverage = Callable[[Request, int, int], Op]
 
 def max_pool(ctx: Context, node: RealNode, op: MaxPool) -> Sequence[State]:
     """MaxPool."""
-    spatial_sizes(node, ctx.shape(ctx.state(node, 0)))
-    return [_maximum(ctx, node, *two_windows(op.windows))]
+    return [_maximum(ctx, node, op.windows)]
 
 
 def average_pool(ctx: Context, node: RealNode, op: AveragePool) -> Sequence[State]:
@@ -82,8 +81,8 @@ def _largest(ctx: Context, node: RealNode, op: Reduce) -> State:
     shape = ctx.shape(state)
     if not op.axes:
         return state
-    if len(shape) in (3, 4) and op.axes == tuple(range(2, len(shape))) and op.keep:
-        return _maximum(ctx, node, *two_windows([Window(n) for n in shape[2:]]))
+    if len(shape) > 2 and op.axes == tuple(range(2, len(shape))) and op.keep:
+        return _maximum(ctx, node, [Window(n) for n in shape[2:]])
     pre, post = reduction(shape, op.axes, op.keep)
 
     def plan(kind: TensorType) -> Route:
@@ -101,12 +100,13 @@ def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pendin
     whole = tuple(v.size for v in pool.windows) == spatial
     if whole and not any((h.pad_before, h.pad_after, w.pad_before, w.pad_after)):
         return mean_of(ctx, node, x, tuple(range(2, len(shape))), True)
-    include_pad, padded = bool(pool.counted), spatial[-1]
+    include_pad, (rows, padded) = bool(pool.counted), (1, *spatial)[-2:]
     plain = two_windows([_padded(v, *c) for v, c in zip(pool.windows, pool.counted, strict=False)] or pool.windows)
     pads: tuple[Op, ...] = ()
     if include_pad and (h, w) != plain:
         # ceil_mode: the given pads count, the cells added behind them do not
         pads = (_explicit_pads(plain, x.quant.zero_point),)
+        rows += plain[0].pad_before + plain[0].pad_after
         padded += plain[1].pad_before + plain[1].pad_after
         h, w = (_rest(wide, given) for wide, given in zip((h, w), plain, strict=True))
         include_pad = False
@@ -115,7 +115,7 @@ def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pendin
         return AveragePool2D(h, w, include_pad, x.quant, request.quant, request.dtype, low, high, ctx.mode)
 
     probe = make(Request(x.quant, DType.S8, "", ()), -128, 127)
-    route = spatial_route(probe, shape, shape[1], (w.out_len(padded),))
+    route = pool_route(probe, shape, (h.out_len(rows), w.out_len(padded))[-len(spatial) :])
     found = averaging(ctx, node, x, make, (*route.pre, *pads), route.post)
     return replace(found, times=lambda factor: _average(ctx, node, pool, _times(node, x, factor)))
 
@@ -144,7 +144,7 @@ def reduction(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[tu
     result = tuple(1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes)
     pre: tuple[Op, ...]
     post: tuple[Op, ...]
-    if len(shape) == 4 and tuple(axes) == (2, 3):
+    if len(shape) == 4 and shape[0] == 1 and tuple(axes) == (2, 3):
         pre, post = (Transpose(TO_NHWC),), (Transpose(TO_NCHW), *(() if keep else (Reshape(result),)))
     else:
         pre = as_rows(shape, axes)
@@ -178,11 +178,15 @@ def averaging(
     return Pending(kind.shape, emit, (node,))
 
 
-def _maximum(ctx: Context, node: RealNode, h: Window, w: Window) -> State:
+def _maximum(ctx: Context, node: RealNode, windows: Sequence[Window]) -> State:
     state = _increasing(ctx, node)
 
+    def make(axes: Sequence[int]) -> Op:
+        return MaxPool2D(*two_windows([windows[a] for a in axes]))
+
     def plan(kind: TensorType) -> Route:
-        return spatial_route(MaxPool2D(h, w), kind.shape, kind.shape[1], (w.out_len(kind.shape[-1]),))
+        first, *others = pool_routes(make, kind.shape, windows)
+        return replace(first, post=(*first.post, *(op for route in others for op in route.ops)))
 
     return move(ctx, node, state, plan)
 

@@ -27,7 +27,7 @@ def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
 
 def metadata_of(path: Path) -> dict[str, str]:
     """A model's metadata; errors as of `read_model`."""
-    return {text_of(entry.key): text_of(entry.value) for entry in read_model(path, bodies=True).proto.metadata_props}
+    return {text_of(entry.key): text_of(entry.value) for entry in read_model(path).proto.metadata_props}
 
 
 def _stored(node: OnnxNode, structure: Structure) -> tuple[DType, Quant]:

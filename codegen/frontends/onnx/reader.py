@@ -61,12 +61,11 @@ class Model:
     proto: Any
 
 
-def read_model(path: Path, *, bodies: bool = False) -> Model:
+def read_model(path: Path) -> Model:
     """The model in `path`, its functions inlined and its operator set raised where that can be done.
 
     Args:
         path: the model's file.
-        bodies: whether nodes may hold graphs: If, Loop and Scan.
 
     Raises:
         ModelMissing: LAM-IMPORT-002.
@@ -79,12 +78,12 @@ def read_model(path: Path, *, bodies: bool = False) -> Model:
     problems = _load_externals(proto, path.parent)
     opset = _opset(proto, path)
     proto = _inlined(proto, path)
-    structure = read_structure(proto.graph, bodies=bodies)
+    structure = read_structure(proto.graph)
     quantized = any(_is_quantized(n) for n in structure.nodes)
     notes: tuple[str, ...] = ()
     if opset < RAISED_OPSET and quantized and not structure.problems and not problems:
         proto, opset, notes = _raised(proto, opset)
-        structure = read_structure(proto.graph, bodies=bodies)
+        structure = read_structure(proto.graph)
     return Model(
         structure.name or path.stem, opset, structure, (*problems, *structure.problems), notes, quantized, proto
     )

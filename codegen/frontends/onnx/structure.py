@@ -1,7 +1,7 @@
 """The model's graph as nodes in a runnable order, with every structural mistake named.
 
 Decides: what a well-formed graph is: every tensor has one writer, every read tensor has a writer, no loops, and
-no control flow unless it is asked for.  Unsorted graphs are sorted.  What the nodes mean is left to the importers.
+no node with several graphs of its own.  Unsorted graphs are sorted.  What the nodes mean is left to the importers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from onnx import AttributeProto
 from codegen.errors import CompileError, GraphCyclic, InputMissing, NameTwice, SubgraphUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode, names_read, read_node, text_of
 
-_SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
@@ -32,8 +30,8 @@ class Structure:
     problems: tuple[CompileError, ...]
 
 
-def read_structure(graph: Any, *, bodies: bool = False) -> Structure:
-    """The graph's nodes in order, and what is wrong with it as a graph; `bodies` allows nodes that hold graphs."""
+def read_structure(graph: Any) -> Structure:
+    """The graph's nodes in order, and what is wrong with it as a graph."""
     problems: list[CompileError] = []
     initializers = {text_of(t.name): t for t in graph.initializer}
     inputs = tuple(i for i in graph.input if text_of(i.name) not in initializers)
@@ -42,7 +40,7 @@ def read_structure(graph: Any, *, bodies: bool = False) -> Structure:
     fixed = [text_of(i.name) for i in inputs] + [text_of(t.name) for t in graph.initializer]
     writers = _writers(fixed, nodes, problems)
     problems += [_sparse(text_of(t.values.name)) for t in graph.sparse_initializer]
-    problems += [e for node in nodes for e in _node_problems(node, writers, bodies=bodies)]
+    problems += [e for node in nodes for e in _node_problems(node, writers)]
     problems += [
         InputMissing(f"no node writes the network output '{o}'", where=f"tensor '{o}'")
         for o in outputs
@@ -99,10 +97,9 @@ def _sparse(name: str) -> CompileError:
     )
 
 
-def _node_problems(node: OnnxNode, writers: Mapping[str, OnnxNode | None], *, bodies: bool) -> list[CompileError]:
+def _node_problems(node: OnnxNode, writers: Mapping[str, OnnxNode | None]) -> list[CompileError]:
     found: list[CompileError] = []
-    refused = _SUBGRAPHS[bodies:]
-    if any(a.type in refused for a in node.attributes.values()):
+    if any(a.type == AttributeProto.GRAPHS for a in node.attributes.values()):
         found.append(SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where))
     if not any(node.outputs):
         found.append(InputMissing("the node has no output", where=node.where))

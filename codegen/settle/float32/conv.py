@@ -1,48 +1,50 @@
 """Convolutions of real numbers.
 
-Decides: how the model's weights [O, C/g, H, W] become [O, H, W, C/g], and that a bias that is left out is 0.
+Decides: that a bias that is left out is 0, and that weights which the network computes make a product of matrices, of
+all that each window covers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from codegen.errors import ShapeMismatch
-from codegen.ir.op import Op
+from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
 from codegen.ops.float32 import FloatConv2D
 from codegen.real.window import Conv
 from codegen.settle.context import Context
-from codegen.settle.float32.inputs import has, real_numbers, real_value
+from codegen.settle.float32 import unfold
+from codegen.settle.float32.inputs import has, is_known, real_numbers, real_value
 from codegen.settle.float32.products import product, writer
+from codegen.settle.float32.writer import Writer
+from codegen.settle.plane import Layout, kernel_of, plane
 from codegen.settle.states import Product, Route, State
-from codegen.settle.windows import spatial_route, spatial_sizes, two_windows
-
-OutLen = Callable[[int], int]
-"""How many columns come of so many."""
 
 
 def conv(ctx: Context, node: RealNode, op: Conv) -> Sequence[State]:
-    """Conv with constant weights and bias."""
+    """Conv; sums in order where weights and bias are known."""
+    if not parameters_known(ctx, node):
+        w = Writer(ctx, node)
+        y = unfold.convolved(w, w.input(0), w.input(1), op.windows, op.groups, op.channel_axis)
+        return w.done(unfold.biased(w, y, 2, op.channel_axis))
     x, weights = real_value(ctx, node, 0), real_numbers(ctx, node, 1)
     if not weights.size:
         raise ShapeMismatch(f"weights of shape {list(weights.shape)}", where=node.where)
-    outputs, depth = weights.shape[:2]
-    h, w = two_windows(op.windows)
-    kernel = weights.reshape(outputs, depth, -1, w.size).transpose(0, 2, 3, 1)
-    bias = real_numbers(ctx, node, 2).reshape(-1) if has(node, 2) else np.zeros(outputs, np.float32)
-    route = windowed(ctx, node, x, op.channel_axis, FloatConv2D(h, w, op.groups), outputs, w.out_len)
-    return [product(ctx, Product(kernel, bias, op.channel_axis, (node,), writer(ctx, x, route)))]
+    layout = Layout(ctx.type(x).shape, op.channel_axis, op.groups)
+    p = plane(layout, op.windows, len(weights))
+    route = Route(FloatConv2D(p.h, p.w, op.groups), p.pre, p.post)
+    bias = bias_of(ctx, node, len(weights))
+    return [product(ctx, Product(kernel_of(weights), bias, op.channel_axis, (node,), writer(ctx, x, route)))]
 
 
-def windowed(
-    ctx: Context, node: RealNode, x: str, channel_axis: int, main: Op, channels: int, out_len: OutLen
-) -> Route:
-    """An operator on NHWC maps, on a tensor whose channels are its second or its last axis."""
-    shape = ctx.type(x).shape
-    if channel_axis == -1:
-        return Route(main)
-    length = spatial_sizes(node, shape)[-1]
-    return spatial_route(main, shape, channels, (out_len(length),))
+def parameters_known(ctx: Context, node: RealNode) -> bool:
+    """Whether weights, and the bias if there is one, are known now."""
+    return is_known(ctx, node, 1) and (not has(node, 2) or is_known(ctx, node, 2))
+
+
+def bias_of(ctx: Context, node: RealNode, outputs: int) -> Array:
+    """The bias, or zeros."""
+    return real_numbers(ctx, node, 2).reshape(-1) if has(node, 2) else np.zeros(outputs, np.float32)

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, Reshape, Transpose
-from codegen.ops.float32 import FloatDense, FloatMatMul
+from codegen.ops.float32 import FloatBinary, FloatDense, FloatMatMul
 from codegen.real import product as real
 from codegen.settle.context import Context
 from codegen.settle.float32.inputs import has, is_known, real_numbers, real_value
 from codegen.settle.float32.products import product, writer
+from codegen.settle.float32.writer import Writer
 from codegen.settle.float32.writing import written
 from codegen.settle.linear import channel_vector
 from codegen.settle.states import Float, Product, Route, State
@@ -42,18 +42,50 @@ def matmul(ctx: Context, node: RealNode, op: real.MatMul) -> Sequence[State]:
 
 
 def gemm(ctx: Context, node: RealNode, op: real.Gemm) -> Sequence[State]:
-    """Alpha * A * B + beta * C with constant B, and C of one number per output at most."""
+    """Alpha * A * B + beta * C: one product where B is constant, and C too with one number per output at most."""
+    if not is_known(ctx, node, 1):
+        return _gemm_of_two(Writer(ctx, node), op)
     weights = real_numbers(ctx, node, 1) if op.turn_b else real_numbers(ctx, node, 1).T
-    bias = _no_bias(weights)
-    if has(node, 2) and op.beta:
-        c = real_numbers(ctx, node, 2)
-        vector = channel_vector(c, (*(1,) * (max(c.ndim, 1) - 1), len(weights)), max(c.ndim, 1) - 1, len(weights))
-        if vector is None:
-            raise FormUnsupported(f"Gemm with C of shape {list(c.shape)}", where=node.where)
-        bias = np.float32(op.beta) * vector
+    bias = _gemm_bias(ctx, node, op, len(weights))
     a = real_value(ctx, node, 0)
     pre: tuple[Op, ...] = (Transpose((1, 0)),) if op.turn_a else ()
-    return [_dense(ctx, node, a, np.float32(op.alpha) * weights, bias, pre)]
+    weights = np.float32(op.alpha) * weights
+    if bias is not None:
+        return [_dense(ctx, node, a, weights, bias, pre)]
+    w = Writer(ctx, node)
+    x = w.transposed(a, (1, 0)) if op.turn_a else a
+    y = w.apply(FloatDense(), x, w.const(np.ascontiguousarray(weights)), w.const(_no_bias(weights)))
+    return w.done(_plus(w, y, op))
+
+
+def _gemm_bias(ctx: Context, node: RealNode, op: real.Gemm, outputs: int) -> Array | None:
+    """Beta * C as one number per output; None where it is computed, or differs from row to row."""
+    if not has(node, 2) or not op.beta:
+        return np.zeros(outputs, np.float32)
+    if not is_known(ctx, node, 2):
+        return None
+    c = real_numbers(ctx, node, 2)
+    rank = max(c.ndim, 1)
+    vector = channel_vector(c, (*(1,) * (rank - 1), outputs), rank - 1, outputs)
+    return None if vector is None else np.float32(op.beta) * vector
+
+
+def _gemm_of_two(w: Writer, op: real.Gemm) -> Sequence[State]:
+    a, b = (w.transposed(w.input(i), (1, 0) if turn else (0, 1)) for i, turn in enumerate((op.turn_a, op.turn_b)))
+    return w.done(_plus(w, _times(w, w.apply(FloatMatMul(), a, b), op.alpha), op))
+
+
+def _plus(w: Writer, y: str, op: real.Gemm) -> str:
+    """The product plus beta times C."""
+    if not has(w.node, 2) or not op.beta:
+        return y
+    c = w.input(2)
+    c = w.reshaped(c, (*(1,) * (2 - len(w.shape(c))), *w.shape(c)))
+    return w.apply(FloatBinary("add"), y, _times(w, c, op.beta))
+
+
+def _times(w: Writer, x: str, factor: float) -> str:
+    return x if factor == 1 else w.apply(FloatBinary("mul"), x, w.const(np.full((1, 1), factor, np.float32)))
 
 
 def _no_bias(weights: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.real import algebra as real_algebra
-from codegen.real import along, bits, cumulative, product, resize, scatter, window
+from codegen.real import along, bits, cumulative, product, resize, scatter, unpool, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import normal as real_normal
@@ -18,6 +18,7 @@ from codegen.real import spectrum as real_spectrum
 from codegen.settle.float32 import (
     algebra,
     conv,
+    conv_transpose,
     elementwise,
     matmul,
     moving,
@@ -78,8 +79,10 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(scatter.ScatterElements, picking.scatter_elements),
     Rule(scatter.ScatterND, picking.scatter_nd),
     Rule(real_spectrum.DFT, spectrum.dft),
+    Rule(unpool.LpPool, pool.lp_pool),
     Rule(window.AveragePool, pool.average_pool),
     Rule(window.Conv, conv.conv),
+    Rule(window.ConvTranspose, conv_transpose.conv_transpose),
 )
 FLOAT_RULES: Rules = {rule.kind: rule for rule in _RULES}
 QUANTIZED_BEHIND = (real_movement.Pad,)

@@ -15,7 +15,7 @@ from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import Broadcast, Cast, Reshape, Transpose, WholeArithmetic
+from codegen.ops import Broadcast, Cast, Gather, Reshape, Transpose, WholeArithmetic
 from codegen.settle.context import Context, array_of
 from codegen.settle.float32.inputs import is_known, real_numbers, real_value
 from codegen.settle.states import Float, Int, State
@@ -117,6 +117,10 @@ class Writer:
     def repeated(self, x: str, shape: Sequence[int]) -> str:
         """The tensor stretched to a shape."""
         return x if self.shape(x) == tuple(shape) else self.apply(Broadcast(tuple(shape)), x)
+
+    def picked(self, x: str, axis: int, places: Sequence[int]) -> str:
+        """Known places of one axis."""
+        return self.apply(Gather(axis, tuple(places)), x)
 
     def cast(self, x: str, to: DType) -> str:
         """The numbers in another type."""

@@ -1,10 +1,11 @@
 """If, Loop and Scan, resolved while the model is read: the branch taken, the steps unrolled.
 
-Decides: that a condition and a number of steps are constants, and how many nodes may come of it.
+Decides: that a number of steps is constant, and how many nodes may come of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from codegen.errors import FormUnsupported, InputMissing, ModelTooLarge, Paramet
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
+from codegen.real.elementwise import Where
 from codegen.real.movement import Concat, Gather, Reshape
 
 _MOST_NODES = 1 << 14
@@ -22,9 +24,30 @@ _MOST_STEPS = 1 << 12
 
 
 def if_op(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """If: the branch that a constant condition takes."""
+    """If: the branch that a constant condition takes; both of them where it is computed, and a choice."""
+    condition = r.value(node, 0)
+    if r.values[condition].data is None:
+        return _either(r, node, condition)
     taken = bool(r.const(node, 0).reshape(-1)[:1].all())
     return _inlined(r, node, node.graph("then_branch" if taken else "else_branch"), {}, "")
+
+
+def _either(r: Reading, node: OnnxNode, condition: str) -> Sequence[str]:
+    """Each result of both branches, which must be of one type, chosen by a truth value."""
+    if math.prod(r.type(condition).shape) != 1:
+        raise ShapeMismatch(f"a condition of shape {list(r.type(condition).shape)}", where=node.where)
+    flag = r.apply(Reshape(()), [condition], node, "condition")
+    sides = [_inlined(r, node, node.graph(name), {}, f"/{name}") for name in ("then_branch", "else_branch")]
+    _check(node, len(node.outputs) <= len(sides[0]) == len(sides[1]))
+    for a, b in zip(*sides, strict=True):
+        if r.type(a) != r.type(b):
+            found = f"branches whose results are {_said(r, a)} and {_said(r, b)}, by a computed condition"
+            raise ParameterDynamic(found, where=node.where)
+    return [r.apply(Where(), [flag, a, b], node, f"choice{i}") for i, (a, b) in enumerate(zip(*sides, strict=True))]
+
+
+def _said(r: Reading, value: str) -> str:
+    return f"{r.type(value).dtype}{list(r.type(value).shape)}"
 
 
 def loop(r: Reading, node: OnnxNode) -> Sequence[str]:

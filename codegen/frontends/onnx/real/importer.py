@@ -68,7 +68,7 @@ def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HO
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    reader = RealReader(read_model(Path(path), bodies=True), shapes, known)
+    reader = RealReader(read_model(Path(path)), shapes, known)
     graph = reader.graph()
     if reader.problems:
         raise ModelRejected([p.error for p in reader.problems], where=str(path))

@@ -143,7 +143,7 @@ def quantize(
         judges.
     """
     options = options_of(target, {"shapes": shapes})
-    return verbs.quantize.quantize(model, options, verbs.quantize.Quantizing(calib=calib, out=out, **words))
+    return verbs.quantize.quantize(model, options, verbs.quantizing.Quantizing(calib=calib, out=out, **words))
 
 
 @takes_declared
@@ -170,7 +170,7 @@ def sensitivity(
         For each part the SQNR of the outputs in dB with it alone quantized, and how many dB the whole network gains
         when it stays real, and when its tensors get 16 bits.
     """
-    how = verbs.quantize.Quantizing(calib=calib, **words)
+    how = verbs.quantizing.Quantizing(calib=calib, **words)
     return verbs.sensitivity.sensitivity(model, options_of(target, {"shapes": shapes}), how, by)
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode
+from codegen.quantizer.live import tensors_held
 from codegen.quantizer.scheme import Scheme
-from codegen.quantizer.sequential import tensors_held
 from codegen.real.elementwise import Clip, Function
 from codegen.real.engine import numbers_of
 from codegen.real.normal import BatchNorm

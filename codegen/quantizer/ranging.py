@@ -16,8 +16,8 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, Stored
 from codegen.quantizer.asked import Asked, Asking
 from codegen.quantizer.batched import NodeRun, hold, in_numpy
+from codegen.quantizer.live import Held, first_states, in_order, ran
 from codegen.quantizer.places import Places
-from codegen.quantizer.sequential import Held, first_states, in_order, ran
 from codegen.quantizer.spec import Method, Role, Spec
 from codegen.real.engine import numbers_of
 

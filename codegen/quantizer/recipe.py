@@ -19,6 +19,7 @@ from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import tensors_of, watched, weights_of
 from codegen.quantizer.config import QuantConfig
+from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.measure import CEILING, Likeness, Noise
 from codegen.quantizer.observe import Progress, Samples, in_turn, observe
 from codegen.quantizer.places import Constant, Places, natural_bounds
@@ -28,7 +29,7 @@ from codegen.quantizer.rewrite.extremes import observe_extremes
 from codegen.quantizer.rewrite.moved import AllMoved, both_moved
 from codegen.quantizer.room import joins, samples_at_once
 from codegen.quantizer.scheme import Runner, Scheme
-from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
+from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics

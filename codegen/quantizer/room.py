@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from codegen.ir.real import RealGraph
-from codegen.quantizer.sequential import in_order
+from codegen.quantizer.live import in_order
 
 _BYTES = 256 << 20
 """Of all samples' tensors, while a network is run on them at once."""

@@ -7,8 +7,7 @@ been decided.  What a network keeps between runs is what it is before the first 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -16,24 +15,19 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode
-from codegen.quantizer.batched import NodeRun, hold, in_numpy, run_node
+from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import expected_error, mean_error, passing_error
 from codegen.quantizer.bounds import Bounds
 from codegen.quantizer.gated import Gate, GatedMoments, results_of
+from codegen.quantizer.live import Held, Live, as_held, first_states, in_order, inputs_held, ran, weight_numbers
 from codegen.quantizer.moments import Moments
-from codegen.quantizer.observe import Samples
 from codegen.quantizer.products import Product, products
 from codegen.quantizer.scheme import Scheme, Weight
 from codegen.quantizer.solving import Effort, solved
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.weights import least_scales
 from codegen.real.engine import numbers_of
-from codegen.real.storage import Dequantize
 
-Held = tuple[bool, Array]
-"""Whether a value is the same for all samples, and its numbers."""
-Live = dict[str, Held]
-"""Values that are still needed."""
 Feeds = Callable[[Sequence[int]], dict[str, Array]]
 """Gives some samples of each input: [samples, ...]."""
 
@@ -70,12 +64,6 @@ class Decided:
         for name, numbers in self.biases.items():
             values[name] = replace(values[name], data=numbers.astype(np.float32))
         return replace(graph, values=values)
-
-
-def stacked(graph: RealGraph, samples: Samples, chosen: Sequence[int]) -> dict[str, Array]:
-    """Some samples of each input, along an axis of their own."""
-    taken = [samples[i] for i in chosen]
-    return {name: np.stack([sample[name] for sample in taken]) for name in graph.inputs}
 
 
 class SideBySide:
@@ -143,14 +131,14 @@ class SideBySide:
 
     def _again(self, node: RealNode, held: Mapping[str, Held]) -> list[Held]:
         """The node's results in the held network, its weights and its bias as decided."""
-        ins, product = _inputs(self._scheme, node, held), self._products.get(node.label)
+        ins, product = inputs_held(self._scheme, node, held), self._products.get(node.label)
         weight = None if product is None else self._decided.weights.get((node.label, product.place))
         if product is not None and weight is not None:
-            ins[product.place] = (True, _numbers(weight))
+            ins[product.place] = (True, weight_numbers(weight))
         return self._ran(node, ins)
 
     def _held(self, name: str, array: Array) -> Array:
-        return _held(self._scheme, name, array)
+        return as_held(self._scheme, name, array)
 
     def _made(
         self, node: RealNode, real: Mapping[str, Held], held: dict[str, Held], wanted: Sequence[Held]
@@ -158,11 +146,11 @@ class SideBySide:
         """The node's results in the held network, its weights and its bias decided if it is a product."""
         product = self._products.get(node.label)
         if product is None:
-            return self._ran(node, _inputs(self._scheme, node, held))
+            return self._ran(node, inputs_held(self._scheme, node, held))
         ins = [held[i] for i in node.inputs]
         weight = self._weight(product, held)
         if weight is not None:
-            ins[product.place] = (True, _numbers(weight))
+            ins[product.place] = (True, weight_numbers(weight))
         ((known, made),) = self._ran(node, ins)
         bias = self._biases.get(node.label)
         if self._choices.correct and bias is not None:
@@ -185,7 +173,7 @@ class SideBySide:
         moments = Moments(product, self._choices.results, self._choices.seed)
         known = self._choices.means.get(product.reads)
         moments.take(held[product.reads][1].mean(axis=0) if known is None else known)
-        return expected_error(moments, real, real if weight is None else _numbers(weight))
+        return expected_error(moments, real, real if weight is None else weight_numbers(weight))
 
     def _weight(self, product: Product, held: Mapping[str, Held]) -> Weight | None:
         spec, reads = self._spec_of(product), self._scheme.tensors.get(product.reads)
@@ -249,60 +237,8 @@ def _along(product: Product, sizes: Array, made: Array) -> Array:
     return sizes.reshape(shape)
 
 
-def tensors_held(
-    graph: RealGraph, scheme: Scheme, feeds: dict[str, Array], names: Collection[str], run: NodeRun = in_numpy
-) -> dict[str, Array]:
-    """Some tensors of all samples, as the scheme holds the network; an empty one leaves it as it is."""
-    live: dict[str, Held] = {v.name: (True, numbers_of(v)) for v in graph.values.values() if v.data is not None}
-    given = feeds | first_states(graph, feeds)
-    live |= {name: (False, _held(scheme, name, array)) for name, array in given.items()}
-    for node, forgotten in in_order(graph, names):
-        for name, (known, array) in zip(node.outputs, ran(graph, node, _inputs(scheme, node, live), run), strict=True):
-            live[name] = (known, array if known else _held(scheme, name, array))
-        for name in forgotten:
-            del live[name]
-    return {name: live[name][1] for name in names}
-
-
-def first_states(graph: RealGraph, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """What the network keeps between runs as it is before the first one, for each sample."""
-    count = len(next(iter(feeds.values())))
-    return {s.value: np.broadcast_to(s.initial, (count, *s.initial.shape)) for s in graph.states}
-
-
-def _held(scheme: Scheme, name: str, array: Array) -> Array:
-    stored = scheme.tensors.get(name)
-    return array if stored is None else hold(array, stored)
-
-
-def _inputs(scheme: Scheme, node: RealNode, live: Mapping[str, Held]) -> list[Held]:
-    """What a node reads: the scheme's integers of constants, as real numbers again."""
-    weights = [scheme.weights.get((node.label, place)) for place in range(len(node.inputs))]
-    return [live[n] if w is None else (True, _numbers(w)) for n, w in zip(node.inputs, weights, strict=True)]
-
-
-def in_order(graph: RealGraph, wanted: Collection[str] = ()) -> Iterator[tuple[RealNode, list[str]]]:
-    """The nodes, each with the values that are not needed any more once it has run."""
-    left = Counter(i for node in graph.nodes for i in {*node.inputs, *node.outputs})
-    kept = {*graph.outputs, *wanted, *(s.next for s in graph.states)}
-    for node in graph.nodes:
-        names = {*node.inputs, *node.outputs}
-        left.subtract(names)
-        yield node, sorted(n for n in names if left[n] == 0 and n not in kept)
-
-
-def ran(graph: RealGraph, node: RealNode, ins: Sequence[Held], run: NodeRun = in_numpy) -> list[Held]:
-    """A node's results."""
-    known = [k for k, _ in ins]
-    return [(all(known), array) for array in run_node(graph, node, [a for _, a in ins], known, run)]
-
-
 def _parts(samples: Sequence[int], most: int) -> list[Sequence[int]]:
     return [samples[at : at + most] for at in range(0, len(samples), most)]
-
-
-def _numbers(weight: Weight) -> Array:
-    return Dequantize(weight.stored).evaluate([weight.data])[0]
 
 
 def _floor(product: Product, bias: Array, reads: float) -> Array | float:

@@ -15,8 +15,8 @@ from codegen.quantizer.rewrite.moved import Moved, told_moved
 from codegen.quantizer.versus import unmatched, versus
 from codegen.report.sensitive import QuantComparison
 from codegen.verbs.calibration import Calibration, Chosen, all_samples, check_finite
+from codegen.verbs.float_source import given_graph
 from codegen.verbs.ort_runner import best_runner
-from codegen.verbs.quantize import given_graph
 from codegen.verbs.samples import check_count
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from codegen.options import Options
 from codegen.report.quantized import QuantReport
 from codegen.verbs.calibration import Calibration
-from codegen.verbs.quantize import Quantizing, quantize
+from codegen.verbs.quantize import quantize
+from codegen.verbs.quantizing import Quantizing
 
 
 @contextmanager

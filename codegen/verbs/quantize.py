@@ -1,125 +1,59 @@
 """quantize: a float model and some samples to a quantized model, and what is known of it.
 
-Decides: the order of the stages, which samples set ranges and which judge, and what is written beside the model.
+Decides: the order of the stages, and which samples set ranges and which judge.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
-from codegen.datafiles import check_outputs, check_place, path_given
-from codegen.errors import (
-    AlreadyQuantized,
-    CalibrationConstant,
-    CompileError,
-    ModelNotWritten,
-    NothingToQuantize,
-    OptionBad,
-    TensorUnknown,
-)
-from codegen.frontends import is_tflite, read_real, real_bytes
+from codegen.errors import CalibrationConstant, CompileError
+from codegen.frontends import real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.applied import applied
-from codegen.quantizer.asked import Asked, Asking, asked_of, from_words
-from codegen.quantizer.attempts import RecipeName
+from codegen.quantizer.asked import Asked, Asking
 from codegen.quantizer.calibrate import passes, scheme_of, watched
 from codegen.quantizer.config import Mixed, QuantConfig
-from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.measure import compared
 from codegen.quantizer.observe import Progress, observe
-from codegen.quantizer.places import Places, is_quantized
+from codegen.quantizer.places import Places
 from codegen.quantizer.ranges.storing import LEAST_SCALE
 from codegen.quantizer.recipe import Given, Made, Recipe
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.moved import moved_entries
-from codegen.quantizer.rewrite.recurrence import check_spelled
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.statistics import Statistics
 from codegen.report.quantized import QuantReport, QuantStage
-from codegen.report.table import as_json
 from codegen.target import load_target
 from codegen.verbs.blindly import blindly
-from codegen.verbs.calibration import Calibration, Held, calibration_of
+from codegen.verbs.calibration import Held, calibration_of
+from codegen.verbs.float_source import given_graph, kept_real
 from codegen.verbs.judge import Judge, quick_judge
-from codegen.verbs.mixing import MIXED, Network, mixed, mixing_of
+from codegen.verbs.mixing import Network, mixed, mixing_of
 from codegen.verbs.ort_nodes import best_nodes
 from codegen.verbs.ort_runner import best_runner
-from codegen.verbs.quantizer_files import Output, files_config, table_output, table_refusal, write_together
+from codegen.verbs.quantized_files import check_files, model_and_report, places_of, table_of
+from codegen.verbs.quantizer_files import Output, write_together
+from codegen.verbs.quantizing import Quantizing, asking_of, sampled
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.scoring import Scoring, score
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
-STAGES = ("inspect", "rewrite", "calibrate")
-"""Stages behind which one may stop."""
 _MEASURED = 32
 """Samples by which tensors are measured."""
 _MIXED = 16
 """Samples by which each of many networks is judged."""
 _LEAST_STEPS = 128
 """Of the smallest scale that there is: what inputs reach at least."""
-_ALL_POINTS = 100
 _NOTHING_LEFT = 1.0
 """dB of outputs that are no better than zeros."""
 _FEW = 16
 """Of fewer samples the user is warned."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Quantizing:
-    """By what a model is quantized, and how.
-
-    `calib` are a data file, arrays by name, one array, or samples, made up where there are none; `config` is the TOML
-    file with the `[preprocess]` table and those of the quantizer, or another tool's configuration; it goes over
-    `table_in`, a table of ranges, and the words here go over both.  `out` is where model and report go, `table_out`
-    where the ranges.
-    """
-
-    calib: Calibration | None = None
-    out: str | Path | None = None
-    config: str | Path | None = None
-    weights: int | str | None = None
-    activations: int | str | None = None
-    scales: str | None = None
-    granularity: str | None = None
-    samples: int | None = None
-    seed: int | None = None
-    table_in: str | Path | None = None
-    table_out: str | Path | None = None
-    keep_float: Sequence[str] = ()
-    recipe: RecipeName | None = None
-    budget: str | Mapping[str, int] | None = None
-    stop_after: str | None = None
-    eval_data: str | Path | None = None
-    metric: str = "top1"
-    max_drop: float | None = None
-    progress: Progress | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what does not exist."""
-        if self.max_drop is not None and self.eval_data is None:
-            raise OptionBad(f"{self.max_drop:g}", where="max_drop", hint="give the labelled samples too: --eval D.npz")
-        if self.max_drop is not None and not 0 <= self.max_drop <= _ALL_POINTS:
-            raise OptionBad(f"{self.max_drop:g}", where="max_drop", hint="give points between 0 and 100")
-        for name, given, known in (
-            ("weights", self.weights, (None, *range(2, 9), MIXED)),
-            ("activations", self.activations, (None, 8, 16, MIXED)),
-            ("scales", self.scales, (None, "float", "pot")),
-            ("granularity", self.granularity, (None, "channel", "tensor")),
-            ("recipe", self.recipe, (None, *get_args(RecipeName))),
-            ("stop_after", self.stop_after, (None, *STAGES)),
-        ):
-            if given not in known:
-                choices = ", ".join(str(k) for k in known if k is not None)
-                raise OptionBad(f"{given!r}", where=name, hint=f"choose one of {choices}")
-        if self.seed is not None and self.seed < 0:
-            raise OptionBad(f"{self.seed}", where="seed", hint="give a whole number of 0 or more")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +73,7 @@ class Quantized:
 @takes_model
 def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized:
     """A float model quantized by samples, written where `how.out` says."""
-    _check_files(file_of(model), how)
+    check_files(file_of(model), how)
     load_target(options.target)
     mixing_of(how, Mixed())
     given_there = given_graph(file_of(model), options)
@@ -162,82 +96,13 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     made = applied(found.graph, scheme).live()
     stages = tuple(QuantStage(name=s.name, sqnr=s.sqnr, kept=s.kept) for s in found.stages)
     report = _measured(replace(report, stages=stages), places, (scheme, found.asking), made, held)
-    table = _table(how, scheme, report)
+    table = table_of(how, scheme, report)
     if how.stop_after == "calibrate":
         write_together(table)
         return Quantized(b"", report)
     report = _judged(report, graph, made, held, options)
     told = moved_entries(found.moved, scheme.tensors)
     return _written(made, _scored(report, model, made, options, how), how, table, told)
-
-
-def float_graph(path: Path, options: Options) -> RealGraph:
-    """The float network of a file, as ONNX has it, with what changes nothing rewritten; errors as of `given_graph`."""
-    return rewritten(given_graph(path, options))
-
-
-def given_graph(path: Path, options: Options) -> RealGraph:
-    """The float network of a file, as ONNX has it.
-
-    Raises:
-        AlreadyQuantized: LAM-QUANT-020.
-        NothingToQuantize: LAM-QUANT-021.
-    """
-    graph = read_real(path, shapes=dict(options.shapes))
-    if is_quantized(graph):
-        raise AlreadyQuantized("its tensors are integers already", where=shown(path))
-    if not any(graph.type(name).is_real for node in graph.nodes for name in node.outputs):
-        raise NothingToQuantize("it computes no real numbers", where=shown(path))
-    return _as_onnx(graph) if is_tflite(path) else graph
-
-
-def _as_onnx(graph: RealGraph) -> RealGraph:
-    """The same network with the channels first, as the file that will be written has it."""
-    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
-        path = Path(folder) / "float.onnx"
-        path.write_bytes(real_bytes(graph))
-        return read_real(path)
-
-
-def kept_real(graph: RealGraph, names: Sequence[str]) -> frozenset[str]:
-    """Nodes and tensors that stay real.
-
-    Raises:
-        TensorUnknown: LAM-QUANT-024, for names that the model does not have.
-        RecurrenceNotSpelled: LAM-QUANT-029.
-    """
-    known = {node.name for node in graph.nodes} | set(graph.values)
-    for name in names:
-        if name not in known:
-            raise TensorUnknown(f"no node and no tensor '{name}'", where="keep_float")
-    check_spelled(graph, names)
-    return frozenset(names)
-
-
-def asking_of(places: Places, how: Quantizing) -> Asked:
-    """What the command line says, over what the configuration says, over a table of ranges."""
-    words = from_words(
-        {
-            "weights": None if how.weights == MIXED else how.weights,
-            "activations": None if how.activations == MIXED else how.activations,
-            "scale": how.scales,
-            "granularity": how.granularity,
-        }
-    )
-    config = None if how.config is None else path_given(how.config, "config")
-    table = None if how.table_in is None else path_given(how.table_in, "table_in")
-    return asked_of(words.over(files_config(places.graph, config, table)), places)
-
-
-def sampled(how: Quantizing) -> Quantizing:
-    """The same with what the configuration says of samples, seed and score, where the call says nothing."""
-    config = QuantConfig() if how.config is None else load_config(path_given(how.config, "config"))
-    return replace(
-        how,
-        samples=config.general.samples if how.samples is None else how.samples,
-        seed=(config.general.seed or 0) if how.seed is None else how.seed,
-        max_drop=config.mixed.max_drop if how.max_drop is None else how.max_drop,
-    )
 
 
 def _kept_by(graph: RealGraph, config: QuantConfig) -> frozenset[str]:
@@ -354,13 +219,6 @@ def _judged(report: QuantReport, graph: RealGraph, made: RealGraph, held: Held, 
     return replace(report, sqnr=judgement.sqnr, engine=judgement.engine, notes=notes)
 
 
-def _table(how: Quantizing, scheme: Scheme, report: QuantReport) -> list[Output]:
-    """The table of ranges, where one was asked for."""
-    if how.table_out is None:
-        return []
-    return [table_output(path_given(how.table_out, "table_out"), scheme.tensors, report.samples)]
-
-
 def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: Options, how: Quantizing) -> QuantReport:
     """The report with the scores of both networks, where there is something to score them by."""
     if how.eval_data is None:
@@ -382,33 +240,7 @@ def _written(
     more: Sequence[Output] = (),
     metadata: Mapping[str, str] | None = None,
 ) -> Quantized:
-    """The model and, beside it, the report as JSON; and what else was asked for."""
+    """The model and its report; and what else was asked for."""
     data = real_bytes(made, metadata)
-    pair = zip(_places(how), (data, (as_json(report) + "\n").encode()), strict=False)
-    write_together([*(Output(file, content, _refusal(file)) for file, content in pair), *more])
-    return Quantized(data, report, next(iter(_places(how)), None))
-
-
-def _places(how: Quantizing) -> list[Path]:
-    """Where the model and its report go, if anywhere."""
-    if how.out is None:
-        return []
-    path = path_given(how.out, "out")
-    if not path.name:
-        raise _refusal(path)("names no file")
-    return [path, path.with_suffix(".json")]
-
-
-def _check_files(model: Path, how: Quantizing) -> None:
-    """Refuse to write over what is read, before anything is computed."""
-    table = [] if how.table_out is None else [path_given(how.table_out, "table_out")]
-    read = [Path(p) for p in (how.calib, how.config, how.table_in) if isinstance(p, str | Path)]
-    check_outputs([*_places(how), *table], [model, *read])
-    for path in _places(how):
-        check_place(path, _refusal(path))
-    for path in table:
-        check_place(path, table_refusal(path))
-
-
-def _refusal(file: Path) -> Callable[[str], CompileError]:
-    return lambda found: ModelNotWritten(found, where=str(file))
+    write_together([*model_and_report(data, report, how), *more])
+    return Quantized(data, report, next(iter(places_of(how)), None))

@@ -9,8 +9,10 @@ from codegen.quantizer.sensitivity import BY, By, Sensitivity, Wide, parts_of, s
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
 from codegen.target import load_target
 from codegen.verbs.calibration import calibration_of
+from codegen.verbs.float_source import float_graph, kept_real
 from codegen.verbs.judge import Judge, quick_judge
-from codegen.verbs.quantize import Quantizing, asking_of, float_graph, kept_real, ranged, sampled
+from codegen.verbs.quantize import ranged
+from codegen.verbs.quantizing import Quantizing, asking_of, sampled
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 _JUDGED = 16

@@ -13,7 +13,7 @@ from codegen.frontends import read_real
 from codegen.options import Options
 from codegen.real.engine import RealEngine
 from codegen.verbs.calibration import all_samples
-from codegen.verbs.quantize import float_graph
+from codegen.verbs.float_source import float_graph
 from tests.support.recurrent_models import Recurrence
 
 ort = pytest.importorskip("onnxruntime")

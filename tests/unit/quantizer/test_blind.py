@@ -15,13 +15,14 @@ from codegen.ir.real import RealGraph
 from codegen.quantizer.bias import expected_error, with_biases
 from codegen.quantizer.blind import beliefs, made_up
 from codegen.quantizer.calibrate import scheme_of, watched
+from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.observe import observe
 from codegen.quantizer.places import Places
 from codegen.quantizer.products import products
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
-from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
+from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.spec import Spec
 from codegen.real.elementwise import Clip, Function
 from codegen.real.engine import RealEngine

@@ -11,12 +11,12 @@ from codegen.ir.shape import Window
 from codegen.quantizer.asked import asked_of, from_words
 from codegen.quantizer.calibrate import tensors_of, watched
 from codegen.quantizer.config import parse_config
+from codegen.quantizer.live import stacked
 from codegen.quantizer.measure import Likeness
 from codegen.quantizer.observe import observe
 from codegen.quantizer.places import Places
 from codegen.quantizer.ranging import ByMethod, least_at_readers
 from codegen.quantizer.recipe import Given, Recipe
-from codegen.quantizer.sequential import stacked
 from codegen.quantizer.spec import Method
 from codegen.real.elementwise import Function
 from codegen.real.engine import RealEngine

@@ -15,13 +15,14 @@ from codegen.quantizer.attempts import RecipeName
 from codegen.quantizer.bias import mean_error, with_biases
 from codegen.quantizer.calibrate import scheme_of, watched
 from codegen.quantizer.config import parse_config
+from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.observe import observe
 from codegen.quantizer.places import Places
 from codegen.quantizer.products import products
 from codegen.quantizer.recipe import Given, Made, Recipe, least_sqnr, verdicts
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
-from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
+from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.spec import Spec
 from codegen.real.elementwise import Clip, Function
 from codegen.real.engine import RealEngine

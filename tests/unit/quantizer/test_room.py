@@ -7,11 +7,12 @@ import pytest
 
 from codegen.quantizer import room
 from codegen.quantizer.bias import mean_error, with_biases
+from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.places import Places
 from codegen.quantizer.products import products
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
-from codegen.quantizer.sequential import Choices, SideBySide, stacked, tensors_held
+from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.spec import Spec
 from codegen.verbs.ort_nodes import OrtNodes
 from tests.support.float_networks import random_network

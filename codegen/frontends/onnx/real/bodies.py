@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import onnx
-from onnx import defs, helper
+from onnx import defs, helper, shape_inference
 
+from codegen.errors import AttributeBad
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading
 
@@ -50,13 +51,23 @@ def _function(schema: Any, node: OnnxNode, reading: Reading) -> Any | None:
         versions = [v for v in schema.context_dependent_function_opset_versions if v <= reading.opset]
         kinds = [_type_proto(reading, name).SerializeToString() for name in node.inputs]
         version = max(versions, default=schema.since_version)
-        data = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), kinds)
+        data = _written_for(schema, version, node, kinds)
     elif schema.has_function:
         versions = [v for v in schema.function_opset_versions if v <= reading.opset]
         data = schema.get_function_with_opset_version(max(versions, default=schema.since_version))
     else:
         return None
     return onnx.FunctionProto.FromString(data) if isinstance(data, bytes) else data
+
+
+def _written_for(schema: Any, version: int, node: OnnxNode, kinds: list[bytes]) -> bytes:
+    """The body that onnx writes for this very node; it tells what an attribute lacks by exceptions of several kinds."""
+    try:
+        return bytes(
+            schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), kinds)
+        )
+    except (ValueError, RuntimeError, TypeError, defs.SchemaError, shape_inference.InferenceError) as error:
+        raise AttributeBad(f"{node.op_type}: {str(error).splitlines()[0].rstrip('.')}", where=node.where) from error
 
 
 def _type_proto(reading: Reading, name: str) -> Any:

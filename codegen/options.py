@@ -28,6 +28,8 @@ ShapesGiven = Mapping[str, Sequence[int]] | None
 CHOICES = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model"), "goal": GOALS}
 """The values of options that have no others."""
 
+PACKAGES = ("cmake", "esp-idf", "platformio", "zephyr")
+"""Build systems that a project is put into packages for."""
 MOST_VERSION_SIGNS = 100
 MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""
@@ -56,6 +58,7 @@ class Options:
         model_version: what the firmware may be told of the model's version (NAME_MODEL_VERSION, NAME_info).
         labels: what the numbers of an output mean, in order; of the first output whose last axis has as many
             (LAM-EMIT-006 when there is none).
+        package: names of PACKAGES, whose files are written beside the project's own; `("all",)` for all of them.
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
     """
@@ -72,6 +75,7 @@ class Options:
     stream_input: bool = False
     model_version: str = ""
     labels: tuple[str, ...] = ()
+    package: tuple[str, ...] = ()
     shapes: ShapePairs = ()
 
     def __post_init__(self) -> None:
@@ -80,6 +84,11 @@ class Options:
         object.__setattr__(self, "requant", current(self.requant, OLD_MODES, "requant"))
         if not isinstance(self.shapes, tuple):
             object.__setattr__(self, "shapes", shape_pairs(self.shapes))
+        if "all" in self.package:
+            object.__setattr__(self, "package", PACKAGES)
+        for package in self.package:
+            _check_choice("package", package, (*PACKAGES, "all"))
+        object.__setattr__(self, "package", tuple(dict.fromkeys(self.package)))
         for option, values in CHOICES.items():
             _check_choice(option, getattr(self, option), values)
         if not 0 <= self.vectors <= MOST_VECTORS:

@@ -34,6 +34,7 @@ class OptionWords(TypedDict, total=False):
     stream_input: bool
     model_version: str
     labels: tuple[str, ...]
+    package: tuple[str, ...]
     shapes: ShapesGiven
 
 

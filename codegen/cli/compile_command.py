@@ -12,6 +12,7 @@ from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options, stack_option
 from codegen.cli.progress import Progress
 from codegen.datafiles import read_labels
+from codegen.options import PACKAGES
 from codegen.report.columns import Size, size_text
 from codegen.report.table import bound_text, plain, shape_text, text_pairs, text_table
 
@@ -19,6 +20,11 @@ from codegen.report.table import bound_text, plain, shape_text, text_pairs, text
 def _labels(ctx: click.Context, param: click.Parameter, path: str | None) -> tuple[str, ...]:
     """The lines of the file; LAM-EMIT-007 for one that cannot be read."""
     return read_labels(Path(path)) if path is not None else ()
+
+
+def _packages(ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Names joined by commas; Options refuses those that are none."""
+    return tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else names
 
 
 @click.command(
@@ -37,6 +43,9 @@ def _labels(ctx: click.Context, param: click.Parameter, path: str | None) -> tup
 @click.option("--labels", metavar="FILE", callback=_labels, help="What an output's numbers mean, one label a line.")
 @click.option(
     "--model-version", default="", metavar="TEXT", help="The model's version, for NAME_info and the manifest."
+)
+@click.option(
+    "--package", default=(), metavar="NAMES", callback=_packages, help=f"Also for {', '.join(PACKAGES)}; or all."
 )
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @model_options

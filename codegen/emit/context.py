@@ -17,7 +17,7 @@ from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
 from codegen.emit.functions import FieldView, FunctionView
 from codegen.emit.groups import GroupView, group_views
 from codegen.emit.interface import PortView, StateView, StreamView, port_view, state_view, stream_view
-from codegen.emit.names import comment
+from codegen.emit.names import comment, package_version
 from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
@@ -93,6 +93,9 @@ class ModelView:
     memory_map: tuple[str, ...]
     guard: Guard | None
     flags: str
+    cc: str
+    packages: tuple[str, ...]
+    package_version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,8 @@ class EmitOptions:
     small: bool = False
     roots: Roots = ROOTS
     flags: str = ""
+    cc: str = ""
+    packages: tuple[str, ...] = ()
     model_version: str = ""
     labels: tuple[str, ...] = ()
 
@@ -124,6 +129,8 @@ def emit_options(options: Options, target: Target, said: str, roots: Roots = ROO
         small=options.goal == "size",
         roots=roots,
         flags=comment(" ".join(target.toolchain.cflags)) if target.toolchain else "",
+        cc=target.toolchain.cc if target.toolchain else "",
+        packages=options.package,
         model_version=options.model_version,
         labels=options.labels,
     )
@@ -170,6 +177,9 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         memory_map=memory_map(program),
         guard=_guard(options),
         flags=options.flags,
+        cc=options.cc,
+        packages=options.packages,
+        package_version=package_version(options.model_version),
     )
 
 

@@ -32,6 +32,7 @@ _TYPES = """
 _RESERVED = frozenset((_C_WORDS + _HEADERS + _TYPES).split())
 _INTEGER_TYPE = re.compile(r"u?_?int(_fast|_least)?[0-9]+")
 _LONGEST = 31
+_VERSION = re.compile(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}")
 _FOREIGN = re.compile(r"[^A-Za-z0-9 _.,:;/()\[\]{}<>=+\-#%&@~^!]+")
 PORT_MACROS = ("TYPE", "DIMS", "SHAPE", "BYTES", "ROWS", "ROW_BYTES", "SCALE", "ZERO_POINT")
 """What macros say of a port, each behind its name."""
@@ -51,6 +52,11 @@ def network_name(raw: str) -> str:
     if not name or name[0].isdigit() or name.startswith("lam_") or name in _RESERVED or _INTEGER_TYPE.fullmatch(name):
         name = f"net_{name}"[:_LONGEST].rstrip("_")
     return name
+
+
+def package_version(said: str) -> str:
+    """The version of a package: what was said where that is three numbers, as 1.4.0, else 1.0.0."""
+    return said if _VERSION.fullmatch(said) else "1.0.0"
 
 
 def port_symbols(names: Sequence[str]) -> tuple[str, ...]:

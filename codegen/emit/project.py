@@ -14,6 +14,7 @@ from codegen.emit.context import EmitOptions, ModelView, build_view
 from codegen.emit.helpers import helpers_of
 from codegen.emit.listing import MANIFEST, with_manifest
 from codegen.emit.names import comment
+from codegen.emit.packages import package_files
 from codegen.emit.render import render, source_texts
 from codegen.emit.runtime import header_closure
 from codegen.emit.structure import code_fit
@@ -88,6 +89,7 @@ def project_files(
     texts[f"src/{name}_info.c"] = render("info.c.j2", roots, m=view, h=said)
     texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values(), roots).items()}
     files = {path: text.encode("utf-8") for path, text in texts.items()}
+    files |= package_files(options.packages, view, files, roots)
     if fit is not None:
         blob = weight_blob(program, fit, isa=options.isa, byte_order=options.byte_order)
         files["weights.bin"] = blob

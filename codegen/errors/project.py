@@ -58,6 +58,14 @@ class LabelsUnreadable(CompileError):
     hint = "a text file in UTF-8 with one label a line, in the order of the output's numbers"
 
 
+class PackageUnfit(CompileError):
+    """A package was asked for that cannot carry this project."""
+
+    code = "LAM-EMIT-008"
+    is_usage = True
+    hint = "leave it out of --package, or compile with --weights c for a chip whose kernels work in its RAM"
+
+
 class ProjectInvalid(CompileError):
     """The folder is not a project that this tool generated."""
 

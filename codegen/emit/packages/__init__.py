@@ -1,0 +1,40 @@
+"""The project as other build systems take it: one file per ecosystem, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from codegen.emit.context import ModelView
+from codegen.emit.packages import cmake, esp_idf, platformio, zephyr
+from codegen.emit.packages.packaged import Package, Packaged
+from codegen.errors import PackageUnfit
+from codegen.options import PACKAGES
+from codegen.resources import Roots
+
+_TABLE: Mapping[str, Package] = {
+    "cmake": cmake.files,
+    "esp-idf": esp_idf.files,
+    "platformio": platformio.files,
+    "zephyr": zephyr.files,
+}
+_WHOLE = ("cmake",)
+"""Those that take every project: a blob, and kernels that work in a scratchpad."""
+assert tuple(_TABLE) == PACKAGES
+
+
+def package_files(asked: Sequence[str], view: ModelView, files: Mapping[str, bytes], roots: Roots) -> dict[str, bytes]:
+    """The files of all these packages; LAM-EMIT-008 for a project that one of them cannot carry."""
+    project = Packaged(view=view, files=files, roots=roots)
+    found: dict[str, bytes] = {}
+    for name in asked:
+        if name not in _WHOLE:
+            _check_carried(name, view)
+        found |= _TABLE[name](project)
+    return found
+
+
+def _check_carried(name: str, view: ModelView) -> None:
+    if view.blob:
+        raise PackageUnfit("weights are a file of their own (--weights blob)", where=name)
+    if view.scratchpad:
+        raise PackageUnfit("its kernels work in a scratchpad, and the firmware has to bring a DMA", where=name)

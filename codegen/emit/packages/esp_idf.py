@@ -1,0 +1,17 @@
+"""ESP-IDF: a component, and an example.  The project's CMakeLists.txt registers it where ESP-IDF reads it."""
+
+from __future__ import annotations
+
+from codegen.emit.packages.packaged import Packaged
+
+_FILES = {
+    "idf_component.yml": "idf_component.yml.j2",
+    "examples/selftest/CMakeLists.txt": "example_CMakeLists.txt.j2",
+    "examples/selftest/main/CMakeLists.txt": "main_CMakeLists.txt.j2",
+    "examples/selftest/main/main.c": "main.c.j2",
+}
+
+
+def files(project: Packaged) -> dict[str, bytes]:
+    """idf_component.yml and examples/selftest/."""
+    return {path: project.spelled(f"esp_idf/{template}") for path, template in _FILES.items()}

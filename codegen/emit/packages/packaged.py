@@ -1,0 +1,40 @@
+"""What every package is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from codegen.emit.context import ModelView
+from codegen.emit.render import render
+from codegen.resources import Roots
+
+_FLAT = ("src/", "include/", "runtime/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packaged:
+    """A project that is put into packages: its view, and its files by path."""
+
+    view: ModelView
+    files: Mapping[str, bytes]
+    roots: Roots
+
+    def spelled(self, template: str, **more: Any) -> bytes:
+        """One file of a package."""
+        return render(f"packages/{template}", self.roots, m=self.view, p=self, **more).encode("utf-8")
+
+    def flat(self, folder: str) -> dict[str, bytes]:
+        """Sources and headers side by side, for systems that look into one folder."""
+        found = {path: data for path, data in self.files.items() if path.startswith(_FLAT)}
+        found["src/selftest.c"] = self.files["test/selftest.c"]
+        names = {path: path.rpartition("/")[2] for path in found}
+        return {f"{folder}/{self._flat_name(name)}": found[path] for path, name in names.items()}
+
+    def _flat_name(self, name: str) -> str:
+        return f"{self.view.name}_selftest.c" if name == "selftest.c" else name
+
+
+Package = Callable[[Packaged], dict[str, bytes]]
+"""The files that a package adds to a project, by path."""

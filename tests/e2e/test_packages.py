@@ -1,0 +1,265 @@
+"""Packages as their ecosystems take them: built, installed and run where that can be, else read by their rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from codegen.emit.names import package_version
+from codegen.errors import OptionBad, PackageUnfit
+from codegen.options import PACKAGES
+from codegen.pipeline import Options, compile_file
+from codegen.process import check_program, find_program
+from tests.e2e.projects import DIGITS, Project, build, run, written
+from tests.support.tools import require_tool
+
+SAID = "digits: all vectors right\n"
+
+
+def packed(folder: Path, *names: str, **options: object) -> Project:
+    given = Options(name="digits", package=names, **options)  # type: ignore[arg-type]
+    return written(folder / "digits", compile_file(DIGITS, given))
+
+
+def cmake(folder: Path, *arguments: object) -> None:
+    require_tool("cmake")
+    check_program(["cmake", *map(str, arguments)], cwd=folder, timeout_s=120)
+
+
+_CONSUMER = """
+cmake_minimum_required(VERSION 3.13)
+project(app C)
+{how}
+add_executable(app main.c)
+target_link_libraries(app PRIVATE lamina::digits)
+"""
+_APP = """
+#include "digits_helpers.h"
+static uint8_t arena[DIGITS_ARENA_SIZE] DIGITS_ARENA_ALIGNED;
+int main(void)
+{
+    digits_t net;
+    const digits_memory memory = DIGITS_MEMORY(arena);
+    if (digits_init(&net, &memory) != LAM_OK) {
+        return 1;
+    }
+    memset(digits_input(&net, 0), 0, DIGITS_INPUT0_BYTES);
+    return digits_run(&net) == LAM_OK && digits_info()->layers == 9 ? 0 : 1;
+}
+"""
+HOW = {
+    "find_package": "find_package(digits 1.4 REQUIRED)",
+    "FetchContent": "include(FetchContent)\nFetchContent_Declare(digits SOURCE_DIR {project})\n"
+    "FetchContent_MakeAvailable(digits)",
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_second_cmake_project_uses_it(how: str, tmp_path: Path) -> None:
+    made = packed(tmp_path, "cmake", model_version="1.4.2")
+    if how == "find_package":
+        cmake(tmp_path, "-S", made.folder, "-B", "lib", "-DCMAKE_BUILD_TYPE=Release")
+        cmake(tmp_path, "--build", "lib", "--target", "lamina_digits", "--target", "digits_selftest")
+        cmake(tmp_path, "--install", "lib", "--prefix", tmp_path / "installed")
+        made.folder.rename(tmp_path / "gone")
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "main.c").write_text(_APP)
+    (app / "CMakeLists.txt").write_text(_CONSUMER.format(how=HOW[how].format(project=made.folder)))
+    cmake(tmp_path, "-S", app, "-B", "build", f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}")
+    cmake(tmp_path, "--build", "build")
+    check_program([str(tmp_path / "build" / "app")], timeout_s=60)
+
+
+def test_the_presets_build_for_the_chip(tmp_path: Path) -> None:
+    require_tool("arm-none-eabi-gcc")
+    made = packed(tmp_path, "cmake", target="cortex-m4", weights="blob")
+    cmake(made.folder, "--preset", "chip")
+    cmake(made.folder, "--build", "--preset", "chip")
+    assert (made.folder / "build" / "chip" / "liblamina_digits.a").is_file()
+    cmake(made.folder, "--install", "build/chip", "--prefix", tmp_path / "at")
+    assert (tmp_path / "at" / "share" / "lamina" / "digits" / "weights.bin").is_file()
+
+
+_ZEPHYR = """
+cmake_minimum_required(VERSION 3.13)
+project(stand_in C)
+set(CONFIG_LAMINA_DIGITS y)
+set(CONFIG_LAMINA_DIGITS_SELFTEST y)
+set(CONFIG_LAMINA_DIGITS_SPEED y)
+add_library(interface INTERFACE)
+function(zephyr_include_directories)
+  foreach(folder ${{ARGN}})
+    target_include_directories(interface INTERFACE ${{CMAKE_CURRENT_SOURCE_DIR}}/${{folder}})
+  endforeach()
+endfunction()
+macro(zephyr_library_named name)
+  add_library(${{name}} STATIC)
+  set(LIBRARY ${{name}})
+  target_link_libraries(${{name}} PRIVATE interface)
+endmacro()
+macro(zephyr_library_sources)
+  target_sources(${{LIBRARY}} PRIVATE ${{ARGN}})
+endmacro()
+macro(zephyr_library_sources_ifdef feature)
+  if(${{feature}})
+    target_sources(${{LIBRARY}} PRIVATE ${{ARGN}})
+  endif()
+endmacro()
+macro(zephyr_library_include_directories)
+  target_include_directories(${{LIBRARY}} PRIVATE ${{ARGN}})
+endmacro()
+macro(zephyr_library_compile_options)
+  target_compile_options(${{LIBRARY}} PRIVATE ${{ARGN}})
+endmacro()
+add_subdirectory({module}/zephyr module)
+add_executable(app main.c)
+target_link_libraries(app PRIVATE lamina_digits interface)
+"""
+_KERNEL = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define printk printf
+#define ARG_UNUSED(x) (void)(x)
+#define K_FOREVER 0
+#define K_THREAD_STACK_DEFINE(name, size) char name[size]
+#define K_THREAD_STACK_SIZEOF(name) sizeof(name)
+#define K_SEM_DEFINE(name, first, most) sem_t name
+struct k_work { void (*run)(struct k_work *); };
+struct k_work_q { int unused; };
+#define k_work_init(work, function) ((work)->run = (function))
+#define k_work_queue_init(queue) ((queue)->unused = 0)
+#define k_work_queue_start(queue, stack, size, priority, config) ((void)(stack), (void)(size), (void)(queue))
+#define k_work_submit_to_queue(queue, work) ((void)(queue), (work)->run(work))
+#define k_sem_give(sem) sem_post(sem)
+#define k_sem_take(sem, wait) sem_wait(sem)
+#define K_THREAD_DEFINE(name, stack, entry, a, b, c, priority, options, delay) \\
+    static void *name(void *x) { (entry)(x, x, x); exit(0); } \\
+    static void __attribute__((constructor)) start(void) { pthread_t t; pthread_create(&t, NULL, name, NULL); }
+#define main zephyr_main
+"""
+
+
+def test_the_zephyr_module_builds_by_stand_ins_and_its_sample_runs(tmp_path: Path) -> None:
+    """CMake of the module with functions that do what Zephyr's do; the sample over threads of this machine."""
+    made = packed(tmp_path, "zephyr")
+    (tmp_path / "zephyr" / "sys").mkdir(parents=True)
+    (tmp_path / "zephyr" / "kernel.h").write_text(_KERNEL)
+    (tmp_path / "zephyr" / "sys" / "printk.h").write_text("")
+    sample = made.folder / "zephyr" / "sample" / "src" / "main.c"
+    more = "#undef main\n#include <unistd.h>\nint main(void)\n{\n    zephyr_main();\n    pause();\n    return 0;\n}\n"
+    (tmp_path / "main.c").write_text(sample.read_text() + more)
+    text = _ZEPHYR.format(module=made.folder)
+    (tmp_path / "CMakeLists.txt").write_text(text + "target_include_directories(app PRIVATE ${CMAKE_SOURCE_DIR})\n")
+    cmake(tmp_path, "-S", ".", "-B", "build", "-DCMAKE_C_FLAGS=-pthread -Wall -Wextra -Werror")
+    cmake(tmp_path, "--build", "build")
+    lines = run(tmp_path / "build" / "app").splitlines()
+    assert lines[0] + "\n" == SAID
+    assert len(lines) == 4
+    assert all(re.fullmatch(r"digits: output 0 is greatest at [0-9]", line) for line in lines[1:])
+
+
+def test_zephyr_s_files_say_what_its_documentation_asks(tmp_path: Path) -> None:
+    made = packed(tmp_path, "zephyr").folder / "zephyr"
+    keys = re.findall(r"^( *)(\w+):(?: (.+))?$", (made / "module.yml").read_text(), re.MULTILINE)
+    assert keys == [
+        ("", "name", "lamina_digits"),
+        ("", "build", ""),
+        ("  ", "cmake", "zephyr"),
+        ("  ", "kconfig", "zephyr/Kconfig"),
+    ]
+    defined = set(re.findall(r"^config (\w+)$", (made / "Kconfig").read_text(), re.MULTILINE))
+    used = re.findall(r"CONFIG_(LAMINA\w+)", (made / "CMakeLists.txt").read_text())
+    asked = re.findall(r"^CONFIG_(LAMINA\w+)=y$", (made / "sample" / "prj.conf").read_text(), re.MULTILINE)
+    assert defined == set(used) == set(asked)
+    assert (made / "Kconfig").read_text().count("\nif ") == (made / "Kconfig").read_text().count("\nendif")
+
+
+_ESP = """
+cmake_minimum_required(VERSION 3.16)
+project(stand_in C)
+set(ESP_PLATFORM 1)
+set(ALL "")
+function(idf_component_register)
+  cmake_parse_arguments(A "" "" "SRCS;INCLUDE_DIRS;PRIV_INCLUDE_DIRS" ${{ARGN}})
+  get_filename_component(name ${{CMAKE_CURRENT_SOURCE_DIR}} NAME)
+  add_library(${{name}} STATIC ${{A_SRCS}})
+  target_include_directories(${{name}} PUBLIC ${{A_INCLUDE_DIRS}} PRIVATE ${{A_PRIV_INCLUDE_DIRS}})
+  if(name STREQUAL "main")
+    target_link_libraries(main PUBLIC digits)
+  endif()
+  set(COMPONENT_LIB ${{name}} PARENT_SCOPE)
+endfunction()
+add_subdirectory({component} digits)
+add_subdirectory({component}/examples/selftest/main main)
+add_executable(app start.c)
+target_link_libraries(app PRIVATE main)
+"""
+
+
+def test_the_esp_idf_component_builds_by_stand_ins_and_its_example_runs(tmp_path: Path) -> None:
+    made = packed(tmp_path, "esp-idf", model_version="2.0.1")
+    (tmp_path / "CMakeLists.txt").write_text(_ESP.format(component=made.folder))
+    (tmp_path / "start.c").write_text("void app_main(void);\nint main(void)\n{\n    app_main();\n    return 0;\n}\n")
+    cmake(tmp_path, "-S", ".", "-B", "build", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
+    cmake(tmp_path, "--build", "build")
+    lines = run(tmp_path / "build" / "app").splitlines()
+    assert lines[0] + "\n" == SAID
+    assert re.fullmatch(r"digits: output 0 is greatest at [0-9]", lines[1])
+    assert 'version: "2.0.1"' in (made.folder / "idf_component.yml").read_text()
+
+
+def test_espressif_s_own_tool_takes_the_component(tmp_path: Path) -> None:
+    if find_program("compote") is None:
+        pytest.skip("no compote (idf-component-manager)")
+    made = packed(tmp_path, "esp-idf")
+    check_program(["compote", "manifest", "lint", str(made.folder / "idf_component.yml")], cwd=tmp_path, timeout_s=120)
+    argv = ["compote", "component", "pack", "--name", "digits", "--dest-dir", str(tmp_path / "out")]
+    check_program(argv, cwd=made.folder, timeout_s=120)
+    assert (tmp_path / "out" / "digits_1.0.0.tgz").is_file()
+
+
+def test_the_platformio_library_is_one_folder_that_compiles(tmp_path: Path) -> None:
+    require_tool("gcc")
+    made = packed(tmp_path, "platformio")
+    library = made.folder / "platformio" / "digits"
+    record: Mapping[str, object] = json.loads((library / "library.json").read_text())
+    assert record["name"] == "digits"
+    for name in record["headers"]:  # type: ignore[attr-defined]
+        assert (library / "src" / name).is_file()
+    example = record["examples"][0]  # type: ignore[index]
+    assert all((library / example["base"] / path).is_file() for path in example["files"])
+    sources = [*sorted((library / "src").glob("*.c")), library / "examples" / "selftest" / "src" / "main.c"]
+    program = build("gcc", ("-O1",), sources, tmp_path / "p", includes=[f"-I{library / 'src'}"])
+    assert run(program) == SAID
+
+
+def test_packages_that_cannot_carry_a_project_are_refused() -> None:
+    for name in PACKAGES:
+        if name == "cmake":
+            compile_file(DIGITS, Options(package=(name,), target="gap8-like"))
+            continue
+        for options in ({"weights": "blob"}, {"target": "gap8-like"}):
+            with pytest.raises(PackageUnfit, match=name):
+                compile_file(DIGITS, Options(package=(name,), **options))  # type: ignore[arg-type]
+
+
+def test_names_of_packages_and_versions() -> None:
+    assert Options(package=("all",)).package == PACKAGES
+    assert Options(package=("zephyr", "zephyr")).package == ("zephyr",)
+    with pytest.raises(OptionBad, match="cargo"):
+        Options(package=("cargo",))
+    said = ("1.4.0", "1.4", "01.4.0", "v1.4.0", '1.0.0"', "", "10.20.30\n")
+    assert [package_version(v) for v in said] == ["1.4.0", *["1.0.0"] * 6]
+
+
+def test_a_project_without_packages_has_none_of_their_files(tmp_path: Path) -> None:
+    plain, all_of = compile_file(DIGITS, Options()).files, compile_file(DIGITS, Options(package=("all",))).files
+    assert {p for p in plain if plain[p] != all_of[p]} <= {"CMakeLists.txt", "manifest.json"}
+    assert len(all_of) > len(plain) + 20

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
+_UNASKED = re.compile(rb"/\*.*?\*/|^#ifdef \w+_HOOK$.*?^#(?:else|endif)$", re.DOTALL | re.MULTILINE)
+"""Comments, and what is compiled where a firmware defines NAME_HOOK alone."""
 _NO_CODE = re.compile(rb"\b(?:LAM_VIEW|LAM_AT|LAM_UNUSED|lam_order)\(")
 _OPERATION = re.compile(rb"->|<<|>>|[-+*/%&|?<>]=?|[=\[]|\w\(")
 _CALL = re.compile(rb"\b(lam_\w+|LAM_DOT_\w+)\(")
@@ -54,7 +55,7 @@ def estimate_code_bytes(files: Mapping[str, bytes], name: str, isa: str) -> int:
     Fitted to five to sixteen networks (hello_world to FastestDet) on Cortex-M0+, M3, M4, M55 and RV32IMC, built with
     GCC: all are met within a quarter.  Others are guesses.  `lamina profile` measures, at the target's own level.
     """
-    schedule, layers = (_COMMENT.sub(b"", files[f"src/{name}{part}.c"]) for part in ("", "_layers"))
+    schedule, layers = (_UNASKED.sub(b"", files[f"src/{name}{part}.c"]) for part in ("", "_layers"))
     density = _DENSITY.get(isa, _WIDE)
     counted = _PER_SCHEDULE_OPERATION * _operations(schedule) + _PER_LAYER_OPERATION * _operations(layers)
     return 100 * round((counted * density + _primitives(layers)) / 100)

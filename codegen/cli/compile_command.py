@@ -22,9 +22,9 @@ def _labels(ctx: click.Context, param: click.Parameter, path: str | None) -> tup
     return read_labels(Path(path)) if path is not None else ()
 
 
-def _packages(ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...]) -> tuple[str, ...]:
+def _packages(ctx: click.Context, param: click.Parameter, names: str | None) -> tuple[str, ...]:
     """Names joined by commas; Options refuses those that are none."""
-    return tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else names
+    return () if names is None else tuple(name.strip() for name in names.split(","))
 
 
 @click.command(
@@ -44,9 +44,7 @@ def _packages(ctx: click.Context, param: click.Parameter, names: str | tuple[str
 @click.option(
     "--model-version", default="", metavar="TEXT", help="The model's version, for NAME_info and the manifest."
 )
-@click.option(
-    "--package", default=(), metavar="NAMES", callback=_packages, help=f"Also for {', '.join(PACKAGES)}; or all."
-)
+@click.option("--package", metavar="NAMES", callback=_packages, help=f"Also for {', '.join(PACKAGES)}; or all.")
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @model_options
 @stack_option

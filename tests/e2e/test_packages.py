@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.cli import main
 from codegen.emit.names import package_version
 from codegen.errors import OptionBad, PackageUnfit
 from codegen.options import PACKAGES
@@ -248,6 +249,20 @@ def test_packages_that_cannot_carry_a_project_are_refused() -> None:
         for options in ({"weights": "blob"}, {"target": "gap8-like"}):
             with pytest.raises(PackageUnfit, match=name):
                 compile_file(DIGITS, Options(package=(name,), **options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("said", [(), ("--package", "zephyr, cmake"), ("--package", "all")])
+def test_the_command_takes_names_or_none(said: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "digits"
+    assert main(["compile", str(DIGITS), "-o", str(out), "-q", *said]) == 0
+    assert (out / "zephyr" / "module.yml").is_file() == bool(said)
+
+
+def test_the_command_refuses_other_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for said in ("", "cargo", "zephyr,", "zephyr cmake", "ALL"):
+        assert main(["compile", str(DIGITS), "-o", str(tmp_path / "x"), "--package", said]) == 2
+        assert "LAM-IMPORT-030" in capsys.readouterr().err
+        assert not (tmp_path / "x").exists()
 
 
 def test_names_of_packages_and_versions() -> None:

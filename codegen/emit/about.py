@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from codegen.emit.names import comment
 from codegen.ir.plan import ARENA, place_of
 from codegen.ir.program import Call, Operand, Program
+from codegen.ir.quant import TensorType
+from codegen.ir.shape import row_pixels
 
 _CALL = {
     "row": "One call makes one output row, number n.",
@@ -32,8 +34,19 @@ def function_about(calls: Sequence[Call]) -> tuple[str, ...]:
     layers = comment(", ".join(names[:_NAMED]) + more)
     kinds = dict.fromkeys(f"{type(c.node.op).__name__} {_types(c)}" for c in calls)
     scratch = max(call.scratch_bytes for call in calls)
-    lines = [f"{layers}: {_sentence(first)}", *kinds, _CALL[first.fn.run], *_rounding(first)]
+    said = " ".join(dict.fromkeys(sentence(call.node.op) for call in calls))
+    lines = [f"{layers}: {said}", *kinds, _covered(calls), *_rounding(first)]
     return (*lines, f"`scratch` has {scratch} bytes.") if scratch else tuple(lines)
+
+
+def _covered(calls: Sequence[Call]) -> str:
+    """What one call makes."""
+    single = calls[0].fn.run == "pixels" and all(o.rows == 1 == row_pixels(t.shape) for o, t in _made(calls))
+    return "One call makes the only pixel; n is 1." if single else _CALL[calls[0].fn.run]
+
+
+def _made(calls: Sequence[Call]) -> Iterator[tuple[Operand, TensorType]]:
+    return ((o, t) for call in calls for o, t in zip(call.outputs, call.node.outs, strict=True))
 
 
 def _types(call: Call) -> str:
@@ -44,9 +57,9 @@ def _types(call: Call) -> str:
     return f"{taken} -> {made}{axes}"
 
 
-def _sentence(call: Call) -> str:
-    """What the operator says of itself, without what is about its fields."""
-    text = (type(call.node.op).__doc__ or "").strip().split("\n\n")[0].split(";")[0].rstrip(".")
+def sentence(op: object) -> str:
+    """What the operator says of itself: with its own numbers, or without what is about its fields."""
+    text = getattr(op, "said", "") or (type(op).__doc__ or "").strip().split("\n\n")[0].split(";")[0].rstrip(".")
     return " ".join(text.replace("*/", "* /").split()) + "."
 
 
@@ -57,7 +70,9 @@ def _rounding(call: Call) -> Iterator[str]:
     factor = "scale" if requant.mode == "ort" else "multiplier and shift"
     whose = "each channel's" if requant.per_channel else "the layer's"
     yield f"Sums are requantized with {whose} {factor}, rounded as `{requant.mode}` does;"
-    yield "range.zero_point is added, and the result limited to range.low .. range.high."
+    fixed = getattr(getattr(call.fn.context, "rq", None), "saturate", "")
+    bounds = f"{requant.low} .. {requant.high}" if fixed else "range.low .. range.high"
+    yield f"range.zero_point is added, and the result limited to {bounds}."
 
 
 @dataclass(frozen=True, slots=True)

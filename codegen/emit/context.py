@@ -201,7 +201,7 @@ def _common_type(ports: Sequence[Port]) -> str:
 
 def _const_row(row: ConstRow, name: str) -> ArrayView:
     values = np.full(row.elements, row.value, row.dtype.numpy)
-    return ArrayView(name, row.dtype.ctype, row.elements, array_lines(values))
+    return ArrayView(name, row.dtype.ctype, row.elements, array_lines(values), about=f"all {row.value:g}")
 
 
 def _params_view(params: Params, names: Names) -> ParamsView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from codegen.emit.about import function_about
@@ -17,6 +17,7 @@ class FieldView:
     ctype: str
     count: int
     offset: int
+    about: str = field(default="", compare=False)
 
     @property
     def record(self) -> bool:
@@ -25,8 +26,9 @@ class FieldView:
 
     @property
     def declared(self) -> str:
-        """As a member of its struct."""
-        return f"{self.ctype} {self.name}" if self.record else f"{self.ctype} {self.name}[{self.count}]"
+        """As a member of its struct, with what it means."""
+        member = f"{self.ctype} {self.name}" if self.record else f"{self.ctype} {self.name}[{self.count}]"
+        return f"{member}; /* {self.about} */" if self.about else f"{member};"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class FunctionView:
 
 def function_view(fn: KernelFn, network: str) -> FunctionView:
     """One kernel function of a network."""
-    fields = tuple(FieldView(n, fn.dtypes[n], fn.sizes[n], offset) for n, offset in fn.offsets.items())
+    fields = tuple(FieldView(n, fn.dtypes[n], fn.sizes[n], at, fn.abouts[n]) for n, at in fn.offsets.items())
     types = fn.in_dtype.ctype, fn.out_dtype.ctype
     return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs, fn.headers)
 

@@ -12,13 +12,14 @@ from codegen.ir.quant import Array
 
 @dataclass(frozen=True, slots=True)
 class ArrayView:
-    """A constant array, spelled in lines of C; `offset` is its place in its struct, in bytes."""
+    """A constant array, spelled in lines of C; `offset` is its place in its struct, in bytes, `about` what it has."""
 
     name: str
     ctype: str
     count: int
     lines: tuple[str, ...]
     offset: int = 0
+    about: str = ""
 
 
 def array_lines(values: Array) -> tuple[str, ...]:

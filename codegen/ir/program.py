@@ -32,7 +32,8 @@ from codegen.ir.shape import Shape
 class KernelFn:
     """One emitted function: a kernel's template with its numbers, shared by layers of equal context.
 
-    `offsets` places each params field, in bytes; `sizes` counts its elements; `headers` are as in Form.
+    `offsets` places each params field, in bytes; `sizes` counts its elements; `abouts` says what it means;
+    `headers` are as in Form.
     """
 
     symbol: str
@@ -46,6 +47,7 @@ class KernelFn:
     offsets: Mapping[str, int]
     dtypes: Mapping[str, str]
     sizes: Mapping[str, int]
+    abouts: Mapping[str, str]
     headers: tuple[str, ...]
 
 

@@ -44,18 +44,19 @@ def is_wide(how: Averaging) -> bool:
 def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field, ...]:
     """`zero` = [zx], `range`, and one entry per divisor of what the mode needs."""
     shared = (
-        Field("zero", np.array([how.x_quant.zero_point], np.int32)),
+        Field("zero", np.array([how.x_quant.zero_point], np.int32), about="the input's zero point"),
         range_field(how.y_quant.zero_point, how.low, how.high),
     )
     if mode in _BY_COUNT:
-        scales = Field("scale", np.array([how.x_quant.scale, how.y_quant.scale], np.float32))
-        divisors = Field("count", np.array(counts, np.int32))
+        scales = Field("scale", np.array([how.x_quant.scale, how.y_quant.scale], np.float32), about="input, output")
+        divisors = Field("count", np.array(counts, np.int32), about="numbers in a mean")
         return (*shared, divisors, scales) if mode.endswith("ort") else (*shared, divisors)
     steps = [average_requant(how, count) for count in counts]
+    about = "of lam_requant.h, with the division by the count" + (", by count" if len(steps) > 1 else "")
     return (
         *shared,
-        Field("multiplier", np.array([s.multiplier[0] for s in steps], np.int32)),
-        Field("shift", np.array([s.shift[0] for s in steps], np.int8)),
+        Field("multiplier", np.array([s.multiplier[0] for s in steps], np.int32), about=about),
+        Field("shift", np.array([s.shift[0] for s in steps], np.int8), about=about),
     )
 
 

@@ -251,15 +251,18 @@ def _compare_fields(op: Compare) -> tuple[Field, ...]:
 
 def _scaling_field(scalings: tuple[tuple[int, int], ...]) -> Field:
     """Multiplier and exponent, one pair after the other."""
-    return Field("scaling", np.array(scalings, np.int32).reshape(-1))
+    return Field("scaling", np.array(scalings, np.int32).reshape(-1), about="multiplier, exponent; step by step")
 
 
 def _zero_field(a: int, b: int) -> Field:
-    return Field("zero", np.array([a, b], np.int32))
+    return Field("zero", np.array([a, b], np.int32), about="zero points of the inputs")
 
 
 def _mul_fields(op: Mul) -> tuple[Field, ...]:
     return (*requant_fields(op.requant), _zero_field(op.a_zero_point, op.b_zero_point))
+
+
+_SUM = "ma, mb, offset, places: y = ((ma * a + mb * b + offset) >> places) + zero point, then limited"
 
 
 def add_fields(op: Add) -> tuple[Field, ...]:
@@ -270,19 +273,19 @@ def add_fields(op: Add) -> tuple[Field, ...]:
         ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
         mb *= op.sign
         offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
-        return (Field("sum", np.array([ma, mb, offset, shift], np.int32)), bounds)
+        return (Field("sum", np.array([ma, mb, offset, shift], np.int32), about=_SUM), bounds)
     if op.mode == "tflite":
         scalings = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))
         return (_scaling_field(scalings), zeros, bounds)
     scales = np.array([op.a.scale, op.b.scale, op.y_quant.scale], np.float32)
-    return (Field("scale", scales), zeros, bounds)
+    return (Field("scale", scales, about="of the inputs, then of the output"), zeros, bounds)
 
 
 def _wide_fields(op: Add) -> tuple[Field, ...]:
     """Params of a sum of 64 bits: `factor` = [Ma, Mb with its sign, s], `zero` and `range`."""
     ma, mb, shift = op.single_steps((DType.S16,))
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
-    factors = Field("factor", np.array([ma, mb * op.sign, shift], np.int32))
+    factors = Field("factor", np.array([ma, mb * op.sign, shift], np.int32), about="of each input, then a right shift")
     return (factors, _zero_field(op.a.zero_point, op.b.zero_point), bounds)
 
 

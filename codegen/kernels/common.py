@@ -55,18 +55,25 @@ def requant_fields(requant: Requant | None) -> tuple[Field, ...]:
     if requant is None:
         return ()
     bounds = range_field(requant.zero_point, requant.low, requant.high)
+    whose = whose_factors(requant)
     if requant.mode == "ort":
-        return (Field("scale", np.array(requant.scale, np.float32)), bounds)
+        return (Field("scale", np.array(requant.scale, np.float32), about=f"{whose}, of lam_requant_ort.h"), bounds)
+    taken = f"of lam_requant_{requant.mode}_q"
     return (
-        Field("multiplier", np.array(requant.multiplier, np.int32)),
+        Field("multiplier", np.array(requant.multiplier, np.int32), about=f"{whose}, {taken}"),
         bounds,
-        Field("shift", np.array(requant.shift, np.int8)),
+        Field("shift", np.array(requant.shift, np.int8), about=f"{whose}, {taken}"),
     )
+
+
+def whose_factors(requant: Requant) -> str:
+    """Of which outputs one entry of a requantization's factors is."""
+    return "of each output channel" if requant.per_channel else "of all channels"
 
 
 def range_field(zero_point: int, low: int, high: int) -> Field:
     """Params `range` = [zero_point, low, high]."""
-    return Field("range", np.array([zero_point, low, high], np.int32), record="lam_range")
+    return Field("range", np.array([zero_point, low, high], np.int32), record="lam_range", about="of the output")
 
 
 def _takes_64_bits(requant: Requant) -> bool:

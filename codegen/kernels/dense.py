@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
@@ -45,7 +42,7 @@ def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     sums = weighted(node)
     if sums is None or not is_pointwise(node.op) or sums.shift is None or sums.wide:
         return None
-    stored = Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+    stored = sums.byte_weights("[outputs][inputs]")
     params = (sums.bias_field(), *requant_fields(node.op.requant), *sums.shift_fields(), stored)
     context = _context(node, sums, shifted=True)
     return Fit(context, params, why="weights are bytes less a shift", headers=context.rq.headers)

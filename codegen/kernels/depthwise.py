@@ -21,7 +21,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if sums is None or not is_depthwise(node):
         return None
     weights = sums.weights
-    by_tap = Field.later("weights", weights.dtype, weights.size, lambda: _by_tap(weights))
+    by_tap = Field.later("weights", weights.dtype, weights.size, lambda: _by_tap(weights), "[rows][columns][channels]")
     context = conv_context(node, sums)
     zero = sums.zero_fields(padded=context.has_edges)
     params = (sums.bias_field(), *zero, *requant_fields(node.op.requant), by_tap)

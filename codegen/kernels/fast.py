@@ -21,7 +21,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.quant import Array, Requant
-from codegen.kernels.common import RequantContext, range_field, requant_context, requant_fields
+from codegen.kernels.common import RequantContext, range_field, requant_context, requant_fields, whose_factors
 
 _BOUNDS = {(-128, 127): "s8", (0, 255): "u8", (0, 127): "u7"}
 _REACH = 1 << 30
@@ -81,10 +81,11 @@ def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Fie
         return tuple(_filled(f, channels) for f in requant_fields(requant))
     multiplier, shift = np.array(requant.multiplier, np.int32), np.array(requant.shift, np.int64)
     less = np.where(multiplier == 0, 0, shift - 33) if form.form == "single" else -shift - 1
+    about = f"{whose_factors(requant)}, of lam_twice_{form.form}"
     fields = (
-        Field("multiplier", multiplier),
+        Field("multiplier", multiplier, about=about),
         range_field(requant.zero_point, requant.low, requant.high),
-        Field("shift", less.astype(np.int8)),
+        Field("shift", less.astype(np.int8), about=about),
     )
     return tuple(_filled(f, channels) for f in fields)
 
@@ -93,7 +94,8 @@ def _filled(field: Field, channels: int) -> Field:
     """Per-channel arrays get zeros up to `channels`; others are as they were."""
     if field.name == "range" or field.values.size == 1:
         return field
-    return Field(field.name, filled(field.values, channels))
+    more = "; zeros behind" if channels > field.values.size else ""
+    return Field(field.name, filled(field.values, channels), about=field.about + more)
 
 
 def filled(values: Array, count: int) -> Array:

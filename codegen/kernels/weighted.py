@@ -19,6 +19,10 @@ from codegen.ops import Conv2D, Dense
 
 BYTES = (DType.S8, DType.U8)
 
+_BIAS = "of each output channel"
+FOLDED = f"{_BIAS}, with the input's zero point in it"
+STORED_LESS = "added to each weight: they are stored as so much less"
+
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
@@ -87,24 +91,29 @@ class Weighted:
 
     def bias_field(self) -> Field:
         """Params `bias`, folded; as it is when the accumulator is wide."""
-        return Field("bias", self.bias.astype(np.int32)) if self.wide else self.folded_field()
+        return Field("bias", self.bias.astype(np.int32), about=_BIAS) if self.wide else self.folded_field()
 
     def folded_field(self) -> Field:
         """Params `bias`, folded."""
-        return Field.later("bias", np.int32, self.bias.size, lambda: self.folded)
+        return Field.later("bias", np.int32, self.bias.size, lambda: self.folded, FOLDED)
 
     def zero_fields(self, *, padded: bool) -> tuple[Field, ...]:
         """Params `x_zero_point` where it is read: in place of padding, and off each input of a wide accumulator."""
-        zero = Field("x_zero_point", np.array([self.op.x_zero_point], np.int32))
+        zero = Field("x_zero_point", np.array([self.op.x_zero_point], np.int32), about="of the input")
         return (zero,) if padded or self.wide else ()
 
     def shift_fields(self) -> tuple[Field, ...]:
         """Params `w_shift` where there is one."""
-        return () if self.shift is None else (Field("w_shift", np.array([self.shift], np.int32)),)
+        return () if self.shift is None else (Field("w_shift", np.array([self.shift], np.int32), about=STORED_LESS),)
+
+    def byte_weights(self, axes: str) -> Field:
+        """Params `weights` as bytes, in their own order, of whose axes C says so much."""
+        return Field.later("weights", np.int8, self.weights.size, lambda: self.shifted_weights().reshape(-1), axes)
 
     def plain_weights(self) -> Field:
         """Params `weights`, in their own order."""
-        return Field.later("weights", self.weights.dtype, self.weights.size, lambda: self.weights.reshape(-1))
+        axes = {2: "[outputs][inputs]", 4: "[outputs][rows][columns][inputs]"}.get(self.weights.ndim, "")
+        return Field.later("weights", self.weights.dtype, self.weights.size, lambda: self.weights.reshape(-1), axes)
 
 
 def _bits(node: NodeOf[Conv2D | Dense]) -> int:

@@ -185,6 +185,7 @@ def kernel_function(symbol: str, form: Form, view: NodeView, params: Params | No
         offsets=params.offsets if params else {},
         dtypes={f.name: f.ctype for f in params.fields} if params else {},
         sizes={f.name: f.size for f in params.fields} if params else {},
+        abouts={f.name: f.about for f in params.fields} if params else {},
         headers=form.headers,
     )
 

@@ -67,6 +67,11 @@ class Add:
         ),
     )
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return "Difference of two tensors" if self.sign < 0 else "Sum of two tensors"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         return (broadcast_type(self, ins, self.y_dtype, self.y_quant),)

@@ -33,6 +33,11 @@ class ArgExtremum:
         types_among("LAM-OPS-REDUCTION-02", 0, "the input", (DType.F32, DType.S8, DType.U8, DType.S16, DType.S32)),
     )
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return f"Index of the {'largest' if self.largest else 'smallest'} number"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)

@@ -32,6 +32,11 @@ class Cast:
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return f"The numbers as {self.to.value}"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         return (TensorType(only_input(self, ins).shape, self.to),)

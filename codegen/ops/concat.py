@@ -41,6 +41,11 @@ class Concat:
         ),
     )
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return f"Tensors joined along axis {self.axis}"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         require(len(ins) == len(self.tables) > 0, self, f"has {len(self.tables)} tables for {len(ins)} inputs")

@@ -37,6 +37,11 @@ class Extremum:
         limit("LAM-OPS-ELEMENTWISE-11", "the inputs must have one type", lambda op, ins: ins[0].dtype is ins[1].dtype),
     )
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return f"The {'larger' if self.largest else 'smaller'} of two numbers"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         return (broadcast_type(self, ins, ins[0].dtype, self.y_quant),)

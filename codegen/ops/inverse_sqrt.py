@@ -33,7 +33,7 @@ _LEAST, _MOST = -31, 4
 
 @dataclass(frozen=True, slots=True)
 class InverseSqrt:
-    """One divided by the square root of a 16-bit number, in `multiplier * 2^(exponent - 31)` steps of the output."""
+    """One divided by the square root of a 16-bit number; in `multiplier * 2^(exponent - 31)` steps of the output."""
 
     multiplier: int
     exponent: int

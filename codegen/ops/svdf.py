@@ -37,7 +37,7 @@ _STATE = 4
 
 @dataclass(frozen=True, slots=True)
 class Svdf:
-    """One step: the output and the next state.  `feature` makes the newest of the state, `requant` the output."""
+    """One step: the output and the next state; `feature` makes the newest of the state, `requant` the output."""
 
     x_zero_point: int
     state_zero_point: int

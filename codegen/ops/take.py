@@ -23,7 +23,7 @@ from codegen.ops.limits import require, types_among
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Elements picked by computed positions along the first `depth` axes."""
+    """Elements picked by computed positions; along the first `depth` axes."""
 
     depth: int
 

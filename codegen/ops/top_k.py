@@ -31,6 +31,12 @@ class TopK:
 
     limits: ClassVar[tuple[Limit, ...]] = ()
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        which = f"{self.count} {'largest' if self.largest else 'smallest'} numbers"
+        return f"Positions of the {which}" if self.positions else f"The {which}"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)

@@ -31,29 +31,37 @@ For a reader who knows other generated C:
 
 - Who knows CMSIS-NN: a kernel here is one function per shape, with sizes as literals, and not a library call with a
   context of dimensions. Activations are NHWC. The input's offset is folded into `bias`. What a multiplier and a shift
-  do is said in `lam_requant.h`: here they round once, mode `single`; CMSIS-NN's two roundings are mode `tflite`.
-  `scratch` is the context buffer; it is part of the arena.
+  do is said in `lam_requant.h`, and for the shorter forms (`lam_twice_*`) in `lam_requant_fast.h`: here they round
+  once, mode `single`; CMSIS-NN's two roundings are mode `tflite`. `scratch` is the context buffer; it is part of the
+  arena. `column` is the im2col buffer: what one output pixel reads, widened to 16 bits and paired for SMLAD; `piece`
+  holds a row of taps whose ends lie in the padding.
 - Who knows nanopb: the header is the whole interface, there is no heap and no global state, and the caller owns the
   memory. Every call answers with a `lam_status`, and `LAM_OK` is 0.
-- `LAM_AT` and `LAM_VIEW` (`lam_base.h`) are the only casts from bytes to typed objects: the arena is bytes, and the
-  plan aligns every tensor."""
+- `LAM_AT` and `LAM_VIEW` (`lam_base.h`) are the only casts from bytes to typed objects, into memory and into constants:
+  the arena is bytes, and the plan aligns every tensor.
+- The second line of each file names the options that made it: the chip, how sums are rounded (`requant`), whether
+  weights are C or a blob, and what the plan favours (`goal`). `lamina compile --help` explains each.
+- `kN` is a function and its kind, `pN` the parameters of a layer, `stepN` a layer of the schedule; a layer without
+  parameters has no `pN`. Tensors and layers are numbered as in `manifest.json`."""
 _NOTES = {
     "include/digits.h": """\
 What a firmware includes. The caller provides an arena of `DIGITS_ARENA_SIZE` bytes, fills the input, runs, reads the
 output. Real numbers are `SCALE * (q - ZERO_POINT)`.""",
     "src/digits_layers.h": """\
 For `digits.c` and `digits_layers.c` alone. Layers of one shape share a function and the struct of its parameters:
-`digits_p3` and `digits_p4` below. Every function has the same five arguments: `rows` points to the input rows that a
-call reads, rows of padding among them, `y` to its output, `n` is the row's number or a count, as the function's
-comment says.""",
+`digits_p3` and `digits_p4` below. A parameter is an array also where it is one number for all channels, as a blob has
+it. Every function has the same five arguments.""",
     "src/digits.c": """\
 The schedule: one `step` per layer, which finds the rows, and `digits_run`, which calls the steps in order. The memory
-map says why addresses repeat: tensors share bytes when no step needs both. `TRACE_ROWS` and `PROFILE` are nothing
-unless they are asked for.""",
+map says why addresses repeat: tensors share bytes when no step needs both. A tensor has its name in the model; one that
+the model does not have is named after what it comes from, with a suffix (`:conv2d`, `.t`). `rows` are found by pointer,
+so that a kernel never sees where the padding is: a row outside the input is `digits_pad0`. `TRACE_ROWS` and `PROFILE`
+are nothing unless they are asked for.""",
     "src/digits_layers.c": """\
 The layers. `_twice` and `_halved` in the names of `lam_requant_fast.h` are one rounding: a product's high half keeps
-one bit below the result, and the last shift rounds it away. Weights lie in the order in which the registers want
-them.""",
+one bit below the result, and the last shift rounds it away; `out_centre` is twice the output's zero point plus 1, the
+half that rounding adds. Weights lie in the order in which the registers want them, which the header of each kernel
+describes.""",
 }
 
 

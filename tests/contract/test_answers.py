@@ -8,6 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from codegen.emit.about import sentence
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
 from codegen.kernels.tiles import channel_tile as tile_of
@@ -104,6 +105,12 @@ def test_movement_copies_elements(case: Case) -> None:
     (x,) = case.arrays
     source = np.arange(x.size, dtype=np.int64).reshape(x.shape)
     assert same(result(case.op, [x]), x.reshape(-1)[result(case.op, [source])])
+
+
+@on_cases(lambda case: True)
+def test_what_an_operator_says_of_itself_in_c_names_no_field_of_its_own(case: Case) -> None:
+    """A reader of the C does not know the record."""
+    assert "`" not in sentence(case.op)
 
 
 @on_cases(lambda case: answers.is_view(case.op))

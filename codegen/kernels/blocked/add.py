@@ -24,6 +24,7 @@ from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
 _LEFT_SHIFT = left_shift(DType.S8)
 _HALF = (1 << 30, 0)
 _PER_TURN = 4
+_SUM = "ma, mb, offset, places: y = (ma * a + mb * b + offset) >> (places + 1), then limited"
 _REACH = 2 * 255 << (_LEFT_SHIFT - 1)
 
 
@@ -127,7 +128,7 @@ def _context(node: NodeOf[Add]) -> AddContext:
 def _params(op: Add) -> tuple[Field, ...]:
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     if op.mode == "single":
-        total = Field("sum", np.array(_folded(op), np.int32))
+        total = Field("sum", np.array(_folded(op), np.int32), about=_SUM)
         return (total,) if saturation(op.low, op.high) else (total, bounds)
     *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)
     numbers = [n for scaling, x in zip(terms, (op.a, op.b), strict=True) for n in _term_numbers(scaling, x.zero_point)]

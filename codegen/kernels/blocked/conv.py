@@ -225,7 +225,13 @@ def _weights(sums: Weighted, k: BlockedContext) -> Field:
         size = sum((end - first) // n * rows * k.weights_of(k.run, n) for first, end, n in k.groups)
         return Field.later("weights", k.fields.dtype, size, lambda: _in_fields(sums.weights, k))
     channels = 1 if k.planar else k.channels
-    return Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels))
+    order = _order(channels)
+    return Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels), order)
+
+
+def _order(channels: int) -> str:
+    """What C says of weights of one channel after another, or of so many beside each other."""
+    return "[outputs][rows][columns][inputs]" if channels == 1 else f"those of {channels} outputs beside each other"
 
 
 def _params(sums: Weighted, k: BlockedContext) -> tuple[Field, ...]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
@@ -173,7 +171,7 @@ def _params(sums: Weighted, k: DepthwiseContext) -> tuple[Field, ...]:
 
 def _weights(sums: Weighted, k: DepthwiseContext) -> Field:
     if k.fields is None:
-        return Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+        return sums.byte_weights("[channels][rows][columns]")
     fields, size = k.fields, sums.weights.size // k.record * k.record_elements
     return Field.later("weights", fields.dtype, size, lambda: _in_fields(sums.weights, fields, k.record))
 

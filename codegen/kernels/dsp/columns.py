@@ -20,7 +20,7 @@ from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.weighted import Weighted, weighted
+from codegen.kernels.weighted import FOLDED, STORED_LESS, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
 Node = NodeOf[Conv2D | Dense]
@@ -270,9 +270,10 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
         return pack_words(rows, _pieces(node)[0], together, passes, wide=wide)
 
     size = channels * passes * words_of(_groups(node) // passes, bits, wide=wide)
+    more = "; zeros behind" if channels > outputs else ""
     return (
-        Field.later("weights", np.uint32, size, words),
-        Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels)),
+        Field.later("weights", np.uint32, size, words, f"in the order of lam_armv7em{'_few' if bits else ''}.h"),
+        Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels), FOLDED + more),
         *sums.zero_fields(padded=padded),
         *_shift_fields(sums, bits, wide=wide),
         *fast_fields(op.requant, sums.reach, channels),
@@ -282,7 +283,7 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
 def _shift_fields(sums: Weighted, bits: int, *, wide: bool) -> tuple[Field, ...]:
     """Params `w_shift`: what weights are less than what is stored of them."""
     if bits:
-        return (Field("w_shift", np.array([-(1 << (bits - 1))], np.int32)),)
+        return (Field("w_shift", np.array([-(1 << (bits - 1))], np.int32), about=STORED_LESS),)
     return () if wide else sums.shift_fields()
 
 

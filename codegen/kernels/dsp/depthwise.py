@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
@@ -172,7 +170,7 @@ def record_of(fields: Fields | None) -> int:
 def _weights(sums: Weighted, k: DepthwiseContext) -> Field:
     fields = k.fields
     if fields is None:
-        return Field.later("weights", np.int8, sums.weights.size, lambda: sums.shifted_weights().reshape(-1))
+        return sums.byte_weights("[channels][rows][columns]")
 
     def packed() -> Array:
         rows = filled_to(sums.weights.reshape(-1, _TAPS), fields.in_turn(1), axis=1)

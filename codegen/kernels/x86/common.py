@@ -11,7 +11,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import requant_fields
 from codegen.kernels.fast import fast_fields, fast_requant
-from codegen.kernels.weighted import BYTES, Weighted, weighted
+from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
 LANES = 16
@@ -95,13 +95,13 @@ def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
 def sum_fields(sums: Weighted) -> tuple[Field, ...]:
     """Params `bias` and the factors; weights are the kernel's own."""
     fill = _fill(sums)
-    bias = Field.later("bias", np.int32, sums.bias.size, lambda: unsigned_bias(sums.weights, sums.bias, fill))
+    bias = Field.later("bias", np.int32, sums.bias.size, lambda: unsigned_bias(sums.weights, sums.bias, fill), FOLDED)
     return (bias, *factor_fields(sums.op.requant, sums.reach))
 
 
 def fill_field(sums: Weighted) -> Field:
     """Params `fill`: what padding is in unsigned form."""
-    return Field("fill", np.array([_fill(sums)], np.int32))
+    return Field("fill", np.array([_fill(sums)], np.int32), about="what padding is, in unsigned form")
 
 
 def _fill(sums: Weighted) -> int:
@@ -118,7 +118,8 @@ def weights_field(weights: Array, runs: int, block: int) -> Field:
     """Params `weights`: each channel as so many runs, in the order of packed_weights."""
     channels, taps = len(weights), weights[0].size
     size = channels * runs * -(-taps // runs // 4) * 4
-    return Field.later("weights", np.int8, size, lambda: packed_weights(weights.reshape(channels, runs, -1), block))
+    split, order = weights.reshape(channels, runs, -1), "in the order of lam_x86_conv.h"
+    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block), order)
 
 
 def packed_weights(runs: Array, block: int) -> Array:

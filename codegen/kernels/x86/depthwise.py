@@ -123,14 +123,17 @@ def _params(sums: Weighted, k: X86DepthwiseContext) -> tuple[Field, ...]:
         return np.ascontiguousarray(taps).reshape(-1)
 
     fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(sums))
-    return (fill_field(sums), *fields, Field.later("weights", np.int8, sums.weights[0].size * channel.size, by_tap))
+    size, order = sums.weights[0].size * channel.size, "[rows][columns][channels], channels in the order of lanes"
+    return (fill_field(sums), *fields, Field.later("weights", np.int8, size, by_tap, order))
 
 
 def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:
     """A field with one number per channel in the order of lanes; another one as it is."""
     if field.name == "range" or field.size != channels:
         return field
-    return Field.later(field.name, field.dtype, lanes.size, lambda: field.values[lanes])
+    return Field.later(
+        field.name, field.dtype, lanes.size, lambda: field.values[lanes], f"{field.about}, in the order of lanes"
+    )
 
 
 DEPTHWISE = Kernel(

@@ -51,6 +51,11 @@ class FloatReduce:
 
     limits: ClassVar[tuple[Limit, ...]] = ()
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return f"A reduction, {self.name}, over axes {', '.join(map(str, self.axes))}"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)
@@ -109,6 +114,13 @@ class FloatCumulative:
     reverse: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = ()
+
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return (
+            f"The {self.name} of the elements so far along axis {self.axis}{', from its end' if self.reverse else ''}"
+        )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -79,6 +79,11 @@ class FloatNormalize:
 
     limits: ClassVar[tuple[Limit, ...]] = ()
 
+    @property
+    def said(self) -> str:
+        """What it computes."""
+        return f"Numbers of {'mean 0 and ' if self.centred else ''}variance 1 along the last axis"
+
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)

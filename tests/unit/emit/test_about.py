@@ -42,6 +42,15 @@ def test_every_layer_function_says_what_it_computes(target: str) -> None:
         assert " -> " in head[head.rindex("/*") :], fn.symbol
 
 
+@pytest.mark.parametrize("target", ["cortex-m4", "host", "cortex-m0plus"])
+def test_every_parameter_of_the_example_says_what_it_is(target: str) -> None:
+    made = program(target)
+    header = next(text for path, text in texts(made).items() if path.endswith("_layers.h"))
+    members = re.findall(r"^    .*;.*$", header, re.MULTILINE)
+    assert len(members) >= 20
+    assert [member for member in members if "; /* " not in member] == []
+
+
 @pytest.mark.parametrize("goal", ["memory", "balanced"])
 def test_what_lies_in_memory_at_the_same_time_lies_apart(goal: str) -> None:
     made = program("cortex-m4", goal)

@@ -215,7 +215,7 @@ def program() -> Program:
     graph = clamps(2)
     storage = apart(graph).storage
     operands = {n: Operand(n, p.offset, p.rows, p.ring, p.row_bytes, DType.S8, n) for n, p in storage.items()}
-    fn = KernelFn("k0_clamp", "clamp", "clamp.c.j2", "pixels", None, DType.S8, DType.S8, 1, {}, {}, {}, ())
+    fn = KernelFn("k0_clamp", "clamp", "clamp.c.j2", "pixels", None, DType.S8, DType.S8, 1, {}, {}, {}, {}, ())
     fields = (Field("b", np.zeros(1, np.int32)), Field("w", np.zeros(2, np.int8)))
     params = Params("clamp", 0, 6, fields, {"b": 0, "w": 4})
 

@@ -26,10 +26,15 @@ def _fit(node: NodeOf[Cast]) -> Fit:
     x, to = node.ins[0].dtype, node.op.to
     headers = []
     value = "x[i]"
-    if x.is_float and not to.is_float:
+    if node.op.bits and x is not to:
+        value = "lam_wrap_i32(lam_f32_bits(x[i]))" if x.is_float else "lam_f32_from_bits((uint32_t)x[i])"
+        headers += ["lam_f32.h", *(["lam_wrap.h"] if x.is_float else [])]
+    elif x.is_float and not to.is_float:
         value = "lam_f32_whole(x[i])"
         headers.append("lam_f32_elementwise.h")
-    if to in _WRAPS and x is not to:
+    if node.op.bits:
+        pass
+    elif to in _WRAPS and x is not to:
         value = f"{_WRAPS[to]}((uint32_t){value})"
         headers.append("lam_wrap.h")
     elif to is not x:

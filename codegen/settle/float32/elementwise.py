@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from codegen.errors import FormUnsupported
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
+from codegen.ops import Cast as CastOp
 from codegen.ops import Compare, Extremum, Select, WholeArithmetic
 from codegen.ops.float32 import FloatBinary, FloatUnary
 from codegen.real import bits
@@ -51,6 +53,8 @@ _WHOLE = {
     "Sub": "-",
 }
 _EXTREMES = {"Max": True, "Min": False, "Or": True, "And": False}
+_OWN_BITS = ("bool", "float32", "int16", "int32", "int8", "uint8")
+"""Types that are held with the bits they have."""
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -212,3 +216,23 @@ def bitwise_not(ctx: Context, node: RealNode, op: bits.BitwiseNot) -> Sequence[S
     w = Writer(ctx, node)
     x = w.cast(w.input(0), DType.S32)
     return w.done(w.apply(WholeArithmetic("^"), x, w.whole(-1)))
+
+
+def cast_narrow(ctx: Context, node: RealNode, op: bits.CastNarrow) -> Sequence[State]:
+    """The low bits of a whole number."""
+    w, span = Writer(ctx, node), 1 << op.bits
+    least = span // 2 if np.dtype(op.to).kind == "i" else 0
+    x = w.cast(w.input(0), DType.S32)
+    x = w.apply(WholeArithmetic("&"), w.apply(WholeArithmetic("+"), x, w.whole(least)), w.whole(span - 1))
+    return w.done(w.apply(WholeArithmetic("-"), x, w.whole(least)))
+
+
+def bit_cast(ctx: Context, node: RealNode, op: bits.BitCast) -> Sequence[State]:
+    """The same bits; numbers that are held in another type than the model's have others."""
+    w, to = Writer(ctx, node), np.dtype(op.to)
+    if any(d.name not in _OWN_BITS for d in (w.model_type(0), to)):
+        raise FormUnsupported(f"the bits of {w.model_type(0)} as {to}", where=node.where)
+    x = w.input(0)
+    if w.type(x).dtype.is_float or to == np.float32:
+        x = w.apply(CastOp(DType.F32 if to == np.float32 else DType.S32, bits=True), x)
+    return w.done(x)

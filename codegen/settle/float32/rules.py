@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.real import algebra as real_algebra
-from codegen.real import along, bits, cumulative, product, resize, scatter, unpool, window
+from codegen.real import along, bits, cumulative, ngrams, product, resize, sampling, scatter, unpool, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import normal as real_normal
 from codegen.real import recurrent as real_recurrent
 from codegen.real import reduce as real_reduce
 from codegen.real import spectrum as real_spectrum
+from codegen.real import storage as real_storage
 from codegen.settle.float32 import (
     algebra,
     conv,
@@ -29,7 +30,11 @@ from codegen.settle.float32 import (
     reduction,
     softmax,
     spectrum,
+    storage,
 )
+from codegen.settle.float32 import ngrams as settle_ngrams
+from codegen.settle.float32 import sampling as settle_sampling
+from codegen.settle.float32 import unpool as settle_unpool
 from codegen.settle.rule import Rule, Rules
 
 _RULES: tuple[Rule[Any], ...] = (
@@ -38,14 +43,18 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(along.ReverseSequence, picking.reverse_sequence),
     Rule(along.TopK, reduction.top_k),
     Rule(along.Triangle, picking.triangle),
+    Rule(bits.BitCast, elementwise.bit_cast),
     Rule(bits.BitwiseNot, elementwise.bitwise_not),
+    Rule(bits.CastNarrow, elementwise.cast_narrow),
     Rule(bits.IsInf, elementwise.is_inf),
     Rule(bits.IsNaN, elementwise.is_nan),
     Rule(cumulative.CumulativeProduct, reduction.running_product),
     Rule(cumulative.CumulativeSum, reduction.running_sum),
+    Rule(ngrams.CountNgrams, settle_ngrams.count_ngrams),
     Rule(product.Dense, matmul.dense),
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),
+    Rule(real_algebra.Determinant, algebra.determinant),
     Rule(real_algebra.Einsum, algebra.einsum),
     Rule(real_elementwise.AddN, elementwise.add_n),
     Rule(real_elementwise.Binary, elementwise.binary),
@@ -73,13 +82,21 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(real_reduce.Reduce, reduction.reduce_of),
     Rule(real_reduce.Softmax, softmax.softmax),
     Rule(resize.Resize, moving.resize),
+    Rule(sampling.DeformConv, settle_sampling.deform_conv),
+    Rule(sampling.GridSample, settle_sampling.grid_sample),
+    Rule(sampling.RoiAlign, settle_sampling.roi_align),
     Rule(scatter.CacheWrite, picking.cache_write),
     Rule(scatter.GatherElements, picking.gather_elements),
     Rule(scatter.GatherND, picking.gather_nd),
     Rule(scatter.ScatterElements, picking.scatter_elements),
     Rule(scatter.ScatterND, picking.scatter_nd),
     Rule(real_spectrum.DFT, spectrum.dft),
+    Rule(real_storage.Dequantize, storage.dequantize),
+    Rule(real_storage.Quantize, storage.quantize),
+    Rule(unpool.ColumnsToImage, settle_unpool.columns_to_image),
     Rule(unpool.LpPool, pool.lp_pool),
+    Rule(unpool.MaxPoolPlaces, settle_unpool.max_pool_places),
+    Rule(unpool.MaxUnpool, settle_unpool.max_unpool),
     Rule(window.AveragePool, pool.average_pool),
     Rule(window.Conv, conv.conv),
     Rule(window.ConvTranspose, conv_transpose.conv_transpose),

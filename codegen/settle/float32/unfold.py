@@ -21,24 +21,25 @@ def convolved(
     """A convolution without bias: weights [O, C/g, spatial...]."""
     if channel_axis == 1:
         x = w.moved(x, 1, len(w.shape(x)) - 1)
-    outputs, depth, *_ = w.shape(weights)
     rows, spatial = unfolded(w, x, windows, groups)
-    images = w.shape(x)[0]
-    axes = len(windows)
-    kernel = w.reshaped(weights, (groups, outputs // groups, depth, *(v.size for v in windows)))
-    kernel = w.transposed(kernel, (0, *range(3, 3 + axes), 2, 1))
-    kernel = w.reshaped(kernel, (groups, math.prod(v.size for v in windows) * depth, outputs // groups))
-    y = w.moved(w.apply(FloatMatMul(), rows, kernel), 0, 1)
-    y = w.reshaped(y, (images, *spatial, outputs))
-    return w.moved(y, axes + 1, 1) if channel_axis == 1 else y
+    y = multiplied(w, rows, weights, groups, (w.shape(x)[0], *spatial))
+    return w.moved(y, len(windows) + 1, 1) if channel_axis == 1 else y
 
 
-def unfolded(w: Writer, x: str, windows: Sequence[Window], groups: int) -> tuple[str, list[int]]:
+def multiplied(w: Writer, rows: str, weights: str, groups: int, shape: Sequence[int]) -> str:
+    """What windows cover, [groups, windows, places * C/g], times weights [O, C/g, spatial...]: [*shape, O]."""
+    outputs, depth, *kernel = w.shape(weights)
+    turned = w.reshaped(weights, (groups, outputs // groups, depth, math.prod(kernel)))
+    turned = w.reshaped(w.transposed(turned, (0, 3, 2, 1)), (groups, math.prod(kernel) * depth, outputs // groups))
+    return w.reshaped(w.moved(w.apply(FloatMatMul(), rows, turned), 0, 1), (*shape, outputs))
+
+
+def unfolded(w: Writer, x: str, windows: Sequence[Window], groups: int, fill: float = 0.0) -> tuple[str, list[int]]:
     """What each window covers of [N, spatial..., C]: [groups, windows, places * C/g], and how many windows each way."""
     before, after = ((0, *(getattr(v, side) for v in windows), 0) for side in ("pad_before", "pad_after"))
     lengths = w.shape(x)[1:-1]
     if any((*before, *after)):
-        x = w.apply(Pad(before, after, "constant", 0.0), x)
+        x = w.apply(Pad(before, after, "constant", fill), x)
     counts = [v.out_len(n) for v, n in zip(windows, lengths, strict=True)]
     x = w.reshaped(x, (*w.shape(x)[:-1], 1, w.shape(x)[-1]))
     for axis, (v, count) in enumerate(zip(windows, counts, strict=True), 1):

@@ -45,3 +45,5 @@ def rescale_cases(mode: Mode) -> Iterator[Case]:
         yield Case(f"{channels}", Rescale(requant(mode, 1 << 31, channels), S8, None), (t(S32, 1, 2, 5, 3),))
     step = make_requant(mode, 1e-8, [0.5, 1.0, 2.0, 3.0], Y, S8)
     yield Case("meant", Rescale(step, S8, Y), (t(S32, 1, 3, 2, 4),))
+    yield Case("bits_of_f32", Cast(S32, bits=True), (t(F32, 1, 2, 5, 3),))
+    yield Case("bits_as_f32", Cast(F32, bits=True), (t(S32, 1, 2, 5, 3),))

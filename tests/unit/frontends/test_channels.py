@@ -94,24 +94,21 @@ def behind_a_sum(net: Net) -> str:
     return depthwise(net, per_channel(net, str(net.op("Add", x, net.qdq(net.input((1, 4, 8, 8), name="b"))))))
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        no_depthwise,
-        bound_within,
-        other_zero_points,
-        read_otherwise,
-        pooled,
-        quantized_again,
-        given_out,
-        of_an_input,
-        behind_a_sum,
-    ],
-)
+@pytest.mark.parametrize("build", [no_depthwise, read_otherwise, pooled, quantized_again, given_out])
 def test_other_uses_are_refused(build: Callable[[Net], str], tmp_path: Path) -> None:
     net = Net()
     with pytest.raises(ModelRejected, match="LAM-IMPORT-012"):
         imported(net.model(build(net)), tmp_path)
+
+
+@pytest.mark.parametrize("build", [bound_within, other_zero_points, of_an_input, behind_a_sum])
+def test_what_integers_have_no_form_of_is_quantized_from_real_numbers(
+    build: Callable[[Net], str], tmp_path: Path
+) -> None:
+    net = Net()
+    model = net.model(build(net))
+    assert any(type(n.op).__name__ == "FloatConv2D" for n in imported(model, tmp_path).nodes)
+    agrees(model, tmp_path, 0.05)
 
 
 def test_equal_scales_are_one(tmp_path: Path) -> None:

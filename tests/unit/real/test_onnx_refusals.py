@@ -25,7 +25,7 @@ _LOOP = """Loop (m, go, x) <body = b (int64 i, bool on, float[2] s) => (bool sti
 WRONG = {
     "a single number joined": ("float[2] x, float n", "y = Concat <axis=0> (x, n)", "LAM-IMPORT-014"),
     "a single number's slices": ("float n, int64 i", "y = Gather <axis=0> (n, i)", "LAM-IMPORT-014"),
-    "a branch unknown": ("float[2] x, bool c", _IF, "LAM-IMPORT-023"),
+    "a branch by two flags": ("float[2] x, bool[2] c", _IF, "LAM-IMPORT-014"),
     "steps unknown": ("float[2] x, int64 m, bool go", f"y, z = {_LOOP}", "LAM-IMPORT-023"),
     "an endless loop": (
         "float[2] x",

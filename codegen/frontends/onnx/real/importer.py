@@ -31,7 +31,7 @@ from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.translators import TRANSLATORS
 from codegen.frontends.onnx.schema import check_node, check_types
-from codegen.frontends.onnx.tensors import is_unread, said_bits, type_name
+from codegen.frontends.onnx.tensors import bits_of, is_unread, said_bits, type_name
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.real import RealGraph, RealType, RealValue
@@ -52,6 +52,10 @@ _TYPES = {
     TensorProto.INT64: "int64",
     TensorProto.UINT64: "uint64",
     TensorProto.BOOL: "bool",
+    TensorProto.INT4: "int8",
+    TensorProto.UINT4: "uint8",
+    TensorProto.INT2: "int8",
+    TensorProto.UINT2: "uint8",
 }
 _SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
@@ -112,9 +116,15 @@ class RealReader:
         except CompileError as error:
             self._refuse(error)
             return None
-        self._reading.values[name] = RealValue(name, RealType(shape, np.dtype(_TYPES[element])))
-        self._reading.tensors[name] = name
-        return name
+        read, kind = self._reading, RealType(shape, np.dtype(_TYPES[element]))
+        empty = 0 in shape  # its numbers are known: there are none
+        value = read.constant(name, np.zeros(shape, kind.dtype)) if empty else name
+        if not empty:
+            read.values[name] = RealValue(name, kind)
+        read.tensors[name] = value
+        if bits_of(element):
+            read.bits[value] = bits_of(element)
+        return None if empty else name
 
     def _initializers(self) -> None:
         used = {name for node in self._model.structure.nodes for name in names_read(node)}

@@ -11,13 +11,13 @@ from codegen.ir.program import Call, Params, Program, RowInput
 class Names:
     """How C calls what a program has: functions, structs, parameters, padding rows, addresses."""
 
-    def __init__(self, program: Program, *, blob: bool) -> None:
+    def __init__(self, program: Program, *, blob: bool, const: str = "const") -> None:
         self.program = program
         self.blob = blob
         self.name = program.name
         scratchpad = "scratchpad" if program.scratchpad and program.scratchpad.cores > 1 else "net->scratchpad"
         self.work = scratchpad if program.scratchpad else "net->arena"
-        self.functions = function_views(program)
+        self.functions = function_views(program, const)
         self.structs = {f.fields: f.struct for f in self.functions.values() if not f.like}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
         self.params = {id(p): i for i, p in enumerate(program.params)}

@@ -21,6 +21,7 @@ from codegen.emit.names import comment, package_version
 from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
+from codegen.errors import OptionBad
 from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
 from codegen.resources import ABI, ROOTS, VERSION, Roots
@@ -92,6 +93,8 @@ class ModelView:
     scratchpad: ScratchpadView | None
     memory_map: tuple[str, ...]
     guard: Guard | None
+    const: str
+    base: str
     flags: str
     cc: str
     packages: tuple[str, ...]
@@ -119,6 +122,8 @@ class EmitOptions:
 
 def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
     """The project's form; `said` is what its files say of the options."""
+    if options.weights == "blob" and "program_memory" in FEATURES[target.isa]:
+        raise OptionBad("'blob'", where="weights", hint="weights are read from program memory there: leave it at c")
     return EmitOptions(
         version=VERSION,
         abi=ABI,
@@ -138,7 +143,9 @@ def emit_options(options: Options, target: Target, said: str, roots: Roots = ROO
 
 def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -> ModelView:
     """The record for the templates; `fit` is what the code expects of a blob."""
-    names = Names(program, blob=options.blob)
+    flash = "program_memory" in FEATURES.get(options.isa, ())
+    const = "const LAM_FLASH" if flash else "const"
+    names = Names(program, blob=options.blob, const=const)
     steps = Steps(names)
     groups = group_views(program, steps)
     uses_float = any("float" in (f.in_t, f.out_t, *(x.ctype for x in f.fields)) for f in names.functions.values())
@@ -176,6 +183,8 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         scratchpad=_scratchpad_view(program, names),
         memory_map=memory_map(program),
         guard=_guard(options),
+        const=const,
+        base="lam_avr.h" if flash else "lam_base.h",
         flags=options.flags,
         cc=options.cc,
         packages=options.packages,

@@ -35,6 +35,7 @@ class FieldView:
 class FunctionView:
     """One kernel function: its symbol, element types and params arrays, and the runtime headers that it needs.
 
+    `const` is what its parameters are qualified with.
     `like` is an earlier function with the same arrays, whose struct is this one's too; `about` a comment's lines.
     """
 
@@ -48,6 +49,7 @@ class FunctionView:
     headers: tuple[str, ...]
     like: str = ""
     about: tuple[str, ...] = ()
+    const: str = "const"
 
     @property
     def struct(self) -> str:
@@ -57,7 +59,7 @@ class FunctionView:
     @property
     def params_t(self) -> str:
         """What its parameters are declared as."""
-        return f"const {self.struct}" if self.fields else "const void"
+        return f"{self.const} {self.struct}" if self.fields else "const void"
 
     @property
     def y(self) -> str:
@@ -72,7 +74,7 @@ def function_view(fn: KernelFn, network: str) -> FunctionView:
     return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs, fn.headers)
 
 
-def function_views(program: Program) -> dict[int, FunctionView]:
+def function_views(program: Program, const: str) -> dict[int, FunctionView]:
     """All functions; those with the same parameters share a struct."""
     views: dict[int, FunctionView] = {}
     first: dict[tuple[FieldView, ...], str] = {}
@@ -82,6 +84,6 @@ def function_views(program: Program) -> dict[int, FunctionView]:
     for fn in program.functions:
         view = function_view(fn, program.name)
         about = function_about([call for call in calls if call.fn is fn])
-        views[id(fn)] = replace(view, like=first.get(view.fields, ""), about=about)
+        views[id(fn)] = replace(view, like=first.get(view.fields, ""), about=about, const=const)
         first.setdefault(view.fields, view.struct)
     return views

@@ -290,7 +290,7 @@ def _wide_fields(op: Add) -> tuple[Field, ...]:
 
 
 _OPS: tuple[type[Binary], ...] = get_args(Binary)
-PIXELS: Kernel[Binary] = Kernel("binary", "binary.c.j2", "pixels", _OPS, _fit_pixels)
-ROWS: Kernel[Binary] = Kernel("binary_rows", "binary.c.j2", "row", _OPS, _fit_rows)
+PIXELS: Kernel[Binary] = Kernel("binary", "binary.c.j2", "pixels", _OPS, _fit_pixels, program_memory=True)
+ROWS: Kernel[Binary] = Kernel("binary_rows", "binary.c.j2", "row", _OPS, _fit_rows, program_memory=True)
 
 KERNELS: tuple[Kernel[Any], ...] = (PIXELS, ROWS)

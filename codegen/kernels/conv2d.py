@@ -127,6 +127,6 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     return Fit(context, params, headers=context.rq.headers)
 
 
-CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit)
+CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
 KERNELS: tuple[Kernel[Any], ...] = (CONV2D,)

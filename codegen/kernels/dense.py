@@ -62,7 +62,7 @@ def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, *, shifted: bool) -> 
     )
 
 
-DENSE: Kernel[Conv2D | Dense] = Kernel("dense", "dense.c.j2", "pixels", (Dense, Conv2D), _fit)
+DENSE: Kernel[Conv2D | Dense] = Kernel("dense", "dense.c.j2", "pixels", (Dense, Conv2D), _fit, program_memory=True)
 DENSE_SHIFTED: Kernel[Conv2D | Dense] = Kernel("dense_shifted", "dense.c.j2", "pixels", (Dense, Conv2D), _fit_shifted)
 
 KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE)

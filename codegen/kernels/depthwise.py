@@ -32,6 +32,6 @@ def _by_tap(weights: Array) -> Array:
     return np.ascontiguousarray(weights[:, :, :, 0].transpose(1, 2, 0)).reshape(-1)
 
 
-DEPTHWISE = Kernel("depthwise", "depthwise.c.j2", "row", (Conv2D,), _fit)
+DEPTHWISE = Kernel("depthwise", "depthwise.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
 KERNELS: tuple[Kernel[Any], ...] = (DEPTHWISE,)

@@ -45,6 +45,7 @@ class Kernel(Generic[O]):
         make: fits it to a node of one of them; None where it does not serve the node.
         needs: features without which a chip cannot run it, or would not be served well.
         without: features of chips that it is not for.
+        program_memory: its C reads parameters where they lie in program memory, and forms products in 32 bits.
         one_input: it serves only nodes that have one input, which is computed.
         headers: files of runtime_c/include/ and runtime_c/isa/ whose functions all its forms call; what they include
             themselves is not named, nor lam_base.h, which everything includes.
@@ -57,6 +58,7 @@ class Kernel(Generic[O]):
     make: Callable[[NodeOf[O]], Fit | None]
     needs: Features = frozenset()
     without: Features = frozenset()
+    program_memory: bool = False
     one_input: bool = False
     headers: tuple[str, ...] = ()
 
@@ -80,4 +82,5 @@ class Kernel(Generic[O]):
 
     def serves(self, features: Features) -> bool:
         """Whether it is for chips with these features."""
-        return self.needs <= features and not self.without & features
+        reads = self.program_memory or "program_memory" not in features
+        return reads and self.needs <= features and not self.without & features

@@ -148,15 +148,19 @@ def _fit_nearest(node: NodeOf[ResizeNearest]) -> Fit:
 
 
 KERNELS: tuple[Kernel[Any], ...] = (
-    Kernel("transpose", TEMPLATE, "whole", (Transpose,), _fit_transposed, one_input=True),
-    Kernel("transpose_rows", TEMPLATE, "row", (Transpose,), _fit_transposed_rows, one_input=True),
-    Kernel("slice_channels", TEMPLATE, "pixels", (Slice,), _fit_sliced_channels, one_input=True),
-    Kernel("slice", TEMPLATE, "row", (Slice,), _fit_slice, one_input=True),
+    Kernel("transpose", TEMPLATE, "whole", (Transpose,), _fit_transposed, one_input=True, program_memory=True),
+    Kernel("transpose_rows", TEMPLATE, "row", (Transpose,), _fit_transposed_rows, one_input=True, program_memory=True),
+    Kernel("slice_channels", TEMPLATE, "pixels", (Slice,), _fit_sliced_channels, one_input=True, program_memory=True),
+    Kernel("slice", TEMPLATE, "row", (Slice,), _fit_slice, one_input=True, program_memory=True),
     Kernel("gather_channels", TEMPLATE, "pixels", (Gather,), _fit_gathered_channels, one_input=True),
     Kernel("gather", TEMPLATE, "row", (Gather,), _fit_gather, one_input=True),
     Kernel("broadcast", TEMPLATE, "row", (Broadcast,), _fit_broadcast, one_input=True),
-    Kernel("copy", TEMPLATE, "whole", (Reshape,), _fit_copy, one_input=True),
-    Kernel("depth_to_space", TEMPLATE, "row", (DepthToSpace,), _fit_depth_to_space, one_input=True),
-    Kernel("space_to_depth", TEMPLATE, "row", (SpaceToDepth,), _fit_space_to_depth, one_input=True),
-    Kernel("resize_nearest", TEMPLATE, "row", (ResizeNearest,), _fit_nearest, one_input=True),
+    Kernel("copy", TEMPLATE, "whole", (Reshape,), _fit_copy, one_input=True, program_memory=True),
+    Kernel(
+        "depth_to_space", TEMPLATE, "row", (DepthToSpace,), _fit_depth_to_space, one_input=True, program_memory=True
+    ),
+    Kernel(
+        "space_to_depth", TEMPLATE, "row", (SpaceToDepth,), _fit_space_to_depth, one_input=True, program_memory=True
+    ),
+    Kernel("resize_nearest", TEMPLATE, "row", (ResizeNearest,), _fit_nearest, one_input=True, program_memory=True),
 )

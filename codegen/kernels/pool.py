@@ -198,10 +198,18 @@ def channel_sums(x: TensorType) -> Scratch:
     return Scratch("sums", x.shape[3] * np.dtype(np.int32).itemsize)
 
 
-MAX = Kernel("max_pool", "max_pool.c.j2", "row", (MaxPool2D,), _fit_max, one_input=True)
-MEAN = Kernel("average_pool", "average_pool.c.j2", "row", (AveragePool2D,), _fit_mean, one_input=True)
+MAX = Kernel("max_pool", "max_pool.c.j2", "row", (MaxPool2D,), _fit_max, one_input=True, program_memory=True)
+MEAN = Kernel(
+    "average_pool", "average_pool.c.j2", "row", (AveragePool2D,), _fit_mean, one_input=True, program_memory=True
+)
 GLOBAL_MEAN = Kernel(
-    "global_average", "global_average.c.j2", "accumulate", (GlobalAveragePool,), _fit_global, one_input=True
+    "global_average",
+    "global_average.c.j2",
+    "accumulate",
+    (GlobalAveragePool,),
+    _fit_global,
+    one_input=True,
+    program_memory=True,
 )
 
 KERNELS: tuple[Kernel[Any], ...] = (MAX, MEAN, GLOBAL_MEAN)

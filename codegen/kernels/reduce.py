@@ -71,7 +71,9 @@ def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
     return Fit(global_context(step.mode, x), params, (channel_sums(x),), headers=headers)
 
 
-ARG_EXTREMUM = Kernel("arg_extremum", "arg_extremum.c.j2", "pixels", (ArgExtremum,), _fit_arg, one_input=True)
+ARG_EXTREMUM = Kernel(
+    "arg_extremum", "arg_extremum.c.j2", "pixels", (ArgExtremum,), _fit_arg, one_input=True, program_memory=True
+)
 TOP_K = Kernel("top_k", "top_k.c.j2", "pixels", (TopK,), _fit_top, one_input=True)
 GLOBAL_SUM = Kernel("global_sum", "global_average.c.j2", "accumulate", (GlobalSum,), _fit_sum, one_input=True)
 

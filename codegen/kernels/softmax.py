@@ -127,7 +127,7 @@ def _fit_log_fixed(node: NodeOf[LogSoftmax]) -> Fit | None:
     return Fit(FixedLogContext(channels(node.ins[0].shape), *bits, log_softmax.SHIFT), params)
 
 
-SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", (Softmax,), _fit, one_input=True)
+SOFTMAX = Kernel("softmax", "softmax.c.j2", "pixels", (Softmax,), _fit, one_input=True, program_memory=True)
 SOFTMAX_FIXED = Kernel(
     "softmax_fixed", "softmax_fixed.c.j2", "pixels", (Softmax,), _fit_fixed, one_input=True, headers=_FIXED
 )

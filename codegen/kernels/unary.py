@@ -80,7 +80,7 @@ def _fit_rescale(node: NodeOf[Rescale]) -> Fit | None:
     return Fit(RescaleContext(channels(node.ins[0].shape), rq), requant_fields(requant), headers=rq.headers)
 
 
-LUT = Kernel("lut", "lut.c.j2", "pixels", (Lut,), _fit_lut, one_input=True)
+LUT = Kernel("lut", "lut.c.j2", "pixels", (Lut,), _fit_lut, one_input=True, program_memory=True)
 LUT16 = Kernel("lut16", "lut16.c.j2", "pixels", (Lut16,), _fit_lut16, one_input=True, headers=("lam_fixed.h",))
 INVERSE_SQRT = Kernel(
     "inverse_sqrt",
@@ -91,13 +91,13 @@ INVERSE_SQRT = Kernel(
     one_input=True,
     headers=("lam_fixed.h",),
 )
-CLAMP = Kernel("clamp", "clamp.c.j2", "pixels", (Clamp,), _fit_clamp, one_input=True)
+CLAMP = Kernel("clamp", "clamp.c.j2", "pixels", (Clamp,), _fit_clamp, one_input=True, program_memory=True)
 QUANTIZE = Kernel(
     "quantize", "quantize.c.j2", "pixels", (Quantize,), _fit_quantize, one_input=True, headers=("lam_linear.h",)
 )
 DEQUANTIZE = Kernel(
     "dequantize", "dequantize.c.j2", "pixels", (Dequantize,), _fit_dequantize, one_input=True, headers=("lam_linear.h",)
 )
-RESCALE = Kernel("rescale", "rescale.c.j2", "pixels", (Rescale,), _fit_rescale, one_input=True)
+RESCALE = Kernel("rescale", "rescale.c.j2", "pixels", (Rescale,), _fit_rescale, one_input=True, program_memory=True)
 
 KERNELS: tuple[Kernel[Any], ...] = (LUT, LUT16, INVERSE_SQRT, CLAMP, QUANTIZE, DEQUANTIZE, RESCALE)

@@ -9,7 +9,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-ISA_LEVELS = ("c99", "armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32", "aarch64_dot", "avx2", "avx512_vnni", "host")
+ISA_LEVELS = (
+    "c99",
+    "armv6m",
+    "armv7m",
+    "armv7em",
+    "armv81m_mve",
+    "rv32",
+    "aarch64_dot",
+    "avr",
+    "avx2",
+    "avx512_vnni",
+    "host",
+)
 FEATURES: Mapping[str, frozenset[str]] = {
     "c99": frozenset(),
     "armv6m": frozenset({"armv6m"}),
@@ -19,11 +31,13 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "armv81m_mve": frozenset({"armv7m", "fpu", "mve"}),
     "rv32": frozenset({"rv32"}),
     "aarch64_dot": frozenset({"aarch64", "fpu"}),
+    "avr": frozenset({"program_memory"}),
     "avx2": frozenset({"x86", "avx2"}),
     "avx512_vnni": frozenset({"x86", "avx2", "vnni"}),
     "host": frozenset({"x86"}),
 }
 """What kernels may ask of a level.  `wide`: weights may be packed as 16 bits; `fpu`: 32 float registers are likely.
+`program_memory`: constants are read by instructions of their own, and int has 16 bits.
 
 The host's C compiler says the rest.
 """

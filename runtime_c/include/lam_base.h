@@ -146,6 +146,9 @@ typedef struct lam_range {
 #define LAM_INLINE static inline
 #endif
 
+/* Kernels for AVR (lam_avr.h) form every product in 32 bits; all others count on an int that has them. */
+#if !defined(LAM_INT16)
 LAM_STATIC_ASSERT(sizeof(int) >= 4, int_has_32_bits);
+#endif
 
 #endif /* LAM_BASE_H */

@@ -18,6 +18,7 @@ from codegen.verbs.inspection import Inspection
 from tests.support import real_tflite
 from tests.support.real import model_path
 from tests.support.shared import shared_dir
+from tests.support.tflite_models import Model
 
 RNG = np.random.default_rng(3)
 
@@ -210,3 +211,16 @@ def test_every_shared_float_model_can_be_looked_at() -> None:
             assert found.quantizing is not None
             assert found.operators or found.supported
             assert found.macs > 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_bias_that_is_no_number_is_counted_without_a_warning(tmp_path: Path) -> None:
+    model = Model()
+    x, weights = model.input((1, 3), "float32"), model.const(np.ones((2, 3), np.float32))
+    y = model.tensor((1, 2), "float32")
+    model.op("FULLY_CONNECTED", [x, weights, model.const(np.array([np.nan, 1], np.float32))], [y])
+    model.op("DENSIFY", [y], [model.output((1, 2), "float32")])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    found = codegen.inspect(tmp_path / "m.tflite")
+    assert [v.id for v in found.violations] == ["LAM-IMPORT-007"]
+    assert found.macs == 6

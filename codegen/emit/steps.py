@@ -48,20 +48,22 @@ class InputView:
 class OutputView:
     """Where one output of a call goes, and how it is traced; `tensor` is None where only a part of it is made.
 
-    `place` spells the address of its first row.
+    `place` spells the address of its first row, `rows_made` how many rows of it one step makes.
     """
 
     tensor: int | None
     ctype: str
     place: str
     row_bytes: int
+    rows: int
+    rows_made: str
     wraps: bool
     ring: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
-    """One call: the function that makes `rows_per_call` rows (`rows_made` at this step), and how it is driven.
+    """One call: the function that makes `rows_per_call` rows, and how it is driven.
 
     `uses_row`: there are several steps, told apart by `row`, which is a parameter if `takes_row`, and `reads_row` says
     whether the code reads it.
@@ -76,9 +78,7 @@ class StepView:
     params: str
     scratch: str
     n: str
-    rows: int
     rows_per_call: int
-    rows_made: str
     uses_row: bool
     takes_row: bool
     reads_row: bool
@@ -138,9 +138,7 @@ class Steps:
             params=self.names.params_of(call),
             scratch="NULL" if call.scratch_offset is None else self.names.place(call.scratch_offset),
             n=_extent(call),
-            rows=call.outputs[0].rows,
             rows_per_call=call.rows_per_call,
-            rows_made=_rows_made(call),
             uses_row=not alone,
             takes_row=reads_row or not alone or pulled or self.names.program.scratchpad is not None,
             reads_row=reads_row,
@@ -198,7 +196,9 @@ class Steps:
         out = call.outputs[index]
         wraps = out.ring < out.rows
         tensor = None if call.partial else self.names.tensors[out.value]
-        return OutputView(tensor, out.dtype.ctype, self.names.place(out.offset), out.row_bytes, wraps, out.ring)
+        made = str(out.rows) if call.steps == 1 else _rows_made(call)
+        place = self.names.place(out.offset)
+        return OutputView(tensor, out.dtype.ctype, place, out.row_bytes, out.rows, made, wraps, out.ring)
 
 
 def _made(producer: Producer) -> str:

@@ -79,7 +79,7 @@ class PortSpec:
             array = (array.astype(np.int32) - _HALF_WORD).astype(np.int16)
         if self.model_dtype == "bool":
             array = array.astype(self.dtype.numpy)
-        return np.ascontiguousarray(array if self.perm is None else array.transpose(self.perm))
+        return np.asarray(array if self.perm is None else array.transpose(self.perm), order="C")
 
     def to_model(self, array: Array) -> Array:
         """One result of the network in the model's own shape and type."""
@@ -90,7 +90,7 @@ class PortSpec:
             array = fixedpoint.dequantize_linear(array, self.quant.scale, self.quant.zero_point)
         if self._is_shifted:
             array = (array.astype(np.int32) + _HALF_WORD).astype(np.uint16)
-        return np.ascontiguousarray(array).reshape(self.model_shape).astype(self.model_dtype, copy=False)
+        return np.asarray(array, order="C").reshape(self.model_shape).astype(self.model_dtype, copy=False)
 
 
 class Port(Protocol):

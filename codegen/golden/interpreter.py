@@ -69,7 +69,7 @@ def _checked(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]:
         if name not in feeds:
             raise FeedUnknown("got no data", where=name)
         _check(name, np.asarray(feeds[name]), graph.type(name))
-    return {name: np.ascontiguousarray(feeds[name]) for name in names}
+    return {name: np.asarray(feeds[name], order="C") for name in names}
 
 
 def _check(name: str, data: Array, expected: TensorType) -> None:

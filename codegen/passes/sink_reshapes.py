@@ -6,6 +6,8 @@ row by row, and a Reshape meets the next one, or the Transpose that undoes it.
 
 from __future__ import annotations
 
+import numpy as np
+
 from codegen.ir.graph import Graph, Node
 from codegen.ir.quant import TensorType
 from codegen.ops import Reshape
@@ -35,7 +37,13 @@ def _before_reshapes(graph: Graph, node: Node) -> tuple[str, ...] | None:
     inputs = tuple(_before_reshape(graph, name) for name in node.inputs)
     known = tuple(name for name in inputs if name is not None)
     old, new = _shapes(graph, node.inputs), _shapes(graph, known)
-    return known if len(known) == len(inputs) and len(old) == len(new) == 1 else None
+    alike = len(known) == len(inputs) and len(old) == len(new) == 1
+    return known if alike and {_together(graph, known)} == new else None
+
+
+def _together(graph: Graph, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The shape of a result over all; a constant of shape (1,) gives an axis to a number that has none."""
+    return np.broadcast_shapes(*(graph.type(name).shape for name in names))
 
 
 def _before_reshape(graph: Graph, name: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from codegen.errors import LeftShiftOverflow, ScaleInvalid, ScaleTooLarge
+from codegen.errors import LeftShiftOverflow, ScaleInvalid, ScaleNoPower, ScaleTooLarge
 
 Ints = int | npt.NDArray[np.integer[Any]]
 Floats = float | npt.NDArray[np.floating[Any]]
@@ -85,6 +85,32 @@ def quantize_multiplier_wide(scale: Floats, reach: int) -> tuple[Int32Array, Int
         ScaleInvalid: LAM-FIXEDPOINT-002, scale negative, infinite or NaN.
     """
     return _quantize_multiplier(scale, bits=min(max(62 - reach.bit_length(), 15), WIDE_MULTIPLIER_BITS))
+
+
+def quantize_multiplier_8(scale: Floats, bits: int = 31) -> tuple[Int32Array, Int32Array]:
+    """As `quantize_multiplier_single` with a multiplier of 7 bits, 64 .. 127, that stands `bits` - 7 places higher.
+
+    What it stands for is `multiplier_7 / 2^shift_7`, and so are the results of every function that takes the pair: a
+    factor common to product and divisor changes no floor.  Source: the 8-bit multipliers of TPU-MLIR's older chips.
+
+    Raises:
+        ScaleTooLarge: LAM-FIXEDPOINT-001, no right shift would remain.
+        ScaleInvalid: LAM-FIXEDPOINT-002, scale negative, infinite or NaN.
+    """
+    return _quantize_multiplier(scale, bits=bits, kept=7)
+
+
+def is_power_of_two(scale: Floats) -> npt.NDArray[np.bool_]:
+    """Whether each is 2^n for a whole n."""
+    return np.asarray(np.frexp(_valid_scale(scale))[0] == 0.5)
+
+
+def check_powers_of_two(scale: Floats) -> None:
+    """LAM-FIXEDPOINT-004 for a factor that is not a power of two, -002 for one that is none at all."""
+    real = _valid_scale(scale)
+    other = ~is_power_of_two(real)
+    if other.any():
+        raise ScaleNoPower(f"the factor is {real[other].flat[0]:g}")
 
 
 def quantize_multiplier_tflite(scale: Floats) -> tuple[Int32Array, Int32Array]:
@@ -159,6 +185,20 @@ def requantize_single_64(
     assert bits <= WIDE_MULTIPLIER_BITS, "multiplier is 0 .. 2^30 - 1"
     wide = _accumulators(acc, bits=min(ACC_BITS_64, 63 - bits))
     return saturate(_scale_half_up(wide, multiplier, shift) + _int64(zero_point), low, high)
+
+
+def requantize_rounded(
+    acc: Ints, multiplier: Ints, shift: Ints, zero_point: Ints, low: Ints, high: Ints, rounding: str
+) -> Int64Array:
+    """As `requantize_single` and `requantize_single_64`, of which each takes its multipliers, with another rounding.
+
+    clamp(zero_point + acc * multiplier / 2^shift), to nearest, halves as `rounding` of `ir.quant.ROUNDINGS` says.
+    Twin: lam_requant_rounded_q.
+    """
+    bits = int(np.max(multiplier)).bit_length()
+    wide = _accumulators(acc, bits=32 if bits > WIDE_MULTIPLIER_BITS else min(ACC_BITS_64, 63 - bits))
+    assert _within(shift, 1, MAX_SHIFT), "shift is 1 .. 62"
+    return saturate(divide_by_pot(wide * _int64(multiplier), shift, rounding) + _int64(zero_point), low, high)
 
 
 def requantize_tflite(
@@ -296,6 +336,17 @@ def round_half_away(x: Floats) -> Float64Array:
     return np.asarray(whole + np.copysign(np.abs(real - whole) >= 0.5, real))
 
 
+def rounded(x: Floats, rounding: str) -> Float64Array:
+    """The nearest whole numbers, halves as `rounding` says (of `ir.quant.ROUNDINGS`); infinities stay."""
+    real = np.asarray(x, dtype=np.float64)
+    floor = np.floor(real)
+    with np.errstate(invalid="ignore"):
+        part = np.where(np.isinf(real), 0.0, real - floor)
+        up = {"half_up": part > 0, "half_even": floor % 2 == 1, "half_down": real < 0, "half_away": real >= 0}
+    more = (part > 0.5) | ((part == 0.5) & up[rounding])
+    return np.asarray(floor + more.astype(np.float64))
+
+
 def saturating_rounding_doubling_high_mul(a: Ints, b: Ints) -> Int64Array:
     """The high half of 2 * a * b, rounded to nearest, for a and b within int32; -2^31 squared saturates.
 
@@ -309,6 +360,16 @@ def saturating_rounding_doubling_high_mul(a: Ints, b: Ints) -> Int64Array:
     nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
     truncated = np.where(nudged >= 0, nudged >> 31, -(-nudged >> 31))
     return np.asarray(np.where((wide_a == INT32_MIN) & (wide_b == INT32_MIN), INT32_MAX, truncated))
+
+
+def divide_by_pot(x: Ints, shift: Ints, rounding: str) -> Int64Array:
+    """X / 2^shift to nearest, halves as `rounding` says; x has 63 bits, shift is 0 .. 62."""
+    wide, right = _int64(x), _int64(shift)
+    floor = wide >> right
+    mask = (np.int64(1) << right) - 1
+    below = (wide < 0).astype(np.int64)
+    stays = {"half_up": 0 * below, "half_even": 1 - (floor & 1), "half_down": 1 - below, "half_away": below}[rounding]
+    return np.asarray(floor + ((wide & mask) > (mask >> 1) + stays).astype(np.int64))
 
 
 def rounding_divide_by_pot(x: Ints, exponent: Ints) -> Int64Array:
@@ -367,11 +428,13 @@ def _carry(fixed: Int64Array, exponent: Int64Array, *, bits: int) -> tuple[Int64
     return np.where(carried, 1 << (bits - 1), fixed), exponent + carried
 
 
-def _quantize_multiplier(scale: Floats, *, bits: int) -> tuple[Int32Array, Int32Array]:
+def _quantize_multiplier(scale: Floats, *, bits: int, kept: int | None = None) -> tuple[Int32Array, Int32Array]:
+    """Of `bits` bits, of which the `kept` highest are rounded to and the others 0."""
     real = _valid_scale(scale)
     mantissa, exponent = np.frexp(real)
+    zeros = bits - (kept or bits)
     # exact: the mantissa has 53 bits, so adding 0.5 to mantissa * 2^bits cannot round up to a whole number
-    fixed = np.floor(mantissa * 2.0**bits + 0.5).astype(np.int64)
+    fixed = np.floor(mantissa * 2.0 ** (bits - zeros) + 0.5).astype(np.int64) << zeros
     fixed, exponent = _carry(fixed, exponent.astype(np.int64), bits=bits)
     shift = bits - exponent
     vanishes = (shift > MAX_SHIFT) | (real == 0)

@@ -41,8 +41,8 @@ class Options:
 
     Attributes:
         target: a name that `targets()` lists, or the path of a .toml file.
-        requant: `single`, `tflite` or `ort`; when None the arithmetic of the model's own format, or else the target's
-            default.
+        requant: `single`, `tflite`, `ort`, `mul8`, `pot` or `pot_half_even`, `pot_half_down`, `pot_half_away`; when
+            None that which the model's file names, the arithmetic of its format, or else the target's default.
         weights: `c` for C arrays, `blob` for a file weights.bin.
         io_layout: `nhwc`, or `model` for the model's own order of axes.
         io_type: `quantized`, or `model` for the model's own element types.

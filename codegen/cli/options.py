@@ -16,7 +16,7 @@ from codegen.old_names import OLD_MODES
 from codegen.options import CHOICES
 
 _UNITS = {"": 1, "K": 1024, "M": 1024 * 1024}
-_MODES = ("single", "tflite", "ort")
+_MODES = ("single", "tflite", "ort", "mul8", "pot", "pot_half_even", "pot_half_down", "pot_half_away")
 
 
 def _shapes(

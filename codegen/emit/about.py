@@ -68,8 +68,9 @@ def _rounding(call: Call) -> Iterator[str]:
     if requant is None or "range" not in call.fn.sizes:
         return
     factor = "scale" if requant.mode == "ort" else "multiplier and shift"
+    rounds = requant.mode if requant.rounding == "half_up" else f"pot_{requant.rounding}"
     whose = "each channel's" if requant.per_channel else "the layer's"
-    yield f"Sums are requantized with {whose} {factor}, rounded as `{requant.mode}` does;"
+    yield f"Sums are requantized with {whose} {factor}, rounded as `{rounds}` does;"
     fixed = getattr(getattr(call.fn.context, "rq", None), "saturate", "")
     bounds = f"{requant.low} .. {requant.high}" if fixed else "range.low .. range.high"
     yield f"range.zero_point is added, and the result limited to {bounds}."

@@ -26,6 +26,13 @@ class LeftShiftOverflow(CompileError):
     hint = "choose another requantization with --requant single, or a larger output scale"
 
 
+class ScaleNoPower(CompileError):
+    """A factor is not a power of two, and the arithmetic asked for only shifts."""
+
+    code = "LAM-FIXEDPOINT-004"
+    hint = "quantize with powers of two (lamina quantize --scales pot), or choose --requant single or mul8"
+
+
 class ModelMissing(CompileError):
     """The model's file is not there, or is not a file."""
 

@@ -2,6 +2,7 @@
 
 from codegen.frontends.files import is_tflite
 from codegen.frontends.models import (
+    REQUANT_KEY,
     import_model,
     metadata_of,
     own_mode,
@@ -14,6 +15,7 @@ from codegen.frontends.survey import Survey
 from codegen.frontends.vocabulary import Vocabulary
 
 __all__ = [
+    "REQUANT_KEY",
     "Survey",
     "Vocabulary",
     "import_model",

@@ -1,6 +1,7 @@
-"""Which reader a model's file wants, and which arithmetic is the format's own.
+"""Which reader a model's file wants, and which arithmetic is the file's own.
 
-Decides: that TFLite models are computed as TFLite computes them unless told otherwise, and that a format's reader, and
+Decides: that TFLite models are computed as TFLite computes them unless told otherwise, ONNX models as their metadata
+say, where somebody has said it there, and that a format's reader, and
 the packages that it needs, are loaded when there is such a file.
 """
 
@@ -9,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from codegen.frontends.files import is_tflite
+from codegen.errors import CompileError
+from codegen.frontends.files import is_tflite, read_model_file
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
-from codegen.ir.quant import DType, Mode, Quant
+from codegen.ir.quant import ALL_MODES, DType, Mode, Quant
 from codegen.ir.real import RealGraph
+
+REQUANT_KEY = "lamina.requant"
+"""Metadata of an ONNX model: the requantization mode that the network was made for."""
 
 
 def import_model(
@@ -95,5 +100,11 @@ def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
 
 
 def own_mode(path: Path) -> Mode | None:
-    """The requantization mode that the file's format implies; None leaves it to the target."""
-    return "tflite" if is_tflite(path) else None
+    """The requantization mode that the file's format implies, or its metadata name; None leaves it to the target."""
+    if is_tflite(path):
+        return "tflite"
+    try:
+        said = metadata_of(path).get(REQUANT_KEY) if REQUANT_KEY.encode() in read_model_file(path) else None
+    except CompileError:
+        return None  # the reader says what is wrong with the file
+    return next((mode for mode in ALL_MODES if mode == said), None)

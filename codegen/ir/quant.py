@@ -15,8 +15,30 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-Mode = Literal["single", "tflite", "ort"]
+Mode = Literal["single", "tflite", "ort", "mul8", "pot", "pot_half_even", "pot_half_down", "pot_half_away"]
 MODES: tuple[Mode, ...] = ("single", "tflite", "ort")
+"""The arithmetics whose formulas operators write out."""
+DERIVED_MODES: tuple[Mode, ...] = ("mul8", "pot", "pot_half_even", "pot_half_down", "pot_half_away")
+"""The formulas of `single` with coarser factors, or with powers of two and one of four roundings."""
+ALL_MODES = (*MODES, *DERIVED_MODES)
+Rounding = Literal["half_up", "half_even", "half_down", "half_away"]
+"""Where halves go: up, to the even number, towards zero, away from zero."""
+ROUNDINGS: tuple[Rounding, ...] = ("half_up", "half_even", "half_down", "half_away")
+
+
+def formula_of(mode: Mode) -> Mode:
+    """The arithmetic whose formulas this one has."""
+    return "single" if mode in DERIVED_MODES else mode
+
+
+def rounding_of(mode: Mode) -> Rounding:
+    """Where halves go in a derived mode; half up in all others that round once."""
+    return next((r for r in ROUNDINGS if mode == f"pot_{r}"), "half_up")
+
+
+def is_pot(mode: Mode) -> bool:
+    """Whether factors are powers of two."""
+    return mode.startswith("pot")
 
 
 class DType(enum.Enum):
@@ -131,6 +153,7 @@ class Requant:
 
     `multiplier` and `shift` (modes single and tflite) or `scale` (mode ort, float32 values) hold one entry
     for all channels or one per output channel.  `low` and `high` carry the fused activation, in quantized units.
+    `rounding` is that of mode single; the others have their own.
     """
 
     mode: Mode
@@ -140,6 +163,7 @@ class Requant:
     multiplier: tuple[int, ...] = ()
     shift: tuple[int, ...] = ()
     scale: tuple[float, ...] = ()
+    rounding: Rounding = "half_up"
 
     @property
     def per_channel(self) -> bool:

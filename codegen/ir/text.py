@@ -130,7 +130,8 @@ def _requant(requant: Requant) -> str:
     factors = f"{_attribute(requant.multiplier)} >> {_attribute(requant.shift)}"
     if requant.mode == "ort":
         factors = _attribute(tuple(str(np.float32(s)) for s in requant.scale))
-    return f"{requant.mode} {factors} + {requant.zero_point} in {requant.low}..{requant.high}"
+    how = "" if requant.rounding == "half_up" else f" {requant.rounding}"
+    return f"{requant.mode}{how} {factors} + {requant.zero_point} in {requant.low}..{requant.high}"
 
 
 def _place(place: Storage) -> str:

@@ -1,7 +1,7 @@
 """Means: the parameters of `average` in templates/macros/c.j2, for pools and for bilinear resizing.
 
-Decides which form a mean takes: `single` and `tflite` requantize, `ort` divides in float32, `divide` is TFLite's own
-division between equal scales (ops/average_pool.py: mean).
+Decides which form a mean takes: `single` and `tflite` requantize, `half_even` and its kin too, with that rounding;
+`ort` divides in float32, `divide` is TFLite's own division between equal scales (ops/average_pool.py: mean).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen.fixedpoint import INT32_MAX
 from codegen.ir.form import Field
-from codegen.ir.quant import DType
+from codegen.ir.quant import DType, formula_of, rounding_of
 from codegen.kernels.common import range_field, requant_takes
 from codegen.ops.average import Averaging, average_requant
 
@@ -24,15 +24,19 @@ def mean_mode(how: Averaging, *, pool: bool) -> str:
     """Which form the mean takes; only pools divide.  Wide ones have 64 bits: `wide` and, of float32, `wide_ort`."""
     if pool and how.mode == "tflite" and how.x_quant == how.y_quant:
         return "wide_divide" if is_wide(how) else "divide"
+    if rounding_of(how.mode) != "half_up":
+        return rounding_of(how.mode)
     if is_wide(how):
         return "wide_ort" if how.mode == "ort" else "wide"
-    return how.mode
+    return formula_of(how.mode)
 
 
 def mean_headers(mode: str) -> tuple[str, ...]:
     """What the form calls: divisions, float32, or a requantization."""
     if mode in ("divide", "wide_divide"):
         return ("lam_mean.h",)
+    if mode.startswith("half_"):
+        return ("lam_requant_rounded.h",)
     return ("lam_linear.h",) if mode in _BY_COUNT else ("lam_requant.h",)
 
 

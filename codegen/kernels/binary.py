@@ -21,7 +21,7 @@ from codegen.kernels.float32.common import UNBOUNDED, Bounds, bound_fields, boun
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
-from codegen.ops.add import is_wide, left_shift, shared_shift, tflite_scalings
+from codegen.ops.add import is_wide, left_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
 from codegen.ops.float32 import FloatBinary
 from codegen.ops.prelu import prelu_scalings
@@ -150,7 +150,7 @@ def _is_wide(node: NodeOf[Binary]) -> bool:
     """Whether the sum of mode `single`, or a product, has 64 bits."""
     if isinstance(node.op, Mul):
         return node.op.reach(node.ins) >= 1 << 31
-    return isinstance(node.op, Add) and node.op.mode == "single" and is_wide(node.op, node.ins)
+    return isinstance(node.op, Add) and node.op.formula == "single" and is_wide(node.op, node.ins)
 
 
 def _name(op: Binary) -> str:
@@ -172,12 +172,14 @@ def _sign(op: Binary) -> str:
         return _CALLED.get(op.operation, op.operation)
     if isinstance(op, FloatBinary):
         return _SIGNS.get(op.name, f"lam_f32_{op.name}")
-    return "-" if isinstance(op, Add) and op.sign < 0 and op.mode != "single" else "+"
+    return "-" if isinstance(op, Add) and op.sign < 0 and op.formula != "single" else "+"
 
 
 def _plain_requant(op: Binary) -> RequantContext:
     """Of an operator that carries no Requant of its own."""
-    return RequantContext(op.mode if isinstance(op, Add) else "tflite", False, False)
+    if isinstance(op, Add):
+        return RequantContext(op.formula, False, False, rounding=op.rounding)
+    return RequantContext("tflite", False, False)
 
 
 def _left(op: Binary) -> int:
@@ -269,10 +271,11 @@ def add_fields(op: Add) -> tuple[Field, ...]:
     """Params of a sum: `sum`, `scaling` or `scale`, by mode, then `zero` and `range`."""
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     zeros = _zero_field(op.a.zero_point, op.b.zero_point)
-    if op.mode == "single":
-        ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
+    if op.formula == "single":
+        ma, mb, shift = op.single_steps()
         mb *= op.sign
-        offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
+        half = 1 << (shift - 1) if op.rounding == "half_up" else 0
+        offset = half - ma * op.a.zero_point - mb * op.b.zero_point
         return (Field("sum", np.array([ma, mb, offset, shift], np.int32), about=_SUM), bounds)
     if op.mode == "tflite":
         scalings = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))

@@ -14,7 +14,7 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.quant import Array, DType, Requant, TensorType
+from codegen.ir.quant import Array, DType, Requant, Rounding, TensorType
 from codegen.ir.shape import Shape
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
@@ -26,19 +26,22 @@ class RequantContext:
     """How a template requantizes: mode, whether factors are per channel, the type of the accumulator.
 
     A `wide` accumulator is summed in 64 bits; its multipliers have at most 30 bits, or (`narrowed`) its end value is
-    proved to fit 32 bits and goes on as such.
+    proved to fit 32 bits and goes on as such.  `rounding` is that of mode single.
     """
 
     mode: str
     per_channel: bool
     wide: bool
     narrowed: bool = False
+    rounding: Rounding = "half_up"
 
     @property
     def headers(self) -> tuple[str, ...]:
         """What the template's requantization calls."""
         if self.mode == "none":
             return ()
+        if self.rounding != "half_up":
+            return ("lam_requant_rounded.h",)
         return ("lam_requant_ort.h",) if self.mode == "ort" else ("lam_requant.h",)
 
 
@@ -47,7 +50,7 @@ def requant_context(requant: Requant | None, *, wide: bool = False) -> RequantCo
     if requant is None:
         return RequantContext("none", per_channel=False, wide=wide)
     narrowed = wide and not _takes_64_bits(requant)
-    return RequantContext(requant.mode, requant.per_channel, wide, narrowed)
+    return RequantContext(requant.mode, requant.per_channel, wide, narrowed, requant.rounding)
 
 
 def requant_fields(requant: Requant | None) -> tuple[Field, ...]:

@@ -9,8 +9,13 @@ exponent below 0, with r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
 
     clamp(((((r + (r >> 31)) >> (-exponent - 1)) + 2 * zp + 1) >> 1))
 
-is the rounding divide by 2^-exponent, halves away from zero, likewise.  The last shift and the clamp are one
-instruction where the bounds are those of a whole type.
+is the rounding divide by 2^-exponent, halves away from zero, likewise.  `rounded`, every factor 2^-s with s of 2 or
+more and |acc| < 2^31, is `single` with another rounding:
+
+    clamp(((((acc - d) >> (s - 1)) + 2 * zp + 1) >> 1))      d is 1 where a half goes down, else 0
+
+Accumulators are whole: one less moves those that lie on a half to below it, and no other one across any bound.
+The last shift and the clamp are one instruction where the bounds are those of a whole type.
 """
 
 from __future__ import annotations
@@ -24,15 +29,17 @@ from codegen.ir.quant import Array, Requant
 from codegen.kernels.common import RequantContext, range_field, requant_context, requant_fields, whose_factors
 
 _BOUNDS = {(-128, 127): "s8", (0, 255): "u8", (0, 127): "u7"}
-_REACH = 1 << 30
+_REACH, _INT32 = 1 << 30, (1 << 31) - 1
+_HALF, _PLACES = 1 << 30, 30
+"""The multiplier of a power of two, and the places of the shift that it makes up for."""
 
 
 @dataclass(frozen=True, slots=True)
 class FastRequant:
     """How a template requantizes.
 
-    `form` is `single` or `tflite` as above, or empty: then `plain` says how.  `saturate` names the type whose bounds
-    the output has (s8, u8, u7), empty for other bounds.
+    `form` is `single`, `tflite` or `rounded` as above, or empty: then `plain` says how.  `saturate` names the type
+    whose bounds the output has (s8, u8, u7), empty for other bounds.
     """
 
     form: str
@@ -43,6 +50,8 @@ class FastRequant:
     @property
     def headers(self) -> tuple[str, ...]:
         """What the template's requantization calls."""
+        if self.form == "rounded":
+            return ("lam_requant_fast.h" if self.saturate else "lam_requant.h", "lam_requant_rounded.h")
         return fast_headers(self.saturate) if self.form else self.plain.headers
 
 
@@ -65,6 +74,9 @@ def saturation(low: int, high: int) -> str:
 
 
 def _form(requant: Requant, reach: int) -> str:
+    if requant.rounding != "half_up":
+        powers = all(m == _HALF and s >= _PLACES + 2 for m, s in zip(requant.multiplier, requant.shift, strict=True))
+        return "rounded" if powers and reach < _INT32 else ""
     if requant.mode == "single":
         exact = all(s >= 33 or m == 0 for m, s in zip(requant.multiplier, requant.shift, strict=True))
         return "single" if exact else ""
@@ -75,18 +87,21 @@ def _form(requant: Requant, reach: int) -> str:
 
 
 def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Field, ...]:
-    """Params `multiplier`, `shift` (less 33, or -exponent - 1) and `range`, filled up to `channels`."""
+    """Params `multiplier`, `shift` (less 33, or -exponent - 1) and `range`, filled up to `channels`.
+
+    Form `rounded` has no multiplier, and the right shift less 1.
+    """
     form = fast_requant(requant, reach)
     if requant is None or not form.form:
         return tuple(_filled(f, channels) for f in requant_fields(requant))
     multiplier, shift = np.array(requant.multiplier, np.int32), np.array(requant.shift, np.int64)
+    bounds = range_field(requant.zero_point, requant.low, requant.high)
+    if form.form == "rounded":
+        places = Field("shift", (shift - _PLACES - 1).astype(np.int8), about="right shift less 1, of lam_twice_rounded")
+        return (bounds, _filled(places, channels))
     less = np.where(multiplier == 0, 0, shift - 33) if form.form == "single" else -shift - 1
     about = f"{whose_factors(requant)}, of lam_twice_{form.form}"
-    fields = (
-        Field("multiplier", multiplier, about=about),
-        range_field(requant.zero_point, requant.low, requant.high),
-        Field("shift", less.astype(np.int8), about=about),
-    )
+    fields = (Field("multiplier", multiplier, about=about), bounds, Field("shift", less.astype(np.int8), about=about))
     return tuple(_filled(f, channels) for f in fields)
 
 

@@ -67,8 +67,9 @@ def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
         Field("multiplier", np.array(step.multiplier, np.int32), about="of lam_requant.h"),
         Field("shift", np.array(step.shift, np.int8), about="of lam_requant.h"),
     )
-    headers = mean_headers(step.mode)
-    return Fit(global_context(step.mode, x), params, (channel_sums(x),), headers=headers)
+    mode = step.mode if step.rounding == "half_up" else step.rounding
+    headers = mean_headers(mode)
+    return Fit(global_context(mode, x), params, (channel_sums(x),), headers=headers)
 
 
 ARG_EXTREMUM = Kernel(

@@ -8,6 +8,8 @@ a, b: s8, u8 or s16 -> y: s8, u8 or s16.  qa = a - za, qb = b - zb; the clamp is
              Where s would pass 31 both factors are below 2^-11 and the sum below one half: Ma = Mb = 0, s = 1.
              Where a 16-bit number takes part the sum is in int64: the larger one of Ma, Mb has 31 bits, s is in
              1 .. 48, |sum| < 2^17 * 2^31 + 2^47, and past s = 48 both factors are below 2^-17.
+    mul8     as single; the larger of Ma, Mb is rounded to 7 bits, and both are multiples of its last place
+    pot*     as single, rounded as the mode's name says; all scales are powers of two, and Ma and Mb with them
     tflite   TFLite: both inputs are shifted left by l (20, and 15 for s16), scaled by float64(scale) / (2 * max scale)
              with two roundings, added, and scaled by 2 * max scale / (2^l * sy) with two roundings.
     ort      y = zy + rint(clamp((fa[a] + sign * fb[b]) / sy)): fa and fb are the float32 products q * scale; one
@@ -27,7 +29,7 @@ import numpy.typing as npt
 
 from codegen import fixedpoint
 from codegen.ir.op import Limit
-from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
+from codegen.ir.quant import Array, DType, Mode, Quant, Rounding, TensorType, formula_of, is_pot, rounding_of
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 
@@ -61,6 +63,11 @@ class Add:
             lambda op, ins: op.mode != "tflite" or len({k is DType.S16 for k in _kinds(op, ins)}) == 1,
         ),
         limit(
+            "LAM-OPS-ELEMENTWISE-20",
+            "in mode pot the scales must be powers of two",
+            lambda op, ins: not is_pot(op.mode) or _are_powers(op.a, op.b, op.y_quant),
+        ),
+        limit(
             "LAM-OPS-ELEMENTWISE-03",
             "the inputs' scales must be below 2^19 times the output's, 2^14 times for 16-bit numbers",
             lambda op, ins: max(op.a.scale, op.b.scale) / op.y_quant.scale < (2.0**14 if is_wide(op, ins) else 2.0**19),
@@ -78,14 +85,24 @@ class Add:
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
-        sums = {"single": self._single, "tflite": self._tflite, "ort": self._ort}[self.mode]
+        sums = {"single": self._single, "tflite": self._tflite, "ort": self._ort}[self.formula]
         return (sums(ins[0], ins[1]).astype(self.y_dtype.numpy),)
 
-    def single_steps(self, kinds: Sequence[DType]) -> tuple[int, int, int]:
-        """Ma, Mb and s of mode `single` for inputs of these types."""
+    @property
+    def formula(self) -> Mode:
+        """The mode whose formula this is."""
+        return formula_of(self.mode)
+
+    @property
+    def rounding(self) -> Rounding:
+        """Where halves go, in the formula of mode `single`."""
+        return rounding_of(self.mode)
+
+    def single_steps(self, kinds: Sequence[DType] = ()) -> tuple[int, int, int]:
+        """Ma, Mb and s of mode `single` for inputs of these types; of 8 bits where none is given."""
         wide = DType.S16 in (*kinds, self.y_dtype)
         bits, most = (WIDE_BITS, WIDE_SHIFT) if wide else (BITS, 31)
-        return shared_shift(self.a, self.b, self.y_quant, bits, most)
+        return shared_shift(self.a, self.b, self.y_quant, bits, most, 7 if self.mode == "mul8" else 0)
 
     rows = broadcast_rows
     macs = no_macs
@@ -94,7 +111,7 @@ class Add:
     def _single(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
         ma, mb, shift = self.single_steps((DType.of(a), DType.of(b)))
         qa, qb = a.astype(np.int64) - self.a.zero_point, b.astype(np.int64) - self.b.zero_point
-        acc = (ma * qa + self.sign * mb * qb + (1 << (shift - 1))) >> shift
+        acc = fixedpoint.divide_by_pot(ma * qa + self.sign * mb * qb, shift, self.rounding)
         return fixedpoint.saturate(acc + self.y_quant.zero_point, self.low, self.high)
 
     def _tflite(self, a: Array, b: Array) -> npt.NDArray[np.int64]:
@@ -113,16 +130,25 @@ class Add:
     clamped = clamped_bounds
 
 
-def shared_shift(a: Quant, b: Quant, y: Quant, bits: int = BITS, most: int = 31) -> tuple[int, int, int]:
-    """Ma, Mb and s of mode `single`; the larger multiplier has `bits` bits, and s is at most `most`."""
+def shared_shift(a: Quant, b: Quant, y: Quant, bits: int = BITS, most: int = 31, kept: int = 0) -> tuple[int, int, int]:
+    """Ma, Mb and s of mode `single`; the larger multiplier has `bits` bits, and s is at most `most`.
+
+    Of the bits the `kept` highest (0: all) are rounded to; the places behind them are 0 in both multipliers.
+    """
+    kept = kept or bits
     factors = np.array([a.scale, b.scale]) / np.float64(y.scale)
-    shift = bits - int(np.frexp(factors.max())[1])
-    if np.floor(factors.max() * 2.0**shift + 0.5) == 1 << bits:
-        shift -= 1
+    short = kept - int(np.frexp(factors.max())[1])
+    if np.floor(factors.max() * 2.0**short + 0.5) == 1 << kept:
+        short -= 1
+    shift = short + bits - kept
     if shift > most:
         return 0, 0, 1
-    ma, mb = (int(np.floor(f * 2.0**shift + 0.5)) for f in factors)
+    ma, mb = (int(np.floor(f * 2.0**short + 0.5)) << (bits - kept) for f in factors)
     return ma, mb, shift
+
+
+def _are_powers(*quants: Quant) -> bool:
+    return bool(fixedpoint.is_power_of_two(np.array([q.scale for q in quants])).all())
 
 
 def left_shift(dtype: DType) -> int:

@@ -4,6 +4,8 @@ acc is an exact sum of (x - zx), `divisor` a whole number (taps, or the sum of i
 
     single   the Requant of factor float64(sx) / (float64(sy) * divisor): half up; for sums that may pass 32 bits, of
              both integer modes, the multiplier has the bits that they leave (ops/requantize.py)
+    mul8     the same factor with a multiplier of 7 bits
+    pot*     the same multiplier, which for 3 x 3 taps is no power of two, rounded as the mode's name says
     tflite   the same factor by TFLite's MultiplyByQuantizedMultiplier; `as_mean` takes TFLite's MEAN: M, e of sx / sy
              by two roundings; with k = min(floor(log2(divisor)), 32, 31 + e) the multiplier becomes M * 2^k / divisor,
              truncated, and the exponent e - k
@@ -21,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from codegen import fixedpoint
-from codegen.ir.quant import Array, DType, Mode, Quant, Requant
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant, is_pot, rounding_of
 from codegen.ops.requantize import apply_requant, requant_by_factor
 
 
@@ -41,7 +43,7 @@ class Averaging:
 
 
 def average_requant(how: Averaging, divisor: int) -> Requant:
-    """The Requant of modes single and tflite for one divisor."""
+    """The Requant for one divisor, of every mode but ort."""
     bounds = (how.low, how.high)
     if how.mode == "tflite" and how.as_mean:
         step = requant_by_factor("tflite", np.asarray(how.x_quant.scale / how.y_quant.scale), how.y_quant, bounds)
@@ -49,6 +51,9 @@ def average_requant(how: Averaging, divisor: int) -> Requant:
         bits = min(divisor.bit_length() - 1, 32, 31 + exponent)
         return replace(step, multiplier=((multiplier << bits) // divisor,), shift=(exponent - bits,))
     factor = np.float64(how.x_quant.scale) / (np.float64(how.y_quant.scale) * divisor)
+    if is_pot(how.mode):
+        step = requant_by_factor("single", np.asarray(factor), how.y_quant, bounds, reach=how.reach)
+        return replace(step, rounding=rounding_of(how.mode))
     return requant_by_factor(how.mode, np.asarray(factor), how.y_quant, bounds, reach=how.reach)
 
 

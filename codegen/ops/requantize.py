@@ -5,6 +5,9 @@ Decides which function of `fixedpoint` each mode means, and the order in which s
     single   clamp(zy + ((acc * M + 2^(s-1)) >> s)), M and s from float64(sx) * float64(sw) / float64(sy)
     tflite   clamp(zy + MultiplyByQuantizedMultiplier(acc, M, e)) as TFLite; `shift` holds the exponent e, positive left
     ort      zy + rint(clamp(float32(acc) * scale)), scale = float32(float32(sx * sw) / sy), as ONNX Runtime
+    mul8     as single with M of 7 bits, and so is the Requant: M stands as many places higher as single has more bits
+    pot*     as single, M / 2^s being a power of two (other factors are refused), and rounded as the mode's name says;
+             `pot` itself rounds half up
 
 A Requant for 64-bit accumulators (`wide`) has 15-bit multipliers and mode `single` in both integer modes: TFLite's
 own 64-bit arithmetic rounds half up once, only its multiplier is rounded twice.  Where TFLite has no such operator and
@@ -22,7 +25,7 @@ import numpy.typing as npt
 
 from codegen import fixedpoint
 from codegen.errors import ScaleTooLarge
-from codegen.ir.quant import Array, DType, Mode, Quant, Requant
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant, formula_of, is_pot, rounding_of
 
 _BLOCK = 1 << 16
 _WIDE_LIMIT = 1 << fixedpoint.WIDE_MULTIPLIER_BITS
@@ -55,6 +58,7 @@ def make_requant(
 
     Raises:
         ScaleTooLarge: LAM-FIXEDPOINT-001, the factor cannot be expressed.
+        ScaleNoPower: LAM-FIXEDPOINT-004, the mode shifts only, and the factor is not a power of two.
     """
     if mode == "ort":
         return _ort_requant(x_scale, w_scales, y, _bounds(y_dtype, low, high))
@@ -71,23 +75,28 @@ def requant_by_factor(
     wide: bool = False,
     reach: int = 0,
 ) -> Requant:
-    """The step by a float64 factor, in mode single or tflite; `wide` and `reach` as of `make_requant`."""
+    """The step by a float64 factor, in every mode but ort; `wide` and `reach` as of `make_requant`."""
     factor, free = np.atleast_1d(factor), reach > fixedpoint.INT32_MAX
-    if free:
+    if is_pot(mode):
+        fixedpoint.check_powers_of_two(factor)
+    if mode == "mul8":
+        multiplier, shift = fixedpoint.quantize_multiplier_8(factor, 15 if wide or free else 31)
+    elif free:
         multiplier, shift = fixedpoint.quantize_multiplier_wide(factor, reach)
-    elif mode == "single":
+    elif formula_of(mode) == "single":
         quantize = fixedpoint.quantize_multiplier_15 if wide else fixedpoint.quantize_multiplier_single
         multiplier, shift = quantize(factor)
     else:
         quantize = fixedpoint.quantize_multiplier_tflite_15 if wide else fixedpoint.quantize_multiplier_tflite
         multiplier, shift = quantize(factor)
     return Requant(
-        mode="single" if wide or free else mode,
+        mode="single" if wide or free else formula_of(mode),
         zero_point=y.zero_point,
         low=bounds[0],
         high=bounds[1],
         multiplier=tuple(multiplier.tolist()),
         shift=tuple(shift.tolist()),
+        rounding=rounding_of(mode),
     )
 
 
@@ -112,6 +121,8 @@ def scaled(requant: Requant, acc: Array) -> npt.NDArray[np.int64]:
     if requant.mode == "ort":
         return fixedpoint.requantize_ort(acc, np.array(requant.scale, np.float32), *end)
     multiplier, shift = np.array(requant.multiplier, np.int64), np.array(requant.shift, np.int64)
+    if requant.rounding != "half_up":
+        return fixedpoint.requantize_rounded(acc, multiplier, shift, *end, requant.rounding)
     if requant.mode == "tflite":
         return fixedpoint.requantize_tflite(acc, multiplier, shift, *end)
     if int(multiplier.max()) < _WIDE_LIMIT:

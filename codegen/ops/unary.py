@@ -4,6 +4,7 @@
     ort              the same steps with float32 between them: x = float32(q - zx) * sx, f evaluated in float64 and
                      rounded to float32, then ONNX QuantizeLinear.  Equal to DequantizeLinear, f, QuantizeLinear for
                      every f that float32 computes exactly rounded (Identity, Relu, Clip, LeakyRelu, Abs, ...)
+    mul8, pot*       as single; pot rounds as the mode's name says
     NaN becomes zy; infinities saturate.
 
 In mode `tflite` Identity, Relu and Clip are TFLite's integer Requantize and QuantizedReluX instead:
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codegen import fixedpoint
-from codegen.ir.quant import DType, Mode, Quant
+from codegen.ir.quant import DType, Mode, Quant, is_pot, rounding_of
 from codegen.ops.functions import FUNCTIONS, RealFunction
 from codegen.ops.requantize import activation_bounds, make_requant, scaled
 
@@ -65,8 +66,13 @@ def _quantized(value: npt.NDArray[np.floating], y: Quant, dtype: DType, mode: Mo
     if mode == "ort":
         return fixedpoint.quantize_linear(value, y.scale, y.zero_point, dtype.low, dtype.high)
     with np.errstate(over="ignore"):
-        steps = np.rint(value / y.scale) + y.zero_point
+        steps = _whole(value / y.scale, mode) + y.zero_point
     return np.asarray(np.clip(steps, dtype.low, dtype.high).astype(np.int64))
+
+
+def _whole(value: npt.NDArray[np.floating], mode: Mode) -> npt.NDArray[np.float64]:
+    """The nearest whole numbers: half to even, or where mode pot says."""
+    return fixedpoint.rounded(value, rounding_of(mode) if is_pot(mode) else "half_even")
 
 
 def _clamped_requantize(

@@ -23,7 +23,7 @@ _INT32 = np.iinfo(np.int32)
 _HALF = 1 << 30
 """The multiplier of one half (of one quarter of the sum, with the shift of mode `single` below)."""
 _FORMS = {"single": (33, 8), "tflite": (-1, 4)}
-"""By mode, with that multiplier: the shift, and the sum that gives the output 1 above the zero point."""
+"""By mode, with that multiplier: the shift, and the sum of the output 1 above the zero point, whatever the rounding."""
 
 
 @graph_pass()

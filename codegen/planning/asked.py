@@ -11,7 +11,7 @@ from pathlib import Path
 from codegen.errors import RequantUnsupported
 from codegen.frontends import own_mode
 from codegen.ir.program import Program
-from codegen.ir.quant import MODES, Mode
+from codegen.ir.quant import ALL_MODES, Mode
 from codegen.options import GOALS, Goal, Options
 from codegen.schedule import weights_notes
 from codegen.target import Target
@@ -25,7 +25,7 @@ def settled(options: Options, model: Path) -> Options:
 def choose_mode(options: Options, target: Target) -> Mode:
     """The requantization mode, checked against the target; LAM-TARGET-006 when it has none such."""
     wanted = options.requant or target.requant_default
-    for mode in MODES:
+    for mode in ALL_MODES:
         if mode == wanted and mode in target.requant_modes:
             return mode
     offered = ", ".join(target.requant_modes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen.errors import ScaleBad, ShapeMismatch
 from codegen.ir.op import Op
-from codegen.ir.quant import Array, DType, Quant, Requant
+from codegen.ir.quant import Array, DType, Quant, Requant, is_pot
 from codegen.ir.real import RealNode
 from codegen.ir.shape import Window
 from codegen.ops import Broadcast, Conv2D, Reshape, Transpose
@@ -54,7 +54,7 @@ def affine(ctx: Context, node: RealNode, x: Real, factor: Array, offset: Array) 
         raise ScaleBad("a factor or an offset is infinite or not a number", where=node.where)
     grid = _Grid.of(node, ctx.shape(x), np.broadcast_shapes(factor.shape, offset.shape))
     factors, offsets = (grid.vector(array) for array in (factor, offset))
-    taps, scales = _taps(x.quant.scale, factors, offsets)
+    taps, scales = _taps(x.quant.scale, factors, offsets, pot=is_pot(ctx.mode))
     one, channels = Window(1), len(taps)
 
     def make(requant: Requant | None, dtype: DType, quant: Quant | None) -> Op:
@@ -77,10 +77,11 @@ def affine(ctx: Context, node: RealNode, x: Real, factor: Array, offset: Array) 
     return pending(ctx, node, linear)
 
 
-def _taps(x_scale: float, factor: Array, offset: Array) -> tuple[Array, Array]:
+def _taps(x_scale: float, factor: Array, offset: Array, *, pot: bool) -> tuple[Array, Array]:
     """Integer weights and scales whose product is the factor; zero where the input's part is below 2^-14 of the offset.
 
-    The scale of a zero weight is the one in which its offset has many digits.
+    The scale of a zero weight is the one in which its offset has many digits.  With `pot` scales are powers of two, and
+    what they are less than the factor's is in the weights, of 7 bits at most.
     """
     with np.errstate(all="ignore"):
         steps = np.abs(offset) / (x_scale * np.abs(factor))
@@ -88,8 +89,12 @@ def _taps(x_scale: float, factor: Array, offset: Array) -> tuple[Array, Array]:
         unit = np.abs(factor) / 2.0**bits
         empty = ~((bits >= 0) & (unit >= np.finfo(np.float32).tiny))
         alone = np.where(offset == 0, 1.0, np.abs(offset) / (x_scale * 2.0**24))
-    taps = np.where(empty, 0, np.sign(factor) * 2.0 ** np.where(empty, 0, bits)).astype(np.int64)
-    return taps, np.maximum(np.where(empty, alone, unit), np.finfo(np.float32).tiny).astype(np.float32)
+    taps = np.where(empty, 0, np.sign(factor) * 2.0 ** np.where(empty, 0, bits))
+    units = np.maximum(np.where(empty, alone, unit), np.finfo(np.float32).tiny)
+    if pot:
+        powers = 2.0 ** np.floor(np.log2(units))
+        units, taps = powers, np.rint(taps * (units / powers))
+    return taps.astype(np.int64), units.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

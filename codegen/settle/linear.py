@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.errors import BiasOutOfRange, FormUnsupported, ScaleBad, WeightsTooWide
-from codegen.ir.quant import PACKED_BITS, Array, DType, Requant, packed_bits
+from codegen.ir.quant import PACKED_BITS, Array, DType, Requant, is_pot, packed_bits
 from codegen.ir.real import RealNode
 from codegen.ops.accumulator import accumulator_bound
 from codegen.ops.requantize import activation_bounds, make_requant
@@ -117,7 +117,7 @@ def _out_shape(ctx: Context, linear: Linear) -> tuple[int, ...]:
 
 def _write(ctx: Context, linear: Linear, request: Request) -> str:
     where = request.trail[0].where
-    linear, bias = _bias(_revived(linear), where)
+    linear, bias = _bias(_revived(linear), where, is_pot(ctx.mode))
     low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
     scales = linear.scales[:1] if (linear.scales == linear.scales[0]).all() else linear.scales
     if not (np.isfinite(scales).all() and (scales > 0).all()):
@@ -153,9 +153,10 @@ def _revived(linear: Linear) -> Linear:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:
+def _bias(linear: Linear, where: str, pot: bool) -> tuple[Linear, Array]:
     """Integer biases; the scale of an output whose weights are all zero is raised until its bias fits.
 
+    With `pot` it is raised by a power of two.
     A product of scale 0, as with an alpha of 0, has none.
     """
     own = np.float64(linear.x_scale) * linear.scales.astype(np.float64)
@@ -164,7 +165,8 @@ def _bias(linear: Linear, where: str) -> tuple[Linear, Array]:
     tight = empty & (np.abs(bias) >= _INT32 / 2)
     if tight.any():
         scales = linear.scales.astype(np.float64)
-        scales[tight] *= np.abs(bias[tight]) / 2**24
+        more = np.abs(bias[tight]) / 2**24
+        scales[tight] *= 2.0 ** np.ceil(np.log2(more)) if pot else more
         total = bias * own
         bias = np.where(tight, total / (np.float64(linear.x_scale) * scales), bias)
         linear = replace(linear, scales=_single(scales))

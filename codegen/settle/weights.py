@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from codegen.errors import FormUnsupported, ParameterDynamic, ShapeMismatch, TypeUnsupported
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import Array, DType, is_pot
 from codegen.ir.real import RealNode
 from codegen.settle.context import Context, array_of, refuse_unquantized
 from codegen.settle.grid import common_divisor
@@ -42,7 +42,7 @@ def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput =
         raise ShapeMismatch(f"weights of shape {list(real.shape)}", where=node.where)
     if isinstance(state, IntConst) and _is_even(by_output(state.scale)):
         return state
-    if isinstance(state, IntConst) and (grouped := _in_groups(state, by_output)) is not None:
+    if isinstance(state, IntConst) and (grouped := _in_groups(state, by_output, is_pot(ctx.mode))) is not None:
         ctx.note(f"{node.where}: each {grouped.block} of its weights share a factor of 16 bits or less")
         return grouped
     if real.dtype.kind != "f":
@@ -50,7 +50,7 @@ def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput =
         raise FormUnsupported(f"weights '{node.inputs[index]}' are bare integers", where=node.where, hint=hint)
     if not np.isfinite(real).all():
         raise TypeUnsupported("weights that are not finite numbers", where=node.where)
-    made = _as_integers(real.astype(np.float64), by_output)
+    made = _as_integers(real.astype(np.float64), by_output, is_pot(ctx.mode))
     why = "nothing has quantized them" if isinstance(state, Const) else "their scale varies within an output"
     ctx.note(f"{node.where}: its weights take {8 * made.ints.itemsize} bits each, for {why}")
     return made
@@ -61,11 +61,12 @@ def _is_even(scales: Array) -> bool:
     return not (rows != rows[:, :1]).any()
 
 
-def _in_groups(state: IntConst, by_output: ByOutput) -> IntConst | None:
+def _in_groups(state: IntConst, by_output: ByOutput, pot: bool) -> IntConst | None:
     """Weights with a scale per block of inputs, as integers times a factor of their block, int16.
 
     The factor of a block is its scale over the least step of its output, rounded.  The step is such that the largest
-    factor keeps weights within 16 bits and 128 times their sum below 2^29.  None where blocks lie along another axis.
+    factor keeps weights within 16 bits and 128 times their sum below 2^29.  With `pot` steps are powers of two, where
+    scales are.  None where blocks lie along another axis.
     """
     if not state.block or state.ints.ndim != 2:
         return None
@@ -78,7 +79,8 @@ def _in_groups(state: IntConst, by_output: ByOutput) -> IntConst | None:
     most = np.minimum(
         DType.S16.high / np.maximum(sizes.max(axis=1), widest), _GROUPS_SUM / np.maximum(sizes.sum(axis=1), 1)
     )
-    steps = (largest / np.floor(most)[:, None]).astype(np.float32)
+    shares = np.maximum(np.floor(most), 1)
+    steps = (largest / (2.0 ** np.floor(np.log2(shares)) if pot else shares)[:, None]).astype(np.float32)
     products = np.rint(scales / steps).astype(np.int64) * ints
     if not (most >= 1).all() or np.abs(products).max() > DType.S16.high:
         return None
@@ -86,14 +88,15 @@ def _in_groups(state: IntConst, by_output: ByOutput) -> IntConst | None:
     return IntConst(*whole, np.broadcast_to(np.int64(0), state.ints.shape), state.bits or 8, state.block)
 
 
-def _as_integers(real: Array, by_output: ByOutput) -> IntConst:
-    """Integers and scales of the weights' own shape."""
+def _as_integers(real: Array, by_output: ByOutput, pot: bool) -> IntConst:
+    """Integers and scales of the weights' own shape; with `pot` scales are powers of two."""
     at = by_output(np.arange(real.size).reshape(real.shape))
     at = at.reshape(len(at), -1)
     rows = real.reshape(-1)[at]
     scales = np.array([_scale_of(row) for row in rows])
     known = scales[scales > 0]
     scales = np.where(scales > 0, scales, known.min() if known.size else _UNKNOWN)
+    scales = 2.0 ** np.ceil(np.log2(scales)) if pot else scales
     ints = np.rint(rows / scales.astype(np.float32).astype(np.float64)[:, None])
     flat, wide = np.empty(real.size, np.int16), np.empty(real.size, np.float32)
     flat[at], wide[at] = ints, scales[:, None]

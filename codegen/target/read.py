@@ -19,6 +19,7 @@ from codegen.target.chip import (
     GOALS,
     ISA_LEVELS,
     MEMORY_KINDS,
+    OF_SINGLE,
     REQUANT_MODES,
     Board,
     Cycles,
@@ -61,6 +62,8 @@ def _target(table: Table) -> Target:
     modes, has_fpu = table.texts("requant_modes", REQUANT_MODES), table.flag("has_fpu")
     if "ort" in modes and not has_fpu:
         raise table.bad("requant_modes", "a chip without a floating-point unit offers no 'ort'")
+    if "single" in modes:
+        modes = tuple(dict.fromkeys((*modes, *OF_SINGLE)))
     packing = table.table("weights", Weights)
     weights = Weights(packing.flag("expand") if packing else False)
     target = Target(

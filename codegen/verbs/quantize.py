@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from codegen.errors import CalibrationConstant, CompileError
-from codegen.frontends import real_bytes
+from codegen.frontends import REQUANT_KEY, real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import Options
@@ -38,7 +38,7 @@ from codegen.verbs.mixing import Network, mixed, mixing_of
 from codegen.verbs.ort_nodes import best_nodes
 from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantized_files import check_files, model_and_report, places_of, table_of
-from codegen.verbs.quantizer_files import Output, write_together
+from codegen.verbs.quantizer_files import Output, arithmetic_of, write_together
 from codegen.verbs.quantizing import Quantizing, asking_of, sampled
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.scoring import Scoring, score
@@ -88,7 +88,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     if how.stop_after == "inspect":
         return Quantized(b"", report)
     if how.stop_after == "rewrite":
-        return _written(graph, report, how)
+        return _written(real_bytes(graph), report, how)
     scheme_of = ranged(places, held, asking, how.progress)
     given, report = _mixed(report, Network(places, asking, scheme_of), held, options, how)
     found = _cooked(Network(places, given, scheme_of), asking, held, how, means)
@@ -100,9 +100,12 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     if how.stop_after == "calibrate":
         write_together(table)
         return Quantized(b"", report)
-    report = _judged(report, graph, made, held, options)
+    mode, words = arithmetic_of(made, asking.config)
+    report = replace(report, notes=(*report.notes, *words))
+    report = _judged(report, graph, made, held, replace(options, requant=options.requant or mode))
     told = moved_entries(found.moved, scheme.tensors)
-    return _written(made, _scored(report, model, made, options, how), how, table, told)
+    data = real_bytes(made, {**told, REQUANT_KEY: mode} if mode else told)
+    return _written(data, _scored(report, model, data, options, how), how, table)
 
 
 def _kept_by(graph: RealGraph, config: QuantConfig) -> frozenset[str]:
@@ -219,7 +222,7 @@ def _judged(report: QuantReport, graph: RealGraph, made: RealGraph, held: Held, 
     return replace(report, sqnr=judgement.sqnr, engine=judgement.engine, notes=notes)
 
 
-def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: Options, how: Quantizing) -> QuantReport:
+def _scored(report: QuantReport, model: ModelSource, made: bytes, options: Options, how: Quantizing) -> QuantReport:
     """The report with the scores of both networks, where there is something to score them by."""
     if how.eval_data is None:
         return report
@@ -230,17 +233,10 @@ def _scored(report: QuantReport, model: ModelSource, made: RealGraph, options: O
         max_drop=how.max_drop,
         engine="float" if report.refusal else "c",
     )
-    return replace(report, scored=score(model, real_bytes(made), options, scoring))
+    return replace(report, scored=score(model, made, options, scoring))
 
 
-def _written(
-    made: RealGraph,
-    report: QuantReport,
-    how: Quantizing,
-    more: Sequence[Output] = (),
-    metadata: Mapping[str, str] | None = None,
-) -> Quantized:
+def _written(data: bytes, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:
     """The model and its report; and what else was asked for."""
-    data = real_bytes(made, metadata)
     write_together([*model_and_report(data, report, how), *more])
     return Quantized(data, report, next(iter(places_of(how)), None))

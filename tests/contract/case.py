@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 
 from codegen.ir.op import Op
-from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
+from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, TensorType, is_pot
 from codegen.ir.shape import Window
-from codegen.ops import make_requant
-from tests.support.graphs import random_array
+from tests.support.graphs import power_below, random_array, step_of
 
 S8, U8, S16, S32, F32 = DType.S8, DType.U8, DType.S16, DType.S32, DType.F32
 Input = TensorType | Array | int
@@ -98,7 +97,7 @@ def requant(mode: Mode, reach: float, channels: int = 1, dtype: DType = S8, *, w
     factors = [float(np.float32(1.3 * (dtype.high - dtype.low) / reach / (1 + i % 3))) for i in range(channels)]
     zero_point = (dtype.low + dtype.high) // 2 + 7
     low = zero_point if channels == 3 else None
-    return make_requant(mode, 1.0, factors, Quant(1.0, zero_point), dtype, low, wide=wide)
+    return step_of(mode, 1.0, factors, Quant(1.0, zero_point), dtype, low, wide=wide)
 
 
 def window(size: int, stride: int = 1, dilation: int = 1, before: int = 0, after: int = 0) -> Window:
@@ -109,11 +108,31 @@ Source = Callable[[Mode], Iterator[Case]]
 
 
 def in_modes(*sources: Source) -> Iterator[Case]:
-    """The cases of sources that know a mode, in every mode, with its name before theirs."""
+    """The cases of sources that know a mode, in every mode (derived ones share theirs), with its name before theirs."""
     for mode in MODES:
         for source in sources:
             for case in source(mode):
                 yield replace(case, name=f"{mode}_{case.name}")
+    for i, mode in enumerate(DERIVED_MODES):
+        for source in sources:
+            for case in _every_fifth(source(mode), i):
+                yield replace(case, name=f"{mode}_{case.name}", op=in_powers(case.op) if is_pot(mode) else case.op)
+
+
+def _every_fifth(found: Iterator[Case], first: int) -> Iterator[Case]:
+    """Of each operator every fifth case, one at least."""
+    kinds: dict[type[Op], list[Case]] = {}
+    for case in found:
+        kinds.setdefault(type(case.op), []).append(case)
+    for alike in kinds.values():
+        yield from alike[first % len(alike) :: len(DERIVED_MODES)]
+
+
+def in_powers(op: Op) -> Op:
+    """The operator with scales that are powers of two."""
+    scaled = {f.name: getattr(op, f.name) for f in fields(op) if isinstance(getattr(op, f.name), Quant)}  # type: ignore[arg-type]
+    powers = {name: Quant(power_below(x.scale), x.zero_point) for name, x in scaled.items()}
+    return replace(op, **powers)  # type: ignore[type-var]
 
 
 def named(case: Case) -> Case:

@@ -28,7 +28,7 @@ from codegen.golden.interpreter import run_graph
 from codegen.host import WARNINGS, Network
 from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.op import NodeOf, NodeView
-from codegen.ir.quant import MODES, Array, DType, TensorType
+from codegen.ir.quant import ALL_MODES, MODES, Array, DType, TensorType
 from codegen.kernels import KERNELS, find_form, kernel_needs, select_kernels
 from codegen.lower import lower
 from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
@@ -148,7 +148,7 @@ def _functions(isa: str) -> dict[str, str]:
     return found
 
 
-MODE = re.compile(rf"(?<![a-z])({'|'.join(MODES)})_")
+MODE = re.compile(rf"(?<![a-z])({'|'.join(sorted(ALL_MODES, key=len, reverse=True))})_")
 """A mode in the name of a case."""
 
 

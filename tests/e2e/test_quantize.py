@@ -12,7 +12,7 @@ import codegen
 from codegen.api import compile_model, quantize, run, verify
 from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
-from codegen.frontends import read_real, real_bytes
+from codegen.frontends import own_mode, read_real, real_bytes
 from codegen.quantizer.applied import stored_of
 from codegen.real.engine import RealEngine
 from codegen.verbs.ort_runner import OrtRunner
@@ -45,6 +45,43 @@ def test_what_is_written_is_verified_to_the_bit(model: Path, words: dict[str, ob
     made = quantize(model, images(40), **words)
     assert verify(made.model, samples=2).equal
     assert made.report.refusal == ""
+
+
+ROUNDED = {
+    "half_up": "pot",
+    "half_even": "pot_half_even",
+    "half_down": "pot_half_down",
+    "half_away": "pot_half_away",
+}
+
+
+@pytest.mark.parametrize("rounding", ROUNDED)
+def test_powers_of_two_are_compiled_as_shifts_with_the_rounding_asked_for(
+    model: Path, rounding: str, tmp_path: Path
+) -> None:
+    config, path = tmp_path / "config.toml", tmp_path / "q.onnx"
+    config.write_text(f'[quantize]\nscale = "pot"\n[quantize.activation]\nrounding = "{rounding}"\n')
+    made = quantize(model, images(40), config=config, out=path)
+    assert made.report.refusal == ""
+    assert own_mode(path) == ROUNDED[rounding]
+    assert verify(path, samples=4).equal
+    x = images(20, seed=11)
+    ours, single = run(path, x, "c"), run(path, x, "golden", requant="single")
+    assert np.array_equal(ours, run(path, x, "golden", requant=ROUNDED[rounding]))
+    assert np.array_equal(ours, single) == (rounding == "half_up")
+
+
+def test_scales_that_are_no_powers_of_two_are_refused_as_shifts(
+    quantized: codegen.api.Quantized, tmp_path: Path
+) -> None:
+    path = tmp_path / "q.onnx"
+    path.write_bytes(quantized.model)
+    assert own_mode(path) is None
+    for mode in ROUNDED.values():
+        with pytest.raises(CompileError, match="LAM-FIXEDPOINT-004"):
+            compile_model(path, out=tmp_path / mode, requant=mode)
+        assert not (tmp_path / mode).exists()
+    assert verify(path, samples=2, requant="mul8").equal
 
 
 def test_the_integer_network_is_close_to_the_float_one(model: Path, quantized: codegen.api.Quantized) -> None:

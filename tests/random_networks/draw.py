@@ -14,7 +14,7 @@ import numpy as np
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, Op
-from codegen.ir.quant import MODES, Array, DType, Mode, Quant, Requant, TensorType
+from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, TensorType, is_pot
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.ops import (
@@ -34,7 +34,7 @@ from codegen.ops import (
     make_requant,
     requantize_table,
 )
-from tests.support.graphs import Sketch, random_array
+from tests.support.graphs import Sketch, power_below, random_array
 
 LEAST_SPAN = 100
 """Values between the least and the greatest of a tensor, at least."""
@@ -56,6 +56,8 @@ class Drawing(Sketch):
     def __init__(self, name: str, seed: int) -> None:
         super().__init__(name, seed)
         self.mode: Mode = MODES[self.int(0, 2)]
+        if self.mode == "single":
+            self.mode = ("single", *DERIVED_MODES)[seed // 3 % 6]
         self.data: dict[str, Array] = {}
 
     # Choices
@@ -91,7 +93,7 @@ class Drawing(Sketch):
         return self.kind(name).dtype in BYTES
 
     def input(self, shape: Sequence[int], dtype: DType = DType.S8, quant: Quant | None = None, name: str = "x") -> str:
-        scale = float(np.float32(self.rng.uniform(0.01, 0.1)))
+        scale = self.usable(self.rng.uniform(0.01, 0.1))
         quant = quant or Quant(scale, self.int(dtype.low // 2, dtype.high // 2))
         super().input(shape, dtype, quant, name)
         self.data[name] = random_array(self.rng, shape, dtype)
@@ -129,17 +131,22 @@ class Drawing(Sketch):
         self.data.update(zip(self.nodes[-1].outputs, results, strict=True))
         return first
 
+    def usable(self, scale: float) -> float:
+        """The scale, or the largest power of two that it reaches where the mode only shifts."""
+        return power_below(scale) if is_pot(self.mode) else float(np.float32(scale))
+
     def fit(self, real: Array, dtype: DType) -> Quant:
         """A scale and zero point by which these numbers fill the type, some of them a little over its ends."""
         low, high = float(real.min()), float(real.max())
         scale = max((high - low) / (dtype.high - dtype.low) * self.rng.uniform(0.85, 1.2), 1e-6)
+        scale = self.usable(2 * scale) if is_pot(self.mode) else scale
         zero = dtype.low - low / scale + self.int(-5, 5)
         return Quant(float(np.float32(scale)), int(np.clip(round(zero), dtype.low, dtype.high)))
 
     def scales(self, real: Array, count: int) -> Array:
         """Scales of weights by which such sums become numbers of a usual size."""
         size = max(float(np.abs(real).max()), 1e-6)
-        return np.asarray(self.rng.uniform(4, 8, count) / size, np.float32)
+        return np.array([self.usable(scale) for scale in self.rng.uniform(4, 8, count) / size], np.float32)
 
     def requant(self, x: str, scales: Array, y: Quant, dtype: DType, low: int | None = None) -> Requant:
         """From sums over x to y."""

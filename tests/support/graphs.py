@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from codegen.ir.graph import Graph, Interface, Node, State, Value
 from codegen.ir.op import Op
 from codegen.ir.plan import Group, Plan, Storage
-from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType, is_pot
 from codegen.ir.shape import Window, row_count
 from codegen.ops import (
     Add,
@@ -111,12 +112,27 @@ def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -
     return rng.integers(dtype.low, dtype.high, shape, endpoint=True).astype(dtype.numpy)
 
 
+def step_of(
+    mode: Mode, x_scale: float, w_scales: Sequence[float], y: Quant, dtype: DType, *bounds: int | None, **more: Any
+) -> Requant:
+    """`make_requant` of these scales, or where the mode only shifts of powers of two below."""
+    if is_pot(mode):
+        x_scale, y = power_below(x_scale), Quant(power_below(y.scale), y.zero_point)
+        w_scales = [power_below(s) for s in w_scales]
+    return make_requant(mode, x_scale, w_scales, y, dtype, *bounds, **more)
+
+
+def power_below(scale: float) -> float:
+    """The largest power of two that a scale reaches."""
+    return float(2.0 ** np.floor(np.log2(scale)))
+
+
 def spread_requant(mode: Mode, w: Array, dtype: DType, zero_point: int = 0, channels: bool = True) -> Requant:
     """A Requant under which sums over random inputs and these weights fill the output's range."""
     taps = max(1, w[0].size)
     scale = 1.0 / (120.0 * np.sqrt(taps))
     factors = np.linspace(0.5, 1.5, len(w)) if channels else np.ones(1)
-    return make_requant(mode, float(np.float32(scale)), factors.tolist(), Quant(1.0, zero_point), dtype)
+    return step_of(mode, float(np.float32(scale)), factors.tolist(), Quant(1.0, zero_point), dtype)
 
 
 def one_op(op: Op, ins: Sequence[Array], quants: Sequence[Quant | None] = (), consts: Sequence[int] = ()) -> Graph:

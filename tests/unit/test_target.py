@@ -7,7 +7,7 @@ import pytest
 
 from codegen import target as target_module
 from codegen.errors import CompileError, TargetFileBroken, TargetUnknown
-from codegen.ir.quant import MODES, DType
+from codegen.ir.quant import ALL_MODES, DERIVED_MODES, DType
 from codegen.ops.facts import FACTS
 from codegen.resources import resource_dir
 from codegen.target import list_targets, load_target
@@ -130,7 +130,8 @@ def test_every_shipped_target_loads_under_its_own_name(name: str) -> None:
     assert target.name == name
     assert target.requant_default == "single"
     assert target.ram_bytes is None or target.ram_bytes > 0
-    assert set(target.requant_modes) <= set(MODES)
+    assert set(target.requant_modes) <= set(ALL_MODES)
+    assert ("single" in target.requant_modes) == ("pot_half_even" in target.requant_modes)
     assert target.has_fpu or "ort" not in target.requant_modes
 
 
@@ -160,7 +161,8 @@ def test_only_the_big_endian_target_is_big_endian() -> None:
 
 def test_a_target_speaks_of_the_types_and_modes_that_graphs_have() -> None:
     assert set(target_module.DTYPES) == {d.value for d in DType}
-    assert set(target_module.REQUANT_MODES) == set(MODES)
+    assert target_module.REQUANT_MODES == ALL_MODES
+    assert target_module.OF_SINGLE == DERIVED_MODES
 
 
 def test_memories_are_those_of_the_datasheet() -> None:

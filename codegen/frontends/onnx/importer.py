@@ -13,7 +13,7 @@ from codegen.frontends.onnx.real.importer import RealReader
 from codegen.frontends.shapes import Given
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
-from codegen.ir.quant import MODES, Mode
+from codegen.ir.quant import ALL_MODES, Mode
 from codegen.settle.borders import Borders, IoLayout, IoType
 from codegen.settle.walk import Settling, walked
 
@@ -41,7 +41,7 @@ def import_onnx(
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
         CompileError: LAM-IMPORT-002 .. 030, when the file cannot be read at all.
     """
-    if mode not in MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
+    if mode not in ALL_MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
     model = read_model(Path(path))
     reader = RealReader(model, shapes, known)

@@ -19,7 +19,7 @@ from codegen.kernels.fast import fast_headers, fast_requant, saturation
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add
-from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
+from codegen.ops.add import Scaling, left_shift, tflite_scalings
 
 _LEFT_SHIFT = left_shift(DType.S8)
 _HALF = (1 << 30, 0)
@@ -71,13 +71,13 @@ class AddContext:
 
 def _fit(node: NodeOf[Add]) -> Fit | None:
     op = node.op
-    if node.dynamic != (0, 1) or op.mode not in ("single", "tflite"):
+    if node.dynamic != (0, 1) or op.formula not in ("single", "tflite") or op.rounding != "half_up":
         return None
     if any(t.dtype not in BYTES for t in (*node.ins, *node.outs)):
         return None
     if not node.ins[0].shape == node.ins[1].shape == node.outs[0].shape:
         return None
-    exact = _folded(op) is not None if op.mode == "single" else fast_requant(_output(op), _REACH).form != ""
+    exact = _folded(op) is not None if op.formula == "single" else fast_requant(_output(op), _REACH).form != ""
     why = f"{_PER_TURN} elements per turn, one addend for rounding and zero point"
     return Fit(_context(node), _params(op), why=why, headers=_headers(op)) if exact else None
 
@@ -93,7 +93,7 @@ def _folded(op: Add) -> tuple[int, int, int, int] | None:
 
     None where a sum could leave 32 bits.
     """
-    ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
+    ma, mb, shift = op.single_steps()
     mb *= op.sign
     offset = ((2 * op.y_quant.zero_point + 1) << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
     fits = abs(offset) + 255 * (abs(ma) + abs(mb)) < 1 << 31
@@ -114,7 +114,7 @@ def _context(node: NodeOf[Add]) -> AddContext:
     op = node.op
     a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "tflite" else (_HALF,) * 3
     return AddContext(
-        mode=op.mode,
+        mode=op.formula,
         sign="-" if op.sign < 0 and op.mode == "tflite" else "+",
         a=_term(node.ins[0].dtype, a, 0),
         b=_term(node.ins[1].dtype, b, 3),
@@ -127,7 +127,7 @@ def _context(node: NodeOf[Add]) -> AddContext:
 
 def _params(op: Add) -> tuple[Field, ...]:
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
-    if op.mode == "single":
+    if op.formula == "single":
         total = Field("sum", np.array(_folded(op), np.int32), about=_SUM)
         return (total,) if saturation(op.low, op.high) else (total, bounds)
     *terms, (multiplier, exponent) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT)

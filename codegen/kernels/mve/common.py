@@ -61,9 +61,11 @@ def byte_sums(node: NodeOf[Conv2D | Dense], lift: int = 0) -> Weighted | None:
 def is_fast(requant: Requant | None, lift: int = 0) -> bool:
     """Whether the factors are small enough for one high product: below 1/4 in `single`, below 1/2 in `tflite`.
 
+    What rounds otherwise than half up has no lanes.
+
     `lift`: sums that are shifted to the left first allow for as much more in `single`.
     """
-    if requant is None:
+    if requant is None or requant.rounding != "half_up":
         return False
     steps = zip(requant.multiplier, requant.shift, strict=True)
     if requant.mode == "single":

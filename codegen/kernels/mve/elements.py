@@ -15,7 +15,7 @@ from codegen.kernels.mve.common import MVE, is_fast, lane_factors
 from codegen.kernels.unary import byte_table
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Clamp, Lut, Mul
-from codegen.ops.add import Scaling, left_shift, shared_shift, tflite_scalings
+from codegen.ops.add import Scaling, left_shift, tflite_scalings
 
 _HALF: Scaling = (1 << 30, 0)
 _LEFT = left_shift(DType.S8)
@@ -61,8 +61,8 @@ def _fit_binary(node: NodeOf[Add | Mul]) -> Fit | None:
 
 
 def _fast_sum(op: Add) -> bool:
-    if op.mode != "tflite":
-        return op.mode == "single"
+    if op.formula != "tflite":
+        return op.formula == "single" and op.rounding == "half_up"
     multiplier, exponent = tflite_scalings(op.a, op.b, op.y_quant, _LEFT)[2]
     return exponent <= -1 or multiplier == 0
 
@@ -71,8 +71,8 @@ def _binary_context(node: NodeOf[Add | Mul]) -> MveBinaryContext:
     op = node.op
     swapped = isinstance(op, Add) and op.mode == "tflite" and not _second_is_exact(op)
     return MveBinaryContext(
-        form="mul" if isinstance(op, Mul) else f"add_{op.mode}",
-        mode=op.requant.mode if isinstance(op, Mul) else op.mode,
+        form="mul" if isinstance(op, Mul) else f"add_{op.formula}",
+        mode=op.requant.mode if isinstance(op, Mul) else op.formula,
         unsigned=node.ins[0].dtype is DType.U8,
         minus=swapped and isinstance(op, Add) and op.sign < 0,
         first=1 if swapped else 0,
@@ -91,7 +91,7 @@ def _binary_params(op: Add | Mul) -> tuple[Field, ...]:
 
 
 def _sum(op: Add) -> list[int]:
-    return _single_sum(op) if op.mode == "single" else _tflite_sum(op)
+    return _single_sum(op) if op.formula == "single" else _tflite_sum(op)
 
 
 def _product(op: Mul) -> list[int]:
@@ -107,7 +107,7 @@ def _output(zero_point: int, low: int, high: int) -> tuple[int, int, int]:
 
 
 def _single_sum(op: Add) -> list[int]:
-    ma, mb, shift = shared_shift(op.a, op.b, op.y_quant)
+    ma, mb, shift = op.single_steps()
     mb *= op.sign
     offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
     return [ma, mb, offset, -shift, op.y_quant.zero_point, op.low, op.high]

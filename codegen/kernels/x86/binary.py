@@ -14,7 +14,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES
 from codegen.kernels.x86.common import X86, factor_fields, takes_factors
 from codegen.ops import Add, Mul
-from codegen.ops.add import left_shift, shared_shift, tflite_scalings
+from codegen.ops.add import left_shift, tflite_scalings
 
 _LARGEST_PRODUCT = 255 * 255
 
@@ -45,8 +45,8 @@ def _fit(node: NodeOf[Add | Mul]) -> Fit | None:
 
 def _takes_scales(op: Add) -> bool:
     """Whether the shifts have the signs that lam_x86_binary.h shifts by."""
-    if op.mode == "single":
-        return 0 <= shared_shift(op.a, op.b, op.y_quant)[2] <= 31
+    if op.formula == "single":
+        return op.rounding == "half_up" and 0 <= op.single_steps()[2] <= 31
     if op.mode == "tflite":
         (_, a), (_, b), (_, y) = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))
         return all(-31 <= e <= 0 for e in (a, b)) and -31 <= y < 0
@@ -55,7 +55,7 @@ def _takes_scales(op: Add) -> bool:
 
 def _mode_and_bounds(op: Add | Mul) -> tuple[str, tuple[int, int]]:
     if isinstance(op, Add):
-        return op.mode, (op.low, op.high)
+        return op.formula, (op.low, op.high)
     assert op.requant is not None
     return op.requant.mode, (op.requant.low, op.requant.high)
 

@@ -82,7 +82,7 @@ def takes_factors(requant: Requant | None, y: DType, reach: int) -> bool:
         return y is DType.S32
     if y not in BYTES:
         return False
-    return requant.mode == "ort" or fast_requant(requant, reach).form != ""
+    return requant.mode == "ort" or fast_requant(requant, reach).form in ("single", "tflite")
 
 
 def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:

@@ -25,6 +25,7 @@ def mode_cases(mode: Mode) -> Iterator[Case]:
     table = unary_table("Sigmoid", A, S8, Y, U8, mode)
     yield Case("sigmoid", Lut(table, U8, Y, "Sigmoid"), (t(S8, 1, 3, 4, 5, quant=A),))
     yield Case("meant", Softmax(A, Quant(1 / 256, -128), S8, mode), (t(U8, 1, 3, 2, 10, quant=A),))
+    yield Case("logged", LogSoftmax(A, Y, U8, mode), (t(S8, 1, 2, 2, 10, quant=A),))
 
 
 def table_cases() -> Iterator[Case]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from codegen.ir.quant import Mode
-from codegen.ops import Cast, Dequantize, Quantize, Rescale, make_requant
+from codegen.ops import Cast, Dequantize, Quantize, Rescale
 from tests.contract.case import F32, S8, S16, S32, U8, A, Case, Y, in_modes, q, requant, t
+from tests.support.graphs import step_of
 
 
 def cases() -> Iterator[Case]:
@@ -43,7 +44,7 @@ def cast_cases() -> Iterator[Case]:
 def rescale_cases(mode: Mode) -> Iterator[Case]:
     for channels in (1, 3):
         yield Case(f"{channels}", Rescale(requant(mode, 1 << 31, channels), S8, None), (t(S32, 1, 2, 5, 3),))
-    step = make_requant(mode, 1e-8, [0.5, 1.0, 2.0, 3.0], Y, S8)
+    step = step_of(mode, 1e-8, [0.5, 1.0, 2.0, 3.0], Y, S8)
     yield Case("meant", Rescale(step, S8, Y), (t(S32, 1, 3, 2, 4),))
     yield Case("bits_of_f32", Cast(S32, bits=True), (t(F32, 1, 2, 5, 3),))
     yield Case("bits_as_f32", Cast(F32, bits=True), (t(S32, 1, 2, 5, 3),))

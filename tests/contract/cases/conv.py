@@ -10,10 +10,10 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
-from codegen.ops import Conv2D, ConvTranspose2D, make_requant
+from codegen.ops import Conv2D, ConvTranspose2D
 from tests.contract.case import S8, S16, S32, U8, A, Case, Y, in_modes, ints, q, requant, sums, t, window
 from tests.contract.cases import packed
-from tests.support.graphs import spread_requant
+from tests.support.graphs import spread_requant, step_of
 
 
 def cases() -> Iterator[Case]:
@@ -187,7 +187,7 @@ def transposed_cases(mode: Mode) -> Iterator[Case]:
 def wide_cases(mode: Mode) -> Iterator[Case]:
     """16-bit numbers with zero points, as from unsigned ones."""
     weights, bias, same = ints(S16, 5, 3, 3, 4), ints(S16, 5).astype(np.int32), window(3, 1, 1, 1, 1)
-    step = make_requant(mode, 1e-5, [1e-3, 2e-3, 1e-3, 1e-4, 1e-3], q(0.01, -20000), S16, wide=True, reach=1 << 38)
+    step = step_of(mode, 1e-5, [1e-3, 2e-3, 1e-3, 1e-4, 1e-3], q(0.01, -20000), S16, wide=True, reach=1 << 38)
     yield Case("s16", Conv2D(same, same, 1, -32768, step, S16, None), (t(S16, 1, 4, 5, 4), weights, bias))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode, Quant
-from codegen.ops import Dense, MatMul, make_requant
+from codegen.ops import Dense, MatMul
 from tests.contract.case import S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
 from tests.contract.cases import packed
-from tests.support.graphs import spread_requant
+from tests.support.graphs import spread_requant, step_of
 
 
 def cases() -> Iterator[Case]:
@@ -75,11 +75,11 @@ def batch_cases(mode: Mode) -> Iterator[Case]:
 def wide_cases(mode: Mode) -> Iterator[Case]:
     """16-bit numbers with zero points, as from unsigned ones; sums beyond 32 bits."""
     a, b, reach = q(0.0007, -32768), q(0.0003, 1234), 65535 * 34002
-    over = make_requant(mode, a.scale, [b.scale], q(0.02, -32768), S16, reach=9 * reach)
+    over = step_of(mode, a.scale, [b.scale], q(0.02, -32768), S16, reach=9 * reach)
     yield Case("s16", MatMul(-32768, 1234, over, S16, None), (t(S16, 3, 9), t(S16, 9, 19)))
-    known = make_requant(mode, 1e-4, [1e-3], q(0.03, 5), S16, reach=9 * 32768 * 200)
+    known = step_of(mode, 1e-4, [1e-3], q(0.03, 5), S16, reach=9 * 32768 * 200)
     yield Case("s16_bytes", MatMul(0, 72, known, S16, None), (t(S16, 3, 9), ints(S8, 9, 4)))
-    step = make_requant(mode, 1e-5, [1e-3, 2e-3, 1e-3, 1e-4, 1e-3], q(0.01, -20000), S16, wide=True, reach=1 << 38)
+    step = step_of(mode, 1e-5, [1e-3, 2e-3, 1e-3, 1e-4, 1e-3], q(0.01, -20000), S16, wide=True, reach=1 << 38)
     weights, bias = ints(S16, 5, 36), ints(S16, 5).astype(np.int32)
     yield Case("s16", Dense(-32768, step, S16, None), (t(S16, 2, 36), weights, bias))
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
-from codegen.ops import Add, Clamp, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic, make_requant
+from codegen.ops import Add, Clamp, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.whole import OPERATIONS
 from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
+from tests.support.graphs import step_of
 
 SHAPES = (
     ((1, 4, 3, 2), (1, 4, 3, 2)),
@@ -88,7 +89,7 @@ def broadcast_cases(mode: Mode) -> Iterator[Case]:
         ins = t(S8, *a, quant=A), t(S8, *b, quant=B)
         yield Case(f"plus_{i}", Add(A, B, Y, S8, *BOUNDS, mode, 1), ins)
         yield Case(f"minus_{i}", Add(A, B, Y, S8, *BOUNDS, mode, -1), ins)
-        step = make_requant(mode, A.scale, [B.scale], Y, S8)
+        step = step_of(mode, A.scale, [B.scale], Y, S8)
         yield Case(f"times_{i}", Mul(A.zero_point, B.zero_point, step, S8, Y), ins)
 
 
@@ -104,7 +105,7 @@ def wide_cases(mode: Mode) -> Iterator[Case]:
     if mode != "tflite":
         yield Case("s16_mixed", Add(q(0.05, -7), b, q(0.0003), S16, -32768, 32767, mode), (byte, wide))
         yield Case("s16_narrowed", Add(b, a, q(0.2, 3), S8, -128, 100, mode), (wide, wide))
-    step = make_requant(mode, a.scale, [b.scale], q(0.01, -32768), S16, reach=65535 * 34002)
+    step = step_of(mode, a.scale, [b.scale], q(0.01, -32768), S16, reach=65535 * 34002)
     yield Case("s16_mul", Mul(-32768, 1234, step, S16, None), (wide, vector))
 
 

@@ -28,7 +28,7 @@ def with_rules(*rules: Rule) -> Target:
 
 @pytest.fixture(name="graph", scope="module")
 def _graph() -> Graph:
-    return conv_chain(2)
+    return conv_chain(seed=2)
 
 
 def ids(graph: Graph, target: Target) -> list[str]:

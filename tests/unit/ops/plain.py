@@ -24,8 +24,19 @@ def half_up(value: Fraction) -> int:
     return math.floor(value + Fraction(1, 2))
 
 
+def half_even(value: Fraction) -> int:
+    return round(value)
+
+
+def half_down(value: Fraction) -> int:
+    return half_away(value) if abs(value - round(value)) != Fraction(1, 2) else int(value)
+
+
 def half_away(value: Fraction) -> int:
     return half_up(value) if value >= 0 else -half_up(-value)
+
+
+ROUNDINGS = {"half_up": half_up, "half_even": half_even, "half_down": half_down, "half_away": half_away}
 
 
 def tflite_multiply(acc: int, multiplier: int, exponent: int) -> int:
@@ -47,7 +58,7 @@ def requant(rq: Requant, acc: int, channel: int = 0) -> int:
     if rq.mode == "tflite":
         scaled = tflite_multiply(acc, multiplier, shift)
     else:
-        scaled = half_up(Fraction(acc * multiplier, 2**shift))
+        scaled = ROUNDINGS[rq.rounding](Fraction(acc * multiplier, 2**shift))
     return clamp(rq.zero_point + scaled, rq.low, rq.high)
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from codegen.errors import ScaleTooLarge
-from codegen.ir.quant import MODES, DType, Mode, Quant
+from codegen.errors import ScaleNoPower, ScaleTooLarge
+from codegen.ir.quant import DERIVED_MODES, MODES, DType, Mode, Quant
 from codegen.ops import activation_bounds, apply_requant, make_requant
 from codegen.ops.requantize import quantize_real
 from tests.unit.ops import plain
@@ -50,6 +50,50 @@ def test_exact_halves_round_up_away_and_to_even() -> None:
     assert results["single"].ravel().tolist() == [-1, 0, 1, 2]
     assert results["tflite"].ravel().tolist() == [-1, 0, 1, 2]
     assert results["ort"].ravel().tolist() == [-2, 0, 0, 2]
+
+
+def test_powers_of_two_round_halves_as_their_mode_says() -> None:
+    acc = np.array([[-5], [-4], [-3], [-1], [0], [1], [2], [3], [5]])
+    results = {
+        m: apply_requant(make_requant(m, 0.5, [1.0], Quant(1.0), DType.S8), acc, DType.S8) for m in DERIVED_MODES
+    }
+    assert results["pot"].ravel().tolist() == [-2, -2, -1, 0, 0, 1, 1, 2, 3]
+    assert results["pot_half_even"].ravel().tolist() == [-2, -2, -2, 0, 0, 0, 1, 2, 2]
+    assert results["pot_half_down"].ravel().tolist() == [-2, -2, -1, 0, 0, 0, 1, 1, 2]
+    assert results["pot_half_away"].ravel().tolist() == [-3, -2, -2, -1, 0, 1, 1, 2, 3]
+    assert results["mul8"].ravel().tolist() == results["pot"].ravel().tolist()
+
+
+@pytest.mark.parametrize("mode", DERIVED_MODES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("channels", [1, 5])
+def test_derived_modes_equal_the_formula(mode: Mode, dtype: DType, channels: int) -> None:
+    rng = np.random.default_rng(4)
+    for exponent in (2, 0, -1, -5, -9, -20, -31, -33, -40):
+        factors = [2.0 ** (exponent - i) for i in range(channels)]
+        y = Quant(1.0, dtype.low // 3 + 7)
+        requant = make_requant(mode, 1.0, factors, y, dtype, dtype.low + 3, dtype.high - 5)
+        acc = accumulators(rng, channels)
+        assert np.array_equal(apply_requant(requant, acc, dtype), plain.requantized(requant, acc, dtype))
+
+
+@pytest.mark.parametrize("scale", [0.9, 0.0123, 1e-4, 3e-8, 127.9])
+def test_multipliers_of_eight_bits_are_the_nearest_of_seven_bits(scale: float) -> None:
+    requant = make_requant("mul8", 1.0, [scale], Quant(1.0), DType.S8)
+    (multiplier,), (shift,) = requant.multiplier, requant.shift
+    assert multiplier % 2**24 == 0
+    assert 64 <= multiplier >> 24 < 128
+    assert abs(multiplier / 2.0**shift / scale - 1) <= 1 / 128
+    assert make_requant("mul8", 1e-3, [scale], Quant(1.0), DType.S16, wide=True).multiplier[0] % 2**8 == 0
+
+
+@pytest.mark.parametrize("mode", [m for m in DERIVED_MODES if m != "mul8"])
+def test_what_is_no_power_of_two_is_refused_where_there_are_only_shifts(mode: Mode) -> None:
+    for factor in (0.3, 3.0, 0.5000001):
+        with pytest.raises(ScaleNoPower, match="LAM-FIXEDPOINT-004"):
+            make_requant(mode, 1.0, [0.5, factor], Quant(1.0), DType.S8)
+    with pytest.raises(ScaleTooLarge):
+        make_requant(mode, 1.0, [2.0**31], Quant(1.0), DType.S8)
 
 
 @pytest.mark.parametrize("mode", ["single", "tflite"])

@@ -10,6 +10,7 @@
 #include "lam_requant.h"
 #include "lam_requant_fast.h"
 #include "lam_requant_ort.h"
+#include "lam_requant_rounded.h"
 
 typedef struct record {
     int64_t acc;
@@ -22,6 +23,17 @@ typedef struct record {
 } record;
 
 LAM_STATIC_ASSERT(sizeof(record) == 32, record_has_no_padding);
+
+static int32_t rounded(const record *r, int32_t rounding)
+{
+    return lam_requant_rounded_q(r->acc, r->multiplier, r->shift, rounding, r->zp, r->low, r->high);
+}
+
+static int32_t twice_rounded(const record *r, int32_t rounding)
+{
+    const int32_t twice = lam_twice_rounded((int32_t)r->acc, rounding, r->shift, 2 * r->zp + 1);
+    return lam_clamp_i32(twice >> 1, r->low, r->high);
+}
 
 static int32_t apply(int32_t function, const record *r)
 {
@@ -55,6 +67,14 @@ static int32_t apply(int32_t function, const record *r)
     case 20: return lam_halved_u8(acc);
     case 21: return lam_halved_u7(acc);
     case 22: return lam_requant_ort_64_q(r->acc, r->scale, r->zp, r->low, r->high);
+    case 23: return rounded(r, LAM_HALF_UP);
+    case 24: return rounded(r, LAM_HALF_EVEN);
+    case 25: return rounded(r, LAM_HALF_DOWN);
+    case 26: return rounded(r, LAM_HALF_AWAY);
+    case 27: return twice_rounded(r, LAM_HALF_UP);
+    case 28: return twice_rounded(r, LAM_HALF_EVEN);
+    case 29: return twice_rounded(r, LAM_HALF_DOWN);
+    case 30: return twice_rounded(r, LAM_HALF_AWAY);
     default: exit(2);
     }
 }

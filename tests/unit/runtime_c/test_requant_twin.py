@@ -20,10 +20,18 @@ import numpy as np
 import pytest
 
 from codegen import fixedpoint as fp
+from codegen.ir.quant import ROUNDINGS
 
 HERE = Path(__file__).parent
 INCLUDE = HERE.parents[2] / "runtime_c" / "include"
-HEADERS = ("lam_base.h", "lam_requant.h", "lam_requant_fast.h", "lam_requant_ort.h", "lam_crc32.h")
+HEADERS = (
+    "lam_base.h",
+    "lam_requant.h",
+    "lam_requant_fast.h",
+    "lam_requant_ort.h",
+    "lam_requant_rounded.h",
+    "lam_crc32.h",
+)
 STRICT = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-align -Wundef -Werror"
 RECORD = np.dtype(
     [("acc", "i8"), ("multiplier", "i4"), ("shift", "i4"), ("zp", "i4"), ("low", "i4"), ("high", "i4"), ("scale", "f4")]
@@ -228,6 +236,17 @@ def _fast_tflite() -> Records:
     return records
 
 
+def _powers() -> Records:
+    """Accumulators of 32 bits, less the ends, by powers of two: most of them next to a half, or on it."""
+    rng, records = np.random.default_rng(11), _records(N)
+    shift = rng.integers(2, 31, N, endpoint=True)
+    acc = _ties(rng, _spread(rng, N, 32), 2.0**-shift, 32)
+    records["acc"] = np.clip(acc, 2 - 2**31, 2**31 - 2)
+    records["multiplier"], records["shift"] = 1 << 30, shift + 30
+    _byte_outputs(rng, records)
+    return records
+
+
 def _less(records: Records, shift: np.ndarray[Any, Any]) -> Records:
     """The records with the shift that the C function takes."""
     changed = records.copy()
@@ -267,7 +286,11 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
     single, high, single_64, tflite = _single(1, 1), _single(2, 33), _single_64(), _tflite()
     longer, wide_floats = _single_64(17, 25), _float(18, 48)
     floats, pairs, crc, block = _float(), _pairs(), _crc(), _block()
-    fast_single, fast_tflite = _fast_single(), _fast_tflite()
+    fast_single, fast_tflite, powers = _fast_single(), _fast_tflite(), _powers()
+
+    def rounded(r: Records, rounding: str) -> Any:
+        return fp.requantize_rounded(r["acc"], r["multiplier"], r["shift"], r["zp"], r["low"], r["high"], rounding)
+
     doubled = fp.saturating_rounding_doubling_high_mul(fast_tflite["acc"], fast_tflite["multiplier"])
     shift = -fast_tflite["shift"]
     return (
@@ -327,6 +350,15 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
                 wide_floats["acc"], wide_floats["scale"], wide_floats["zp"], wide_floats["low"], wide_floats["high"]
             ),
         ),
+        *(
+            (f"lam_requant_rounded_q, {how}, {kind}", 23 + i, r, rounded(r, how))
+            for i, how in enumerate(ROUNDINGS)
+            for kind, r in (("32 bits", single), ("longer multipliers", longer))
+        ),
+        *(
+            (f"lam_twice_rounded, {how}", 27 + i, _less(powers, powers["shift"] - 31), rounded(powers, how))
+            for i, how in enumerate(ROUNDINGS)
+        ),
     )
 
 
@@ -367,6 +399,13 @@ def test_records_reach_the_ties() -> None:
     product = single["acc"] * single["multiplier"].astype(np.int64)
     rest = product & ((np.int64(1) << single["shift"].astype(np.int64)) - 1)
     assert np.count_nonzero(rest == np.int64(1) << (single["shift"].astype(np.int64) - 1)) > 1000
+
+
+def test_powers_reach_the_ties_that_roundings_differ_on() -> None:
+    results = {name: expected for name, _, _, expected in _cases() if name.startswith("lam_twice_rounded")}
+    assert len(results) == len(ROUNDINGS)
+    pairs = [(a, b) for a in results for b in results if a < b]
+    assert all(np.count_nonzero(results[a] != results[b]) > 1000 for a, b in pairs)
 
 
 @pytest.mark.parametrize("header", HEADERS)

@@ -12,10 +12,10 @@
 #include "lam_base.h"
 
 /* LAM_FLASH: what it qualifies lies in program memory, the first 64 KB of it, and is read from there. */
-#if defined(__FLASH)
-#define LAM_FLASH __flash
-#elif defined(__AVR__) && !defined(__cplusplus)
+#if defined(__AVR__) && defined(__STRICT_ANSI__) && !defined(__cplusplus)
 #error "lam_avr.h: compile in a gnu mode (-std=gnu99), so that parameters can stay in program memory"
+#elif defined(__AVR__) && !defined(__cplusplus)
+#define LAM_FLASH __flash
 #else
 #define LAM_FLASH
 #endif

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.context import ModelView
-from codegen.emit.packages import cmake, esp_idf, platformio, zephyr
+from codegen.emit.packages import arduino, cmake, esp_idf, platformio, zephyr
 from codegen.emit.packages.packaged import Package, Packaged
 from codegen.errors import PackageUnfit
 from codegen.options import PACKAGES
 from codegen.resources import Roots
 
 _TABLE: Mapping[str, Package] = {
+    "arduino": arduino.files,
     "cmake": cmake.files,
     "esp-idf": esp_idf.files,
     "platformio": platformio.files,

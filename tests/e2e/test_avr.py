@@ -1,0 +1,147 @@
+"""Networks for a chip whose int has 16 bits, built as its firmware is and run on simavr: the self-test's word is taken.
+
+simavr, because QEMU 7.2 never returns from libgcc's 16-bit products (a skipped RET ends its block).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from codegen.errors import ModelRejected, OptionBad
+from codegen.pipeline import Options, compile_file
+from codegen.process import check_program, run_program
+from tests.e2e.projects import DIGITS, NETWORKS, TINY, Project, build, compiled, run, written
+from tests.support.tools import require_tool
+
+FLAGS = ("-mmcu=atmega2560", "-std=gnu99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wundef", "-Werror")
+_MAIN = """
+#include <avr/io.h>
+int NAME_selftest(void);
+static void say(const char *text)
+{
+    for (; *text != 0; text++) {
+        while ((UCSR0A & (1 << UDRE0)) == 0) {
+        }
+        UDR0 = (uint8_t)*text;
+    }
+}
+int main(void)
+{
+    UCSR0B = 1 << TXEN0;
+    say(NAME_selftest() == 0 ? "all vectors right\\n" : "wrong\\n");
+    for (;;) {
+    }
+}
+"""
+_RESULT = re.compile("vectors right|wrong|self-test gave")
+_PATIENCE_S = 120.0
+
+
+def on_simavr(program: Path) -> str:
+    """What the chip sends over its UART, up to the self-test's result, or what it has sent when patience ends."""
+    require_tool("simavr", "stdbuf")
+    log = program.with_suffix(".log")
+    argv = ["stdbuf", "-oL", "simavr", "-m", "atmega2560", "-f", "16000000", str(program)]
+    with open(log, "wb") as out, subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT) as chip:
+        try:
+            end = time.monotonic() + _PATIENCE_S
+            while (
+                not _RESULT.search(log.read_text(errors="replace")) and time.monotonic() < end and chip.poll() is None
+            ):
+                time.sleep(0.05)
+        finally:
+            chip.kill()
+    return log.read_text(errors="replace")
+
+
+def self_test(made: Project, folder: Path, level: str) -> str:
+    """What the self-test says on the chip."""
+    require_tool("avr-gcc")
+    main = folder / "main.c"
+    main.write_text(_MAIN.replace("NAME", made.name))
+    sources = [*made.sources, made.folder / "test" / "selftest.c", main]
+    program = build("avr-gcc", (level,), sources, folder / "p.elf", includes=made.includes, warnings=FLAGS)
+    return on_simavr(program)
+
+
+SERVED = ("residual", "conv_chain", "pulled")
+
+
+@pytest.mark.parametrize("requant", ["single", "tflite"])
+@pytest.mark.parametrize("network", SERVED)
+def test_an_int_of_16_bits_gives_the_same_bits(network: str, requant: str, tmp_path: Path) -> None:
+    made = written(tmp_path / network, compiled(network, requant, target="avr"))
+    assert "all vectors right" in self_test(made, tmp_path, "-Os" if requant == "single" else "-O2")
+
+
+def test_weights_stay_in_program_memory(tmp_path: Path) -> None:
+    require_tool("avr-gcc", "avr-size")
+    made = written(tmp_path / "p", compile_file(DIGITS, Options(target="avr", name="digits")))
+    weights = made.folder / "src" / "digits_weights.c"
+    built = build("avr-gcc", ("-Os", "-c"), [weights], tmp_path / "w.o", includes=made.includes, warnings=FLAGS)
+    sizes = check_program(["avr-size", "-A", built], timeout_s=60).stdout.decode()
+    rows = {line.split()[0]: int(line.split()[1]) for line in sizes.splitlines() if line.startswith(".")}
+    flash = sum(size for name, size in rows.items() if name.startswith(".progmem"))
+    assert flash == made.compiled.program.packed_bytes
+    assert rows[".data"] + rows[".bss"] == 0
+
+
+def test_the_same_c_runs_on_the_host(tmp_path: Path) -> None:
+    require_tool("gcc")
+    made = written(tmp_path / "p", compile_file(TINY, Options(target="avr", name="tiny")))
+    sources = [*made.sources, made.folder / "test" / "selftest.c", made.folder / "test" / "main.c"]
+    assert (
+        run(build("gcc", ("-O1",), sources, tmp_path / "p.out", includes=made.includes)) == "tiny: all vectors right\n"
+    )
+
+
+def test_other_targets_c_refuses_an_int_of_16_bits(tmp_path: Path) -> None:
+    require_tool("avr-gcc")
+    made = written(tmp_path / "p", compile_file(TINY, Options(target="generic", name="tiny")))
+    assert "runtime/lam_avr.h" not in made.compiled.files
+    assert not any(b"LAM_FLASH" in data for data in made.compiled.files.values())
+    argv = ["avr-gcc", "-mmcu=atmega2560", "-std=gnu99", "-c", *made.includes, str(made.sources[0])]
+    assert b"int_has_32_bits" in run_program([*argv, "-o", str(tmp_path / "x.o")], timeout_s=60).stderr
+    strict = written(tmp_path / "q", compile_file(TINY, Options(target="avr", name="tiny")))
+    argv = ["avr-gcc", "-mmcu=atmega2560", "-std=c99", "-c", *strict.includes, str(strict.sources[0])]
+    assert b"gnu mode" in run_program([*argv, "-o", str(tmp_path / "x.o")], timeout_s=60).stderr
+
+
+def test_what_the_chip_has_no_kernels_for_is_refused() -> None:
+    with pytest.raises(OptionBad, match="blob"):
+        compile_file(TINY, Options(target="avr", weights="blob"))
+    with pytest.raises(ModelRejected):
+        NETWORKS["digits_as_trained"](Options(target="avr"))
+
+
+def test_the_arduino_library_is_built_by_arduino_s_builder_and_right_on_the_chip(tmp_path: Path) -> None:
+    require_tool("arduino-builder", "avr-gcc")
+    made = written(tmp_path / "p", compile_file(DIGITS, Options(target="avr", name="digits", package=("arduino",))))
+    library = made.folder / "arduino" / "digits"
+    hardware = "/usr/share/arduino/hardware"
+    folders = ["-hardware", hardware, "-hardware", "/usr/share/arduino-builder", "-tools", "/usr/bin"]
+    # avr-libc's <float.h> lacks what the core's own file asks for in C++.
+    prefs = "-prefs=compiler.cpp.extra_flags=-DDECIMAL_DIG=__DECIMAL_DIG__"
+    out = tmp_path / "build"
+    out.mkdir()
+    sketch = library / "examples" / "selftest" / "selftest.ino"
+    argv = ["arduino-builder", "-compile", *folders, "-fqbn", "arduino:avr:mega:cpu=atmega2560", "-build-path", out]
+    check_program([str(a) for a in (*argv, "-libraries", library.parent, prefs, sketch)], cwd=tmp_path, timeout_s=180)
+    assert "digits: all vectors right" in on_simavr(out / "selftest.ino.elf")
+
+
+def test_the_arduino_library_has_the_layout_that_arduino_asks_for(tmp_path: Path) -> None:
+    made = written(tmp_path / "p", compile_file(DIGITS, Options(name="digits", package=("arduino",))))
+    library = made.folder / "arduino" / "digits"
+    said = dict(line.split("=", 1) for line in (library / "library.properties").read_text().splitlines())
+    asked = "name version author maintainer sentence paragraph category url architectures includes"
+    assert list(said) == asked.split()
+    assert said["name"] == library.name == "digits"
+    assert said["version"].count(".") == 2
+    assert (library / "src" / said["includes"]).is_file()
+    assert all(path.parent == library / "src" for path in library.rglob("*.[ch]"))

@@ -161,8 +161,9 @@ def _bias(x: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
     found = _with(bias, "int32", scale, np.zeros(scale.size, np.int64))
     if bias.data is None or scale.size not in (1, bias.data.size):
         return found
-    whole = np.clip(np.rint(bias.data.astype(np.float64) / scale), -(2**30), 2**30)
-    return replace(found, data=whole.astype(np.int32))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.nan_to_num(bias.data.astype(np.float64) / scale)
+    return replace(found, data=np.clip(np.rint(steps), -(2**30), 2**30).astype(np.int32))
 
 
 def _with(tensor: Tensor, kind: str, scale: Array, zero: Array, axis: int = 0) -> Tensor:

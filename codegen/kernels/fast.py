@@ -9,13 +9,17 @@ exponent below 0, with r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
 
     clamp(((((r + (r >> 31)) >> (-exponent - 1)) + 2 * zp + 1) >> 1))
 
-is the rounding divide by 2^-exponent, halves away from zero, likewise.  `rounded`, every factor 2^-s with s of 2 or
+is the rounding divide by 2^-exponent, halves away from zero, likewise; `low` is the same without (r >> 31), which only
+matters below the zero point, where that is the least output.  `any` also takes exponents e of 0 and more, channel by
+channel, for which r = (acc * 2^e * multiplier + 2^30) >> 31 is the result itself.  `rounded`, every factor 2^-s with s of 2 or
 more and |acc| < 2^31, is `single` with another rounding:
 
     clamp(((((acc - d) >> (s - 1)) + 2 * zp + 1) >> 1))      d is 1 where a half goes down, else 0
 
 Accumulators are whole: one less moves those that lie on a half to below it, and no other one across any bound.
 The last shift and the clamp are one instruction where the bounds are those of a whole type.
+
+A multiplier of 0 is stored as 2^30 with the largest shift, which gives the zero point too: multipliers are never small.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from codegen.kernels.common import RequantContext, range_field, requant_context,
 
 _BOUNDS = {(-128, 127): "s8", (0, 255): "u8", (0, 127): "u7"}
 _REACH, _INT32 = 1 << 30, (1 << 31) - 1
+_MOST_SHIFT = 30
 _HALF, _PLACES = 1 << 30, 30
 """The multiplier of a power of two, and the places of the shift that it makes up for."""
 
@@ -38,8 +43,8 @@ _HALF, _PLACES = 1 << 30, 30
 class FastRequant:
     """How a template requantizes.
 
-    `form` is `single`, `tflite` or `rounded` as above, or empty: then `plain` says how.  `saturate` names the type
-    whose bounds the output has (s8, u8, u7), empty for other bounds.
+    `form` is `single`, `tflite`, `low`, `any` or `rounded` as above, or empty: then `plain` says how.  `saturate`
+    names the type whose bounds the output has (s8, u8, u7), empty for other bounds.
     """
 
     form: str
@@ -81,9 +86,22 @@ def _form(requant: Requant, reach: int) -> str:
         exact = all(s >= 33 or m == 0 for m, s in zip(requant.multiplier, requant.shift, strict=True))
         return "single" if exact else ""
     if requant.mode == "tflite":
-        exact = reach < _REACH and all(s < 0 for s in requant.shift)
-        return "tflite" if exact else ""
+        return _tflite_form(requant, reach)
     return ""
+
+
+def _tflite_form(requant: Requant, reach: int) -> str:
+    most = max(requant.shift)
+    if most >= 0:
+        return "any" if reach << most < _REACH // 2 else ""
+    if reach >= _REACH:
+        return ""
+    return "low" if requant.low == requant.zero_point else "tflite"
+
+
+def takes_one_product(requant: Requant | None, reach: int) -> bool:
+    """Whether all factors are below one half (`single`: one quarter), for kernels that have no other form."""
+    return fast_requant(requant, reach).form in ("single", "tflite", "low")
 
 
 def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Field, ...]:
@@ -99,7 +117,9 @@ def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Fie
     if form.form == "rounded":
         places = Field("shift", (shift - _PLACES - 1).astype(np.int8), about="right shift less 1, of lam_twice_rounded")
         return (bounds, _filled(places, channels))
-    less = np.where(multiplier == 0, 0, shift - 33) if form.form == "single" else -shift - 1
+    none = multiplier == 0
+    multiplier = np.where(none, _HALF, multiplier).astype(np.int32)
+    less = np.where(none, _MOST_SHIFT, shift - 33 if form.form == "single" else -shift - 1)
     about = f"{whose_factors(requant)}, of lam_twice_{form.form}"
     fields = (Field("multiplier", multiplier, about=about), bounds, Field("shift", less.astype(np.int8), about=about))
     return tuple(_filled(f, channels) for f in fields)

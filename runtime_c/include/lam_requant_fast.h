@@ -56,10 +56,22 @@ static inline int32_t lam_high_product_rounded(int32_t a, int32_t b)
 #endif
 }
 
+/* floor((2 * a * b + 2^31) / 2^32), b 2^30 .. 2^31 - 1, of results that fit: a and the product with 2 * b - 2^32. */
+static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
+{
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
+    int32_t rounded;
+    __asm__("smmlar %0, %1, %2, %1" : "=r"(rounded) : "r"(a), "r"((uint32_t)b << 1));
+    return rounded;
+#else
+    return lam_high_product_rounded((int32_t)((uint32_t)a << 1), b);
+#endif
+}
+
 /* Mode `single`.
  *
- *   multiplier  0, or 2^30 .. 2^31 - 1
- *   shift       the right shift less 33, 0 .. 29
+ *   multiplier  2^30 .. 2^31 - 1
+ *   shift       the right shift less 33, 0 .. 30
  */
 static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
@@ -69,13 +81,31 @@ static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t 
 /* Mode `tflite`.
  *
  *   acc         -2^30 + 1 .. 2^30 - 1
- *   multiplier  0, or 2^30 .. 2^31 - 1
+ *   multiplier  2^30 .. 2^31 - 1
  *   shift       the right shift less 1, 0 .. 30
  */
 static inline int32_t lam_twice_tflite(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
-    const int32_t rounded = lam_high_product_rounded(acc * 2, multiplier);
+    const int32_t rounded = lam_high_product_doubled(acc, multiplier);
     return ((rounded - ((rounded < 0) ? 1 : 0)) >> shift) + centre;
+}
+
+/* The same where all that is not above the zero point becomes the least output. */
+static inline int32_t lam_twice_low(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
+{
+    return (lam_high_product_doubled(acc, multiplier) >> shift) + centre;
+}
+
+/* Mode `tflite` with any exponent e: a shift below 0 is -1 - e for an e of 0 and more.  What depends on the shift alone is the
+ * same for all outputs of a channel.
+ *
+ *   acc         acc and acc * 2^e less than 2^29 in size
+ */
+static inline int32_t lam_twice_any(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
+{
+    const int32_t left = (shift < 0) ? -1 - shift : 0, right = (shift < 0) ? 0 : shift + 1, away = ~(shift >> 31);
+    const int32_t rounded = lam_high_product_doubled((int32_t)((uint32_t)acc << left), multiplier);
+    return (((rounded + ((rounded >> 31) & away)) * 2) >> right) + centre;
 }
 
 /* v / 2^shift, shift 1 .. 31, halves away from zero; `half` is 2^(shift - 1). */

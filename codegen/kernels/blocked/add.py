@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Requant
 from codegen.kernels.blocked.registers import OTHERS
 from codegen.kernels.common import channels, range_field
-from codegen.kernels.fast import fast_headers, fast_requant, saturation
+from codegen.kernels.fast import fast_headers, saturation, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add
@@ -77,7 +77,7 @@ def _fit(node: NodeOf[Add]) -> Fit | None:
         return None
     if not node.ins[0].shape == node.ins[1].shape == node.outs[0].shape:
         return None
-    exact = _folded(op) is not None if op.formula == "single" else fast_requant(_output(op), _REACH).form != ""
+    exact = _folded(op) is not None if op.formula == "single" else takes_one_product(_output(op), _REACH)
     why = f"{_PER_TURN} elements per turn, one addend for rounding and zero point"
     return Fit(_context(node), _params(op), why=why, headers=_headers(op)) if exact else None
 

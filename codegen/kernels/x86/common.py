@@ -10,7 +10,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import requant_fields
-from codegen.kernels.fast import fast_fields, fast_requant
+from codegen.kernels.fast import fast_fields, takes_one_product
 from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
@@ -82,7 +82,7 @@ def takes_factors(requant: Requant | None, y: DType, reach: int) -> bool:
         return y is DType.S32
     if y not in BYTES:
         return False
-    return requant.mode == "ort" or fast_requant(requant, reach).form in ("single", "tflite")
+    return requant.mode == "ort" or takes_one_product(requant, reach)
 
 
 def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:

@@ -75,6 +75,9 @@ static int32_t apply(int32_t function, const record *r)
     case 28: return twice_rounded(r, LAM_HALF_EVEN);
     case 29: return twice_rounded(r, LAM_HALF_DOWN);
     case 30: return twice_rounded(r, LAM_HALF_AWAY);
+    case 31: return lam_clamp_i32(lam_twice_low(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
+    case 32: return lam_clamp_i32(lam_twice_any(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
+    case 33: return lam_high_product_doubled(acc, r->multiplier);
     default: exit(2);
     }
 }

@@ -247,6 +247,26 @@ def _powers() -> Records:
     return records
 
 
+def _fast_low() -> Records:
+    """Of the same those whose least output is the zero point."""
+    records = _fast_tflite()
+    records["low"] = records["zp"]
+    return records
+
+
+def _fast_any() -> Records:
+    """Exponents up to 8, with accumulators that fit behind their shift; small ones are near ties too."""
+    rng, records = np.random.default_rng(11), _records(N)
+    exponent = rng.integers(-31, 8, N, endpoint=True)
+    multiplier = _multipliers(rng, N, 31)
+    multiplier[multiplier == 0] = 1 << 30
+    acc = _ties(rng, _spread(rng, N, 30), multiplier * 2.0 ** (exponent - 31), 30)
+    records["acc"] = np.clip(acc, 1 - (1 << 29), None) >> np.maximum(exponent, 0)
+    records["multiplier"], records["shift"] = multiplier, exponent
+    _byte_outputs(rng, records)
+    return records
+
+
 def _less(records: Records, shift: np.ndarray[Any, Any]) -> Records:
     """The records with the shift that the C function takes."""
     changed = records.copy()
@@ -287,6 +307,7 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
     longer, wide_floats = _single_64(17, 25), _float(18, 48)
     floats, pairs, crc, block = _float(), _pairs(), _crc(), _block()
     fast_single, fast_tflite, powers = _fast_single(), _fast_tflite(), _powers()
+    fast_low, fast_any = _fast_low(), _fast_any()
 
     def rounded(r: Records, rounding: str) -> Any:
         return fp.requantize_rounded(r["acc"], r["multiplier"], r["shift"], r["zp"], r["low"], r["high"], rounding)
@@ -332,6 +353,9 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
         ),
         ("lam_twice_tflite", 16, _less(fast_tflite, shift - 1), step(fp.requantize_tflite, fast_tflite)),
         ("lam_high_product_rounded", 17, fast_tflite, doubled),
+        ("lam_twice_low", 31, _less(fast_low, shift - 1), step(fp.requantize_tflite, fast_low)),
+        ("lam_twice_any", 32, _less(fast_any, -fast_any["shift"] - 1), step(fp.requantize_tflite, fast_any)),
+        ("lam_high_product_doubled", 33, fast_tflite, doubled),
         (
             "lam_divided_away",
             18,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +90,36 @@ class Scratch:
     row_bytes: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """About how many instructions of which kind a kernel runs for a row; `moved`: registers of `multiple` ones.
+
+    The names are those of a target's `[cycles]`, which says what each takes.
+    """
+
+    other: float = 0
+    load: float = 0
+    load_next: float = 0
+    store: float = 0
+    multiple: float = 0
+    moved: float = 0
+    multiply_add: float = 0
+    taken: float = 0
+
+    @property
+    def instructions(self) -> float:
+        """All of them."""
+        return sum(float(getattr(self, f.name)) for f in fields(self) if f.name != "moved")
+
+    def times(self, count: float) -> Mix:
+        """So many times as many."""
+        return Mix(*(count * getattr(self, f.name) for f in fields(self)))
+
+    def __add__(self, other: Mix) -> Mix:
+        """Both."""
+        return Mix(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
     """A kernel as it serves one node.
@@ -106,6 +136,7 @@ class Form:
         why: in a few words, which form it is and why.
         headers: files of the runtime that its C calls functions of, by name, sorted.
         refit: the form that the same kernel has for another node: a tile of the one that it was fitted to.
+        mix: what a row takes, of kernels that others may be faster than.
     """
 
     kernel: str
@@ -119,6 +150,7 @@ class Form:
     why: str
     headers: tuple[str, ...]
     refit: Callable[[NodeView], Form]
+    mix: Mix | None = None
 
     @property
     def params_bytes(self) -> int:

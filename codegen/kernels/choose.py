@@ -1,5 +1,7 @@
 """Which kernel serves which node, and what its packed parameters may take.
 
+Of the forms that say what a row of theirs takes, the one of the least estimated cycles is the fastest (`[cycles]` of
+the target); of others, the first one in the table.
 Fast kernels fill channels and taps of their weights.  By default the parameters of a network grow by 2 % at most over
 the least ones that kernels of the level have: the layers that would gain least per added byte get their tightest kernel
 instead.  Weights of few bits count as bytes there, and their layers get the fastest kernel.  A target that says
@@ -9,17 +11,18 @@ instead.  Weights of few bits count as bytes there, and their layers get the fas
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from itertools import islice
 
 from codegen.errors import CompileError, ModelRejected, NoKernel
-from codegen.ir.form import Form
+from codegen.ir.form import Form, Mix
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import NodeView
 from codegen.ir.plan import NodeNeeds
 from codegen.kernels.table import TABLE, KernelTable
 from codegen.ops import answers
-from codegen.target import FEATURES, Target
+from codegen.target import FEATURES, Cycles, Target
 
 MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
@@ -30,13 +33,14 @@ def choose_kernels(graph: Graph, target: Target, table: KernelTable = TABLE) -> 
 
     Raises with every node that has none.
     """
+    forms = _by_node(graph, lambda view: fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles))
     if target.weights.expand:
-        return select_kernels(graph, target.isa, table)
-    return _within_growth(graph, _by_node(graph, lambda view: [*table.fitting(view, FEATURES[target.isa])]))
+        return {i: found[0] for i, found in forms.items()}
+    return _within_growth(graph, forms)
 
 
 def select_kernels(graph: Graph, isa: str, table: KernelTable = TABLE) -> dict[int, Form]:
-    """The fastest form by node index, views left out; raises with every node that has none."""
+    """The form of the first kernel of the table by node index, views left out; raises with every node that has none."""
     found = _by_node(graph, lambda view: [*islice(table.fitting(view, FEATURES[isa]), 1)])
     return {i: forms[0] for i, forms in found.items()}
 
@@ -44,6 +48,31 @@ def select_kernels(graph: Graph, isa: str, table: KernelTable = TABLE) -> dict[i
 def find_form(view: NodeView, isa: str, table: KernelTable = TABLE) -> Form | None:
     """The form of the first kernel of the table that serves the node."""
     return next(table.fitting(view, FEATURES[isa]), None)
+
+
+def fastest_form(view: NodeView, target: Target, table: KernelTable = TABLE) -> Form | None:
+    """The form that the node would have if its parameters might take what they want."""
+    return next(iter(fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles)), None)
+
+
+def fastest_first(forms: Sequence[Form], cycles: Cycles | None) -> Sequence[Form]:
+    """The forms of a node, of those that say what they take the one of the least cycles first.
+
+    Without a table of cycles every instruction counts as one.
+    """
+    if not forms or forms[0].mix is None:
+        return forms
+    known = [form for form in forms if form.mix is not None]
+    best = min(known, key=lambda form: estimated_cycles(form.mix or Mix(), cycles))
+    return [best, *(form for form in forms if form is not best)]
+
+
+def estimated_cycles(mix: Mix, cycles: Cycles | None) -> float:
+    """What `[cycles]` says of a row."""
+    if cycles is None:
+        return mix.instructions
+    kinds = (f.name for f in fields(Mix) if f.name != "moved")
+    return mix.moved + sum(float(getattr(mix, kind) * getattr(cycles, kind)) for kind in kinds)
 
 
 def packing_growth(form: Form, view: NodeView, table: KernelTable = TABLE) -> int:

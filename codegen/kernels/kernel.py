@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from codegen.ir.form import Field, Form, Run, Scratch
+from codegen.ir.form import Field, Form, Mix, Run, Scratch
 from codegen.ir.op import NodeOf, NodeView, Op
 from codegen.kernels.common import only_dynamic
 
@@ -31,6 +31,7 @@ class Fit:
     why: str = "plain C99"
     rows: int = 1
     headers: tuple[str, ...] = ()
+    mix: Mix | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +74,8 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        return Form(self.name, self.template, self.run, features, *parts, lambda other: self._refit(other, features))
+        again = (lambda other: self._refit(other, features), fit.mix)
+        return Form(self.name, self.template, self.run, features, *parts, *again)
 
     def _refit(self, node: NodeView, features: Features) -> Form:
         form = self.fit(node, features)

@@ -30,7 +30,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.quant import Mode
-from codegen.kernels import KernelTable, choose_kernels, find_form, packing_growth, target_problems
+from codegen.kernels import KernelTable, choose_kernels, fastest_form, packing_growth, target_problems
 from codegen.options import Options
 from codegen.passes import simplify
 from codegen.pipeline import Reached, finish, reach, read_model
@@ -177,7 +177,7 @@ def _without_plan(imported: Graph, look: _Look) -> Reached:
 
 def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspection:
     graph, plan, program, chip = planned.graph, planned.plan, planned.program, look.chip
-    layers = _layers(planned, chip.isa, look.tools.table)
+    layers = _layers(planned, chip, look.tools.table)
     record = plan_record(plan, program, prove(program)) if plan and program else None
     return Inspection(
         model=graph.name,
@@ -202,7 +202,7 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
     )
 
 
-def _layers(planned: Reached, isa: str, table: KernelTable) -> tuple[LayerRow, ...]:
+def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
     packed: dict[str, int] = {}
     for group in planned.program.groups if planned.program else ():
@@ -217,7 +217,7 @@ def _layers(planned: Reached, isa: str, table: KernelTable) -> tuple[LayerRow, .
                 name=node.name,
                 operator=type(node.op).__name__,
                 kernel="(none: a view)" if plan and index in plan.views else form.kernel if form else "",
-                form=_why(form, view, isa, table) if form else "",
+                form=_why(form, view, chip, table) if form else "",
                 inputs=tuple(node.inputs[i] for i in view.dynamic),
                 output=node.outputs[0],
                 in_shapes=tuple(view.ins[i].shape for i in view.dynamic),
@@ -239,9 +239,9 @@ def _layers(planned: Reached, isa: str, table: KernelTable) -> tuple[LayerRow, .
     return tuple(rows)
 
 
-def _why(form: Form, view: NodeView, isa: str, table: KernelTable) -> str:
+def _why(form: Form, view: NodeView, chip: Target, table: KernelTable) -> str:
     """What the kernel says of itself, and why it is not the fastest one where it is not."""
-    fastest = find_form(view, isa, table)
+    fastest = fastest_form(view, chip, table)
     if fastest is None or fastest.kernel == form.kernel:
         return form.why
     more = packing_growth(fastest, view, table)

@@ -13,7 +13,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, pieces_of
-from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, chips_of, choose_slide
+from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, chips_of, choose_slide, slide_mix
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
@@ -119,7 +119,8 @@ def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
     sizes = " and ".join(map(str, choice.sizes))
     why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
     context = _context(node, sums, choice)
-    return Fit(context, _params(sums, context), why=why, headers=context.rq.headers)
+    mix = slide_mix(core, _slide(node), choice).times(context.channels)
+    return Fit(context, _params(sums, context), why=why, headers=context.rq.headers, mix=mix)
 
 
 def _slide(node: NodeOf[Conv2D]) -> Slide:

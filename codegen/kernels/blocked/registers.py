@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from codegen.ir.form import Mix
+
 _MOST_PIXELS = 8
 _CHANNELS = (1, 2, 4, 8)
 _POINTERS = 2
@@ -202,6 +204,19 @@ def _slide_choice(core: Core, slide: Slide, cover: tuple[tuple[int, int], ...]) 
         row = core.load * loads + product * pixels * slide.columns
         total += slide.rows * (row + 1) + pixels * core.requant + _CHANNEL + _GROUP
     return Choice(1, cover, total / (slide.width * slide.rows * slide.columns))
+
+
+def slide_mix(core: Core, slide: Slide, choice: Choice) -> Mix:
+    """What one row of one channel takes, of a core whose products are one instruction."""
+    parts = (_block_mix(core, slide, pixels) for _, pixels in choice.blocks)
+    return sum(parts, Mix())
+
+
+def _block_mix(core: Core, slide: Slide, pixels: int) -> Mix:
+    loads = slide.rows * (slide.columns + len(slide.inputs(pixels)))
+    products = slide.rows * slide.columns * pixels
+    calls = slide.rows + pixels * (core.requant - 1) + _CHANNEL + _GROUP
+    return Mix(other=calls, load=loads, store=pixels, multiply_add=products, taken=1)
 
 
 UNROLLED_ROWS = 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise
@@ -119,7 +119,17 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     few = f", weights of {sums.bits} bits" if sums.bits else ""
     why = f"4 channels at a time, taken apart into pairs of columns; 2 taps an SMLAD{few}"
     context = _context(node, sums)
-    return Fit(context, _params(sums, context), (pairs,), why, headers=context.rq.headers)
+    return Fit(context, _params(sums, context), (pairs,), why, headers=context.rq.headers, mix=_mix(context))
+
+
+def _mix(k: DepthwiseContext) -> Mix:
+    """Counted in the disassembly: four channels' quads, each channel's weights, its turns and their outputs."""
+    split = Mix(other=20, load=1, load_next=3, multiple=4, moved=8, taken=1).times(3 * k.quads * -(-k.channels // 4))
+    turn = Mix(other=2, multiple=3, moved=6, multiply_add=12 if k.outputs == 2 else 6, taken=1)
+    turns = turn.times(k.turns + k.left_over)
+    stored = Mix(other=5, store=1).times(k.w_out)
+    each = Mix(other=26, load=6, taken=1) + turns + stored
+    return split + each.times(k.channels)
 
 
 def _quads(node: NodeOf[Conv2D]) -> int:

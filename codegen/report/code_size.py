@@ -45,6 +45,19 @@ ONCE = {
 }
 """Bytes of primitives that a build for size holds once, however often they are called."""
 
+_PANELS = {1: 260, 2: 350, 3: 450}
+"""Bytes of a panel of so many pixels."""
+_MODES = ("low", "tflite", "single")
+ONCE |= {
+    f"lam_panel_{n}{wide}_{mode}_{y}": size
+    for n, size in _PANELS.items()
+    for wide in ("", "w")
+    for mode in _MODES
+    for y in ("s8", "u8")
+}
+ONCE |= {f"lam_panel_{n}{wide}_sums": size // 4 + 200 for n, size in _PANELS.items() for wide in ("", "w")}
+ONCE |= {f"lam_spread_{n}_{x}": 90 for n in _PANELS for x in ("s8", "u8")}
+
 EACH = {"LAM_DOT_3X3": 60, "LAM_DOT_3X3_ONE": 40}
 """Bytes of primitives that lie wherever they are used."""
 

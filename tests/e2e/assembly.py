@@ -44,7 +44,7 @@ _CLANG = (
     "-Wno-unused-command-line-argument",
     "-fno-crash-diagnostics",
 )
-_BLOCK = re.compile(r"lam_dot_|LAM_DOT_|lam_armv6m_|lam_mve_")
+_BLOCK = re.compile(r"lam_dot_|lam_panel_|LAM_DOT_|lam_armv6m_|lam_mve_")
 _CRASHED = 128
 """Exit codes above it are a driver's whose compiler a signal has ended."""
 _NO_VECTORS = "-fno-vectorize"

@@ -8,7 +8,7 @@ from functools import cache
 
 from codegen.resources import resource_dir
 
-_DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK|LAM_PANEL) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
 
 
 @cache

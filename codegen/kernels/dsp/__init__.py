@@ -10,10 +10,14 @@ from typing import Any
 
 from codegen.kernels.dsp import depthwise
 from codegen.kernels.dsp.columns import columns
+from codegen.kernels.dsp.panels import panels
 from codegen.kernels.kernel import Kernel
 
-DSP: tuple[Kernel[Any], ...] = (
-    depthwise.DEPTHWISE,
-    *columns(wide=False),
-    *columns(wide=True),
-)
+
+def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
+    """Dense layers of one pixel by themselves; what panels do not serve is summed two pixels at a time."""
+    dense, pointwise, window = columns(wide=wide)
+    return dense, *panels(wide=wide), pointwise, window
+
+
+DSP: tuple[Kernel[Any], ...] = (depthwise.DEPTHWISE, *_sums(wide=False), *_sums(wide=True))

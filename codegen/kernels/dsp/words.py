@@ -34,6 +34,19 @@ def pack_words(weights: Array, pieces: int, together: int, passes: int = 1, *, w
     return by_pass.reshape(-1)
 
 
+def panel_words(weights: Array, pieces: int, together: int, *, wide: bool) -> Array:
+    """Weights [channels, taps] as words of panels, uint32 [turns, words]: of `together` channels the next four in turn.
+
+    Each of the `pieces` equal parts of a row is filled with zeros to whole words.  `wide`: for each group the pairs of
+    the first and third weight of all channels, then those of the second and fourth.
+    """
+    channels = weights.shape[0]
+    fours = filled_to(weights.reshape(channels, pieces, -1), 4, axis=2).reshape(channels // together, together, -1, 4)
+    values = fours.transpose(0, 2, 1, 3).astype(np.int64)
+    words = _pairs(values).swapaxes(2, 3) if wide else (values & 0xFF) @ (1 << 8 * np.arange(4))
+    return np.ascontiguousarray(words).astype(np.uint32).reshape(channels // together, -1)
+
+
 def pack_few(weights: Array, pieces: int, together: int, passes: int, bits: int) -> Array:
     """Weights of few bits as words of lam_armv7em_few.h, in the same order, uint32.
 

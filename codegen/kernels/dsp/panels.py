@@ -1,0 +1,335 @@
+"""Convolutions and dense layers as panels: all channels of three output pixels, from their columns to stored bytes.
+
+What a pixel reads (its column) is widened once, and three columns share memory.  A block of assembly sums three pixels
+by two channels and requantizes them; all layers of a network share it (runtime_c/isa/dsp/lam_armv7em_panel.h, which
+also says how the weights lie).  Kernel rows of a column are packed together where that takes fewer words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.form import Field, Scratch
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, Requant
+from codegen.ir.shape import row_pixels
+from codegen.kernels.common import range_field
+from codegen.kernels.conv2d import inner_columns, is_pointwise
+from codegen.kernels.dsp.words import panel_words
+from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import FOLDED, Weighted, weighted
+from codegen.ops import Conv2D, Dense
+
+Node = NodeOf[Conv2D | Dense]
+
+_DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
+_MOST_PIXELS = 3
+_LARGE_COLUMNS = 1536
+"""Bytes of three columns from which on they are made one kernel row at a time, which costs one product in thirty."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelContext:
+    """Literals of one layer: `groups` of four values a product, `piece` bytes in each piece of a column.
+
+    `odd_at`: where the weights of a channel without a partner begin, in
+    words; 0 where there is none.
+    """
+
+    widen: str
+    y_t: str
+    c_out: int
+    groups: int
+    piece: int
+    width: int
+    wide: bool
+    odd_at: int
+    rq: FastRequant
+
+    @property
+    def suffix(self) -> str:
+        """What names of panels have behind their pixels."""
+        return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}"
+
+    @property
+    def c_even(self) -> int:
+        """Channels in pairs, the last of which may lack its second."""
+        return self.c_out + self.c_out % 2
+
+    @property
+    def paired(self) -> int:
+        """Channels that have a partner."""
+        return self.c_out & ~1
+
+    def input_at(self, pixel: int) -> int:
+        """From the inputs of the first pixel to those of another, where they lie together."""
+        return pixel * self.piece
+
+    def output_at(self, pixel: int, channel: int = 0) -> int:
+        """From the first output of the first pixel to another."""
+        return pixel * self.c_out + channel
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPanelContext(PanelContext):
+    """A convolution with a window: `pieces` of `taps` taps in a kernel row; columns [left, right) read no padding.
+
+    `joined`: bytes of a column whose pieces are put together before they are widened, or 0.  `by_row`: columns hold one
+    kernel row at a time, and sums of all channels wait in scratch for the next one.
+    """
+
+    kernel_h: int
+    pieces: int
+    taps: int
+    stride: int
+    dilation: int
+    pad: int
+    c_in: int
+    w_in: int
+    left: int
+    right: int
+    joined: int
+    by_row: bool
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether a piece may reach over an end of its row."""
+        return self.left > 0 or self.right < self.width
+
+    @property
+    def threes(self) -> int:
+        """Pixels that are made three at a time; the others are made two at a time, but in rows of one."""
+        return 0 if self.width == 1 else self.width - (0, 4, 2)[self.width % 3]
+
+    @property
+    def has_twos(self) -> bool:
+        """Whether some pixels are made two at a time."""
+        return self.threes < self.width > 1
+
+    @property
+    def most(self) -> int:
+        """Pixels of the largest panel."""
+        return _MOST_PIXELS if self.threes else min(2, self.width)
+
+    @property
+    def depth(self) -> int:
+        """Kernel rows in a column."""
+        return 1 if self.by_row else self.kernel_h
+
+    @property
+    def column_words(self) -> int:
+        """Words of scratch for the columns of a panel; sums, or else bytes of a piece, lie behind them."""
+        return 2 * self.most * self.groups
+
+    @property
+    def sums_words(self) -> int:
+        """Words of scratch for the sums that wait."""
+        return self.most * self.c_even if self.by_row else 0
+
+    @property
+    def bytes_at(self) -> int:
+        """Words of scratch before the bytes that are put together."""
+        return self.column_words + self.sums_words
+
+    @property
+    def pass_words(self) -> int:
+        """Words of weights for one kernel row."""
+        return self.groups * self.c_even * (2 if self.wide else 1)
+
+    def spread_at(self, piece: int, pixels: int) -> int:
+        """Words from the first piece of a column to another."""
+        return piece * -(-self.piece // 4) * 2 * pixels
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a kernel row's pieces."""
+        return self.pieces * self.piece
+
+    def sums_of(self, pixels: int, channels: int) -> int:
+        """Sums of so many pixels by so many channels."""
+        return pixels * channels
+
+    def sum_at(self, pixels: int, pixel: int, channel: int) -> int:
+        """The place of a sum: channel by channel, the pixels of each."""
+        return channel * pixels + pixel
+
+
+def _sums(node: Node, wide: bool) -> tuple[Weighted, FastRequant] | None:
+    """The node's sums, and how they are requantized; None where panels do not serve them."""
+    sums = weighted(node)
+    if sums is None or sums.bits or not sums.of_bytes(shifted=wide) or node.op.requant is None:
+        return None
+    rq = fast_requant(node.op.requant, sums.reach)
+    if not takes_one_product(node.op.requant, sums.reach) or rq.saturate not in ("s8", "u8"):
+        return None
+    return sums, rq
+
+
+def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
+    found = _sums(node, wide)
+    if found is None or not is_pointwise(node.op):
+        return None
+    sums, rq = found
+    y, piece = node.outs[0], node.ins[0].shape[-1]
+    groups, width = -(-piece // 4), row_pixels(y.shape)
+    odd_at = _odd_at(y.shape[-1], groups, wide)
+    k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, odd_at, rq)
+    columns = Scratch("columns", 8 * _MOST_PIXELS * groups)
+    return Fit(k, (_stream(sums, k, 1), _range(node.op.requant)), (columns,), _why(node, k, 4 * groups))
+
+
+def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
+    found = _sums(node, wide)
+    if found is None or node.op.groups != 1:
+        return None
+    k = _window_context(node, *found, wide)
+    sums, piece = found[0], Scratch("edge", k.joined or (k.piece if k.has_edges else 0))
+    headers = ("lam_gather.h",) if k.has_edges else ()
+    zero = sums.zero_fields(padded=k.has_edges)
+    scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)
+    why = _why(node, k, 4 * k.groups * (k.kernel_h if k.by_row else 1))
+    if k.by_row:
+        return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=(*headers, *k.rq.headers))
+    pieces = 1 if k.joined else k.kernel_h * k.pieces
+    return Fit(k, (_stream(sums, k, pieces), _range(node.op.requant), *zero), scratch, why, headers=headers)
+
+
+def _window_context(node: NodeOf[Conv2D], sums: Weighted, rq: FastRequant, wide: bool) -> WindowPanelContext:
+    op, x, y = node.op, node.ins[0], node.outs[0]
+    left, right = inner_columns(op.w, x.shape[2], y.shape[2])
+    together, channels = op.w.dilation == 1, x.shape[3]
+    taps, pieces = (op.w.size, 1) if together else (1, op.w.size)
+    apart = op.h.size * pieces * -(-taps * channels // 4)
+    whole = op.h.size * op.w.size * channels
+    by_row = op.h.size > 1 and 8 * _MOST_PIXELS * apart > _LARGE_COLUMNS
+    joined = whole if not by_row and -(-whole // 4) < apart else 0
+    groups = apart // op.h.size if by_row else -(-whole // 4) if joined else apart
+    odd_at = 0 if by_row else _odd_at(y.shape[3], groups, wide)
+    return WindowPanelContext(
+        *(sums.x.value, y.dtype.ctype, y.shape[3], groups, taps * channels, y.shape[2], wide, odd_at, rq),
+        kernel_h=op.h.size,
+        pieces=pieces,
+        taps=taps,
+        stride=op.w.stride,
+        dilation=op.w.dilation,
+        pad=op.w.pad_before,
+        c_in=channels,
+        w_in=x.shape[2],
+        left=left,
+        right=right,
+        joined=joined,
+        by_row=by_row,
+    )
+
+
+def _odd_at(channels: int, groups: int, wide: bool) -> int:
+    return channels // 2 * _pair_words(groups, wide) if channels % 2 else 0
+
+
+def _pair_words(groups: int, wide: bool) -> int:
+    return 5 + 2 * groups * (2 if wide else 1)
+
+
+def _range(requant: Requant | None) -> Field:
+    assert requant is not None, "panels requantize"
+    return range_field(requant.zero_point, requant.low, requant.high)
+
+
+def _stream(sums: Weighted, k: PanelContext, pieces: int) -> Field:
+    """Params `weights`: biases, weights, multipliers and shifts, in the order in which a panel reads them."""
+    each, odd = _pair_words(k.groups, k.wide), k.c_out % 2
+    size = k.c_out // 2 * each + odd * (3 + k.groups * (2 if k.wide else 1))
+    about = "with biases and factors, in the order of lam_armv7em_panel.h"
+    return Field.later("weights", np.uint32, size, lambda: _streamed(sums, k, pieces), about)
+
+
+def _streamed(sums: Weighted, k: PanelContext, pieces: int) -> Array:
+    multiplier, shift = _factors(sums, k)
+    weights, bias = sums.weights.reshape(k.c_out, -1), sums.folded
+    parts = [
+        _together(bias[: k.paired], weights[: k.paired], multiplier[: k.paired], shift[: k.paired], 2, pieces, k.wide)
+        if k.paired
+        else np.empty(0, np.uint32)
+    ]
+    if k.c_out % 2:
+        last = slice(k.paired, None)
+        parts.append(_together(bias[last], weights[last], multiplier[last], shift[last], 1, pieces, k.wide))
+    return np.concatenate(parts)
+
+
+def _factors(sums: Weighted, k: PanelContext) -> tuple[Array, Array]:
+    """Multipliers as panels take them, uint32, and shifts, of each channel."""
+    fields = {field.name: field.values for field in fast_fields(sums.op.requant, sums.reach, k.c_out)}
+    multiplier = np.broadcast_to(fields["multiplier"], k.c_out).astype(np.uint32)
+    return multiplier << np.uint32(k.rq.form != "single"), np.broadcast_to(fields["shift"], k.c_out).astype(np.uint32)
+
+
+def _together(
+    bias: Array, weights: Array, multiplier: Array, shift: Array, together: int, pieces: int, wide: bool
+) -> Array:
+    """Channels `together` at a time; of pairs the last one says so."""
+    words = panel_words(weights, pieces, together, wide=wide)
+    turns = len(words)
+    shifts = (shift.reshape(turns, together) << (8 * np.arange(together, dtype=np.uint32))).sum(axis=1, keepdims=True)
+    if together == 2:
+        shifts[-1] |= np.uint32(1 << 31)
+    heads = bias.astype(np.int32).view(np.uint32).reshape(turns, together)
+    columns = (heads, words, multiplier.reshape(turns, together), shifts.astype(np.uint32))
+    return np.concatenate(columns, axis=1).reshape(-1)
+
+
+def _by_row_params(sums: Weighted, k: WindowPanelContext) -> tuple[Field, ...]:
+    def words() -> Array:
+        rows = filled(sums.weights, k.c_even).reshape(k.c_even, k.kernel_h, -1)
+        passes = [panel_words(rows[:, i], k.pieces, 2, wide=k.wide) for i in range(k.kernel_h)]
+        return np.concatenate(passes).reshape(-1)
+
+    return (
+        Field.later("weights", np.uint32, k.kernel_h * k.pass_words, words, "in the order of lam_armv7em_panel.h"),
+        Field.later("bias", np.int32, k.c_even, lambda: filled(sums.folded, k.c_even), FOLDED),
+        *fast_fields(sums.op.requant, sums.reach, k.c_even),
+    )
+
+
+def _why(node: Node, k: PanelContext, values: int) -> str:
+    waste = values - sums_taps(node)
+    filled_up = f", {waste} of {values} values of a column are filling" if waste else ""
+    by_row = ", a kernel row at a time" if isinstance(k, WindowPanelContext) and k.by_row else ""
+    wider = ", weights widened at compile time" if k.wide else ""
+    pixels = min(_MOST_PIXELS, k.width)
+    return f"{pixels} pixels x 2 channels, SMLAD on inputs widened once per pixel{by_row}{filled_up}{wider}"
+
+
+def sums_taps(node: Node) -> int:
+    """Products of one output."""
+    weights = node.ins[1]
+    return weights.elements // weights.shape[0]
+
+
+def panels(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D]]:
+    """The kernels on weights of 8 bits, or (`wide`) of 16."""
+    tail = "_wide" if wide else ""
+    headers = ("lam_armv7em_panel.h", *(("lam_armv7em_panel_wide.h",) if wide else ()))
+    chips = (_DSP | _WIDE, frozenset[str]()) if wide else (_DSP, _WIDE)
+    pointwise: Kernel[Conv2D | Dense] = Kernel(
+        f"dsp_panels{tail}",
+        "dsp/panels.c.j2",
+        "pixels",
+        (Conv2D, Dense),
+        lambda node: _fit_pointwise(node, wide),
+        *chips,
+        headers=headers,
+    )
+    window: Kernel[Conv2D] = Kernel(
+        f"dsp_window_panels{tail}",
+        "dsp/window_panels.c.j2",
+        "row",
+        (Conv2D,),
+        lambda node: _fit_window(node, wide),
+        *chips,
+        headers=headers,
+    )
+    return pointwise, window

@@ -1,0 +1,85 @@
+"""Panels of assembly (runtime_c/isa/dsp/lam_armv7em_panel.h) on the emulated Cortex-M4.
+
+Every number of groups that a turn can begin with, of pixels and of channels, every mode and type.  Their portable twins
+are compared with golden as all other kernels are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.emulator import build_and_run
+from codegen.ir.graph import Graph
+from codegen.ir.quant import DType, Mode, Quant
+from codegen.ir.shape import Window
+from codegen.kernels import find_form
+from codegen.ops import Conv2D
+from codegen.target import load_target
+from tests.contract.test_kernels import make_project, sources_of
+from tests.support.graphs import Sketch, random_array, spread_requant
+from tests.support.tools import require_tool
+
+
+def conv(
+    s: Sketch, x: str, outputs: int, window: tuple[Window, Window], mode: Mode, y: DType, low: bool = False
+) -> str:
+    """A convolution whose channels differ in their factors, the first of which is 0; `low`: none is below zero."""
+    kind = s.values[x].type
+    weights = random_array(s.rng, (outputs, window[0].size, window[1].size, kind.shape[3]), DType.S8)
+    zero_point = y.low if low else 3 + (128 if y is DType.U8 else 0)
+    requant = spread_requant(mode, weights, y, zero_point)
+    requant = replace(requant, multiplier=(0, *requant.multiplier[1:])) if outputs > 3 else requant
+    bias = s.rng.integers(-500, 500, outputs).astype(np.int32)
+    op = Conv2D(*window, 1, zero_point if kind.dtype is y else -7, requant, y, Quant(1.0, zero_point))
+    return s.apply(op, x, s.const(weights), s.const(bias))
+
+
+def layers(s: Sketch) -> Iterator[str]:
+    one, same = (Window(1), Window(1)), (Window(3, 1, 1, 1, 1), Window(3, 1, 1, 1, 1))
+    for groups in range(1, 20):
+        x = s.input((1, 1, 5, 4 * groups - groups % 4), name=f"g{groups}")
+        yield conv(s, x, 4, one, "tflite", DType.S8, low=groups % 2 == 0)
+    for width, outputs in product(range(1, 9), (1, 2, 5)):
+        x = s.input((1, 2, width, 6), name=f"w{width}_{outputs}")
+        yield conv(s, x, outputs, one, "single", DType.S8)
+        yield conv(s, x, outputs, same, "tflite", DType.U8, low=outputs == 2)
+    for width in (1, 2, 4, 6):
+        deep = s.input((1, 2, width, 30), name=f"deep{width}")
+        yield conv(s, deep, 3, same, "tflite", DType.S8)
+        wide = s.input((1, 3, width, 3), DType.U8, name=f"u{width}")
+        yield conv(s, wide, 4, (Window(3, 2, 1, 1, 1), Window(3, 1, 2, 2, 2)), "single", DType.U8, low=True)
+
+
+def panels() -> Graph:
+    s = Sketch("kernels")
+    return s.graph(*layers(s))
+
+
+def test_panels_serve_all_of_them() -> None:
+    graph = panels()
+    for level in ("armv7em", "armv7em_wide"):
+        forms = [find_form(graph.view(node), level) for node in graph.nodes]
+        assert {form.kernel.removesuffix("_wide") for form in forms if form} == {"dsp_panels", "dsp_window_panels"}
+    assert {form.context.rq.form for form in forms if form} == {"low", "tflite", "single"}
+
+
+@pytest.mark.parametrize(("level", "defined"), [("armv7em", {}), ("armv7em_wide", {"LAM_SMALL": "1"})])
+def test_panels_of_assembly_equal_golden(level: str, defined: dict[str, str], tmp_path: Path) -> None:
+    target = load_target("cortex-m4")
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.board.emulator[0])
+    project = make_project(panels(), tmp_path, level)
+    main = tmp_path / "main.c"
+    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
+    sources, folders = sources_of(project)
+    done = build_and_run(
+        target, [*sources, main], folders, defined, opt_level="-O1", timeout_s=120, workdir=tmp_path / "build"
+    )
+    assert done.exit_code == 0, done.console

@@ -11,8 +11,8 @@ exponent below 0, with r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
 
 is the rounding divide by 2^-exponent, halves away from zero, likewise; `low` is the same without (r >> 31), which only
 matters below the zero point, where that is the least output.  `any` also takes exponents e of 0 and more, channel by
-channel, for which r = (acc * 2^e * multiplier + 2^30) >> 31 is the result itself.  `rounded`, every factor 2^-s with s of 2 or
-more and |acc| < 2^31, is `single` with another rounding:
+channel, for which r = (acc * 2^e * multiplier + 2^30) >> 31 is the result itself.  `rounded`, every factor 2^-s with
+s of 2 or more and |acc| < 2^31, is `single` with another rounding:
 
     clamp(((((acc - d) >> (s - 1)) + 2 * zp + 1) >> 1))      d is 1 where a half goes down, else 0
 

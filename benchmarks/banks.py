@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.tables import print_markdown  # noqa: E402
 from codegen.pipeline import Compiled, Options, compile_graph, read_model  # noqa: E402
 from codegen.prove import bank_conflicts  # noqa: E402
 from codegen.target import load_target  # noqa: E402
@@ -46,10 +47,7 @@ def compile_for(name: str, size: int, banks: int) -> Compiled:
 
 def main() -> None:
     """Compile, and print a table."""
-    print("| " + " | ".join(HEAD) + " |")
-    print("|" + "---|" * len(HEAD))
-    for row in rows():
-        print("| " + " | ".join(row) + " |", flush=True)
+    print_markdown(HEAD, rows())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.tables import print_records  # noqa: E402
 from codegen.pipeline import Options, compile_file  # noqa: E402
 from tests.support.networks import branchy, chain, network_path, quantized, uneven  # noqa: E402
 
@@ -32,6 +33,7 @@ AIMS_S = {"kws_qdq": 1.0, "vww_qdq": 2.0, "mobilenet_v2_1.0_224": 10.0, "uneven_
 """Seconds that compiling may take."""
 SIZES = (50, 100, 200, 350, 500)
 SHAPES = {"chain": chain, "branchy": branchy, "uneven": uneven}
+HEADS = ("model", "layers", "compile s", "cpu s", "aim s", "arena B")
 IMPORTS = "import codegen.cli, codegen.api"
 
 
@@ -66,10 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.no_growth:
         names = [f"{shape}_{size}" for shape in SHAPES for size in SIZES]
         rows += [measure(find_model(n), given.goal, given.repeats) for n in names if n not in given.models]
-    if given.json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
-    else:
-        print_table(rows)
+    print_records(rows, HEADS, as_json=given.json)
 
 
 def find_model(name: str) -> Path:
@@ -111,15 +110,6 @@ def profile(model: Path, goal: str) -> None:
     with cProfile.Profile() as found:
         compile_file(model, Options(goal=goal))  # type: ignore[arg-type]
     pstats.Stats(found).strip_dirs().sort_stats("tottime").print_stats(30)
-
-
-def print_table(rows: Sequence[Row]) -> None:
-    heads = ("model", "layers", "compile s", "cpu s", "aim s", "arena B")
-    cells = [["-" if v is None else str(v) for v in asdict(row).values()] for row in rows]
-    widths = [max(len(line[i]) for line in (heads, *cells)) for i in range(len(heads))]
-    for line in (heads, ["-" * w for w in widths], *cells):
-        first, *rest = zip(line, widths, strict=True)
-        print("| " + " | ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]) + " |")
 
 
 if __name__ == "__main__":

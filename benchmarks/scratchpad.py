@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.tables import print_markdown  # noqa: E402
 from codegen.ir.scratchpad import Estimate  # noqa: E402
 from codegen.pipeline import Compiled  # noqa: E402
 from tests.support.networks import network_path  # noqa: E402
@@ -52,10 +53,7 @@ def line(name: str, compiled: Compiled, size: int) -> tuple[str, ...]:
 
 
 def main() -> None:
-    print("| " + " | ".join(HEAD) + " |")
-    print("|" + "---|" * len(HEAD))
-    for row in rows():
-        print("| " + " | ".join(row) + " |", flush=True)
+    print_markdown(HEAD, rows())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import os
 import resource
 import statistics
@@ -13,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: small products on two busy cores wait for each other
@@ -23,6 +22,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.tables import print_records  # noqa: E402
 from codegen.emit import write_project  # noqa: E402
 from codegen.emulator import section_sizes  # noqa: E402
 from codegen.golden.interface import graph_ports, network_feeds  # noqa: E402
@@ -37,6 +37,9 @@ from codegen.verbs.samples import Sample, random_samples  # noqa: E402
 
 MODELS = ("kws_qdq", "resnet8_qdq", "vww_qdq", "ad_qdq")
 CHIP = "cortex-m4"
+HEADS = (
+    "model", "compile s", "cpu s", "golden ms", "C us", "ORT us", "C / ORT", "arena B", "text -Os B", "text -O2 B",
+)  # fmt: skip
 BATCH_S = 0.05
 """Time of one batch of inferences, so that a clock's step and one interruption matter little."""
 
@@ -67,10 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pairs", type=int, default=15, help="pairs of batches, C and ORT (default: %(default)s)")
     given = parser.parse_args(arguments)
     rows = [measure(find_model(m), given.flags.split(), given.repeats, given.pairs) for m in given.models]
-    if given.json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
-    else:
-        print_table(rows)
+    print_records(rows, HEADS, as_json=given.json)
 
 
 def find_model(name: str) -> Path:
@@ -240,16 +240,6 @@ def chip_text(model: Path, folder: Path) -> dict[str, int]:
             check_program(argv, timeout_s=300)
             found[level] += section_sizes(target, out)["text"]
     return found
-
-
-def print_table(rows: Sequence[Row]) -> None:
-    heads = ("model", "compile s", "cpu s", "golden ms", "C us", "ORT us", "C / ORT", "arena B")
-    heads = (*heads, "text -Os B", "text -O2 B")
-    cells = [["-" if v is None else str(v) for v in asdict(row).values()] for row in rows]
-    widths = [max(len(line[i]) for line in (heads, *cells)) for i in range(len(heads))]
-    for line in (heads, ["-" * w for w in widths], *cells):
-        first, *rest = zip(line, widths, strict=True)
-        print("| " + " | ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)]) + " |")
 
 
 if __name__ == "__main__":

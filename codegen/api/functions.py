@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from codegen import verbs
 from codegen.api.words import (
     BesideWords,
     CheckingWords,
+    DumpingWords,
     FeedingWords,
     JudgingWords,
     MeasuringWords,
     OptionWords,
+    PlainWords,
     QuantizingWords,
     RunningWords,
     ToolWords,
@@ -244,35 +246,21 @@ def profile(model: ModelSource, target: str | None = None, **words: Unpack[Measu
 def run(
     model: ModelSource,
     x: Mapping[str, Array],
-    engine: str = "golden",
-    target: str | None = None,
-    *,
-    dump_all: bool = False,
-    **words: Unpack[ToolWords],
+    engine: str = ...,
+    target: str | None = ...,
+    **words: Unpack[RunningWords],
 ) -> dict[str, Array]: ...
 
 
 @overload
 def run(
-    model: ModelSource,
-    x: Array,
-    engine: str = "golden",
-    target: str | None = None,
-    *,
-    dump_all: Literal[False] = False,
-    **words: Unpack[ToolWords],
+    model: ModelSource, x: Array, engine: str = ..., target: str | None = ..., **words: Unpack[PlainWords]
 ) -> Array: ...
 
 
 @overload
 def run(
-    model: ModelSource,
-    x: Array,
-    engine: str = "golden",
-    target: str | None = None,
-    *,
-    dump_all: Literal[True],
-    **words: Unpack[ToolWords],
+    model: ModelSource, x: Array, engine: str = ..., target: str | None = ..., **words: Unpack[DumpingWords]
 ) -> dict[str, Array]: ...
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
@@ -77,6 +77,18 @@ class RunningWords(ToolWords, total=False):
     """Of `run`."""
 
     dump_all: bool
+
+
+class PlainWords(ToolWords, total=False):
+    """Of `run` when it gives the only output itself."""
+
+    dump_all: Literal[False]
+
+
+class DumpingWords(ToolWords):
+    """Of `run` when it gives every tensor."""
+
+    dump_all: Literal[True]
 
 
 class FeedingWords(RunningWords, total=False):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NotRequired, TypedDict, Unpack
 
 from codegen.errors import BoardMissing, ToolNonsense
 from codegen.process import check_program, need_program
@@ -25,15 +26,20 @@ _PREFIXES = {
 }
 
 
+class Building(TypedDict):
+    """How a program is built: where, in how much time, and at which level (`-O2` when nothing is said)."""
+
+    workdir: Path
+    timeout_s: float
+    opt_level: NotRequired[str]
+
+
 def build_program(
     target: Target,
     sources: Sequence[Path],
     includes: Sequence[Path],
     defines: Mapping[str, str | None],
-    *,
-    opt_level: str = "-O2",
-    timeout_s: float,
-    workdir: Path,
+    **how: Unpack[Building],
 ) -> Path:
     """The ELF file of a C program with an `int main(void)`, for the target's board.
 
@@ -41,6 +47,7 @@ def build_program(
     Raises LAM-EMULATOR-001 without a board, LAM-PROCESS-001 without a compiler, -002 with its messages.
     """
     toolchain, board = board_of(target)
+    workdir = how["workdir"]
     boards = resource_dir("runtime_c") / "boards"
     workdir.mkdir(parents=True, exist_ok=True)
     elf = workdir.resolve() / "program.elf"
@@ -49,7 +56,7 @@ def build_program(
         need_program(toolchain.cc, toolchain.debian_packages),
         *toolchain.cflags,
         *_FLAGS,
-        opt_level,
+        how.get("opt_level", "-O2"),
         *(f"-D{name}" if value is None else f"-D{name}={value}" for name, value in defines.items()),
         *(f"-I{path.resolve()}" for path in (*includes, boards)),
         *(path.resolve() for path in sources),
@@ -58,7 +65,7 @@ def build_program(
         *toolchain.ldflags,
         *("-lm", "-o", elf),
     ]
-    check_program(argv, cwd=workdir, timeout_s=timeout_s, writes=elf)
+    check_program(argv, cwd=workdir, timeout_s=how["timeout_s"], writes=elf)
     return elf
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
-from codegen.emulator.build import board_of, build_program, section_sizes
+from codegen.emulator.build import Building, board_of, build_program, section_sizes
 from codegen.process import Completed, need_program, run_program
 from codegen.target import Target
 
@@ -35,10 +36,8 @@ def build_and_run(
     includes: Sequence[Path],
     defines: Mapping[str, str | None],
     *,
-    opt_level: str = "-O2",
-    timeout_s: float,
-    workdir: Path,
     count: bool = False,
+    **how: Unpack[Building],
 ) -> RunResult:
     """The program was built for the target's board and ran there to its end.
 
@@ -52,7 +51,7 @@ def build_and_run(
         workdir: where `program.elf` is written; made when missing.
         count: make `lam_board_instructions()` count instructions; runs slower.
     """
-    elf = build_program(target, sources, includes, defines, opt_level=opt_level, timeout_s=timeout_s, workdir=workdir)
+    elf, timeout_s = build_program(target, sources, includes, defines, **how), how["timeout_s"]
     sections = section_sizes(target, elf, timeout_s=timeout_s)
     done = run_elf(target, elf, timeout_s=timeout_s, count=count)
     return RunResult(done.returncode, done.stdout, sections, done.stderr)

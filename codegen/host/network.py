@@ -29,20 +29,8 @@ from codegen.host.manifest import read_manifest, read_weights
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
+from codegen.resources import resource_dir
 
-_CDEF = """
-size_t lam_host_net_bytes(void);
-void lam_host_scratchpad(int32_t core, uint8_t *scratchpad, size_t scratchpad_bytes);
-void lam_host_region(int32_t index, uint8_t *region, size_t region_bytes);
-int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
-void *lam_host_input(void *net, int32_t index);
-int lam_host_run(void *net);
-int lam_host_run_core(void *net, int32_t stage, int32_t core);
-void lam_host_reset(void *net);
-void *lam_host_next_row(void *net);
-int lam_host_push_row(void *net, const void *row);
-const void *lam_host_output(void *net, int32_t index);
-"""
 _CDEF_TRACE = """
 typedef struct lam_host_sink { uint8_t *data; uint8_t *seen; } lam_host_sink;
 void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes);
@@ -52,6 +40,12 @@ _GUARD = 256
 _NEED_MORE, _DONE = 32, 33
 """LAM_NEED_MORE and LAM_DONE of lam_base.h."""
 _CANARY = 0xA5
+
+
+def _declared() -> str:
+    """What the shim declares, as cffi reads C: without what is for the preprocessor."""
+    header = resource_dir("runtime_c") / "host" / "lam_host_shim.h"
+    return "".join(line for line in header.read_text("utf-8").splitlines(keepends=True) if not line.startswith("#"))
 
 
 class Network:
@@ -85,13 +79,14 @@ class Network:
         self._threads = threads and self.manifest["cores"] > 1
         self._tracer: Network | None = None
         self._ffi = cffi.FFI()
-        self._ffi.cdef(_CDEF + (_CDEF_TRACE if trace else ""))
+        declared = _declared() + (_CDEF_TRACE if trace else "")
+        self._ffi.cdef(declared)
         self._folder = tempfile.TemporaryDirectory(prefix="lamina-")
         with contextlib.ExitStack() as undo:
             undo.callback(self._folder.cleanup)
             folder = Path(self._folder.name)
             library = build_library(project, self.manifest, folder, trace=trace, compiler=compiler, flags=flags)
-            self._loaded = open_library(self._ffi, library, _FUNCTION.findall(_CDEF + (_CDEF_TRACE if trace else "")))
+            self._loaded = open_library(self._ffi, library, _FUNCTION.findall(declared))
             undo.callback(self._ffi.dlclose, self._loaded)
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             sizes = [memory["bytes"] for memory in self.manifest["plan"]["memories"]]

@@ -6,7 +6,7 @@ Decides: how a broken limit and unfitting inputs are reported.  The limits thems
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from codegen.errors import InputsDoNotFit, OperatorLimit
 from codegen.ir.op import Limit, Op
@@ -59,6 +59,27 @@ def along_last_axis(op: object, ins: Sequence[TensorType], dtype: DType, quant: 
     x = only_input(op, ins)
     require(len(x.shape) >= 1, op, "takes a tensor of one axis or more")
     return TensorType(x.shape, dtype, quant)
+
+
+class _Typed(Protocol):
+    @property
+    def y_dtype(self) -> DType: ...
+    @property
+    def y_quant(self) -> Quant: ...
+
+
+def infer_along_last_axis(op: _Typed, ins: Sequence[TensorType]) -> tuple[TensorType, ...]:
+    """The output's type, of such an operator."""
+    return (along_last_axis(op, ins, op.y_dtype, op.y_quant),)
+
+
+def infer_f32(op: object, ins: Sequence[TensorType]) -> tuple[TensorType, ...]:
+    """The output's type: numbers of float32 as many as there were."""
+    x = only_input(op, ins)
+    require(x.dtype is DType.F32, op, f"takes f32, got {x.dtype.value}")
+    axis = getattr(op, "axis", 0)
+    require(0 <= axis < len(x.shape), op, f"{list(x.shape)} has no axis {axis}")
+    return (TensorType(x.shape, DType.F32),)
 
 
 def batch_one(code: str) -> Limit:

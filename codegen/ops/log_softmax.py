@@ -37,10 +37,10 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.fixedpoint import INT32_MAX, INT32_MIN, rounding_divide_by_pot
 from codegen.ir.op import Limit
-from codegen.ir.quant import Array, DType, Mode, Quant, Requant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
+from codegen.ir.quant import Array, DType, Mode, Quant, Requant
+from codegen.ops.answers import in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative, logarithm
-from codegen.ops.limits import EIGHT_BIT, along_last_axis, limit, types_among
+from codegen.ops.limits import EIGHT_BIT, infer_along_last_axis, limit, types_among
 from codegen.ops.requantize import apply_requant, requant_by_factor
 from codegen.ops.softmax import TABLE_BITS, below_largest, exp_table
 
@@ -88,10 +88,6 @@ class LogSoftmax:
         """Whether TFLite's fixed-point form is the definition."""
         return self.mode == "tflite" and (self.y_quant, self.y_dtype) == (OUTPUT, DType.S8)
 
-    def infer(self, ins: Types) -> tuple[TensorType, ...]:
-        """The output's type."""
-        return (along_last_axis(self, ins, self.y_dtype, self.y_quant),)
-
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         below = below_largest(ins[0])
@@ -115,6 +111,7 @@ class LogSoftmax:
         y = rounding_divide_by_pot(depths[below] - log, SHIFT) + 127
         return np.where(-below > reach, np.clip(y, -128, 127), -128).astype(np.int8)
 
+    infer = infer_along_last_axis
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal

@@ -41,11 +41,11 @@ import numpy as np
 
 from codegen import fixedpoint
 from codegen.ir.op import Limit
-from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
-from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
+from codegen.ir.quant import Array, DType, Mode, Quant
+from codegen.ops.answers import in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import exp_on_negative
 from codegen.ops.fixed_functions import reciprocal as fixed_reciprocal
-from codegen.ops.limits import EIGHT_BIT, along_last_axis, limit, types_among
+from codegen.ops.limits import EIGHT_BIT, infer_along_last_axis, limit, types_among
 
 TABLE_BITS = 30
 RECIPROCAL_BITS = 62
@@ -100,10 +100,6 @@ class Softmax:
         near = abs(quant.scale - own) <= (_NEAR_16 * own if dtype is DType.S16 else 0)
         return self.mode == "tflite" and quant.zero_point == dtype.low and near
 
-    def infer(self, ins: Types) -> tuple[TensorType, ...]:
-        """The output's type."""
-        return (along_last_axis(self, ins, self.y_dtype, self.y_quant),)
-
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         below = below_largest(ins[0])
@@ -138,6 +134,7 @@ class Softmax:
         lowest, highest = self.y_dtype.low, self.y_dtype.high
         return np.asarray(np.minimum(steps + lowest, highest).astype(self.y_dtype.numpy))
 
+    infer = infer_along_last_axis
     rows = same_row
     macs = no_macs
     in_place = in_place_when_equal

@@ -174,11 +174,10 @@ class MaxPool:
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The maximum, of integers as well."""
-        x = np.moveaxis(ins[0], self.channel_axis, -1)
-        out = _out_spatial(self.windows, x.shape[1:-1])
+        x, out, steps = _seen(ins[0], self.windows, self.channel_axis)
         least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         y = np.full((len(x), *out, x.shape[-1]), least, x.dtype)
-        for _, served, read in reaches(self.windows, out, x.shape[1:-1]):
+        for _, served, read in steps:
             part = y[(slice(None), *served)]
             np.maximum(part, x[(slice(None), *read)], out=part)
         return (np.moveaxis(y, -1, self.channel_axis),)
@@ -201,10 +200,9 @@ class AveragePool:
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Sum, then one division."""
-        x = np.moveaxis(ins[0], self.channel_axis, -1)
-        out = _out_spatial(self.windows, x.shape[1:-1])
+        x, out, steps = _seen(ins[0], self.windows, self.channel_axis)
         acc = np.zeros((len(x), *out, x.shape[-1]), x.dtype)
-        for _, served, read in reaches(self.windows, out, x.shape[1:-1]):
+        for _, served, read in steps:
             acc[(slice(None), *served)] += x[(slice(None), *read)]
         counts = self._counts(x.shape[1:-1], out).astype(x.dtype)
         return (np.moveaxis(acc / counts[..., None], -1, self.channel_axis),)
@@ -218,6 +216,13 @@ class AveragePool:
             inside = ((at >= -before) & (at < n + after)).sum(axis=1)
             total = total * inside.reshape([-1 if i == axis else 1 for i in range(len(spatial))])
         return total
+
+
+def _seen(x: Array, windows: Windows, channel_axis: int) -> tuple[Array, Shape, Iterable[tuple[Cut, Cut, Cut]]]:
+    """A map with its channels last, the size of what windows make of it, and which of its pixels each tap meets."""
+    x = np.moveaxis(x, channel_axis, -1)
+    out = _out_spatial(windows, x.shape[1:-1])
+    return x, out, reaches(windows, out, x.shape[1:-1])
 
 
 def _pooled(x: RealType, windows: Windows, channel_axis: int) -> RealType:

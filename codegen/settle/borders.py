@@ -22,21 +22,10 @@ from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Dequantize, Reshape, Transpose
+from codegen.settle import states
 from codegen.settle.context import Context, array_of, shared_quant
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.linear import write_accumulator
-from codegen.settle.states import (
-    Accum,
-    Channelled,
-    Const,
-    Float,
-    Int,
-    IntConst,
-    Pending,
-    Poison,
-    Real,
-    State,
-)
 from codegen.settle.tables import settled
 from codegen.settle.tails import tail
 from codegen.settle.words import UNSIGNED_WORD, WORDS_ARE_SIGNED
@@ -71,7 +60,7 @@ class Borders:
     io_layout: IoLayout = "nhwc"
 
 
-def declare_input(ctx: Context, name: str, borders: Borders) -> tuple[State, Interface]:
+def declare_input(ctx: Context, name: str, borders: Borders) -> tuple[states.State, Interface]:
     """A network input, as the state of the model's tensor and its record."""
     kind = ctx.real(name)
     dtype = _TYPES.get(kind.dtype.name)
@@ -90,7 +79,7 @@ def declare_input(ctx: Context, name: str, borders: Borders) -> tuple[State, Int
         value = ctx.builder.apply(
             Transpose(TO_NCHW), (stored,), f"{name}:nchw", source=name, note="the network's input is NHWC"
         )
-    return (Float(value) if dtype is DType.F32 else Int(value, word)), interface
+    return (states.Float(value) if dtype is DType.F32 else states.Int(value, word)), interface
 
 
 def output_name(name: str, inputs: Collection[str]) -> str:
@@ -119,36 +108,36 @@ def write_output(
     return Interface(value, name, shape, model_dtype)
 
 
-def _output_value(ctx: Context, name: str, state: State, borders: Borders) -> tuple[str, str]:
+def _output_value(ctx: Context, name: str, state: states.State, borders: Borders) -> tuple[str, str]:
     """The value, and the type of the model's own tensor."""
     where = f"output '{name}'"
     match state:
-        case Real():
+        case states.Real():
             return _dequantized(ctx, name, state, borders), "float32"
-        case Int(value=value):
+        case states.Int(value=value):
             return value, ctx.kind(state)
-        case Accum():
+        case states.Accum():
             return write_accumulator(ctx, state, name), "int32"
-        case Pending(trail=trail):
+        case states.Pending(trail=trail):
             spanned = tail(ctx, name, state)
             if spanned is not None:
                 return _dequantized(ctx, name, spanned, borders), "float32"
             raise _unquantized(name, trail[-1])
-        case Channelled():
+        case states.Channelled():
             hint = "only a depthwise convolution reads one"
             raise QuantAxisBad("it has a scale per channel", where=where, hint=hint)
-        case Float(value=value):
+        case states.Float(value=value):
             return value, "float32"
-        case Const() | IntConst():
+        case states.Const() | states.IntConst():
             return _constant(ctx, name, state, borders)
-        case Poison():
+        case states.Poison():
             raise AssertionError("outputs of refused nodes are passed over")
 
 
-def _constant(ctx: Context, name: str, state: Const | IntConst, borders: Borders) -> tuple[str, str]:
+def _constant(ctx: Context, name: str, state: states.Const | states.IntConst, borders: Borders) -> tuple[str, str]:
     """An output that depends on no input: flags as 0 and 1, integers of 64 bits in 32, other reals as float32."""
-    quant = shared_quant(state) if isinstance(state, IntConst) and borders.io_type == "quantized" else None
-    if isinstance(state, IntConst) and quant is not None and state.ints.dtype.name in _INTEGERS:
+    quant = shared_quant(state) if isinstance(state, states.IntConst) and borders.io_type == "quantized" else None
+    if isinstance(state, states.IntConst) and quant is not None and state.ints.dtype.name in _INTEGERS:
         return ctx.builder.const(name, np.array(state.ints), quant), "float32"
     array = array_of(state)
     assert array is not None, "a constant"
@@ -160,7 +149,7 @@ def _constant(ctx: Context, name: str, state: Const | IntConst, borders: Borders
     return ctx.builder.const(name, held), array.dtype.name
 
 
-def _dequantized(ctx: Context, name: str, state: Real, borders: Borders) -> str:
+def _dequantized(ctx: Context, name: str, state: states.Real, borders: Borders) -> str:
     if state.function is not None:
         state = _written(ctx, name, state)
     if borders.io_type == "quantized":
@@ -169,7 +158,7 @@ def _dequantized(ctx: Context, name: str, state: Real, borders: Borders) -> str:
     return ctx.builder.apply(Dequantize(state.quant), (state.value,), name, source=name, note=note)
 
 
-def _written(ctx: Context, name: str, state: Real) -> Real:
+def _written(ctx: Context, name: str, state: states.Real) -> states.Real:
     """A function of a tensor: in that tensor's own integers where that loses nothing, else by the function's range."""
     try:
         return settled(ctx, state, state.trail[-1], name)

@@ -6,7 +6,7 @@ twice the same tensor), which are a factor or an offset (other constants), and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +24,16 @@ from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.settle.matmul import Side, const_side
 from codegen.settle.states import Function, Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped
+
+COMPARISONS: Mapping[str, str] = {
+    "Equal": "==",
+    "Greater": ">",
+    "GreaterOrEqual": ">=",
+    "Less": "<",
+    "LessOrEqual": "<=",
+    "NotEqual": "!=",
+}
+"""The relation of Compare that each comparison of a model is."""
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "Add": np.add,

@@ -138,7 +138,7 @@ def matrix_product(ctx: Context, node: RealNode, a: Side, b: Side, factor: float
     probe = MatMul(a.quant.zero_point, b.quant.zero_point, None, DType.S32, None)
 
     def write(requant: Requant | None, dtype: DType, quant: Quant | None, name: str, **labels: object) -> str:
-        sides = [_full(ctx, s.value, full, lead) for s, full in ((a, full_a), (b, full_b))]
+        sides = [full_side(ctx, s.value, full, lead) for s, full in ((a, full_a), (b, full_b))]
         op = MatMul(a.quant.zero_point, b.quant.zero_point, requant, dtype, quant)
         post = (Reshape(shape),) if shape != (*lead, full_a[-2], full_b[-1]) else ()
         return ctx.run(sides[0], Route(op, (), post), name, extras=sides[1:], **labels)  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ def matrix_product(ctx: Context, node: RealNode, a: Side, b: Side, factor: float
     return Pending(shape, emit, (node,), times=lambda more: matrix_product(ctx, node, a, b, factor * more))
 
 
-def _full(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int, ...]) -> str:
+def full_side(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int, ...]) -> str:
     """A side with at least two axes, repeated to the leading axes of the product."""
     full = (*(1,) * (len(lead) + 2 - len(shape)), *shape)
     if full != ctx.type(value).shape:

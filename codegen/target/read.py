@@ -11,25 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from codegen.errors import TargetKeyMissing
-from codegen.target.chip import (
-    BYTE_ORDERS,
-    CONSOLES,
-    DTYPES,
-    EXPANDED,
-    GOALS,
-    ISA_LEVELS,
-    MEMORY_KINDS,
-    OF_SINGLE,
-    REQUANT_MODES,
-    Board,
-    Cycles,
-    Dma,
-    Memory,
-    Rule,
-    Target,
-    Toolchain,
-    Weights,
-)
+from codegen.target import chip
 from codegen.target.compose import composed, find_chip, parse, shipped
 from codegen.target.table import Table
 
@@ -43,7 +25,7 @@ def list_targets() -> tuple[str, ...]:
     return tuple(shipped("chips"))
 
 
-def load_target(name_or_path: str | Path) -> Target:
+def load_target(name_or_path: str | Path) -> chip.Target:
     """The shipped target of this name, or the one described in the user's own .toml file.
 
     Raises LAM-TARGET-001 for a name nobody knows, -002 for a file that is no TOML, -003 and -004 for an unknown
@@ -52,39 +34,39 @@ def load_target(name_or_path: str | Path) -> Target:
     """
     given = str(name_or_path)
     path, where = (Path(given), given) if given.endswith(".toml") else (find_chip(given), f"target {given}")
-    return _target(Table(composed(parse(path, where), where), where, Target))
+    return _target(Table(composed(parse(path, where), where), where, chip.Target))
 
 
-def _target(table: Table) -> Target:
+def _target(table: Table) -> chip.Target:
     name = table.text("name")
     if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
         raise table.bad("name", f"{name!r} is not lower-case letters, digits, '-', '_' and '.'")
-    modes, has_fpu = table.texts("requant_modes", REQUANT_MODES), table.flag("has_fpu")
+    modes, has_fpu = table.texts("requant_modes", chip.REQUANT_MODES), table.flag("has_fpu")
     if "ort" in modes and not has_fpu:
         raise table.bad("requant_modes", "a chip without a floating-point unit offers no 'ort'")
     if "single" in modes:
-        modes = tuple(dict.fromkeys((*modes, *OF_SINGLE)))
-    packing = table.table("weights", Weights)
-    weights = Weights(packing.flag("expand") if packing else False)
-    target = Target(
+        modes = tuple(dict.fromkeys((*modes, *chip.OF_SINGLE)))
+    packing = table.table("weights", chip.Weights)
+    weights = chip.Weights(packing.flag("expand") if packing else False)
+    target = chip.Target(
         name=name,
         description=table.text("description"),
         isa=_level(table, weights),
-        byte_order=table.text("byte_order", BYTE_ORDERS),
+        byte_order=table.text("byte_order", chip.BYTE_ORDERS),
         has_fpu=has_fpu,
         arena_align=table.number("arena_align", _ALIGNMENTS, default=16),
         requant_modes=modes,
         requant_default=table.text("requant_default", modes, default="single"),
-        goal_default=table.text("goal_default", GOALS, default="balanced"),
-        dtypes=table.texts("dtypes", DTYPES),
+        goal_default=table.text("goal_default", chip.GOALS, default="balanced"),
+        dtypes=table.texts("dtypes", chip.DTYPES),
         memories=_memories(table),
-        toolchain=_toolchain(table.table("toolchain", Toolchain)),
-        board=_board(table.table("board", Board)),
-        dma=_dma(table.table("dma", Dma)),
-        cycles=_cycles(table.table("cycles", Cycles)),
+        toolchain=_toolchain(table.table("toolchain", chip.Toolchain)),
+        board=_board(table.table("board", chip.Board)),
+        dma=_dma(table.table("dma", chip.Dma)),
+        cycles=_cycles(table.table("cycles", chip.Cycles)),
         weights=weights,
         unsupported=table.texts("unsupported", default=()),
-        rules=tuple(_rule(entry) for entry in table.tables("rules", Rule)) if table.has("rules") else (),
+        rules=tuple(_rule(entry) for entry in table.tables("rules", chip.Rule)) if table.has("rules") else (),
     )
     if target.board and not target.toolchain:
         raise TargetKeyMissing("a [board] needs a [toolchain] that builds for it", where=table.at("toolchain"))
@@ -95,17 +77,17 @@ def _target(table: Table) -> Target:
     return target
 
 
-def _level(table: Table, weights: Weights) -> str:
-    isa = table.text("isa", ISA_LEVELS)
-    return EXPANDED.get(isa, isa) if weights.expand else isa
+def _level(table: Table, weights: chip.Weights) -> str:
+    isa = table.text("isa", chip.ISA_LEVELS)
+    return chip.EXPANDED.get(isa, isa) if weights.expand else isa
 
 
-def _memories(table: Table) -> tuple[Memory, ...]:
-    memories: list[Memory] = []
-    for entry in table.tables("memories", Memory):
-        kind = entry.text("kind", MEMORY_KINDS)
+def _memories(table: Table) -> tuple[chip.Memory, ...]:
+    memories: list[chip.Memory] = []
+    for entry in table.tables("memories", chip.Memory):
+        kind = entry.text("kind", chip.MEMORY_KINDS)
         stated = entry.has("bytes") or entry.has("cost")
-        memory = Memory(
+        memory = chip.Memory(
             name=entry.text("name"),
             kind=kind,
             bytes=entry.number("bytes") if entry.has("bytes") else None,
@@ -121,10 +103,10 @@ def _memories(table: Table) -> tuple[Memory, ...]:
     return tuple(memories)
 
 
-def _toolchain(table: Table | None) -> Toolchain | None:
+def _toolchain(table: Table | None) -> chip.Toolchain | None:
     if table is None:
         return None
-    return Toolchain(
+    return chip.Toolchain(
         cc=table.text("cc"),
         cflags=table.texts("cflags", default=()),
         opt_level=table.text("opt_level", default="-O2"),
@@ -135,34 +117,35 @@ def _toolchain(table: Table | None) -> Toolchain | None:
     )
 
 
-def _board(table: Table | None) -> Board | None:
+def _board(table: Table | None) -> chip.Board | None:
     if table is None:
         return None
     emulator = table.texts("emulator")
     if not any("{elf}" in word for word in emulator):
         raise table.bad("emulator", "no word holds {elf}, the place of the program")
-    return Board(
+    return chip.Board(
         emulator=emulator,
         counting=table.texts("counting", default=()),
         linker_script=table.text("linker_script") if table.has("linker_script") else None,
         startup=table.texts("startup"),
-        console=table.text("console", CONSOLES),
+        console=table.text("console", chip.CONSOLES),
         ram_bytes=table.number("ram_bytes"),
         debian_packages=table.texts("debian_packages", default=()),
     )
 
 
-def _cycles(table: Table | None) -> Cycles | None:
+def _cycles(table: Table | None) -> chip.Cycles | None:
     if table is None:
         return None
-    numbers = {f.name: table.number(f.name, default=1) for f in fields(Cycles) if f.name not in ("source", "percent")}
-    return Cycles(source=table.text("source"), percent=table.number("percent", default=100), **numbers)
+    others = (f.name for f in fields(chip.Cycles) if f.name not in ("source", "percent"))
+    numbers = {name: table.number(name, default=1) for name in others}
+    return chip.Cycles(source=table.text("source"), percent=table.number("percent", default=100), **numbers)
 
 
-def _dma(table: Table | None) -> Dma | None:
+def _dma(table: Table | None) -> chip.Dma | None:
     if table is None:
         return None
-    return Dma(
+    return chip.Dma(
         bytes_per_cycle=table.number("bytes_per_cycle"),
         latency_cycles=table.number("latency_cycles"),
         macs_per_cycle=table.number("macs_per_cycle"),
@@ -171,8 +154,8 @@ def _dma(table: Table | None) -> Dma | None:
     )
 
 
-def _rule(table: Table) -> Rule:
-    rule = Rule(
+def _rule(table: Table) -> chip.Rule:
+    rule = chip.Rule(
         operators=table.texts("operators", default=()),
         fact=table.text("fact"),
         at_least=table.whole("at_least"),

@@ -138,6 +138,7 @@ def measure_on_host(compiled: Compiled, project: Path, flags: Sequence[str], rep
             *(f"-I{path}" for path in (*_includes(project), boards)),
             *_sources(project),
             boards / "native" / "board.c",
+            boards / "unknown_stack.c",
             boards / "common.c",
             "-o",
             program,

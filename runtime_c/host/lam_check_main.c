@@ -23,18 +23,13 @@
 #include LAM_HOST_HEADER
 
 #include "lam_crc32.h"
+#include "lam_host_names.h"
 
 #ifdef LAM_CHECK_STDIO
 #include <stdio.h>
 #else
 #include "lam_board.h"
 #endif
-
-#define LAM_HOST_PASTE(a, b) a##b
-#define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
-#define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
-#define BIG(suffix) LAM_HOST_JOIN(LAM_HOST_UPPER, suffix)
-#define APPLY(name, arguments) name arguments
 
 extern const int32_t lam_check_samples, lam_check_inputs, lam_check_outputs;
 extern const uint32_t lam_check_input_bytes[], lam_check_output_bytes[];

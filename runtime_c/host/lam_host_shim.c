@@ -10,21 +10,8 @@
  */
 #include LAM_HOST_HEADER
 
-#define LAM_HOST_PASTE(a, b) a##b
-#define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
-#define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
-
-size_t lam_host_net_bytes(void);
-void lam_host_scratchpad(int32_t core, uint8_t *scratchpad, size_t scratchpad_bytes);
-void lam_host_region(int32_t index, uint8_t *region, size_t region_bytes);
-int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *weights, size_t weights_bytes);
-void *lam_host_input(void *net, int32_t index);
-int lam_host_run(void *net);
-int lam_host_run_core(void *net, int32_t stage, int32_t core);
-void lam_host_reset(void *net);
-void *lam_host_next_row(void *net);
-int lam_host_push_row(void *net, const void *row);
-const void *lam_host_output(void *net, int32_t index);
+#include "lam_host_shim.h"
+#include "lam_host_names.h"
 
 size_t lam_host_net_bytes(void)
 {

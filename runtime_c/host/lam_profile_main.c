@@ -21,12 +21,7 @@
 #endif
 
 #include "lam_board.h"
-
-#define LAM_HOST_PASTE(a, b) a##b
-#define LAM_HOST_JOIN(a, b) LAM_HOST_PASTE(a, b)
-#define NET(suffix) LAM_HOST_JOIN(LAM_HOST_NAME, suffix)
-#define BIG(suffix) LAM_HOST_JOIN(LAM_HOST_UPPER, suffix)
-#define APPLY(name, arguments) name arguments
+#include "lam_host_names.h"
 
 static uint32_t last_byte = 1;
 

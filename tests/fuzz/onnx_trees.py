@@ -15,7 +15,7 @@ import onnx.numpy_helper
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from tests.fuzz.values import damaged, integer, real, text
+from tests.fuzz.values import Mutation, damaged, integer, real, text
 
 _MESSAGE = FieldDescriptor.CPPTYPE_MESSAGE
 _REALS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
@@ -35,15 +35,9 @@ _ERRORS = (Exception,)
 
 def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
     """One to four changes of the message tree; damaged bytes where the file is no protobuf."""
-    model = _parsed(data)
+    model = Mutation(rng, _parsed, _change, _contradict, 0.2).of(data, others)
     if model is None:
         return damaged(rng, data)
-    donor = _parsed(rng.choice(others)) if others else None
-    for _ in range(rng.choice((1, 1, 2, 4))):
-        if rng.random() < 0.2:
-            _contradict(rng, model)
-        else:
-            _change(rng, model, donor)
     return bytes(model.SerializeToString(deterministic=True))
 
 

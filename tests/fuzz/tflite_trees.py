@@ -13,7 +13,7 @@ from typing import Any
 import flatbuffers
 import numpy as np
 
-from tests.fuzz.values import damaged, integer, real, text
+from tests.fuzz.values import Mutation, damaged, integer, real, text
 
 _DEEPEST = 12
 _SHORT = 64
@@ -26,15 +26,13 @@ _ERRORS = (Exception,)
 
 def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
     """One to four changes of the tables; damaged bytes where the file cannot be read or the change not be written."""
-    model = _parsed(data)
+
+    def change(rng: random.Random, model: Any, donor: Any) -> None:
+        _change(rng, model, donor if donor is not None and rng.random() < 0.5 else model)
+
+    model = Mutation(rng, _parsed, change, _contradict, 0.25).of(data, others)
     if model is None:
         return damaged(rng, data)
-    donor = _parsed(rng.choice(others)) if others else None
-    for _ in range(rng.choice((1, 1, 2, 4))):
-        if rng.random() < 0.25:
-            _contradict(rng, model)
-        else:
-            _change(rng, model, donor if donor is not None and rng.random() < 0.5 else model)
     try:
         builder = flatbuffers.Builder(len(data) + 4096)
         builder.Finish(model.Pack(builder), b"TFL3")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 _SMALL = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 31, 32, 127, 128, 255, 256, 1000)
 _INTEGERS = (*_SMALL, 2**15, 2**16, 2**20, 2**30, 2**31, 2**62)
@@ -64,3 +67,27 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
     else:
         del changed[at : at + rng.choice((1, 2, 4, 100))]
     return bytes(changed)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One to four changes of a model, of which a share of `often` contradicts what the model says elsewhere."""
+
+    rng: random.Random
+    parsed: Callable[[bytes], Any]
+    change: Callable[[random.Random, Any, Any], None]
+    contradict: Callable[[random.Random, Any], None]
+    often: float
+
+    def of(self, data: bytes, others: Sequence[bytes]) -> Any:
+        """The changed model, with parts of one of the others in it; None where the file cannot be read."""
+        rng, model = self.rng, self.parsed(data)
+        if model is None:
+            return None
+        donor = self.parsed(rng.choice(others)) if others else None
+        for _ in range(rng.choice((1, 1, 2, 4))):
+            if rng.random() < self.often:
+                self.contradict(rng, model)
+            else:
+                self.change(rng, model, donor)
+        return model

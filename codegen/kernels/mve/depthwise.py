@@ -16,19 +16,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.mve.common import (
-    LANES,
-    MVE,
-    MveContext,
-    byte_sums,
-    factor_fields,
-    head_words,
-    lane_factors,
-    packed_stream,
-    padded,
-    signed_bias,
-    signed_zero,
-)
+from codegen.kernels.mve import common
 from codegen.kernels.packed import Fields
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
@@ -46,7 +34,7 @@ _MOST_SHIFT = 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MveDepthwiseContext(MveContext):
+class MveDepthwiseContext(common.MveContext):
     """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones."""
 
     full: bool
@@ -159,7 +147,7 @@ class MveDepthwiseContext(MveContext):
 
     def words_of(self, channels: int) -> int:
         """Words of the stream for so many channels of whole blocks."""
-        return channels // LANES * self.block_words
+        return channels // common.LANES * self.block_words
 
     @property
     def tiles_are_even(self) -> bool:
@@ -169,7 +157,7 @@ class MveDepthwiseContext(MveContext):
     @property
     def rest(self) -> int:
         """Channels of the last, partial block of four."""
-        return self.channels % LANES
+        return self.channels % common.LANES
 
     @property
     def vectors(self) -> int:
@@ -232,13 +220,13 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
 def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
     """The sums, and whether their weights are packed: then they are lifted where the window is one vector."""
     if not node.ins[1].bits:
-        return byte_sums(node), False
+        return common.byte_sums(node), False
     lift = _LIFT if -(-node.op.h.size // _PLANE_ROWS) * node.op.w.size <= _WORDS else 0
-    sums = byte_sums(node, lift)
+    sums = common.byte_sums(node, lift)
     shifts = () if node.op.requant is None else node.op.requant.shift
     if sums is not None and sums.reach << lift < 1 << 31 and max(shifts, default=0) + lift <= _MOST_SHIFT:
         return sums, True
-    return byte_sums(node), False
+    return common.byte_sums(node), False
 
 
 def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwiseContext:
@@ -246,7 +234,7 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
     return MveDepthwiseContext(
         mode=requant.mode,
         each=requant.per_channel,
-        head=head_words(requant),
+        head=common.head_words(requant),
         full=(y.dtype, requant.low, requant.high) == (DType.S8, DType.S8.low, DType.S8.high),
         flip=0x80 if x.dtype is DType.U8 else 0,
         channels=x.shape[3],
@@ -264,23 +252,23 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
 
 def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[Field, ...]:
     def packed() -> Array:
-        factors = lane_factors(requant, k.channels, k.lift) if requant.per_channel else None
+        factors = common.lane_factors(requant, k.channels, k.lift) if requant.per_channel else None
         rows = sums.weights.reshape(k.channels, -1)
-        records = padded(_in_twos(rows) if k.few else rows, LANES).reshape(-1, LANES * k.record)
-        return packed_stream(signed_bias(sums), factors, records)
+        records = common.padded(_in_twos(rows) if k.few else rows, common.LANES).reshape(-1, common.LANES * k.record)
+        return common.packed_stream(common.signed_bias(sums), factors, records)
 
     return (
-        Field.later("stream", np.int32, -(-k.channels // LANES) * k.block_words, packed),
-        *factor_fields(requant, k.lift),
+        Field.later("stream", np.int32, -(-k.channels // common.LANES) * k.block_words, packed),
+        *common.factor_fields(requant, k.lift),
         range_field(requant.zero_point, requant.low, requant.high),
-        Field("zero", np.array([signed_zero(sums)], np.int32)),
+        Field("zero", np.array([common.signed_zero(sums)], np.int32)),
     )
 
 
 def _in_twos(rows: Array) -> Array:
     """Numbers of 4 bits of each row in bytes, the first of two in the lower bits."""
     fields = Fields(4, 8)
-    twos = padded(rows, 2, axis=1)
+    twos = common.padded(rows, 2, axis=1)
     return fields.packed(twos.reshape(len(rows), -1, 2))
 
 
@@ -290,6 +278,6 @@ DEPTHWISE = Kernel(
     "row",
     (Conv2D,),
     _fit,
-    MVE,
+    common.MVE,
     headers=("lam_mve_depthwise.h", "lam_mve_window.h"),
 )

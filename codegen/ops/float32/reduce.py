@@ -27,7 +27,7 @@ from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, whole
 from codegen.ops.float32.binary import OPERATIONS
-from codegen.ops.limits import only_input, require
+from codegen.ops.limits import infer_f32, only_input, require
 
 ReductionName = Literal["sum", "mean", "l1", "squares", "product", "maximum", "minimum"]
 TERMS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -122,13 +122,6 @@ class FloatCumulative:
             f"The {self.name} of the elements so far along axis {self.axis}{', from its end' if self.reverse else ''}"
         )
 
-    def infer(self, ins: Types) -> tuple[TensorType, ...]:
-        """The output's type."""
-        x = only_input(self, ins)
-        require(x.dtype is DType.F32, self, f"takes f32, got {x.dtype.value}")
-        require(0 <= self.axis < len(x.shape), self, f"{list(x.shape)} has no axis {self.axis}")
-        return (TensorType(x.shape, DType.F32),)
-
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         terms = np.moveaxis(ins[0], self.axis, 0)
@@ -140,6 +133,7 @@ class FloatCumulative:
                 acc = more
         return (np.ascontiguousarray(np.moveaxis(y, 0, self.axis)),)
 
+    infer = infer_f32
     rows = whole
     macs = no_macs
     in_place = never_in_place

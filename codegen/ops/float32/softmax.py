@@ -33,7 +33,7 @@ from codegen.ops.answers import (
     same_row,
 )
 from codegen.ops.float32.reduce import FloatReduce
-from codegen.ops.limits import only_input, require
+from codegen.ops.limits import infer_f32, only_input, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,6 @@ class FloatSoftmax:
     log: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = ()
-
-    def infer(self, ins: Types) -> tuple[TensorType, ...]:
-        """The output's type."""
-        x = only_input(self, ins)
-        require(x.dtype is DType.F32, self, f"takes f32, got {x.dtype.value}")
-        require(0 <= self.axis < len(x.shape), self, f"{list(x.shape)} has no axis {self.axis}")
-        return (TensorType(x.shape, DType.F32),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
@@ -65,6 +58,7 @@ class FloatSoftmax:
         """Row by row along pixels or channels."""
         return SAME_ROW if self.axis >= len(ins[0].shape) - 2 else WHOLE
 
+    infer = infer_f32
     macs = no_macs
     in_place = never_in_place
     in_layout = moved_axis

@@ -13,7 +13,7 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
-from codegen.ops import Broadcast, Reshape, Transpose
+from codegen.ops import Reshape, Transpose
 from codegen.ops.float32 import FloatBinary, FloatDense, FloatMatMul
 from codegen.real import product as real
 from codegen.settle.context import Context
@@ -22,6 +22,7 @@ from codegen.settle.float32.products import product, writer
 from codegen.settle.float32.writer import Writer
 from codegen.settle.float32.writing import written
 from codegen.settle.linear import channel_vector
+from codegen.settle.matmul import full_side
 from codegen.settle.states import Float, Product, Route, State
 
 
@@ -101,15 +102,6 @@ def _product(ctx: Context, node: RealNode, a: str, b: str) -> Float:
     ((result),) = (t.shape for t in node.op.infer([ctx.real(i) for i in node.inputs]))
     full_a, full_b = (1, *left)[-max(len(left), 2) :], right if len(right) > 1 else (*right, 1)
     lead = np.broadcast_shapes(full_a[:-2], full_b[:-2])
-    sides = [_full(ctx, value, full, lead) for value, full in ((a, full_a), (b, full_b))]
+    sides = [full_side(ctx, value, full, lead) for value, full in ((a, full_a), (b, full_b))]
     post = () if result == (*lead, full_a[-2], full_b[-1]) else (Reshape(result),)
     return written(ctx, node, Route(FloatMatMul(), (), post), sides)
-
-
-def _full(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int, ...]) -> str:
-    """A side with at least two axes, repeated to the leading axes of the product."""
-    full = (*(1,) * (len(lead) + 2 - len(shape)), *shape)
-    if full != ctx.type(value).shape:
-        value = ctx.builder.apply(Reshape(full), (value,), f"{value}:matrix")
-    wanted = (*lead, *full[-2:])
-    return value if full == wanted else ctx.builder.apply(Broadcast(wanted), (value,), f"{value}:repeated")

@@ -17,23 +17,16 @@ from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, Compare, Extremum, Lut, Select
 from codegen.ops.limits import EIGHT_BIT
 from codegen.real import elementwise as real
+from codegen.settle.elementwise import COMPARISONS
 from codegen.settle.states import Int, Request, State
 from codegen.settle.tflite.context import TfliteContext
 
-_COMPARISONS: Mapping[str, str] = {
-    "Equal": "==",
-    "Greater": ">",
-    "GreaterOrEqual": ">=",
-    "Less": "<",
-    "LessOrEqual": "<=",
-    "NotEqual": "!=",
-}
 _MADE = ("int8", "uint8", "int32", "bool")
 
 
 def _comparison(ctx: TfliteContext, node: RealNode, kind: str) -> State:
     """Of 8-bit and 16-bit numbers with scales, or of whole numbers without."""
-    sign = _COMPARISONS[kind]
+    sign = COMPARISONS[kind]
     if all(ctx.record(name).stored is None for name in node.inputs):
         pair = (ctx.value(node, 0), ctx.value(node, 1))
         return Int(ctx.made(node, Compare(sign, None, None), pair))
@@ -68,7 +61,7 @@ def _logical(ctx: TfliteContext, node: RealNode, kind: str) -> State:
 
 
 RULES: Mapping[str, Callable[[TfliteContext, RealNode, str], State]] = {
-    **dict.fromkeys(_COMPARISONS, _comparison),
+    **dict.fromkeys(COMPARISONS, _comparison),
     "And": _logical,
     "Or": _logical,
 }

@@ -67,22 +67,3 @@ uint32_t lam_board_instructions(void)
 {
     return 0;
 }
-
-void lam_board_stack_paint(void)
-{
-}
-
-uint32_t lam_board_stack_high_water(void)
-{
-    return 0;
-}
-
-void lam_board_stack_paint_some(uint32_t bytes)
-{
-    (void)bytes;
-}
-
-uint32_t lam_board_stack_painted_at(void)
-{
-    return 0;
-}

@@ -26,22 +26,3 @@ uint32_t lam_board_instructions(void)
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint32_t)((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 }
-
-void lam_board_stack_paint(void)
-{
-}
-
-uint32_t lam_board_stack_high_water(void)
-{
-    return 0;
-}
-
-void lam_board_stack_paint_some(uint32_t bytes)
-{
-    (void)bytes;
-}
-
-uint32_t lam_board_stack_painted_at(void)
-{
-    return 0;
-}

@@ -7,24 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from codegen import ops
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode
-from codegen.ops import (
-    Broadcast,
-    Concat,
-    DepthToSpace,
-    Gather,
-    Pad,
-    Reshape,
-    Scatter,
-    Slice,
-    SpaceToDepth,
-    Take,
-    Transpose,
-    Triangle,
-    Update,
-    requantize_table,
-)
 from tests.contract.case import F32, S8, S16, S32, U8, A, B, Case, in_modes, ints, t
 
 
@@ -41,17 +26,17 @@ def cases() -> Iterator[Case]:
 
 def triangle_cases() -> Iterator[Case]:
     for upper in (True, False):
-        yield Case(f"triangle{upper:d}", Triangle(upper, 0, -3), (t(S8, 2, 3, 5, 7, quant=A),))
-        yield Case(f"far{upper:d}", Triangle(upper, 9 if upper else -9, 0), (t(S16, 3, 4),))
-        yield Case(f"beside{upper:d}", Triangle(upper, -2, 200), (t(U8, 1, 4, 6, 3),))
-        yield Case(f"wide{upper:d}", Triangle(upper, 1, 1 << 30), (t(S32, 2, 6, 2),))
+        yield Case(f"triangle{upper:d}", ops.Triangle(upper, 0, -3), (t(S8, 2, 3, 5, 7, quant=A),))
+        yield Case(f"far{upper:d}", ops.Triangle(upper, 9 if upper else -9, 0), (t(S16, 3, 4),))
+        yield Case(f"beside{upper:d}", ops.Triangle(upper, -2, 200), (t(U8, 1, 4, 6, 3),))
+        yield Case(f"wide{upper:d}", ops.Triangle(upper, 1, 1 << 30), (t(S32, 2, 6, 2),))
 
 
 def concat_cases() -> Iterator[Case]:
     table = tuple(ints(S8, 256).tolist())
 
-    def concat(axis: int, count: int, *, tables: Any = None, dtype: DType = S8) -> Concat:
-        return Concat(axis, tables or (None,) * count, dtype, None)
+    def concat(axis: int, count: int, *, tables: Any = None, dtype: DType = S8) -> ops.Concat:
+        return ops.Concat(axis, tables or (None,) * count, dtype, None)
 
     yield Case("channels", concat(3, 3), (t(S8, 1, 2, 3, 4), t(S8, 1, 2, 3, 1), t(S8, 1, 2, 3, 6)))
     yield Case("scaled", concat(3, 2, tables=(table, None)), (t(U8, 1, 2, 3, 4), t(S8, 1, 2, 3, 5)))
@@ -84,17 +69,17 @@ def transpose_cases() -> Iterator[Case]:
         (S32, (3, 2, 1, 0)),
         (F32, (0, 1, 2, 3)),
     ):
-        yield Case("".join(map(str, perm)), Transpose(perm), (t(dtype, 1, 3, 4, 5),))
-    yield Case("matrix", Transpose((1, 0)), (t(S8, 4, 6),))
-    yield Case("vector", Transpose((0,)), (t(S8, 4),))
-    yield Case("six", Transpose((0, 3, 1, 4, 2, 5)), (t(S8, 1, 2, 3, 2, 3, 4),))
-    yield Case("lead", Transpose((1, 0, 2, 3)), (t(S8, 2, 3, 2, 2),))
+        yield Case("".join(map(str, perm)), ops.Transpose(perm), (t(dtype, 1, 3, 4, 5),))
+    yield Case("matrix", ops.Transpose((1, 0)), (t(S8, 4, 6),))
+    yield Case("vector", ops.Transpose((0,)), (t(S8, 4),))
+    yield Case("six", ops.Transpose((0, 3, 1, 4, 2, 5)), (t(S8, 1, 2, 3, 2, 3, 4),))
+    yield Case("lead", ops.Transpose((1, 0, 2, 3)), (t(S8, 2, 3, 2, 2),))
 
 
 def slice_cases() -> Iterator[Case]:
-    def part(*axes: tuple[int, int, int]) -> Slice:
+    def part(*axes: tuple[int, int, int]) -> ops.Slice:
         starts, sizes, steps = zip(*axes, strict=True)
-        return Slice(starts, sizes, steps)
+        return ops.Slice(starts, sizes, steps)
 
     x = t(S8, 1, 6, 7, 8)
     everything = ((0, 1, 1), (0, 6, 1), (0, 7, 1), (0, 8, 1))
@@ -112,106 +97,106 @@ def slice_cases() -> Iterator[Case]:
 def gather_cases() -> Iterator[Case]:
     x = t(S8, 2, 3, 4, 5)
     for axis, indices in ((0, (1, 0, 1)), (1, (2, 2, 0)), (2, (3, 1, 0, 0, 2)), (3, (4, 0, 2)), (3, (1,)), (2, (3,))):
-        yield Case(f"axis{axis}_{len(indices)}", Gather(axis, indices), (x,))
-    yield Case("vector", Gather(0, (2, 1, 2)), (t(F32, 3),))
-    yield Case("shuffle", Gather(3, (0, 3, 1, 4, 2, 5)), (t(S8, 1, 2, 3, 6),))
+        yield Case(f"axis{axis}_{len(indices)}", ops.Gather(axis, indices), (x,))
+    yield Case("vector", ops.Gather(0, (2, 1, 2)), (t(F32, 3),))
+    yield Case("shuffle", ops.Gather(3, (0, 3, 1, 4, 2, 5)), (t(S8, 1, 2, 3, 6),))
 
 
 def pad_cases() -> Iterator[Case]:
     x = t(S8, 1, 4, 5, 3)
     for mode in ("constant", "edge", "reflect"):
-        yield Case(f"map_{mode}", Pad((0, 1, 2, 0), (0, 2, 1, 0), mode, -7), (x,))
-        yield Case(f"both_{mode}", Pad((0, 1, 0, 1), (0, 0, 3, 2), mode, -7), (x,))
-        yield Case(f"rows_{mode}", Pad((0, 3, 0, 0), (0, 1, 0, 0), mode, 5), (x,))
-        yield Case(f"vector_{mode}", Pad((2,), (1,), mode, 5), (t(S16, 4),))
-        yield Case(f"matrix_{mode}", Pad((2, 1), (1, 0), mode, 1), (t(F32, 4, 3),))
-    yield Case("batch", Pad((1, 1, 0, 0), (1, 0, 1, 0), "constant", 9), (t(U8, 2, 2, 2, 3),))
-    yield Case("none", Pad((0, 0), (0, 0), "constant", 9), (t(U8, 2, 3),))
+        yield Case(f"map_{mode}", ops.Pad((0, 1, 2, 0), (0, 2, 1, 0), mode, -7), (x,))
+        yield Case(f"both_{mode}", ops.Pad((0, 1, 0, 1), (0, 0, 3, 2), mode, -7), (x,))
+        yield Case(f"rows_{mode}", ops.Pad((0, 3, 0, 0), (0, 1, 0, 0), mode, 5), (x,))
+        yield Case(f"vector_{mode}", ops.Pad((2,), (1,), mode, 5), (t(S16, 4),))
+        yield Case(f"matrix_{mode}", ops.Pad((2, 1), (1, 0), mode, 1), (t(F32, 4, 3),))
+    yield Case("batch", ops.Pad((1, 1, 0, 0), (1, 0, 1, 0), "constant", 9), (t(U8, 2, 2, 2, 3),))
+    yield Case("none", ops.Pad((0, 0), (0, 0), "constant", 9), (t(U8, 2, 3),))
 
 
 def block_cases() -> Iterator[Case]:
     for mode in ("DCR", "CRD"):
-        yield Case(f"{mode}2", DepthToSpace(2, mode), (t(S8, 1, 3, 2, 12),))
-        yield Case(f"{mode}3", DepthToSpace(3, mode), (t(S16, 2, 2, 3, 9),))
-        yield Case(f"{mode}1", DepthToSpace(1, mode), (t(S8, 1, 2, 3, 2),))
-    yield Case("two", SpaceToDepth(2), (t(S8, 1, 4, 6, 3),))
-    yield Case("three", SpaceToDepth(3), (t(F32, 2, 3, 6, 1),))
+        yield Case(f"{mode}2", ops.DepthToSpace(2, mode), (t(S8, 1, 3, 2, 12),))
+        yield Case(f"{mode}3", ops.DepthToSpace(3, mode), (t(S16, 2, 2, 3, 9),))
+        yield Case(f"{mode}1", ops.DepthToSpace(1, mode), (t(S8, 1, 2, 3, 2),))
+    yield Case("two", ops.SpaceToDepth(2), (t(S8, 1, 4, 6, 3),))
+    yield Case("three", ops.SpaceToDepth(3), (t(F32, 2, 3, 6, 1),))
 
 
 def take_cases() -> Iterator[Case]:
     for joining in ("none", "add", "mul", "maximum", "minimum"):
         for dtype in (F32, S32):
             ins = (t(dtype, 6, 3), t(S32, 5), t(dtype, 5, 3))
-            yield Case(f"{joining}_{dtype.value[0]}", Scatter(joining), ins)  # type: ignore[arg-type]
-    yield Case("bytes", Scatter(), (ints(S8, 4, 2), t(S32, 7), t(S8, 7, 2)))
-    yield Case("known", Scatter("add"), (t(F32, 4, 1), np.array([1, 3, 1], np.int32), t(F32, 3, 1)))
+            yield Case(f"{joining}_{dtype.value[0]}", ops.Scatter(joining), ins)  # type: ignore[arg-type]
+    yield Case("bytes", ops.Scatter(), (ints(S8, 4, 2), t(S32, 7), t(S8, 7, 2)))
+    yield Case("known", ops.Scatter("add"), (t(F32, 4, 1), np.array([1, 3, 1], np.int32), t(F32, 3, 1)))
     for upper in (False, True):
-        yield Case(f"real{upper:d}", Triangle(upper, 0, 0), (t(F32, 2, 3, 5),))
-    yield Case("take", Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1)))
-    yield Case("take_two", Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2)))
-    yield Case("take_known", Take(1), (t(S8, 5, 9), np.array([[3], [-1], [7], [0]], np.int32)))
-    yield Case("take_const", Take(1), (ints(S8, 5, 9), t(S32, 7, 1)))
-    yield Case("meant", Take(1), (t(S8, 5, 3, 4, quant=A), t(S32, 2, 6, 1)))
-    yield Case("pairs", Take(2), (t(S8, 5, 3, 4, quant=A), t(S32, 7, 2)), few=4)
+        yield Case(f"real{upper:d}", ops.Triangle(upper, 0, 0), (t(F32, 2, 3, 5),))
+    yield Case("take", ops.Take(1), (t(S16, 5, 3, 4), t(S32, 6, 1)))
+    yield Case("take_two", ops.Take(2), (t(S8, 5, 3, 4), t(S32, 2, 3, 2)))
+    yield Case("take_known", ops.Take(1), (t(S8, 5, 9), np.array([[3], [-1], [7], [0]], np.int32)))
+    yield Case("take_const", ops.Take(1), (ints(S8, 5, 9), t(S32, 7, 1)))
+    yield Case("meant", ops.Take(1), (t(S8, 5, 3, 4, quant=A), t(S32, 2, 6, 1)))
+    yield Case("pairs", ops.Take(2), (t(S8, 5, 3, 4, quant=A), t(S32, 7, 2)), few=4)
 
 
 def update_cases() -> Iterator[Case]:
-    yield Case("box", Update(), (t(S8, 5, 3, 4, quant=A), t(S8, 2, 3, 2, quant=A), t(S32, 3)), few=4)
-    yield Case("rows", Update(), (t(S16, 6, 4), t(S16, 1, 4), t(S32, 2)), few=5)
-    yield Case("all", Update(), (t(S32, 3, 2), t(S32, 3, 2), t(S32, 2)))
-    yield Case("into_const", Update(), (ints(S8, 5, 9), t(S8, 2, 2), t(S32, 2)), few=6)
-    yield Case("ends", Update(), (t(S8, 4, 4), t(S8, 2, 3), t(S32, 2)))
-    yield Case("const_box", Update(), (t(S8, 4, 5, 6), ints(S8, 2, 3, 1), t(S32, 3)), few=4)
-    yield Case("both_const", Update(), (ints(S16, 5), ints(S16, 2), t(S32, 1)), few=4)
+    yield Case("box", ops.Update(), (t(S8, 5, 3, 4, quant=A), t(S8, 2, 3, 2, quant=A), t(S32, 3)), few=4)
+    yield Case("rows", ops.Update(), (t(S16, 6, 4), t(S16, 1, 4), t(S32, 2)), few=5)
+    yield Case("all", ops.Update(), (t(S32, 3, 2), t(S32, 3, 2), t(S32, 2)))
+    yield Case("into_const", ops.Update(), (ints(S8, 5, 9), t(S8, 2, 2), t(S32, 2)), few=6)
+    yield Case("ends", ops.Update(), (t(S8, 4, 4), t(S8, 2, 3), t(S32, 2)))
+    yield Case("const_box", ops.Update(), (t(S8, 4, 5, 6), ints(S8, 2, 3, 1), t(S32, 3)), few=4)
+    yield Case("both_const", ops.Update(), (ints(S16, 5), ints(S16, 2), t(S32, 1)), few=4)
 
 
 def scaled_cases(mode: Mode) -> Iterator[Case]:
-    change = requantize_table(B, U8, A, S8, mode)
+    change = ops.requantize_table(B, U8, A, S8, mode)
     for axis in range(4):
         a, b = (tuple(n + i * (at == axis) for at, n in enumerate((1, 3, 2, 4))) for i in (0, 1))
-        yield Case(f"axis{axis}", Concat(axis, (None, change), S8, A), (t(S8, *a, quant=A), t(U8, *b, quant=B)))
+        yield Case(f"axis{axis}", ops.Concat(axis, (None, change), S8, A), (t(S8, *a, quant=A), t(U8, *b, quant=B)))
 
 
 def shape_cases() -> Iterator[Case]:
-    yield Case("channels", Broadcast((1, 3, 4, 5)), (t(S8, 1, 1, 1, 5),))
-    yield Case("pixels", Broadcast((2, 3, 4, 5)), (t(S16, 3, 4, 1),))
-    yield Case("rows", Broadcast((2, 3, 4, 5)), (t(S8, 2, 1, 4, 5),))
-    yield Case("number", Broadcast((2, 3)), (t(F32),))
-    yield Case("view", Reshape((3, 8)), (t(S8, 1, 2, 3, 4),))
-    yield Case("known", Reshape((3, 8)), (ints(S16, 1, 2, 3, 4),))
-    yield Case("known_all", Transpose((1, 0)), (ints(S8, 3, 4),))
-    yield Case("sums", Concat(1, (None, None), S32, None), (t(S32, 3, 2), t(S32, 3, 4)))
+    yield Case("channels", ops.Broadcast((1, 3, 4, 5)), (t(S8, 1, 1, 1, 5),))
+    yield Case("pixels", ops.Broadcast((2, 3, 4, 5)), (t(S16, 3, 4, 1),))
+    yield Case("rows", ops.Broadcast((2, 3, 4, 5)), (t(S8, 2, 1, 4, 5),))
+    yield Case("number", ops.Broadcast((2, 3)), (t(F32),))
+    yield Case("view", ops.Reshape((3, 8)), (t(S8, 1, 2, 3, 4),))
+    yield Case("known", ops.Reshape((3, 8)), (ints(S16, 1, 2, 3, 4),))
+    yield Case("known_all", ops.Transpose((1, 0)), (ints(S8, 3, 4),))
+    yield Case("sums", ops.Concat(1, (None, None), S32, None), (t(S32, 3, 2), t(S32, 3, 4)))
 
 
 def plain_cases() -> Iterator[Case]:
     """Bytes and real numbers, each moved in the same ways."""
     x = (1, 6, 4, 8)
-    ops: tuple[tuple[Op, tuple[int, ...]], ...] = (
-        (Reshape((1, 192)), x),
-        (Reshape((6, 4, 8)), x),
-        (Reshape((1, 4, 6, 8)), x),
-        (Transpose((0, 3, 1, 2)), x),
-        (Transpose((0, 1, 3, 2)), x),
-        (Transpose((1, 0)), (3, 5)),
-        (Slice((0, 1, 3, 2), (1, 2, 2, 3), (1, 2, -2, 2)), x),
-        (Slice((0, 5, 0, 0), (1, 6, 4, 8), (1, -1, 1, 1)), x),
-        (Slice((1, 0, 0), (1, 4, 8), (1, 1, 1)), (3, 4, 8)),
-        (Slice((2,), (3,), (1,)), (7,)),
-        (Gather(1, (5, 0, 0, 3)), x),
-        (Gather(3, (7, 1)), x),
-        (Gather(0, (2, 0, 1, 1)), (3, 5)),
-        (Pad((0, 1, 2, 0), (0, 2, 0, 1), "constant", -5), x),
-        (Pad((1, 1, 0, 0), (0, 2, 0, 0), "constant", 7), x),
-        (Pad((0, 2, 1, 0), (0, 3, 3, 1), "edge", 0), x),
-        (Pad((0, 2, 1, 3), (0, 5, 3, 1), "reflect", 0), x),
-        (Pad((1, 2), (0, 1), "constant", 3), (4, 5)),
-        (DepthToSpace(2, "DCR"), x),
-        (DepthToSpace(2, "CRD"), (2, 3, 2, 4)),
-        (SpaceToDepth(2), x),
-        (SpaceToDepth(3), (2, 6, 3, 1)),
-        (Broadcast((2, 3, 4, 5)), (3, 1, 5)),
-        (Broadcast((1, 5, 2, 8)), (1, 1, 2, 8)),
+    shaped: tuple[tuple[Op, tuple[int, ...]], ...] = (
+        (ops.Reshape((1, 192)), x),
+        (ops.Reshape((6, 4, 8)), x),
+        (ops.Reshape((1, 4, 6, 8)), x),
+        (ops.Transpose((0, 3, 1, 2)), x),
+        (ops.Transpose((0, 1, 3, 2)), x),
+        (ops.Transpose((1, 0)), (3, 5)),
+        (ops.Slice((0, 1, 3, 2), (1, 2, 2, 3), (1, 2, -2, 2)), x),
+        (ops.Slice((0, 5, 0, 0), (1, 6, 4, 8), (1, -1, 1, 1)), x),
+        (ops.Slice((1, 0, 0), (1, 4, 8), (1, 1, 1)), (3, 4, 8)),
+        (ops.Slice((2,), (3,), (1,)), (7,)),
+        (ops.Gather(1, (5, 0, 0, 3)), x),
+        (ops.Gather(3, (7, 1)), x),
+        (ops.Gather(0, (2, 0, 1, 1)), (3, 5)),
+        (ops.Pad((0, 1, 2, 0), (0, 2, 0, 1), "constant", -5), x),
+        (ops.Pad((1, 1, 0, 0), (0, 2, 0, 0), "constant", 7), x),
+        (ops.Pad((0, 2, 1, 0), (0, 3, 3, 1), "edge", 0), x),
+        (ops.Pad((0, 2, 1, 3), (0, 5, 3, 1), "reflect", 0), x),
+        (ops.Pad((1, 2), (0, 1), "constant", 3), (4, 5)),
+        (ops.DepthToSpace(2, "DCR"), x),
+        (ops.DepthToSpace(2, "CRD"), (2, 3, 2, 4)),
+        (ops.SpaceToDepth(2), x),
+        (ops.SpaceToDepth(3), (2, 6, 3, 1)),
+        (ops.Broadcast((2, 3, 4, 5)), (3, 1, 5)),
+        (ops.Broadcast((1, 5, 2, 8)), (1, 1, 2, 8)),
     )
-    for i, (op, shape) in enumerate(ops):
+    for i, (op, shape) in enumerate(shaped):
         for dtype in (S8, F32):
             yield Case(f"{dtype.value}_{i}", op, (t(dtype, *shape, quant=A),))

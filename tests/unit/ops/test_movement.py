@@ -1,23 +1,10 @@
 import numpy as np
 import pytest
 
+from codegen import ops
 from codegen.errors import InputsDoNotFit
 from codegen.ir.op import SAME_ROW, WHOLE, Op, RowRule
 from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
-from codegen.ops import (
-    Broadcast,
-    Concat,
-    DepthToSpace,
-    Gather,
-    Pad,
-    Reshape,
-    ResizeNearest,
-    Slice,
-    SpaceToDepth,
-    Transpose,
-    Update,
-    requantize_table,
-)
 from tests.support.graphs import random_array
 
 EVERY_DTYPE = tuple(DType)
@@ -44,19 +31,19 @@ def rule(op: Op, shape: tuple[int, ...]) -> RowRule:
 @pytest.mark.parametrize("dtype", EVERY_DTYPE)
 def test_reshape_keeps_memory_order(dtype: DType) -> None:
     x = random_array(np.random.default_rng(0), (2, 3, 4), dtype)
-    assert run(Reshape((4, 6)), x).ravel().tolist() == x.ravel().tolist()
+    assert run(ops.Reshape((4, 6)), x).ravel().tolist() == x.ravel().tolist()
 
 
 def test_reshape_keeps_rows_when_their_number_stays() -> None:
-    assert rule(Reshape((1, 4, 6)), (1, 4, 3, 2)) == WHOLE
-    assert rule(Reshape((4, 3, 2)), (1, 4, 3, 2)) == SAME_ROW
-    assert rule(Reshape((1, 24)), (1, 1, 1, 24)) == SAME_ROW
+    assert rule(ops.Reshape((1, 4, 6)), (1, 4, 3, 2)) == WHOLE
+    assert rule(ops.Reshape((4, 3, 2)), (1, 4, 3, 2)) == SAME_ROW
+    assert rule(ops.Reshape((1, 24)), (1, 1, 1, 24)) == SAME_ROW
 
 
 @pytest.mark.parametrize("perm", [(0, 3, 1, 2), (0, 2, 3, 1), (0, 1, 3, 2), (3, 2, 1, 0)])
 def test_transpose_moves_each_element(perm: tuple[int, ...]) -> None:
     x = numbered((2, 3, 4, 5))
-    y = run(Transpose(perm), x)
+    y = run(ops.Transpose(perm), x)
     for index in np.ndindex(*y.shape):
         source = [0] * 4
         for axis, i in zip(perm, index, strict=True):
@@ -65,10 +52,10 @@ def test_transpose_moves_each_element(perm: tuple[int, ...]) -> None:
 
 
 def test_transpose_is_row_by_row_only_within_rows() -> None:
-    assert rule(Transpose((0, 1, 3, 2)), (1, 3, 4, 5)) == SAME_ROW
-    assert rule(Transpose((0, 2, 1, 3)), (1, 3, 4, 5)) == WHOLE
-    assert rule(Transpose((1, 0)), (3, 4)) == SAME_ROW
-    assert rule(Transpose((0,)), (3,)) == SAME_ROW
+    assert rule(ops.Transpose((0, 1, 3, 2)), (1, 3, 4, 5)) == SAME_ROW
+    assert rule(ops.Transpose((0, 2, 1, 3)), (1, 3, 4, 5)) == WHOLE
+    assert rule(ops.Transpose((1, 0)), (3, 4)) == SAME_ROW
+    assert rule(ops.Transpose((0,)), (3,)) == SAME_ROW
 
 
 SLICES = (
@@ -84,7 +71,7 @@ def test_slice_picks_by_position(
     starts: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...], expected: RowRule
 ) -> None:
     x = numbered((1, 7, 4, 5))
-    op = Slice(starts, sizes, steps)
+    op = ops.Slice(starts, sizes, steps)
     y = run(op, x)
     for index in np.ndindex(*y.shape):
         assert y[index] == x[tuple(s + i * d for s, i, d in zip(starts, index, steps, strict=True))]
@@ -94,7 +81,7 @@ def test_slice_picks_by_position(
 @pytest.mark.parametrize("starts", [(8,), (-1,), (5,)])
 def test_slice_beyond_an_axis_is_refused(starts: tuple[int, ...]) -> None:
     with pytest.raises(InputsDoNotFit):
-        Slice(starts, (4,), (1,)).infer([TensorType((8,), DType.S8)])
+        ops.Slice(starts, (4,), (1,)).infer([TensorType((8,), DType.S8)])
 
 
 @pytest.mark.parametrize(
@@ -108,17 +95,17 @@ def test_slice_beyond_an_axis_is_refused(starts: tuple[int, ...]) -> None:
 )
 def test_gather_picks_along_one_axis(axis: int, indices: tuple[int, ...], expected: RowRule) -> None:
     x = numbered((1, 5, 2, 3))
-    y = run(Gather(axis, indices), x)
+    y = run(ops.Gather(axis, indices), x)
     for position, source in enumerate(indices):
         assert np.array_equal(np.take(y, position, axis), np.take(x, source, axis))
-    assert rule(Gather(axis, indices), x.shape) == expected
+    assert rule(ops.Gather(axis, indices), x.shape) == expected
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
 def test_pad_surrounds_the_input(mode: str) -> None:
     x = numbered((1, 4, 3, 2), DType.S8)
     before, after = (0, 2, 1, 0), (0, 1, 2, 1)
-    y = run(Pad(before, after, mode, -7), x)  # type: ignore[arg-type]
+    y = run(ops.Pad(before, after, mode, -7), x)  # type: ignore[arg-type]
     for index in np.ndindex(*y.shape):
         source = tuple(i - b for i, b in zip(index, before, strict=True))
         inner = all(0 <= i < n for i, n in zip(source, x.shape, strict=True))
@@ -136,23 +123,23 @@ def test_pad_surrounds_the_input(mode: str) -> None:
 def test_pad_rows_follow_the_mode() -> None:
     x = (1, 4, 3, 2)
     pads = (0, 2, 0, 0), (0, 1, 0, 0)
-    assert rule(Pad(*pads, "constant", 5), x) == RowRule(pad=2, fill=5)
-    assert rule(Pad(*pads, "edge", 0), x) == RowRule(table=(0, 0, 0, 1, 2, 3, 3))
-    assert rule(Pad(*pads, "reflect", 0), x) == RowRule(table=(2, 1, 0, 1, 2, 3, 2))
-    assert rule(Pad((1, 0, 0), (0, 0, 2), "constant", 5), (2, 3, 4)) == RowRule(pad=1, fill=5)
-    outer = rule(Pad((1, 0, 0, 0), (0, 1, 0, 0), "constant", 5), (1, 2, 3, 4))
+    assert rule(ops.Pad(*pads, "constant", 5), x) == RowRule(pad=2, fill=5)
+    assert rule(ops.Pad(*pads, "edge", 0), x) == RowRule(table=(0, 0, 0, 1, 2, 3, 3))
+    assert rule(ops.Pad(*pads, "reflect", 0), x) == RowRule(table=(2, 1, 0, 1, 2, 3, 2))
+    assert rule(ops.Pad((1, 0, 0), (0, 0, 2), "constant", 5), (2, 3, 4)) == RowRule(pad=1, fill=5)
+    outer = rule(ops.Pad((1, 0, 0, 0), (0, 1, 0, 0), "constant", 5), (1, 2, 3, 4))
     assert outer == RowRule(table=(-1, -1, -1, 0, 1, -1), fill=5)
 
 
 def test_pad_longer_than_its_mirror_is_refused() -> None:
     with pytest.raises(InputsDoNotFit, match="shorter"):
-        Pad((3,), (0,), "reflect", 0).infer([TensorType((3,), DType.S8)])
+        ops.Pad((3,), (0,), "reflect", 0).infer([TensorType((3,), DType.S8)])
 
 
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])
 def test_depth_to_space_spreads_channels(mode: str) -> None:
     x = numbered((2, 2, 3, 12))
-    y = run(DepthToSpace(2, mode), x)  # type: ignore[arg-type]
+    y = run(ops.DepthToSpace(2, mode), x)  # type: ignore[arg-type]
     for n, h, w, c in np.ndindex(*y.shape):
         i, j = h % 2, w % 2
         k = (i * 2 + j) * 3 + c if mode == "DCR" else c * 4 + i * 2 + j
@@ -161,29 +148,29 @@ def test_depth_to_space_spreads_channels(mode: str) -> None:
 
 def test_space_to_depth_undoes_depth_to_space() -> None:
     x = numbered((1, 6, 4, 3))
-    y = run(SpaceToDepth(2), x)
-    assert np.array_equal(run(DepthToSpace(2, "DCR"), y), x)
-    assert rule(SpaceToDepth(2), x.shape) == RowRule(taps=2, mul=2)
+    y = run(ops.SpaceToDepth(2), x)
+    assert np.array_equal(run(ops.DepthToSpace(2, "DCR"), y), x)
+    assert rule(ops.SpaceToDepth(2), x.shape) == RowRule(taps=2, mul=2)
     with pytest.raises(InputsDoNotFit):
-        SpaceToDepth(4).infer([TensorType((1, 6, 4, 3), DType.S8)])
+        ops.SpaceToDepth(4).infer([TensorType((1, 6, 4, 3), DType.S8)])
 
 
 def test_nearest_resize_picks_rows_and_columns() -> None:
     x = numbered((1, 3, 4, 2))
-    op = ResizeNearest((0, 0, 1, 1, 2, 2), (3, 1, 0))
+    op = ops.ResizeNearest((0, 0, 1, 1, 2, 2), (3, 1, 0))
     y = run(op, x)
     for n, h, w, c in np.ndindex(*y.shape):
         assert y[n, h, w, c] == x[n, op.h_index[h], op.w_index[w], c]
     assert rule(op, x.shape) == RowRule(div=2)
-    assert rule(ResizeNearest((0, 2, 1), (0,)), x.shape) == RowRule(table=(0, 2, 1))
+    assert rule(ops.ResizeNearest((0, 2, 1), (0,)), x.shape) == RowRule(table=(0, 2, 1))
 
 
 def test_broadcast_repeats() -> None:
     x = numbered((3, 1))
-    assert np.array_equal(run(Broadcast((2, 3, 4)), x), np.broadcast_to(x, (2, 3, 4)))
-    assert rule(Broadcast((2, 3, 4)), (3, 1)) == RowRule(table=(0, 0))
+    assert np.array_equal(run(ops.Broadcast((2, 3, 4)), x), np.broadcast_to(x, (2, 3, 4)))
+    assert rule(ops.Broadcast((2, 3, 4)), (3, 1)) == RowRule(table=(0, 0))
     with pytest.raises(InputsDoNotFit):
-        Broadcast((2, 4)).infer([TensorType((3, 4), DType.S8)])
+        ops.Broadcast((2, 4)).infer([TensorType((3, 4), DType.S8)])
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, 3])
@@ -192,9 +179,9 @@ def test_concat_joins_and_rescales(axis: int, mode: Mode) -> None:
     rng = np.random.default_rng(axis)
     shapes = [tuple(2 + i if a == axis else 3 for a in range(4)) for i in range(3)]
     y_quant, other = Quant(0.5, 3), Quant(0.125, -9)
-    table = requantize_table(other, DType.U8, y_quant, DType.S8, mode)
+    table = ops.requantize_table(other, DType.U8, y_quant, DType.S8, mode)
     xs = [random_array(rng, s, d) for s, d in zip(shapes, (DType.S8, DType.U8, DType.S8), strict=True)]
-    op = Concat(axis, (None, table, None), DType.S8, y_quant)
+    op = ops.Concat(axis, (None, table, None), DType.S8, y_quant)
     ins = [TensorType(x.shape, DType.of(x)) for x in xs]
     (kind,) = op.infer(ins)
     (y,) = op.golden(xs)
@@ -213,14 +200,14 @@ def test_concat_joins_and_rescales(axis: int, mode: Mode) -> None:
 def test_concat_of_unlike_shapes_is_refused() -> None:
     ins = [TensorType((2, 3), DType.S8), TensorType((3, 3), DType.S8)]
     with pytest.raises(InputsDoNotFit, match="differ beyond axis 1"):
-        Concat(1, (None, None), DType.S8, None).infer(ins)
+        ops.Concat(1, (None, None), DType.S8, None).infer(ins)
 
 
 @pytest.mark.parametrize("start", [(0, 0, 0), (1, 2, 3), (-5, 1, 9), (2**31 - 1, -(2**31), 0)])
 @pytest.mark.parametrize("box", [(1, 1, 1), (2, 3, 1), (1, 4, 5), (3, 4, 5)])
 def test_update_puts_a_box_where_it_fits(start: tuple[int, ...], box: tuple[int, ...]) -> None:
     x, part = numbered((3, 4, 5)), -numbered(box) - 1
-    (y,) = Update().golden([x, part, np.array(start, np.int32)])
+    (y,) = ops.Update().golden([x, part, np.array(start, np.int32)])
     for at in np.ndindex(x.shape):
         inside = [p - min(max(s, 0), n - m) for p, s, n, m in zip(at, start, x.shape, box, strict=True)]
         found = part[tuple(inside)] if all(0 <= i < m for i, m in zip(inside, box, strict=True)) else x[at]
@@ -233,5 +220,5 @@ def test_update_has_the_tensors_type_and_may_lie_upon_it() -> None:
         TensorType((1, 6), DType.S8),
         TensorType((2,), DType.S32),
     )
-    assert Update().infer([x, box, start]) == (x,)
-    assert [Update().in_place(i, [x, box, start], [x]) for i in range(3)] == [True, False, False]
+    assert ops.Update().infer([x, box, start]) == (x,)
+    assert [ops.Update().in_place(i, [x, box, start], [x]) for i in range(3)] == [True, False, False]

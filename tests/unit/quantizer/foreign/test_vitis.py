@@ -12,20 +12,11 @@ from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.foreign.torch_types import exported_name
 from codegen.quantizer.foreign.vitis import parse_vitis
 from codegen.quantizer.foreign.vitis_rules import VITIS_RULES
+from codegen.quantizer.foreign.vitis_scope import DEFAULTS
 from codegen.quantizer.spec import Spec
 
 KINDS = ["input", "weights", "bias", "activation"]
-POWERS: dict[str, Any] = {
-    "bit_width": 8,
-    "method": "diffs",
-    "round_mode": "std_round",
-    "symmetry": True,
-    "per_channel": False,
-    "signed": True,
-    "narrow_range": False,
-    "scale_type": "poweroftwo",
-    "calib_statistic_method": "modal",
-}
+POWERS: dict[str, Any] = dict(DEFAULTS)
 FLOATS: dict[str, Any] = {
     **POWERS,
     "method": "maxmin",

@@ -28,7 +28,7 @@ ShapesGiven = Mapping[str, Sequence[int]] | None
 CHOICES = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model"), "goal": GOALS}
 """The values of options that have no others."""
 
-PACKAGES = ("arduino", "cmake", "esp-idf", "platformio", "zephyr")
+PACKAGES = ("arduino", "cmake", "cmsis-pack", "esp-idf", "platformio", "rust", "zephyr")
 """Build systems that a project is put into packages for."""
 MOST_VERSION_SIGNS = 100
 MOST_VECTORS = 1000

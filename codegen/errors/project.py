@@ -63,7 +63,7 @@ class PackageUnfit(CompileError):
 
     code = "LAM-EMIT-008"
     is_usage = True
-    hint = "leave it out of --package, or compile with --weights c for a chip whose kernels work in its RAM"
+    hint = "leave it out of --package, or compile with --weights c, without --stream-input, for a chip with one RAM"
 
 
 class ProjectInvalid(CompileError):

@@ -15,7 +15,7 @@ from codegen.process import check_program, find_program
 from tests.support.shared import ROOT
 
 PAGES = sorted((ROOT / "docs" / "packages").glob("*.md"))
-ELSEWHERE = {"arduino-cli", "west", "idf.py", "pio", "compote"}
+ELSEWHERE = {"arduino-cli", "cargo", "cbuild", "cpackget", "west", "idf.py", "pio", "compote"}
 """Programs of an ecosystem, which a machine has when somebody works in it; what they are given is looked into in
 tests/e2e/test_packages.py."""
 

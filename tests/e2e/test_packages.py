@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,7 +18,8 @@ from codegen.options import PACKAGES
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program, find_program
 from tests.e2e.projects import DIGITS, Project, build, run, written
-from tests.support.tools import require_tool
+from tests.support.shared import shared_dir
+from tests.support.tools import require_module, require_tool
 
 SAID = "digits: all vectors right\n"
 
@@ -239,6 +242,61 @@ def test_the_platformio_library_is_one_folder_that_compiles(tmp_path: Path) -> N
     sources = [*sorted((library / "src").glob("*.c")), library / "examples" / "selftest" / "src" / "main.c"]
     program = build("gcc", ("-O1",), sources, tmp_path / "p", includes=[f"-I{library / 'src'}"])
     assert run(program) == SAID
+
+
+def pack_of(folder: Path, **options: object) -> tuple[Path, zipfile.ZipFile, ElementTree.Element]:
+    made = packed(folder, "cmsis-pack", **options)
+    (archive,) = made.folder.glob("*.pack")
+    return made.folder, zipfile.ZipFile(archive), ElementTree.parse(made.folder / "lamina.digits.pdsc").getroot()
+
+
+def test_the_pack_s_description_is_of_the_schema(tmp_path: Path) -> None:
+    require_module("lxml")
+    from lxml import etree
+
+    folder, _, _ = pack_of(tmp_path, model_version="3.2.1")
+    schema = etree.XMLSchema(etree.parse(str(shared_dir() / "ecosystems" / "PACK.xsd")))
+    tree = etree.parse(str(folder / "lamina.digits.pdsc"))
+    assert schema.validate(tree), schema.error_log
+    tree.getroot().remove(tree.getroot().find("releases"))
+    assert not schema.validate(tree)
+
+
+def test_the_pack_holds_what_its_description_names_and_nothing_else(tmp_path: Path) -> None:
+    folder, archive, root = pack_of(tmp_path, model_version="3.2.1")
+    assert archive.filename is not None
+    assert Path(archive.filename).name == "lamina.digits.3.2.1.pack"
+    names = set(archive.namelist())
+    listed = {item.attrib["name"] for item in root.iter("file")}
+    folders = {name for name in listed if name.endswith("/")}
+    assert listed - folders <= names
+    assert all(any(name.startswith(place) for name in names) for place in folders)
+    example = next(root.iter("example"))
+    load = next(root.iter("environment")).attrib["load"]
+    assert {f"{example.attrib['folder']}/{name}" for name in (load, example.attrib["doc"])} <= names
+    assert {n for n in names - listed if not n.startswith("cmsis/")} == {"lamina.digits.pdsc"}
+    assert all(archive.read(name) == (folder / name).read_bytes() for name in names)
+    assert {item.attrib["version"] for item in root.iter("release")} == {"3.2.1"}
+    known = {item.attrib["id"] for item in root.iter("condition")}
+    assert {c.attrib["condition"] for c in root.iter("component") if "condition" in c.attrib} == known
+    components = {(c.attrib["Cgroup"], c.attrib["Csub"]) for c in next(root.iter("components"))}
+    assert {(r.attrib["Cgroup"], r.attrib["Csub"]) for r in root.iter("require")} <= components
+
+
+def test_the_components_of_the_pack_make_its_example(tmp_path: Path) -> None:
+    require_tool("gcc")
+    _, archive, root = pack_of(tmp_path)
+    archive.extractall(tmp_path / "at")
+    listed = [(f.attrib["category"], tmp_path / "at" / f.attrib["name"]) for f in root.iter("file")]
+    sources = [path for category, path in listed if category == "sourceC"]
+    includes = [f"-I{path}" for category, path in listed if category == "include"]
+    main = tmp_path / "at" / "cmsis" / "selftest" / "main.c"
+    run(build("gcc", ("-O1",), [*sources, main], tmp_path / "p", includes=includes))
+
+
+def test_the_pack_is_the_same_each_time(tmp_path: Path) -> None:
+    made = [compile_file(DIGITS, Options(name="digits", package=("cmsis-pack",))).files for _ in range(2)]
+    assert made[0]["lamina.digits.1.0.0.pack"] == made[1]["lamina.digits.1.0.0.pack"]
 
 
 def test_packages_that_cannot_carry_a_project_are_refused() -> None:

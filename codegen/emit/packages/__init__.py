@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.context import ModelView
-from codegen.emit.packages import arduino, cmake, esp_idf, platformio, zephyr
+from codegen.emit.packages import arduino, cmake, cmsis_pack, esp_idf, platformio, rust, zephyr
 from codegen.emit.packages.packaged import Package, Packaged
 from codegen.errors import PackageUnfit
 from codegen.options import PACKAGES
@@ -14,8 +14,10 @@ from codegen.resources import Roots
 _TABLE: Mapping[str, Package] = {
     "arduino": arduino.files,
     "cmake": cmake.files,
+    "cmsis-pack": cmsis_pack.files,
     "esp-idf": esp_idf.files,
     "platformio": platformio.files,
+    "rust": rust.files,
     "zephyr": zephyr.files,
 }
 _WHOLE = ("cmake",)

@@ -1,0 +1,48 @@
+"""Rust: a no_std crate without dependencies; a build script, the C interface, and a safe wrapper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.emit.interface import PortView
+from codegen.emit.packages.packaged import Packaged
+from codegen.errors import PackageUnfit
+
+_TYPES = {"int8_t": "i8", "uint8_t": "u8", "int16_t": "i16", "int32_t": "i32", "float": "f32"}
+_FILES = {
+    "Cargo.toml": "Cargo.toml.j2",
+    "rust/build.rs": "build.rs.j2",
+    "rust/lib.rs": "lib.rs.j2",
+    "rust/selftest.rs": "selftest.rs.j2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RustPort:
+    """One input or output as an array of Rust; `scale` is a literal, empty without one."""
+
+    index: int
+    element: str
+    elements: int
+    scale: str
+    zero_point: int | None
+
+
+def files(project: Packaged) -> dict[str, bytes]:
+    """Cargo.toml and rust/; LAM-EMIT-008 for a network whose input is streamed, or that works in several memories."""
+    view = project.view
+    if view.stream:
+        raise PackageUnfit("its input is streamed (--stream-input)", where="rust")
+    if view.regions:
+        raise PackageUnfit("it works in several memories", where="rust")
+    more = {
+        "inputs": tuple(map(_port, view.inputs)),
+        "outputs": tuple(map(_port, view.outputs)),
+        "type": "".join(word.capitalize() for word in view.name.split("_")),
+    }
+    return {path: project.spelled(f"rust/{template}", **more) for path, template in _FILES.items()}
+
+
+def _port(port: PortView) -> RustPort:
+    scale = f"{port.scale.removesuffix('f')}_f32" if port.scale else ""
+    return RustPort(port.index, _TYPES[port.ctype], port.elements, scale, port.zero_point)

@@ -34,13 +34,18 @@ class Moments:
 
     def take(self, x: Array) -> None:
         """What the layer reads for one more sample."""
-        samples = self.product.samples(x, self._results, self._random)
+        self._add(self._cut(self.product.samples(x, self._results, self._random)))
+
+    def _cut(self, samples: Array) -> Array:
+        """Some results' terms, as [groups * parts, samples, terms]."""
         groups, count, terms = samples.shape
         parted = samples.reshape(groups, count, self.parts, terms // self.parts).swapaxes(1, 2)
-        cut = parted.reshape(groups * self.parts, count, -1).astype(np.float32, copy=False)
+        return parted.reshape(groups * self.parts, count, -1).astype(np.float32, copy=False)
+
+    def _add(self, cut: Array) -> None:
         self._sums += cut.sum(axis=1, dtype=np.float64)
         self._squares += np.matmul(cut.swapaxes(1, 2), cut)
-        self.count += count
+        self.count += cut.shape[1]
 
     @property
     def mean(self) -> Array:

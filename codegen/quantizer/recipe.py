@@ -179,12 +179,7 @@ class Recipe:
         if trials.each:
             best = self._by_layer(best, trials.each)
         if trials.effort != "nearest":
-            choices = replace(best.choices, effort=trials.effort, correct=trials.correct, analytic=trials.analytic)
-            best = self._tried(f"weights by {trials.effort}", best.network, best.asking, choices)
-            if trials.gated:
-                best = self._tried(
-                    "weights behind activations", best.network, best.asking, replace(choices, gated=True)
-                )
+            best = self._rounded(best, trials)
         return Made(best.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
 
     def _rewritten(self, best: State, attempt: Attempt) -> State:
@@ -206,6 +201,20 @@ class Recipe:
         )
         asking = ByMethod(best.asking, given.asked, found)
         return self._tried("ranges by layer", network, asking, best.choices)
+
+    def _rounded(self, best: State, trials: Trials) -> State:
+        """Weights rounded for the results of their layer: the float network's, or those of what is read."""
+        before, words = best, f"weights by {trials.effort}"
+        choices = replace(best.choices, effort=trials.effort, correct=trials.correct, analytic=trials.analytic)
+        if not trials.analytic:
+            name = f"{words}, errors made up for"
+            best = self._tried(name, best.network, best.asking, replace(choices, passed=True))
+        if best is before or trials.gated:
+            best = self._tried(words, best.network, best.asking, choices)
+        if trials.gated:
+            choices = replace(choices, gated=True)
+            best = self._tried("weights behind activations", best.network, best.asking, choices)
+        return best
 
     def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, insisted: bool = False) -> State:
         """The state with these choices, or the best so far if that is better and nobody insists."""

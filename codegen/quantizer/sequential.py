@@ -21,6 +21,7 @@ from codegen.quantizer.bounds import Bounds
 from codegen.quantizer.gated import Gate, GatedMoments, results_of
 from codegen.quantizer.live import Held, Live, as_held, first_states, in_order, inputs_held, ran, weight_numbers
 from codegen.quantizer.moments import Moments
+from codegen.quantizer.passed import Passed
 from codegen.quantizer.products import Product, products
 from codegen.quantizer.scheme import Scheme, Weight
 from codegen.quantizer.solving import Effort, solved
@@ -39,6 +40,7 @@ class Choices:
     A bias makes up for the share `centred` of the mean error; of each sample a layer is judged by so many `results`.
     `analytic`: the error is what the weights' errors make of the mean of what the layer reads, not what is measured;
     that mean is the one in `means`, or else the samples'.  `gated`: results that an activation cuts off count less.
+    `passed`: weights make up for the errors that the layers before pass on, as far as what is read tells of these.
     """
 
     effort: Effort = "descent"
@@ -47,6 +49,7 @@ class Choices:
     results: int = 256
     seed: int = 0
     gated: bool = False
+    passed: bool = False
     analytic: bool = False
     means: Mapping[str, Array] = field(default_factory=dict)
 
@@ -148,7 +151,7 @@ class SideBySide:
         if product is None:
             return self._ran(node, inputs_held(self._scheme, node, held))
         ins = [held[i] for i in node.inputs]
-        weight = self._weight(product, held)
+        weight = self._weight(product, real, held)
         if weight is not None:
             ins[product.place] = (True, weight_numbers(weight))
         ((known, made),) = self._ran(node, ins)
@@ -175,19 +178,30 @@ class SideBySide:
         moments.take(held[product.reads][1].mean(axis=0) if known is None else known)
         return expected_error(moments, real, real if weight is None else weight_numbers(weight))
 
-    def _weight(self, product: Product, held: Mapping[str, Held]) -> Weight | None:
+    def _weight(self, product: Product, real: Mapping[str, Held], held: Mapping[str, Held]) -> Weight | None:
         spec, reads = self._spec_of(product), self._scheme.tensors.get(product.reads)
         if spec is None or reads is None:
             return None
-        real = held[product.node.inputs[product.place]][1]
-        moments = self._moments(product, real, held)
-        for sample in held[product.reads][1]:
-            moments.take(sample)
+        wanted, moments = self._asked(product, real, held)
         name = self._biases.get(product.node.label)
         floor = 0.0 if name is None else _floor(product, held[name][1], reads.scale.item())
-        weight = solved(real, spec, moments, effort=self._choices.effort, centred=self._centred(product), floor=floor)
+        centred = self._centred(product)
+        weight = solved(wanted, spec, moments, effort=self._choices.effort, centred=centred, floor=floor)
         self._decided.weights[product.node.label, product.place] = weight
         return weight
+
+    def _asked(self, product: Product, real: Mapping[str, Held], held: Mapping[str, Held]) -> tuple[Array, Moments]:
+        """The weights that integers are to come close to, and what the layer reads."""
+        weights = held[product.node.inputs[product.place]][1]
+        if self._choices.passed:
+            passed = Passed(product, self._choices.results, self._choices.seed)
+            for one, other in zip(real[product.reads][1], held[product.reads][1], strict=True):
+                passed.pair(one, other)
+            return passed.stood_in(weights, self._centred(product)), passed
+        moments = self._moments(product, weights, held)
+        for sample in held[product.reads][1]:
+            moments.take(sample)
+        return weights, moments
 
     def _moments(self, product: Product, real: Array, held: Mapping[str, Held]) -> Moments:
         """Of all results alike, or as far as what is behind the layer lets them through."""

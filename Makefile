@@ -1,5 +1,5 @@
 # Two commands do all the set-up on a fresh machine with Python 3.11, a C compiler and make:
-#   make demo    compile the example network, build it, run its test vectors
+#   make demo    quantize the example network, compile it, build it, run its test vectors
 #   make test    pass the tests
 PYTHON ?= python3
 VENV ?= .venv

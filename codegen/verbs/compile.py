@@ -55,8 +55,7 @@ class Writing:
 @takes_model
 def compile_model(model: ModelSource, options: Options, writing: Writing) -> Project:
     """The C project of `model` stands at `writing.out`, whole, or CompileError is raised and it is as it was."""
-    out = _folder(writing.out)
-    check_folder(out)
+    out = folder_for(writing.out)
     if writing.measure_stack:
         verbs.stack.check_stack_target(load_target(options.target))
     with _file(file_of(model), options, writing) as (path, report):
@@ -76,11 +75,18 @@ def _file(model: Path, options: Options, writing: Writing) -> AbstractContextMan
     return verbs.on_the_way.quantized_by(writing.calib, writing.config, model, options)
 
 
-def _folder(out: str | Path) -> Path:
-    """The folder of that name; LAM-IMPORT-030 for none, and for an empty one, which would be the current folder."""
+def folder_for(out: str | Path) -> Path:
+    """The folder of that name, which may become a project.
+
+    Raises:
+        CompileError: LAM-IMPORT-030 for no name, and for an empty one, which would be the current folder; the ids of
+            `check_folder`.
+    """
     if not str(out):
         raise OptionBad("''", where="out", hint="give the folder's name; the current one is called .")
-    return path_given(out, "out")
+    folder = path_given(out, "out")
+    check_folder(folder)
+    return folder
 
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:

@@ -1,4 +1,4 @@
-"""demo: the example network from model to accuracy on this machine, in one go."""
+"""demo: the example network from float model to accuracy on this machine, in one go."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from codegen.host import compiler_words, project_sources, run_built
 from codegen.options import Options
 from codegen.process import check_program, find_program
 from codegen.resources import resource_dir
-from codegen.verbs.compile import Writing, compile_model
+from codegen.verbs.compile import Writing, compile_model, folder_for
 from codegen.verbs.evaluate import Judging, evaluate
+from codegen.verbs.quantize import quantize
+from codegen.verbs.quantizing import Quantizing
 from codegen.verbs.verify import Checking, verify
 
 _FLAGS = ("-std=c99", "-Os", "-ffunction-sections")
@@ -25,9 +27,14 @@ _TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
-    """What the demo did.  `code_bytes` is machine code of this computer at -Os, None without the program `size`."""
+    """What the demo did.
+
+    `sqnr` is that of the quantized network's outputs in dB; `code_bytes` machine code of this computer at -Os, None
+    without the program `size`.
+    """
 
     model: str
+    sqnr: float
     project: str
     arena_bytes: int
     weights_bytes: int
@@ -45,12 +52,17 @@ class DemoResult:
 
 @takes_declared
 def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambda step: None) -> DemoResult:
-    """Compile the digits example to `out`, build and run its self-test, compare it with golden, and measure it.
+    """Quantize the digits example, compile it to `out`, build it, run its self-test, compare it with golden, judge it.
 
     `told` is called with each step's name before it begins.  Errors are those of the verbs and of the C compiler.
     """
     folder = resource_dir("examples") / "digits"
-    model, data = folder / "digits_qdq.onnx", folder / "digits_test.npz"
+    source, data = folder / "digits.onnx", folder / "digits_test.npz"
+    out = folder_for(out)
+    told("quantizing the float model by 256 images")
+    made = quantize(source, Options(), Quantizing(calib=folder / "digits_calib.npz", recipe="fast"))
+    model, sqnr = made.model, made.report.sqnr
+    assert sqnr is not None, made.report.refusal
     told("compiling the model to C")
     project = compile_model(model, Options(name="digits"), Writing(out=out))
     told("building the C and running its self-test")
@@ -63,7 +75,8 @@ def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambd
     score = evaluate(model, data, Options(), Judging()).engines[0]
     sizes: Mapping[str, Any] = project.manifest
     return DemoResult(
-        model=model.name,
+        model=source.name,
+        sqnr=sqnr,
         project=str(project.path),
         arena_bytes=sizes["arena_bytes"],
         weights_bytes=sizes["weights_bytes"],

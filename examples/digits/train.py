@@ -1,8 +1,9 @@
 """Train the digits example, export it to ONNX and quantize it to int8.
 
-Decides the network, its training and its calibration; writes `digits_qdq.onnx`, the quantized network, and
+Decides the network, its training and its calibration; writes `digits.onnx`, the float network, `digits_calib.npz`, the
+training images to quantize it by, `digits_qdq.onnx`, what ONNX Runtime's quantizer makes of both, and
 `digits_test.npz`, the held-out images.  Neither training nor calibration sees a held-out image, and nothing is chosen
-by the held-out accuracy.  What Lamina does with the two files is shown in README.md.
+by the held-out accuracy.  What Lamina does with the files is shown in README.md.
 """
 
 import argparse
@@ -129,8 +130,9 @@ def export(net: Digits, path: Path) -> None:
         )
     model = onnx.load(path)
     rename(model.graph)
+    strip(model)
+    onnx.checker.check_model(model, full_check=True)
     onnx.save(model, path)
-    quant_pre_process(path, path, skip_optimization=True, skip_symbolic_shape=True)  # adds the shapes, no more
 
 
 def rename(graph: onnx.GraphProto) -> None:
@@ -168,6 +170,18 @@ class Images(CalibrationDataReader):
 
 def quantize(source: Path, destination: Path, x: np.ndarray) -> None:
     """Write `source` as QDQ: int8 activations with a zero point, int8 weights symmetric per output channel."""
+    with tempfile.TemporaryDirectory() as scratch:
+        shaped = Path(scratch) / "digits.onnx"
+        quant_pre_process(source, shaped, skip_optimization=True, skip_symbolic_shape=True)  # adds the shapes, no more
+        quantize_shaped(shaped, destination, x)
+    model = onnx.load(destination)
+    strip(model)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, destination)
+
+
+def quantize_shaped(source: Path, destination: Path, x: np.ndarray) -> None:
+    """As `quantize`, of a model that says all its shapes, with the notes of the tools in it."""
     quantize_static(
         source,
         destination,
@@ -178,10 +192,6 @@ def quantize(source: Path, destination: Path, x: np.ndarray) -> None:
         per_channel=True,
         extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
     )
-    model = onnx.load(destination)
-    strip(model)
-    onnx.checker.check_model(model, full_check=True)
-    onnx.save(model, destination)
 
 
 def strip(model: onnx.ModelProto) -> None:
@@ -220,12 +230,12 @@ def main() -> None:
     torch.set_num_threads(1)
     train_part, held_out = load_split()
     quantized = out / "digits_qdq.onnx"
-    with tempfile.TemporaryDirectory() as scratch:
-        float_model = Path(scratch) / "digits.onnx"
-        export(train(train_part), float_model)
-        quantize(float_model, quantized, train_part[0][:CALIBRATION])
-        print(f"float      {accuracy(float_model, held_out):.2%} of {HELD_OUT} held-out images")
+    float_model, samples = out / "digits.onnx", train_part[0][:CALIBRATION]
+    export(train(train_part), float_model)
+    quantize(float_model, quantized, samples)
+    print(f"float      {accuracy(float_model, held_out):.2%} of {HELD_OUT} held-out images")
     print(f"quantized  {accuracy(quantized, held_out):.2%}, {quantized.stat().st_size} bytes")
+    np.savez_compressed(out / "digits_calib.npz", x=samples)
     np.savez_compressed(out / "digits_test.npz", x=held_out[0], y=held_out[1])
 
 

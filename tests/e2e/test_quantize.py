@@ -125,6 +125,15 @@ def test_same_samples_same_bytes(model: Path, quantized: codegen.api.Quantized) 
     assert quantize(model, images(40)).model == quantized.model
 
 
+def test_the_example_is_quantized_to_the_same_bytes_each_time() -> None:
+    folder = Path(__file__).resolve().parents[2] / "examples" / "digits"
+    first, again = (quantize(folder / "digits.onnx", folder / "digits_calib.npz", recipe="fast") for _ in range(2))
+    assert first.model == again.model
+    held_out = np.load(folder / "digits_test.npz")
+    scores = run(first.model, held_out["x"][:60], "golden")
+    assert np.mean(scores.argmax(axis=1) == held_out["y"][:60]) > 0.95
+
+
 def test_the_seed_chooses_the_samples(model: Path) -> None:
     x = images(60)
     first, again, other = (quantize(model, x, samples=10, seed=seed, recipe="fast").model for seed in (3, 3, 4))

@@ -126,6 +126,8 @@ def test_eval_counts_right_answers(lamina: Lamina) -> None:
     assert ran.code == 0
     assert ran.json["metric"] == "top1"
     assert ran.json["count"] == 360
+    assert ran.json["model"] == "digits.onnx"
+    assert ran.json["sqnr"] > 25
     assert ran.json["value"] > 0.98
     assert ran.json["images_per_s"] > 0
 

@@ -28,10 +28,12 @@ from codegen.ops.float32 import (
     FloatReduce,
     FloatSoftmax,
     FloatTaps,
+    FloatTrees,
     FloatUnary,
 )
 from codegen.ops.float32.recurrent import GATES
 from tests.random_networks.draw import BYTES, Drawing
+from tests.support.trees import random_trees
 
 FUNCTIONS: Sequence[Op] = (
     *(FloatUnary(name) for name in ("abs", "asinh", "atan", "cos", "erf", "gelu", "mish", "neg", "relu", "round")),
@@ -102,7 +104,16 @@ def real_rows(d: Drawing, x: str) -> str:
     return _bytes(d, d.apply(Reshape((1, h, w, c)), d.apply(Cast(DType.F32), whole)))
 
 
-REAL = (real_layers, real_attention, real_attention, real_sums, real_sequence, real_rows)
+def real_trees(d: Drawing, x: str) -> str:
+    """What decision trees say of each pixel."""
+    y, codes = _real(d, x), d.chance(0.3)
+    spread = max(1e-3, float(np.abs(d.data[y]).max()) / 2)
+    tables = random_trees(d.rng, d.shape(y)[3], d.int(1, 5), d.int(1, 6), spread=spread, codes=codes)
+    relation = "" if codes else d.pick(("<=", "<", ">=", ">"))
+    return _bytes(d, d.apply(FloatTrees(relation, d.chance(0.5)), y, *map(d.const, tables)))
+
+
+REAL = (real_layers, real_attention, real_attention, real_sums, real_sequence, real_rows, real_trees)
 """With the one twice that is refused most often, for it has the most nodes."""
 
 

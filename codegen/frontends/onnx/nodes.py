@@ -16,6 +16,8 @@ from onnx import AttributeProto
 from codegen.errors import AttributeBad
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
+ML_DOMAIN = "ai.onnx.ml"
+"""Classical learning."""
 
 
 def text_of(value: str | bytes) -> str:
@@ -82,6 +84,15 @@ class OnnxNode:
     def reals(self, name: str) -> tuple[float, ...]:
         """A required list of floats."""
         return tuple(float(f) for f in self._find(name, AttributeProto.FLOATS, "a list of floats", True).floats)
+
+    def numbers(self, name: str, count: int | None = None) -> tuple[float, ...]:
+        """A list of finite floats, `count` of them; empty where it is left out and any count will do."""
+        values = self.reals(name) if self.has(name) or count else ()
+        if count is not None and len(values) != count:
+            raise AttributeBad(f"attribute {name} has {len(values)} entries, needed are {count}", where=self.where)
+        if not all(map(math.isfinite, values)):
+            raise AttributeBad(f"attribute {name} has entries that are not finite", where=self.where)
+        return values
 
     def tensor(self, name: str) -> Any:
         """A required tensor attribute."""

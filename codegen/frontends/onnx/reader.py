@@ -27,7 +27,7 @@ from codegen.errors import (
     first_line,
 )
 from codegen.frontends.files import MAX_FILE_BYTES, read_model_file
-from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, OnnxNode, text_of
+from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, ML_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
@@ -118,6 +118,8 @@ def _load_externals(proto: Any, folder: Path) -> list[CompileError]:
 def _opset(proto: Any, path: Path) -> int:
     versions = [int(o.version) for o in proto.opset_import if text_of(o.domain) in DEFAULT_DOMAINS]
     newest = onnx.defs.onnx_opset_version()
+    if not versions and any(text_of(o.domain) == ML_DOMAIN for o in proto.opset_import):
+        return int(newest)
     if not versions:
         raise OpsetUnsupported("the model names no operator set", where=str(path))
     if not 1 <= max(versions) <= newest:

@@ -2,7 +2,20 @@
 
 from typing import Any
 
-from codegen.kernels.float32 import blocks, conv2d, dense, matmul, pool, recurrent, reduce, slides, softmax, taps, unary
+from codegen.kernels.float32 import (
+    blocks,
+    conv2d,
+    dense,
+    matmul,
+    pool,
+    recurrent,
+    reduce,
+    slides,
+    softmax,
+    taps,
+    trees,
+    unary,
+)
 from codegen.kernels.kernel import Kernel
 
 FLOAT32: tuple[Kernel[Any], ...] = (
@@ -17,4 +30,5 @@ FLOAT32: tuple[Kernel[Any], ...] = (
     *softmax.KERNELS,
     *taps.KERNELS,
     *recurrent.KERNELS,
+    *trees.KERNELS,
 )

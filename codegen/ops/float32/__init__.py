@@ -10,6 +10,7 @@ from codegen.ops.float32.recurrent import FloatRecurrent
 from codegen.ops.float32.reduce import FloatCumulative, FloatReduce
 from codegen.ops.float32.softmax import FloatNormalize, FloatSoftmax
 from codegen.ops.float32.taps import FloatTaps
+from codegen.ops.float32.trees import FloatTrees
 from codegen.ops.float32.unary import FloatUnary
 
 FLOAT_OPS: tuple[type[Op], ...] = (
@@ -27,6 +28,7 @@ FLOAT_OPS: tuple[type[Op], ...] = (
     FloatNormalize,
     FloatTaps,
     FloatRecurrent,
+    FloatTrees,
 )
 
 __all__ = [
@@ -44,5 +46,6 @@ __all__ = [
     "FloatReduce",
     "FloatSoftmax",
     "FloatTaps",
+    "FloatTrees",
     "FloatUnary",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.real import algebra as real_algebra
-from codegen.real import along, bits, cumulative, ngrams, product, resize, sampling, scatter, unpool, window
+from codegen.real import along, bits, cumulative, ngrams, product, resize, sampling, scatter, trees, unpool, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import normal as real_normal
@@ -34,6 +34,7 @@ from codegen.settle.float32 import (
 )
 from codegen.settle.float32 import ngrams as settle_ngrams
 from codegen.settle.float32 import sampling as settle_sampling
+from codegen.settle.float32 import trees as settle_trees
 from codegen.settle.float32 import unpool as settle_unpool
 from codegen.settle.rule import Rule, Rules
 
@@ -93,6 +94,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(real_spectrum.DFT, spectrum.dft),
     Rule(real_storage.Dequantize, storage.dequantize),
     Rule(real_storage.Quantize, storage.quantize),
+    Rule(trees.Trees, settle_trees.trees),
     Rule(unpool.ColumnsToImage, settle_unpool.columns_to_image),
     Rule(unpool.LpPool, pool.lp_pool),
     Rule(unpool.MaxPoolPlaces, settle_unpool.max_pool_places),

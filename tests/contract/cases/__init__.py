@@ -24,6 +24,7 @@ from tests.contract.cases import (
     float_pool,
     float_recurrent,
     float_reduction,
+    float_trees,
     logic,
     movement,
     pool,
@@ -32,7 +33,7 @@ from tests.contract.cases import (
     resize,
 )
 
-FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction, float_recurrent)
+FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction, float_recurrent, float_trees)
 FAMILIES = (
     *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border),
     *FLOATS,

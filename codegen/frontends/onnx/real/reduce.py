@@ -45,6 +45,12 @@ def softmax(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 
+
+def best_of(r: Reading, node: OnnxNode, x: str, name: str) -> str:
+    """Where the largest number of the last axis is, the first of equal ones; without that axis."""
+    return r.apply(ArgExtremum(r.rank(x) - 1, keep=False), [x], node, name)
+
+
 TRANSLATORS: Table = {
     **{("", f"Reduce{name}"): reduce for name in _REDUCTIONS},
     ("", "ArgMax"): arg_extremum,

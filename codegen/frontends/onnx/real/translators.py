@@ -11,6 +11,7 @@ from codegen.frontends.onnx.real import (
     control,
     elementwise,
     integer,
+    learned,
     movement,
     normal,
     product,
@@ -21,6 +22,7 @@ from codegen.frontends.onnx.real import (
     sampling,
     scatter,
     storage,
+    trees,
     unpool,
     window,
 )
@@ -35,6 +37,7 @@ FAMILIES: tuple[Table, ...] = (
     control.TRANSLATORS,
     elementwise.TRANSLATORS,
     integer.TRANSLATORS,
+    learned.TRANSLATORS,
     movement.TRANSLATORS,
     normal.TRANSLATORS,
     product.TRANSLATORS,
@@ -45,6 +48,7 @@ FAMILIES: tuple[Table, ...] = (
     sampling.TRANSLATORS,
     scatter.TRANSLATORS,
     storage.TRANSLATORS,
+    trees.TRANSLATORS,
     unpool.TRANSLATORS,
     window.TRANSLATORS,
 )

@@ -1,0 +1,241 @@
+"""Trees, linear models, scaling and encoding of ONNX's domain for classical learning, beside ONNX Runtime, and in C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from codegen.errors import ModelRejected
+from codegen.frontends.onnx import import_onnx
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.graph import Graph
+from codegen.ir.quant import Array
+from codegen.passes import simplify
+from tests.contract.test_kernels import make_project
+from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.tools import require_tool
+
+ML = "ai.onnx.ml"
+ROWS, FEATURES = 40, 5
+_KINDS = {"f": TensorProto.FLOAT, "i": TensorProto.INT64}
+
+
+def model_of(op: str, outputs: list[str], x: Array, *, version: int = 3, **attributes: Any) -> onnx.ModelProto:
+    """A network of one operator of that domain."""
+    node = helper.make_node(op, ["x"], outputs, "n", domain=ML, **attributes)
+    given = [helper.make_tensor_value_info("x", _KINDS[x.dtype.kind], x.shape)]
+    whole = ("l", "y") if "values_int64s" in attributes else ("l",)
+    made = [helper.make_tensor_value_info(o, _KINDS["i" if o in whole else "f"], None) for o in outputs]
+    sets = [helper.make_opsetid("", 18), helper.make_opsetid(ML, version)]
+    return helper.make_model(helper.make_graph([node], "g", given, made), opset_imports=sets, ir_version=8)
+
+
+def forest(rng: np.random.Generator, side: str, targets: int, modes: list[str], *, only: int = -1) -> dict[str, Any]:
+    """Lists of nodes and weights of four random trees; all weights are of one target where `only` names it."""
+    lists: dict[str, list[Any]] = {}
+
+    def put(**values: Any) -> None:
+        for name, value in values.items():
+            lists.setdefault(name, []).append(value)
+
+    def grow(tree: int, depth: int) -> int:
+        number = lists.get("nodes_treeids", []).count(tree)
+        leaf = depth == 0 or rng.random() < 0.2
+        put(nodes_treeids=tree, nodes_nodeids=number, nodes_truenodeids=0, nodes_falsenodeids=0)
+        put(nodes_featureids=int(rng.integers(FEATURES)), nodes_values=float(np.float32(rng.standard_normal())))
+        put(
+            nodes_modes="LEAF" if leaf else str(rng.choice(modes)), nodes_missing_value_tracks_true=int(rng.integers(2))
+        )
+        if leaf:
+            for target in [only] if only >= 0 else range(targets):
+                put(**{f"{side}_treeids": tree, f"{side}_nodeids": number, f"{side}_ids": target})
+                put(**{f"{side}_weights": float(np.float32(rng.random() / 4))})
+            return number
+        at = len(lists["nodes_treeids"]) - 1
+        lists["nodes_truenodeids"][at] = grow(tree, depth - 1)
+        lists["nodes_falsenodeids"][at] = grow(tree, depth - 1)
+        return number
+
+    for tree in range(4):
+        grow(tree, 4)
+    return lists
+
+
+def tree_cases(rng: np.random.Generator, x: Array) -> Iterator[tuple[str, onnx.ModelProto, Array]]:
+    holes = np.where(rng.random(x.shape) < 0.2, np.nan, x).astype(np.float32)
+    every = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+    for name, modes, given in (("one", ["BRANCH_LT"], x), ("mixed", every, x), ("missing", ["BRANCH_LEQ"], holes)):
+        for kind in ("SUM", "AVERAGE"):
+            lists = forest(rng, "target", 2, modes)
+            made = {"n_targets": 2, "aggregate_function": kind, "base_values": [0.5, -1.0]}
+            yield f"regressor_{name}_{kind}", model_of("TreeEnsembleRegressor", ["y"], given, **lists, **made), given
+    for kind in ("NONE", "SOFTMAX", "LOGISTIC"):
+        lists = forest(rng, "class", 3, ["BRANCH_LEQ"])
+        made = {"classlabels_int64s": [4, 7, -2], "post_transform": kind}
+        yield f"classifier_{kind}", model_of("TreeEnsembleClassifier", ["l", "y"], x, **lists, **made), x
+    for only in (0, 1):
+        for sign in (1, -1):
+            lists = forest(rng, "class", 2, ["BRANCH_LEQ"], only=only)
+            weights = [sign * w * (1 if sign > 0 else float(rng.choice([1, -1]))) for w in lists["class_weights"]]
+            made = lists | {"classlabels_int64s": [3, 9], "class_weights": weights}
+            yield f"two_{only}_{sign}", model_of("TreeEnsembleClassifier", ["l", "y"], x, **made), x
+
+
+def other_cases(rng: np.random.Generator, x: Array) -> Iterator[tuple[str, onnx.ModelProto, Array]]:
+    def numbers(count: int) -> list[float]:
+        return [float(np.float32(v)) for v in rng.standard_normal(count)]
+
+    yield "scaler", model_of("Scaler", ["y"], x, offset=numbers(FEATURES), scale=numbers(FEATURES)), x
+    yield "scaler_one", model_of("Scaler", ["y"], x, offset=[0.5], scale=[2.0]), x
+    zeros = x.copy()
+    zeros[3] = 0
+    for norm in ("MAX", "L1", "L2"):
+        given = np.abs(x) if norm == "MAX" else zeros
+        yield f"normalizer_{norm}", model_of("Normalizer", ["y"], given, norm=norm), given
+    yield "binarizer", model_of("Binarizer", ["y"], x, threshold=0.25), x
+    holes = np.where(rng.random(x.shape) < 0.3, np.nan, x).astype(np.float32)
+    lost = {"imputed_value_floats": numbers(FEATURES), "replaced_value_float": float("nan")}
+    yield "imputer", model_of("Imputer", ["y"], holes, **lost), holes
+    for post in ("NONE", "SOFTMAX", "LOGISTIC"):
+        made = {"coefficients": numbers(3 * FEATURES), "intercepts": numbers(3), "post_transform": post}
+        yield f"linear_{post}", model_of("LinearRegressor", ["y"], x, targets=3, **made), x
+        labels = {"classlabels_ints": [5, 1, 8]}
+        yield f"classes_{post}", model_of("LinearClassifier", ["l", "y"], x, **made, **labels), x
+    whole = rng.integers(0, 6, (ROWS, 2))
+    pairs = {"keys_int64s": [0, 1, 3], "values_int64s": [7, -9, 2], "default_int64": 40}
+    yield "labels", model_of("LabelEncoder", ["y"], whole, **pairs), whole
+    mixed = {"keys_int64s": [0, 5], "values_floats": [0.5, -2.5], "default_float": 9.0}
+    yield "labels_real", model_of("LabelEncoder", ["y"], whole, **mixed), whole
+    yield "one_hot", model_of("OneHotEncoder", ["y"], whole, cats_int64s=[1, 4, 2], zeros=1), whole
+
+
+def cases() -> list[tuple[str, onnx.ModelProto, Array]]:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((ROWS, FEATURES)).astype(np.float32)
+    return [*tree_cases(rng, x), *other_cases(rng, x)]
+
+
+def imported(model: onnx.ModelProto, folder: Path) -> Graph:
+    onnx.save(model, folder / "model.onnx")
+    return import_onnx(folder / "model.onnx", mode="ort", io_layout="model")
+
+
+def test_learned_models_are_those_of_onnxruntime_and_c_is_golden(tmp_path: Path) -> None:
+    require_tool("gcc")
+    graphs, feeds = list[Graph](), dict[str, Array]()
+    for i, (name, model, x) in enumerate(cases()):
+        graph = imported(model, tmp_path)
+        held = x.astype(np.int32) if x.dtype.kind == "i" else x
+        found = run_graph(graph, {"x": held})
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        for port, wanted in zip(graph.outputs, session.run(None, {"x": x}), strict=True):
+            result = found[port.value].reshape(np.shape(wanted))
+            assert np.allclose(result, wanted, rtol=1e-5, atol=1e-5), name
+        graphs.append(prefixed(simplify(graph), f"{i}/"))
+        feeds[f"{i}/x"] = held
+    together = side_by_side(graphs)
+    golden = run_graph(together, feeds)
+    with Network(make_project(together, tmp_path / "project", "c99"), compiler="gcc", flags=["-O0"]) as network:
+        actual = network.run_raw(feeds)
+    for port in together.outputs:
+        assert golden[port.value].tobytes() == actual[port.value].tobytes(), port.name
+
+
+def test_a_threshold_of_64_bits_parts_numbers_of_32_as_it_does(tmp_path: Path) -> None:
+    """0.1 lies below the float32 number nearest to it."""
+    x = np.array([[np.nextafter(np.float32(0.1), np.float32(0))], [0.1]], np.float32)
+    tree = {
+        "nodes_treeids": [0, 0, 0],
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+        "nodes_featureids": [0, 0, 0],
+        "nodes_values_as_tensor": numpy_helper.from_array(np.array([0.1, 0, 0])),
+        "target_treeids": [0, 0],
+        "target_nodeids": [1, 2],
+        "target_ids": [0, 0],
+        "target_weights_as_tensor": numpy_helper.from_array(np.array([1.0, 2.0])),
+        "n_targets": 1,
+    }
+    for mode, wanted in (("LEQ", [1, 2]), ("LT", [1, 2]), ("GT", [2, 1]), ("GTE", [2, 1])):
+        model = model_of("TreeEnsembleRegressor", ["y"], x, nodes_modes=[f"BRANCH_{mode}", "LEAF", "LEAF"], **tree)
+        graph = imported(model, tmp_path)
+        assert run_graph(graph, {"x": x})[graph.outputs[0].value].reshape(-1).tolist() == wanted, mode
+
+
+def _spoiled(**changed: Any) -> dict[str, Any]:
+    lists = forest(np.random.default_rng(1), "target", 1, ["BRANCH_LEQ"])
+    return lists | {"n_targets": 1} | changed
+
+
+def _with(name: str, place: int, value: Any) -> dict[str, Any]:
+    made = _spoiled()
+    made[name] = [*made[name]]
+    made[name][place] = value
+    return made
+
+
+def _loop() -> dict[str, Any]:
+    made = _spoiled()
+    inner = [i for i, m in enumerate(made["nodes_modes"]) if m != "LEAF" and made["nodes_nodeids"][i] > 0]
+    number = made["nodes_nodeids"][inner[0]]
+    return made | {
+        "nodes_truenodeids": [number if i == inner[0] else v for i, v in enumerate(made["nodes_truenodeids"])]
+    }
+
+
+WRONG: dict[str, tuple[str, Any, str]] = {
+    "a branch to nowhere": ("TreeEnsembleRegressor", lambda: _with("nodes_truenodeids", 0, 999), "013"),
+    "a loop": ("TreeEnsembleRegressor", _loop, "013"),
+    "a feature that is not there": ("TreeEnsembleRegressor", lambda: _with("nodes_featureids", 0, 99), "014"),
+    "an unknown question": ("TreeEnsembleRegressor", lambda: _with("nodes_modes", 0, "BRANCH_NEAR"), "013"),
+    "a node twice": ("TreeEnsembleRegressor", lambda: _with("nodes_nodeids", 1, 0), "013"),
+    "a short list": ("TreeEnsembleRegressor", lambda: _spoiled(nodes_values=[1.0]), "013"),
+    "a weight of no target": ("TreeEnsembleRegressor", lambda: _with("target_ids", 0, 5), "013"),
+    "a weight at no leaf": ("TreeEnsembleRegressor", lambda: _with("target_nodeids", 0, 0), "013"),
+    "the least tree": ("TreeEnsembleRegressor", lambda: _spoiled(aggregate_function="MIN"), "022"),
+    "a post transform": ("TreeEnsembleRegressor", lambda: _spoiled(post_transform="PROBIT"), "022"),
+    "two base values": ("TreeEnsembleRegressor", lambda: _spoiled(base_values=[1.0, 2.0]), "013"),
+    "no nodes": ("TreeEnsembleRegressor", lambda: {"n_targets": 1}, "013"),
+    "labels of text": (
+        "LinearClassifier",
+        lambda: {"coefficients": [1.0] * 5, "classlabels_strings": ["a", "b"], "intercepts": [0.0]},
+        "019",
+    ),
+    "coefficients of other rows": ("LinearRegressor", lambda: {"coefficients": [1.0] * 4, "targets": 1}, "014"),
+    "scales of other rows": ("Scaler", lambda: {"scale": [1.0] * 3, "offset": [1.0]}, "014"),
+    "keys without values": ("LabelEncoder", lambda: {"keys_floats": [1.0], "values_floats": [1.0, 2.0]}, "013"),
+    "an unknown norm": ("Normalizer", lambda: {"norm": "L3"}, "013"),
+    "maps": ("ZipMap", lambda: {"classlabels_int64s": [1]}, "022"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_models_are_refused_with_an_id(name: str, tmp_path: Path) -> None:
+    op, attributes, code = WRONG[name]
+    x = np.zeros((2, FEATURES), np.float32)
+    with pytest.raises(ModelRejected) as caught:
+        imported(model_of(op, ["y"], x, **attributes()), tmp_path)
+    assert [p.code for p in caught.value.problems()] == [f"LAM-IMPORT-{code}"]
+
+
+def test_models_of_scikit_learn_become_networks(tmp_path: Path) -> None:
+    sklearn = pytest.importorskip("sklearn.ensemble")
+    skl2onnx = pytest.importorskip("skl2onnx")
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((60, 4)).astype(np.float32)
+    model = sklearn.RandomForestClassifier(5).fit(x, x[:, 0] > x[:, 1])
+    proto = skl2onnx.to_onnx(model, x[:1], options={id(model): {"zipmap": False}})
+    onnx.save(proto, tmp_path / "model.onnx")
+    graph = import_onnx(tmp_path / "model.onnx", mode="ort", io_layout="model", shapes={"X": (60, 4)})
+    found = run_graph(graph, {graph.inputs[0].value: x})
+    shares = found[graph.outputs[1].value]
+    assert np.allclose(shares, model.predict_proba(x), atol=1e-5)

@@ -91,10 +91,10 @@ def keyed(made: Compiled) -> bytes:
 
 def all_forms(quick: bool) -> Iterator[Options]:
     """Every option on every target; quick: every mode and border on two, and the other targets as they come."""
-    host, goals = load_target("host"), ("balanced",) if quick else ("memory", "balanced", "speed", "size")
+    goals = ("balanced",) if quick else ("memory", "balanced", "speed", "size")
     others = ("cortex-m0plus", "cortex-m3", "cortex-m55", "esp32s3", "gap8-like", "generic", "ppc32", "rv32imc")
     for target, requant, layout, kind, goal in product(
-        ("host", "cortex-m4"), host.requant_modes, ("nhwc", "model"), ("quantized", "model"), goals
+        ("host", "cortex-m4"), MODES, ("nhwc", "model"), ("quantized", "model"), goals
     ):
         if requant in load_target(target).requant_modes:
             yield Options(

@@ -27,24 +27,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--pairs", type=int, default=15, help="pairs of batches (default: %(default)s)")
+    parser.add_argument("--float", dest="sums", default="separate", choices=("separate", "fused"))
     given = parser.parse_args(arguments)
     print("| " + " | ".join(HEADS) + " |\n|" + " --- |" * len(HEADS))
     for name in given.models:
-        print("| " + " | ".join((name, *on_chip(name), *here(name, given.pairs))) + " |", flush=True)
+        print(
+            "| " + " | ".join((name, *on_chip(name, given.sums), *here(name, given.pairs, given.sums))) + " |",
+            flush=True,
+        )
 
 
-def on_chip(name: str) -> tuple[str, ...]:
+def on_chip(name: str, sums: str) -> tuple[str, ...]:
     """Products, instructions of one inference, instructions per product, arena."""
-    found = profile(MODELS / "mlperf_tiny" / f"{name}_f32.tflite", Options(target=CHIP), Measuring())
+    found = profile(MODELS / "mlperf_tiny" / f"{name}_f32.tflite", Options(target=CHIP, float_sums=sums), Measuring())
     assert found.instructions is not None
     ratio = found.instructions / found.macs
     return f"{found.macs:,}", f"{found.instructions / 1e6:.2f}", f"{ratio:.2f}", f"{found.arena_bytes:,}"
 
 
-def here(name: str, pairs: int) -> tuple[str, ...]:
+def here(name: str, pairs: int, sums: str) -> tuple[str, ...]:
     """Microseconds, medians; and the median ratios of pairs in turns, one thread each."""
     model = MODELS / "mlperf_tiny_onnx" / f"{name}_f32.onnx"
-    fast, plain = (compile_file(model, Options(target=target)) for target in (HOST, PLAIN))
+    fast, plain = (compile_file(model, Options(target=t, float_sums=sums)) for t in (HOST, PLAIN))
     ports = graph_ports(fast.imported)[0]
     sample = random_samples(ports, 1, seed=0)[0]
     x = network_feeds(ports, sample)[fast.graph.inputs[0].value]

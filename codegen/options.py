@@ -25,7 +25,13 @@ RecipeName = Literal["fast", "default", "best"]
 ShapePairs = tuple[tuple[str, tuple[int, ...]], ...]
 ShapesGiven = Mapping[str, Sequence[int]] | None
 """Shapes for inputs of which the model leaves dimensions open, by the inputs' names."""
-CHOICES = {"weights": ("c", "blob"), "io_layout": ("nhwc", "model"), "io_type": ("quantized", "model"), "goal": GOALS}
+CHOICES = {
+    "weights": ("c", "blob"),
+    "io_layout": ("nhwc", "model"),
+    "io_type": ("quantized", "model"),
+    "goal": GOALS,
+    "float_sums": ("separate", "fused"),
+}
 """The values of options that have no others."""
 
 PACKAGES = ("arduino", "cmake", "cmsis-pack", "esp-idf", "platformio", "rust", "zephyr")
@@ -59,6 +65,8 @@ class Options:
         labels: what the numbers of an output mean, in order; of the first output whose last axis has as many
             (LAM-EMIT-006 when there is none).
         package: names of PACKAGES, whose files are written beside the project's own; `("all",)` for all of them.
+        float_sums: of products of real numbers: `separate` rounds each product before it is added, `fused` rounds once
+            in each step, as instructions for that do.
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
     """
@@ -76,6 +84,7 @@ class Options:
     model_version: str = ""
     labels: tuple[str, ...] = ()
     package: tuple[str, ...] = ()
+    float_sums: str = "separate"
     shapes: ShapePairs = ()
 
     def __post_init__(self) -> None:

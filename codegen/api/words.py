@@ -35,6 +35,7 @@ class OptionWords(TypedDict, total=False):
     model_version: str
     labels: tuple[str, ...]
     package: tuple[str, ...]
+    float_sums: str
     shapes: ShapesGiven
 
 

@@ -76,6 +76,14 @@ _MODEL_OPTIONS = (
     _choice(
         "--goal", "Which memory plan to take; by default what the target says. size: balanced, with the smallest code."
     ),
+    click.option(
+        "--float",
+        "float_sums",
+        type=click.Choice(CHOICES["float_sums"]),
+        default="separate",
+        show_default=True,
+        help="Sums of real products: each product rounded, or each step once (fused multiply-add).",
+    ),
     click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
     click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
 )

@@ -67,6 +67,7 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
         "isa": asked.target.isa,
         "byte_order": asked.target.byte_order,
         "requant": asked.requant,
+        **({"float_sums": "fused"} if any(getattr(node.op, "fused", False) for node in plan.graph.nodes) else {}),
     }
 
 

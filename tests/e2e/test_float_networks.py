@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from codegen.api import verify
-from codegen.errors import ModelRejected
+from codegen.errors import CompileError, ModelRejected
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
@@ -42,6 +42,33 @@ def test_golden_and_c_are_equal_and_agree_with_the_runtime(name: str) -> None:
     for x, y in zip(expected, actual, strict=True):
         assert x.shape == y.shape
         assert float(np.abs(x - y).max()) <= CLOSE * float(np.abs(x).max())
+
+
+@pytest.mark.parametrize("name", [QUICK[0], QUICK[2], pytest.param(QUICK[1], marks=pytest.mark.slow)])
+def test_fused_sums_are_golden_s_too_and_round_otherwise(name: str) -> None:
+    path = shared_dir() / "models" / name
+    sample, fused = noise(path), Options(float_sums="fused", vectors=0)
+    result = verify(path, inputs=[sample], samples=1, float_sums="fused")
+    assert result.equal, result.first_difference and result.first_difference.text()
+    made, separate = compile_file(path, fused), compile_file(path, Options(vectors=0))
+    assert made.manifest["float_sums"] == "fused"
+    assert "float_sums" not in separate.manifest
+    feeds = network_feeds(graph_ports(made.imported)[0], sample)
+    one, other = (run_graph(m.imported, feeds)[m.imported.outputs[0].value] for m in (made, separate))
+    assert not np.array_equal(one, other)
+    assert float(np.abs(one - other).max()) <= CLOSE * float(np.abs(one).max())
+
+
+def test_a_blob_fits_code_with_the_same_sums_only() -> None:
+    path = shared_dir() / "models" / QUICK[0]
+    blobs = [compile_file(path, Options(weights="blob", vectors=0, float_sums=s)) for s in ("separate", "fused")]
+    data = [next(v for k, v in made.files.items() if str(k).endswith("weights.bin")) for made in blobs]
+    assert data[0][24:36] != data[1][24:36]
+
+
+def test_there_are_no_other_sums() -> None:
+    with pytest.raises(CompileError, match="LAM-IMPORT-030 float_sums"):
+        Options(float_sums="fast")
 
 
 @pytest.mark.parametrize("name", ARENAS)

@@ -58,6 +58,7 @@ class Drawing(Sketch):
         self.mode: Mode = MODES[self.int(0, 2)]
         if self.mode == "single":
             self.mode = ("single", *DERIVED_MODES)[seed // 3 % 6]
+        self.fused = seed % 2 == 1
         self.data: dict[str, Array] = {}
 
     # Choices

@@ -61,8 +61,8 @@ def real_attention(d: Drawing, x: str) -> str:
     """Every pixel of a row looked up in all others, and the channels of what is found brought to one size."""
     y, depth = _real(d, x), d.int(1, 5)
     keys = d.apply(Transpose((0, 1, 3, 2)), _dense(d, y, depth))
-    scores = d.apply(FloatMatMul(), _dense(d, y, depth), keys)
-    found = d.apply(FloatMatMul(), d.apply(FloatSoftmax(3, d.chance(0.3)), scores), y)
+    scores = d.apply(FloatMatMul(d.fused), _dense(d, y, depth), keys)
+    found = d.apply(FloatMatMul(d.fused), d.apply(FloatSoftmax(3, d.chance(0.3)), scores), y)
     return _bytes(d, d.apply(FloatNormalize(1e-3, d.chance(0.5)), found))
 
 
@@ -143,7 +143,7 @@ def _weights(d: Drawing, x: str, *shape: int) -> str:
 
 
 def _dense(d: Drawing, x: str, outputs: int) -> str:
-    return d.apply(FloatDense(), x, _weights(d, x, outputs, d.shape(x)[-1]), _normal(d, 0.5, outputs))
+    return d.apply(FloatDense(fused=d.fused), x, _weights(d, x, outputs, d.shape(x)[-1]), _normal(d, 0.5, outputs))
 
 
 def _conv(d: Drawing, x: str, h: Window, w: Window) -> str:
@@ -151,7 +151,7 @@ def _conv(d: Drawing, x: str, h: Window, w: Window) -> str:
     c = d.shape(x)[3]
     groups = d.pick((1, 1, c))
     outputs = c if groups == c else d.int(1, 8)
-    op = FloatConv2D(h, w, groups, d.pick((-math.inf, -0.5)), d.pick((math.inf, 2.0)))
+    op = FloatConv2D(h, w, groups, d.pick((-math.inf, -0.5)), d.pick((math.inf, 2.0)), d.fused)
     return d.apply(op, x, _weights(d, x, outputs, h.size, w.size, c // groups), _normal(d, 0.5, outputs))
 
 

@@ -17,7 +17,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import Shape, Window, row_count, row_pixels
 from codegen.kernels.conv2d import inner_columns
-from codegen.kernels.float32.common import HEADER, Bounds, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field, sum_header
 from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.kernels.float32.registers import AVX512, FPU, Block, Unit, choose_block
 from codegen.kernels.kernel import Fit, Kernel
@@ -58,6 +58,7 @@ class FloatBlocksContext(RunSizes):
     padded_rows: bool
     any_run: bool
     bounds: Bounds
+    fused: bool
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -147,7 +148,15 @@ def _fit(
     k = _context(unit, node, h, w, inner)
     packed = Field.later("weights", np.float32, weights.size, lambda: in_groups(weights, k.block.outputs))
     why = f"{unit.name}: {k.block.pixels} pixels x {k.block.outputs} outputs in registers"
-    return Fit(k, (flat_field("bias", bias), *bound_fields(node.op), packed), why=why)
+    params = (flat_field("bias", bias), *bound_fields(node.op), packed)
+    return Fit(k, params, why=why, headers=unit_headers(unit, node.op))
+
+
+def unit_headers(unit: Unit, op: FloatConv2D | FloatDense) -> tuple[str, ...]:
+    """Whose function a step of a sum is; with lanes, besides the unit's own."""
+    if unit.lanes == 1:
+        return (sum_header(op),)
+    return ("lam_x86_f32_fused.h",) if op.fused else ()
 
 
 def _context(
@@ -177,6 +186,7 @@ def _context(
         padded_rows=conv and op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         any_run=not conv,
         bounds=bounds_of(op),
+        fused=op.fused,
     )
 
 
@@ -212,6 +222,6 @@ def blocked_conv(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:
     return Kernel(name, "float32/blocks.c.j2", "row", (FloatConv2D,), fit, needs, headers=headers)
 
 
-_UNITS = ((FPU, (HEADER, "lam_order.h")), (AVX512, ("lam_x86_f32.h",)))
+_UNITS = ((FPU, ("lam_order.h",)), (AVX512, ("lam_x86_f32.h",)))
 
 KERNELS: tuple[Kernel[Any], ...] = tuple(make(*unit) for unit in _UNITS for make in (blocked_dense, blocked_conv))

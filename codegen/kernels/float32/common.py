@@ -15,8 +15,10 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.quant import Array
+from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul
 
 HEADER = "lam_f32.h"
+FUSED_HEADER = "lam_f32_fma.h"
 _BLOCK = 4
 """Outputs that are summed at one time: that many sums and weights stay in registers."""
 
@@ -55,6 +57,11 @@ def bound_fields(op: Bounded) -> tuple[Field, ...]:
     """Params `low` and `high`, where they are finite."""
     ends = (("low", op.low), ("high", op.high))
     return tuple(Field(name, np.array([end], np.float32)) for name, end in ends if not math.isinf(end))
+
+
+def sum_header(op: FloatConv2D | FloatDense | FloatMatMul) -> str:
+    """Whose function a step of a sum is."""
+    return FUSED_HEADER if op.fused else HEADER
 
 
 def block_of(outputs: int) -> int:

@@ -11,7 +11,15 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.conv2d import inner_columns
-from codegen.kernels.float32.common import HEADER, Bounds, block_of, blocked_field, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.common import (
+    Bounds,
+    block_of,
+    blocked_field,
+    bound_fields,
+    bounds_of,
+    flat_field,
+    sum_header,
+)
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import GroupSizes, InBlocks
 from codegen.ops.float32 import FloatConv2D
@@ -31,6 +39,7 @@ class FloatConvContext(InBlocks, GroupSizes):
     padded_rows: bool
     padded_columns: bool
     bounds: Bounds
+    fused: bool
 
     @property
     def parted(self) -> tuple[int, int]:
@@ -86,6 +95,7 @@ def _context(kind: type[FloatConvContext], node: NodeOf[FloatConv2D]) -> FloatCo
         padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         padded_columns=inner_columns(op.w, x[2], y[2]) != (0, y[2]),
         bounds=bounds_of(op),
+        fused=op.fused,
     )
 
 
@@ -94,7 +104,7 @@ def _fit(node: NodeOf[FloatConv2D]) -> Fit | None:
     if node.dynamic != (0,) or weights is None or bias is None:
         return None
     params = (flat_field("bias", bias), *bound_fields(node.op), blocked_field(weights, node.op.groups))
-    return Fit(_context(FloatConvContext, node), params)
+    return Fit(_context(FloatConvContext, node), params, headers=(sum_header(node.op),))
 
 
 def _fit_depthwise(node: NodeOf[FloatConv2D]) -> Fit | None:
@@ -104,14 +114,14 @@ def _fit_depthwise(node: NodeOf[FloatConv2D]) -> Fit | None:
         return None
     by_tap = Field.later("weights", np.float32, weights.size, lambda: _by_tap(weights))
     params = (flat_field("bias", bias), *bound_fields(node.op), by_tap)
-    return Fit(_context(FloatDepthwiseContext, node), params)
+    return Fit(_context(FloatDepthwiseContext, node), params, headers=(sum_header(node.op),))
 
 
 def _by_tap(weights: Array) -> Array:
     return np.ascontiguousarray(weights[:, :, :, 0].transpose(1, 2, 0)).reshape(-1)
 
 
-CONV2D = Kernel("conv2d_f32", "float32/conv2d.c.j2", "row", (FloatConv2D,), _fit, headers=(HEADER,))
-DEPTHWISE = Kernel("depthwise_f32", "float32/depthwise.c.j2", "row", (FloatConv2D,), _fit_depthwise, headers=(HEADER,))
+CONV2D = Kernel("conv2d_f32", "float32/conv2d.c.j2", "row", (FloatConv2D,), _fit)
+DEPTHWISE = Kernel("depthwise_f32", "float32/depthwise.c.j2", "row", (FloatConv2D,), _fit_depthwise)
 
 KERNELS: tuple[Kernel[Any], ...] = (DEPTHWISE, CONV2D)

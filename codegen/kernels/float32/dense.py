@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
-from codegen.kernels.float32.common import HEADER, Bounds, block_of, blocked_field, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.common import (
+    Bounds,
+    block_of,
+    blocked_field,
+    bound_fields,
+    bounds_of,
+    flat_field,
+    sum_header,
+)
 from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D, FloatDense
@@ -19,6 +27,7 @@ class FloatDenseContext:
     n_in: int
     n_out: int
     bounds: Bounds
+    fused: bool
 
     @property
     def block(self) -> int:
@@ -43,11 +52,12 @@ def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
     if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
         return None
     params = (flat_field("bias", bias), *bound_fields(node.op), blocked_field(weights))
-    return Fit(FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op)), params)
+    context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.fused)
+    return Fit(context, params, headers=(sum_header(node.op),))
 
 
 DENSE: Kernel[FloatConv2D | FloatDense] = Kernel(
-    "dense_f32", "float32/dense.c.j2", "pixels", (FloatDense, FloatConv2D), _fit, headers=(HEADER,)
+    "dense_f32", "float32/dense.c.j2", "pixels", (FloatDense, FloatConv2D), _fit
 )
 
 KERNELS: tuple[Kernel[Any], ...] = (DENSE,)

@@ -8,7 +8,7 @@ from typing import Any
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import constant_fields
-from codegen.kernels.float32.common import HEADER
+from codegen.kernels.float32.common import sum_header
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatMatMul
 
@@ -30,14 +30,15 @@ class FloatMatMulContext:
     lines: int
     depth: int
     columns: int
+    fused: bool
 
 
 def _fit(node: NodeOf[FloatMatMul]) -> Fit | None:
     if not node.dynamic:
         return None
     lines, depth = node.ins[0].shape[-2:]
-    context = FloatMatMulContext(_side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
-    return Fit(context, constant_fields(node, ("a_const", "b_const")))
+    context = FloatMatMulContext(_side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1], node.op.fused)
+    return Fit(context, constant_fields(node, ("a_const", "b_const")), headers=(sum_header(node.op),))
 
 
 def _side(node: NodeOf[FloatMatMul], index: int) -> FloatSide:
@@ -47,6 +48,6 @@ def _side(node: NodeOf[FloatMatMul], index: int) -> FloatSide:
     return FloatSide(-1, row_elements(shape) if row_count(shape) > 1 else 0)
 
 
-MATMUL = Kernel("matmul_f32", "float32/matmul.c.j2", "row", (FloatMatMul,), _fit, headers=(HEADER,))
+MATMUL = Kernel("matmul_f32", "float32/matmul.c.j2", "row", (FloatMatMul,), _fit)
 
 KERNELS: tuple[Kernel[Any], ...] = (MATMUL,)

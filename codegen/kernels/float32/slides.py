@@ -16,8 +16,8 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
-from codegen.kernels.float32.blocks import in_groups
-from codegen.kernels.float32.common import HEADER, Bounds, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.blocks import in_groups, unit_headers
+from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field
 from codegen.kernels.float32.registers import AVX512, FPU, Unit
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D
@@ -55,6 +55,7 @@ class FloatSlidesContext:
     spans: tuple[Span, ...]
     padded_rows: bool
     bounds: Bounds
+    fused: bool
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
@@ -90,10 +91,11 @@ def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
         spans=spans,
         padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         bounds=bounds_of(op),
+        fused=op.fused,
     )
     packed = Field.later("weights", np.float32, weights.size, lambda: in_groups(weights, unit.lanes))
     why = f"{unit.name}: {max(s.pixels for s in spans)} pixels of one channel in registers"
-    return Fit(k, (flat_field("bias", bias), *bound_fields(op), packed), why=why)
+    return Fit(k, (flat_field("bias", bias), *bound_fields(op), packed), why=why, headers=unit_headers(unit, op))
 
 
 def _spans(w: Window, w_in: int, w_out: int) -> tuple[Span, ...]:
@@ -125,4 +127,4 @@ def _kernel(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:
     return Kernel(name, "float32/slides.c.j2", "row", (FloatConv2D,), partial(_fit, unit), needs, headers=headers)
 
 
-KERNELS: tuple[Kernel[Any], ...] = (_kernel(FPU, (HEADER,)), _kernel(AVX512, ("lam_x86_f32.h",)))
+KERNELS: tuple[Kernel[Any], ...] = (_kernel(FPU, ()), _kernel(AVX512, ("lam_x86_f32.h",)))

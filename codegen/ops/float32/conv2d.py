@@ -3,7 +3,8 @@
 x: f32[N, H, W, C];  w: f32[Cout, KH, KW, C / groups];  b: f32[Cout]  ->  y: f32[N, H', W', Cout].
 
     acc = b[o], then acc + x * w[o] for each kernel row, kernel column and channel of the group, in this order;
-          a product is rounded before it is added, and a tap in the padding is left out
+          a product is rounded before it is added (`fused`: each step is one fused multiply-add, which rounds once), and
+          a tap in the padding is left out
     y   = acc held within low .. high; NaN stays
 
 Source: onnx/docs/Operators.md, Conv.
@@ -38,6 +39,7 @@ class FloatConv2D:
     groups: int
     low: float = -math.inf
     high: float = math.inf
+    fused: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOATCONV-01"),)
 
@@ -62,7 +64,7 @@ class FloatConv2D:
         acc[...] = b.reshape(g, -1)
         for tap, served, read in reaches((self.h, self.w), out, spatial):
             taps = kernel[(slice(None), *tap)].reshape(g, depth, -1)
-            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], taps, ordered=True)
+            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], taps, ordered=True, fused=self.fused)
         return acc.reshape(*acc.shape[:3], outputs)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:

@@ -8,7 +8,8 @@ FloatMatMul  a: f32[..., M, K];  b: f32[..., K, N], equal leading axes  ->  y: f
 
     y   = 0, then y + a[m, k] * b[k, n] for k from first to last
 
-A product is rounded before it is added.  Source: onnx/docs/Operators.md, Gemm and MatMul.
+A product is rounded before it is added; `fused`: each step is one fused multiply-add, which rounds once.
+Source: onnx/docs/Operators.md, Gemm and MatMul.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from codegen.ir.op import SAME_ROW, WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, clamped_bounds, last_axis_stays, last_two_stay, never_in_place, same_row
 from codegen.ops.float32.functions import clip
-from codegen.ops.float32.sums import ordered_product
+from codegen.ops.float32.sums import add_product, ordered_product
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import require
 
@@ -35,6 +36,7 @@ class FloatDense:
 
     low: float = -math.inf
     high: float = math.inf
+    fused: bool = False
 
     layout_inputs: ClassVar[int] = 1
     limits: ClassVar[tuple[Limit, ...]] = ()
@@ -55,7 +57,7 @@ class FloatDense:
         acc[...] = b
         with np.errstate(all="ignore"):
             for k in range(w.shape[1]):
-                acc += x[..., k, None] * w[:, k]
+                add_product(acc, x[..., k, None], w[:, k], fused=self.fused)
             return (clip(acc, np.float32(self.low), np.float32(self.high)),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
@@ -79,6 +81,8 @@ class FloatDense:
 class FloatMatMul:
     """The product of two matrices."""
 
+    fused: bool = False
+
     limits: ClassVar[tuple[Limit, ...]] = ()
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
@@ -93,7 +97,7 @@ class FloatMatMul:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         with np.errstate(all="ignore"):
-            return (ordered_product(*ins),)
+            return (ordered_product(*ins, fused=self.fused),)
 
     rows = same_row
 

@@ -1,7 +1,7 @@
 """Sums of products in float32: in a stated order, or in whichever order is fastest.
 
 Decides: how numpy keeps an order of sums: vectorised over outputs, with a loop over the terms.  A product is rounded
-before it is added.
+before it is added, or where sums are `fused` each step is one fused multiply-add, which rounds once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 
+from codegen.float32 import fma
 from codegen.ir.quant import Array
 from codegen.ir.shape import Window
 
@@ -37,22 +38,30 @@ def _reach(window: Window, tap: int, short: int, long: int) -> tuple[slice, slic
     return slice(start, stop), slice(first, first + (stop - start - 1) * stride + 1, stride)
 
 
-def add_products(acc: Array, x: Array, w: Array, *, ordered: bool) -> None:
+def add_products(acc: Array, x: Array, w: Array, *, ordered: bool, fused: bool = False) -> None:
     """acc[..., g, o] += sum over i of x[..., g, i] * w[g, i, o], in place, i ascending where `ordered`."""
     if not ordered and w.shape[1] > 1:
         for g in range(w.shape[0]):
             acc[..., g, :] += x[..., g, :] @ w[g]
         return
     for i in range(w.shape[1]):
-        acc += x[..., i, None] * w[:, i, :]
+        add_product(acc, x[..., i, None], w[:, i, :], fused=fused)
 
 
-def ordered_product(a: Array, b: Array) -> Array:
+def add_product(acc: Array, a: Array, b: Array, *, fused: bool) -> None:
+    """One step of a sum, in place."""
+    if fused:
+        acc[...] = fma(a, b, acc)
+    else:
+        acc += a * b
+
+
+def ordered_product(a: Array, b: Array, *, fused: bool = False) -> Array:
     """A @ b with each sum taken from first to last, from zero."""
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     acc = np.zeros((*shape, a.shape[-2], b.shape[-1]), np.result_type(a, b))
     for i in range(a.shape[-1]):
-        acc += a[..., :, i, None] * b[..., None, i, :]
+        add_product(acc, a[..., :, i, None], b[..., None, i, :], fused=fused)
     return acc
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,8 +16,18 @@ _SAME = window(3, 1, 1, 1, 1)
 _ONE = window(1)
 
 
+FUSED_TOO = ("padded", "grouped", "depthwise", "in_blocks", "at_edges", "deep")
+
+
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """All of them; some of them with fused sums too."""
+    for case in _separate():
+        yield case
+        if case.name in FUSED_TOO:
+            yield replace(case, name=f"fused_{case.name}", op=replace(case.op, fused=True))  # type: ignore[type-var]
+
+
+def _separate() -> Iterator[Case]:
     yield _case("plain", (1, 5, 6, 3), 8, window(3), window(3))
     yield _case("padded", (1, 5, 6, 3), 5, _SAME, _SAME, low=0.0)
     yield _case("strided", (1, 7, 8, 4), 6, window(3, 2, 1, 1, 1), window(3, 2, 1, 0, 1), low=0.0, high=600.0)

@@ -11,7 +11,10 @@ from tests.contract.case import F32, Case, ints, t
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """All of them; some of them with fused sums too."""
+    yield Case("fused_rows", FloatDense(0.0, fused=True), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
+    yield Case("fused_blocks", FloatDense(-300.0, fused=True), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
+    yield Case("fused_plain", FloatMatMul(fused=True), (t(F32, 4, 5), t(F32, 5, 3)))
     yield Case("vector", FloatDense(), (t(F32, 9), ints(F32, 4, 9), ints(F32, 4)))
     yield Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
     yield Case("map", FloatDense(0.0, 500.0), (t(F32, 1, 2, 3, 5), ints(F32, 10, 5), ints(F32, 10)))

@@ -26,6 +26,16 @@ WRONG = {
     "a single number joined": ("float[2] x, float n", "y = Concat <axis=0> (x, n)", "LAM-IMPORT-014"),
     "a single number's slices": ("float n, int64 i", "y = Gather <axis=0> (n, i)", "LAM-IMPORT-014"),
     "a branch by two flags": ("float[2] x, bool[2] c", _IF, "LAM-IMPORT-014"),
+    "a branch that reads what nobody makes": (
+        "float[2] x",
+        f"c = Constant <value = bool {{1}}> () {_IF.replace('Add(x, x)', 'Gemm(x, none)')}",
+        "LAM-IMPORT-015",
+    ),
+    "a branch that reads what was refused": (
+        "float[2] x",
+        f"c = Constant <value = bool {{1}}> () u = Unknown(x) {_IF.replace('Add(x, x)', 'Gemm(x, u)')}",
+        "LAM-IMPORT-007",
+    ),
     "steps unknown": ("float[2] x, int64 m, bool go", f"y, z = {_LOOP}", "LAM-IMPORT-023"),
     "an endless loop": (
         "float[2] x",

@@ -160,14 +160,17 @@ def _inlined(r: Reading, node: OnnxNode, graph: Any, given: Mapping[str, str], t
                 raise ModelTooLarge(f"with its loops the model has more than {_MOST_NODES} nodes", where=node.where)
             inner = read_node(proto, i)
             inner = replace(inner, name=f"{node.name}{tag}/{inner.name}")
+            for name in filter(None, inner.inputs):
+                _of_body(r, node, name)
             values = r.read(inner)
             r.tensors.update((n, v) for n, v in zip(inner.outputs, values, strict=False) if n and v)
-        return [_output(r, node, text_of(o.name)) for o in graph.output]
+        return [_of_body(r, node, text_of(o.name)) for o in graph.output]
     finally:
         r.tensors = outer
 
 
-def _output(r: Reading, node: OnnxNode, name: str) -> str:
+def _of_body(r: Reading, node: OnnxNode, name: str) -> str:
+    """What a name within a body stands for."""
     if name not in r.tensors:
         raise InputMissing(f"the body has no tensor '{name}'", where=node.where)
     return r.tensors[name]

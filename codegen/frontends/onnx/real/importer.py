@@ -90,6 +90,7 @@ class RealReader:
         self._reading = Reading(model.opset, translate, {**TRANSLATORS, **known.onnx})
         self._reading.notes.extend(model.notes)
         self._reading.said_bits = said_bits(model.proto)
+        self._made = {name for node in model.structure.nodes for name in node.outputs}
         declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
         self._shapes = Shapes(declared, shapes or {})
 
@@ -138,8 +139,8 @@ class RealReader:
 
     def _read(self, node: OnnxNode) -> None:
         """Translate a node; one that reads what was refused is passed over."""
-        unread = any(i and i not in self._reading.tensors for i in node.inputs)
-        if unread or _lacks_data(node) or node.where in self._refused:
+        lost = {*node.inputs, *(self._made & set(names_read(node)))} - self._reading.tensors.keys() - {""}
+        if lost or _lacks_data(node) or node.where in self._refused:
             return
         count = len(self._reading.nodes)
         try:

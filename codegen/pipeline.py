@@ -102,7 +102,7 @@ def reach(imported: Graph, target: Target, options: Options, tools: Toolkit = HO
     problems = target_problems(graph, target, tools.table)
     kernels: Mapping[int, Form] = {}
     try:
-        kernels = choose_kernels(graph, target, tools.table)
+        kernels = choose_kernels(graph, target, tools.table, goal=choose_goal(options, target))
         plan, kernels = plan_in_best_order(graph, kernels, target, options, tools.table)
     except CompileError as error:
         return Reached(imported, graph, kernels, None, None, (*problems, *error.problems()))

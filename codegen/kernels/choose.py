@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
-from itertools import islice
 
 from codegen.errors import CompileError, ModelRejected, NoKernel
 from codegen.ir.form import Form, Mix
@@ -28,26 +27,34 @@ MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
 
 
-def choose_kernels(graph: Graph, target: Target, table: KernelTable = TABLE) -> dict[int, Form]:
+def choose_kernels(
+    graph: Graph, target: Target, table: KernelTable = TABLE, *, goal: str = "balanced"
+) -> dict[int, Form]:
     """Form by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
+
+    Goal `memory`: of forms that say what they take the one of the least scratch; `size`: the first one of the table.
 
     Raises with every node that has none.
     """
-    forms = _by_node(graph, lambda view: fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles))
+    forms = _by_node(
+        graph, lambda view: fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles, goal)
+    )
     if target.weights.expand:
         return {i: found[0] for i, found in forms.items()}
     return _within_growth(graph, forms)
 
 
 def select_kernels(graph: Graph, isa: str, table: KernelTable = TABLE) -> dict[int, Form]:
-    """The form of the first kernel of the table by node index, views left out; raises with every node that has none."""
-    found = _by_node(graph, lambda view: [*islice(table.fitting(view, FEATURES[isa]), 1)])
+    """The form of fewest instructions by node index, views left out; raises with every node that has none."""
+    found = _by_node(graph, lambda view: [form for form in [find_form(view, isa, table)] if form])
     return {i: forms[0] for i, forms in found.items()}
 
 
 def find_form(view: NodeView, isa: str, table: KernelTable = TABLE) -> Form | None:
-    """The form of the first kernel of the table that serves the node."""
-    return next(table.fitting(view, FEATURES[isa]), None)
+    """The form that the node has on a level, every instruction counted as one."""
+    fitting = table.fitting(view, FEATURES[isa])
+    first = next(fitting, None)
+    return first if first is None or first.mix is None else fastest_first([first, *fitting], None)[0]
 
 
 def fastest_form(view: NodeView, target: Target, table: KernelTable = TABLE) -> Form | None:
@@ -55,15 +62,19 @@ def fastest_form(view: NodeView, target: Target, table: KernelTable = TABLE) -> 
     return next(iter(fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles)), None)
 
 
-def fastest_first(forms: Sequence[Form], cycles: Cycles | None) -> Sequence[Form]:
+def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "balanced") -> Sequence[Form]:
     """The forms of a node, of those that say what they take the one of the least cycles first.
 
-    Without a table of cycles every instruction counts as one.
+    Without a table of cycles every instruction counts as one.  Goal `memory`: the one of the least scratch; `size`: the
+    order stays, for forms that one function serves come first.
     """
-    if not forms or forms[0].mix is None:
+    if not forms or forms[0].mix is None or goal == "size":
         return forms
-    known = [form for form in forms if form.mix is not None]
-    best = min(known, key=lambda form: estimated_cycles(form.mix or Mix(), cycles))
+
+    def cost(form: Form) -> tuple[int, float]:
+        return form.scratch_bytes if goal == "memory" else 0, estimated_cycles(form.mix or Mix(), cycles)
+
+    best = min((form for form in forms if form.mix is not None), key=cost)
     return [best, *(form for form in forms if form is not best)]
 
 

@@ -14,6 +14,7 @@ from codegen.ir.graph import Graph
 from codegen.kernels import TABLE, KernelTable, check_target, choose_kernels
 from codegen.options import Options
 from codegen.passes import is_wide, simplify, turn_sideways
+from codegen.planning.asked import choose_goal
 from codegen.schedule import order_nodes
 from codegen.target import Target
 
@@ -51,6 +52,6 @@ def _turned_orders(graph: Graph, target: Target, options: Options, table: Kernel
     turned = simplify(turn_sideways(graph))
     try:
         check_target(turned, target, table)
-        return _orders(turned, choose_kernels(turned, target, table))
+        return _orders(turned, choose_kernels(turned, target, table, goal=choose_goal(options, target)))
     except ModelRejected:
         return []

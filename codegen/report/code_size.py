@@ -24,6 +24,8 @@ ONCE = {
     "lam_armv6m_sum_2x2": 182,
     "lam_dot_1x2": 110,
     "lam_dot_1x4": 190,
+    "lam_dot_1x4_s8": 200,
+    "lam_dot_1x4_u8": 200,
     "lam_dot_2x2": 160,
     "lam_dot_3x1": 128,
     "lam_gather_taps": 70,

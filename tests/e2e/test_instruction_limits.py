@@ -16,12 +16,12 @@ from tests.support.tools import require_tool
 
 NETWORKS = ("resnet8", "kws", "vww", "ad")
 LIMITS = {
-    "cortex-m4": (14_500_000, 4_000_000, 11_700_000, 370_000),
-    "cortex-m55": (3_000_000, 1_000_000, 3_000_000, 80_000),
-    "cortex-m3": (29_000_000, 7_200_000, 20_000_000, 640_000),
-    "rv32imc": (36_000_000, 9_000_000, 26_000_000, 950_000),
+    "cortex-m4": (12_700_000, 3_250_000, 9_250_000, 330_000),
+    "cortex-m55": (2_400_000, 900_000, 2_500_000, 55_000),
+    "cortex-m3": (26_000_000, 6_300_000, 17_000_000, 640_000),
+    "rv32imc": (36_000_000, 8_600_000, 23_700_000, 900_000),
 }
-SMALLEST = (14_950_000, 4_140_000, 12_075_000, 379_500)
+SMALLEST = (12_700_000, 3_250_000, 9_300_000, 365_000)
 """On a Cortex-M4 with the smallest arena."""
 CODE, SMALL_CODE = 20 * 1024, 12 * 1024
 """Code and read-only data without weights on a Cortex-M4: at -O2, and for size."""

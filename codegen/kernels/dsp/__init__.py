@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.kernels.dsp import depthwise
-from codegen.kernels.dsp.columns import columns
+from codegen.kernels.dsp.columns import DENSE_IN_PLACE, columns
 from codegen.kernels.dsp.panels import panels
 from codegen.kernels.kernel import Kernel
 
@@ -17,7 +17,7 @@ from codegen.kernels.kernel import Kernel
 def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
     """Dense layers of one pixel by themselves; what panels do not serve is summed two pixels at a time."""
     dense, pointwise, window = columns(wide=wide)
-    return dense, *panels(wide=wide), pointwise, window
+    return dense, *(() if wide else (DENSE_IN_PLACE,)), *panels(wide=wide), pointwise, window
 
 
 DSP: tuple[Kernel[Any], ...] = (depthwise.DEPTHWISE, *_sums(wide=False), *_sums(wide=True))

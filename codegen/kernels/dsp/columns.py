@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
@@ -101,6 +101,13 @@ class ColumnContext:
 
 
 @dataclass(frozen=True, slots=True)
+class DenseContext(ColumnContext):
+    """One pixel; `in_place`: inputs are widened where they lie, for each four channels again."""
+
+    in_place: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WindowContext(ColumnContext):
     """A convolution with a window: `pieces` of `taps` taps in a kernel row; columns [left, right) read no padding.
 
@@ -151,15 +158,30 @@ def _sums(node: Node) -> Weighted | None:
     return sums if sums is not None and sums.of_bytes(shifted=True) else None
 
 
-def _fit_dense(node: Node, wide: bool) -> Fit | None:
+def _fit_dense(node: Node, wide: bool, *, in_place: bool = False) -> Fit | None:
     """One pixel."""
     sums = _sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    context = ColumnContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide))
-    why = "1 pixel x 4 channels, SMLAD on inputs widened once" + _wider(context)
-    column = Scratch("column", _columns_bytes(node, 1))
-    return Fit(context, _params(node, sums, 4, wide), (column,), why, headers=_headers(context))
+    context = DenseContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide), in_place)
+    if in_place and (context.piece % 4 or context.shifted):
+        return None
+    why = (
+        "1 pixel x 4 channels, SMLAD on inputs widened " + ("where they lie" if in_place else "once") + _wider(context)
+    )
+    column = Scratch("column", 0 if in_place else _columns_bytes(node, 1))
+    params = _params(node, sums, 4, wide)
+    return Fit(context, params, (column,), why, headers=_headers(context), mix=_dense_mix(context))
+
+
+def _dense_mix(k: DenseContext) -> Mix:
+    """Counted in the disassembly: what widens a group of inputs, and what four channels take."""
+    once = Mix() if k.in_place else Mix(other=2, load=1, store=2).times(k.groups)
+    inputs = Mix(other=2, load=1) if k.in_place else Mix(multiple=1, moved=2)
+    group = inputs + Mix(
+        other=0 if k.wide else 8, multiple=2 if k.wide else 1, moved=8 if k.wide else 4, multiply_add=8
+    )
+    return once + (group.times(k.groups) + Mix(other=32, load=8, store=4, taken=2)).times(-(-k.c_out // 4))
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
@@ -309,6 +331,18 @@ def _wider(context: ColumnContext) -> str:
     if context.bits:
         return f", weights of {context.bits} bits"
     return ", weights widened at compile time" if context.wide else ""
+
+
+DENSE_IN_PLACE: Kernel[Conv2D | Dense] = Kernel(
+    "dsp_dense_in_place",
+    "dsp/dense.c.j2",
+    "pixels",
+    (Conv2D, Dense),
+    lambda node: _fit_dense(node, wide=False, in_place=True),
+    _DSP,
+    _WIDE,
+    headers=("lam_armv7em.h",),
+)
 
 
 def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dense], Kernel[Conv2D]]:

@@ -537,7 +537,8 @@ LAM_BLOCK void lam_dot_3x1(int32_t acc[3], const uint32_t *x, const uint32_t *w,
 #if LAM_BLOCKS
 #define LAM_1X4 \
     "ldrd r12, lr, [%[x]], #8\n\t" \
-    "ldmia %[w]!, {r0, r1, r2, r3}\n\t" \
+    "ldmia %[w]!, {r0, r1, r2, r3}\n\t" LAM_1X4_PRODUCTS
+#define LAM_1X4_PRODUCTS \
     "sxtb16 r4, r0\n\t" \
     "sxtb16 r0, r0, ror #8\n\t" \
     "smlad %[a0], r4, r12, %[a0]\n\t" \
@@ -565,6 +566,47 @@ LAM_BLOCK const uint32_t *lam_dot_1x4(int32_t acc[4], const uint32_t *x, const u
         for (int32_t j = 0; j < 4; j++) {
             acc[j] = lam_both(lam_even_s8(w[j]), x[0], acc[j]);
             acc[j] = lam_both(lam_odd_s8(w[j]), x[1], acc[j]);
+        }
+    }
+#endif
+    return w;
+}
+
+/* The same on four inputs a group where they lie, `x` bytes: 20 instructions a group of 16, and no column. */
+#if LAM_BLOCKS
+#define LAM_1X4_OF(extend) \
+    "ldr r12, [%[x]], #4\n\t" \
+    "ldmia %[w]!, {r0, r1, r2, r3}\n\t" extend "16 lr, r12, ror #8\n\t" extend "16 r12, r12\n\t" LAM_1X4_PRODUCTS
+#endif
+
+LAM_BLOCK const uint32_t *lam_dot_1x4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+#if LAM_BLOCKS
+    const uint32_t *const x = LAM_VIEW(uint32_t, bytes);
+    LAM_FOUR_SUMS(LAM_1X4_OF("sxtb"), 4);
+#else
+    const uint8_t *x = (const uint8_t *)bytes;
+    for (int32_t i = 0; i < groups; i++, x += 4, w += 4) {
+        for (int32_t j = 0; j < 4; j++) {
+            acc[j] = lam_both(lam_even_s8(w[j]), lam_even_s8(lam_word(x)), acc[j]);
+            acc[j] = lam_both(lam_odd_s8(w[j]), lam_odd_s8(lam_word(x)), acc[j]);
+        }
+    }
+#endif
+    return w;
+}
+
+LAM_BLOCK const uint32_t *lam_dot_1x4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+#if LAM_BLOCKS
+    const uint32_t *const x = LAM_VIEW(uint32_t, bytes);
+    LAM_FOUR_SUMS(LAM_1X4_OF("uxtb"), 4);
+#else
+    const uint8_t *x = (const uint8_t *)bytes;
+    for (int32_t i = 0; i < groups; i++, x += 4, w += 4) {
+        for (int32_t j = 0; j < 4; j++) {
+            acc[j] = lam_both(lam_even_s8(w[j]), lam_even_u8(lam_word(x)), acc[j]);
+            acc[j] = lam_both(lam_odd_s8(w[j]), lam_odd_u8(lam_word(x)), acc[j]);
         }
     }
 #endif

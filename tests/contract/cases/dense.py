@@ -31,7 +31,9 @@ def dense_cases(mode: Mode) -> Iterator[Case]:
     heavy[1] = ints(S16, 200)
     small = np.array([5, -6, 7], np.int32)
     yield Case("narrowed", Dense(128, requant(mode, 1 << 30, 3), S8, None), (t(U8, 2, 200), heavy, small))
-    for name, dtype, batch, n_in, n_out in (("one", S8, 1, 131, 10), ("odd", U8, 3, 29, 13), ("few", S8, 1, 7, 3)):
+    shapes = (("one", S8, 1, 131, 10), ("odd", U8, 3, 29, 13), ("few", S8, 1, 7, 3))
+    fours = (("few_fours", S8, 1, 92, 7), ("few_unsigned_fours", U8, 1, 40, 5))
+    for name, dtype, batch, n_in, n_out in (*shapes, *fours):
         weights, step = ints(S8, n_out, n_in), requant(mode, 128 * 128 * np.sqrt(n_in), n_out)
         op = Dense(dtype.low + 7, step, S8, None)
         yield Case(name, op, (t(dtype, batch, n_in), weights, ints(S32, n_out) >> 16))

@@ -1,9 +1,10 @@
-"""Quantized networks beside their float ones: Lamina's through the generated C, ONNX Runtime's quantizer beside it.
+"""Quantized networks beside their float ones: Lamina's through the generated C, other quantizers' beside it.
 
     python benchmarks/quantizers.py [MODEL ..] [--schemes channel,tensor,pot,w4,a16] [--recipe best] [--peers]
 
 Each network is quantized by the same samples and scored on others, which no quantizer sees. `--peers` adds what ONNX
-Runtime's `quantize_static` makes of it: min-max and percentile 99.99.
+Runtime's `quantize_static` makes of it, min-max and percentile 99.99, and NNCF with its fast bias correction, where it
+is installed: `pip install nncf`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -86,6 +89,8 @@ def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, *,
     if peers and scheme != "pot":
         makers["ORT min-max"] = lambda path: by_ort(task, scheme, "MinMax", path)
         makers["ORT 99.99 %"] = lambda path: by_ort(task, scheme, "Percentile", path)
+    if peers and scheme in ("channel", "tensor") and find_spec("nncf"):
+        makers["NNCF"] = lambda path: by_nncf(task, scheme, path)
     for maker, make in makers.items():
         path = folder / f"{task.name}_{scheme}.onnx"
         started = time.perf_counter()
@@ -163,6 +168,29 @@ def by_ort(task: Task, scheme: str, method: str, path: Path) -> None:
         calibrate_method=getattr(q.CalibrationMethod, method),
         extra_options={"CalibPercentile": 99.99},
     )
+
+
+def by_nncf(task: Task, scheme: str, path: Path) -> None:
+    """Quantize by NNCF, fast bias correction, one scale per tensor of activations, ranges of extremes."""
+    import nncf
+    from nncf.quantization import advanced_parameters as advanced
+    from nncf.quantization.range_estimator import RangeEstimatorParametersSet
+
+    model = onnx.load(task.path)
+    given = model.graph.input[0]
+    sizes = [d.dim_value for d in given.type.tensor_type.shape.dim]
+    words = advanced.AdvancedQuantizationParameters(
+        weights_quantization_params=advanced.QuantizationParameters(per_channel=scheme == "channel"),
+        activations_quantization_params=advanced.QuantizationParameters(per_channel=False),
+        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+    )
+    data = nncf.Dataset([{given.name: _fitting(sample[None], sizes)} for sample in task.calib])
+    preset = nncf.QuantizationPreset.MIXED
+    try:
+        made = nncf.quantize(model, data, preset=preset, subset_size=len(task.calib), advanced_parameters=words)
+    except nncf.ValidationError as error:
+        raise ValueError(str(error)) from error
+    onnx.save(made, path)
 
 
 if __name__ == "__main__":

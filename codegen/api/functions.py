@@ -58,6 +58,10 @@ def compile_model(
             (LAM-EMIT-003), nor is a folder taken that holds no project (LAM-EMIT-002).  docs/project.md.
         **words: what may be said by keyword: `options` and the fields of `Options`, and
 
+            weights_only: `out` is a file, which becomes the blob of the weights, as `weights="blob"` has it, and
+                nothing else is written; `path` of the result is that file.
+            fits: the project, compiled with `weights="blob"`, whose code has to take the blob, or it is not written
+                (LAM-EMIT-009); with it `weights_only` need not be said.
             measure_stack: run it on the target's emulated board, and put the stack that it takes into the manifest and
                 the README; needs the target's compiler and its emulator (LAM-PROCESS-001 names their packages,
                 LAM-EMULATOR-001 is for a target without such a board).  With `weights="blob"` the same network with C

@@ -52,6 +52,8 @@ class WritingWords(ToolWords, total=False):
     force: bool
     calib: Calibration | None
     config: str | Path | None
+    weights_only: bool
+    fits: str | Path | None
 
 
 class CheckingWords(ToolWords, total=False):

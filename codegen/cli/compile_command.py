@@ -45,6 +45,8 @@ def _packages(ctx: click.Context, param: click.Parameter, names: str | None) -> 
     "--model-version", default="", metavar="TEXT", help="The model's version, for NAME_info and the manifest."
 )
 @click.option("--package", metavar="NAMES", callback=_packages, help=f"Also for {', '.join(PACKAGES)}; or all.")
+@click.option("--weights-only", is_flag=True, help="Write the blob of the weights alone; -o is its file.")
+@click.option("--fits", metavar="DIR", help="With --weights-only: the project whose code has to take the blob.")
 @click.option("--name", help="The network's name, prefix of every C identifier; the file's name.")
 @model_options
 @stack_option
@@ -54,6 +56,8 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
     """Compile MODEL (quantized ONNX or TFLite) to a C99 project for a target."""
     from codegen import api
 
+    if options["fits"] is not None and not options["weights_only"]:
+        raise click.UsageError("--fits goes with --weights-only")
     with Progress("compiling", quiet=quiet):
         project = api.compile_model(model, target, out, **options)
     record = dict(project.manifest) | {"path": out, "code_estimate_bytes": project.code_estimate_bytes}
@@ -86,6 +90,8 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.append(("state", f"{kept}; kept from run to run ({m['name']}_reset forgets it)"))
     if m["streamed"]:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
+    if m["weights_id"]:
+        pairs.append(("weights id", f"{m['weights_id']}, structure {m['weights_structure']}"))
     header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
 

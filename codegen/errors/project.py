@@ -66,6 +66,13 @@ class PackageUnfit(CompileError):
     hint = "leave it out of --package, or compile with --weights c, without --stream-input, for a chip with one RAM"
 
 
+class WeightsMisfit(CompileError):
+    """Weights were made for the code of a project, which would refuse them: nothing is written."""
+
+    code = "LAM-EMIT-009"
+    hint = "docs/weights.md says what makes another structure or interface: compile as the project was, or anew"
+
+
 class ProjectInvalid(CompileError):
     """The folder is not a project that this tool generated."""
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codegen import verbs
-from codegen.datafiles import path_given
+from codegen.datafiles import check_outputs, check_place, path_given, written_file
 from codegen.emit import check_folder, write_project
-from codegen.errors import OptionBad
+from codegen.errors import OptionBad, OutputNotWritable, WeightsMisfit
+from codegen.host.manifest import read_manifest
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.report.code_size import estimate_code_bytes
@@ -42,6 +43,8 @@ class Writing:
     """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what.
 
     `calib` are samples by which a float model is quantized first, `config` the file with their `[preprocess]` table.
+    `weights_only`: `out` is a file, which becomes the blob of the weights and nothing else; `fits` is the project whose
+    code has to take it.
     """
 
     out: str | Path = "lamina-out"
@@ -50,11 +53,15 @@ class Writing:
     toolkit: Toolkit = HOUSE
     calib: Calibration | None = None
     config: str | Path | None = None
+    weights_only: bool = False
+    fits: str | Path | None = None
 
 
 @takes_model
 def compile_model(model: ModelSource, options: Options, writing: Writing) -> Project:
     """The C project of `model` stands at `writing.out`, whole, or CompileError is raised and it is as it was."""
+    if writing.weights_only or writing.fits is not None:
+        return _weights_alone(model, options, writing)
     out = folder_for(writing.out)
     if writing.measure_stack:
         verbs.stack.check_stack_target(load_target(options.target))
@@ -66,6 +73,40 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
     write_project(out, compiled.files, force=writing.force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
     return Project(out, compiled.manifest, code, report)
+
+
+def _weights_alone(model: ModelSource, options: Options, writing: Writing) -> Project:
+    """The blob stands at `writing.out`, whole, or CompileError is raised and what was there is as it was."""
+
+    def refused(found: str) -> OutputNotWritable:
+        return OutputNotWritable(found, where=str(out))
+
+    out = _given(writing.out)
+    check_place(out, refused)
+    check_outputs([out], [file_of(model)])
+    known = None if writing.fits is None else read_manifest(path_given(writing.fits, "fits"))
+    with _file(file_of(model), options, writing) as (path, report):
+        compiled = compile_file(path, replace(options, weights="blob", package=(), vectors=0), writing.toolkit)
+    if known is not None:
+        _check_fit(known, compiled.manifest, str(writing.fits))
+    with written_file(out, refused) as file:
+        file.write(compiled.files["weights.bin"])
+    code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
+    return Project(out, compiled.manifest, code, report)
+
+
+def _check_fit(known: Mapping[str, Any], made: Mapping[str, object], where: str) -> None:
+    """LAM-EMIT-009 when the code of a project would refuse the weights."""
+    wanted, found = known.get("weights_structure"), str(made["weights_structure"])
+    if not isinstance(wanted, str):
+        raise WeightsMisfit("its weights are C arrays: it takes no file", where=where)
+    if wanted != found:
+        same = wanted[:_STRUCTURE] == found[:_STRUCTURE]
+        raise WeightsMisfit(f"its {'interface' if same else 'structure'} is another one", where=where)
+
+
+_STRUCTURE = 24
+"""Digits of a blob's structure; behind them those of its interface."""
 
 
 def _file(model: Path, options: Options, writing: Writing) -> AbstractContextManager[tuple[Path, QuantReport | None]]:
@@ -82,11 +123,15 @@ def folder_for(out: str | Path) -> Path:
         CompileError: LAM-IMPORT-030 for no name, and for an empty one, which would be the current folder; the ids of
             `check_folder`.
     """
-    if not str(out):
-        raise OptionBad("''", where="out", hint="give the folder's name; the current one is called .")
-    folder = path_given(out, "out")
+    folder = _given(out)
     check_folder(folder)
     return folder
+
+
+def _given(out: str | Path) -> Path:
+    if not str(out):
+        raise OptionBad("''", where="out", hint="give the folder's name; the current one is called .")
+    return path_given(out, "out")
 
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:

@@ -69,7 +69,7 @@ COMPILE = [
     ("compile TINY -o BAD/file", "LAM-EMIT-002"),
     ("compile TINY", "LAM-CLI-001"),
     ("compile -o OUT/d", "LAM-CLI-001"),
-    ("compile TINY -o OUT/d --requant mul8", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --requant mul9", "LAM-CLI-001"),
     ("compile TINY -o OUT/d --weights zip", "LAM-CLI-001"),
     ("compile TINY -o OUT/d --fast", "LAM-CLI-001"),
     *((f"compile TINY -o OUT/d --arena-limit {bad}", "LAM-CLI-001") for bad in ("0", "0K", "1.5K", "64Q", "K", "-1")),

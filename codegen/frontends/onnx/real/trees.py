@@ -18,6 +18,7 @@ from codegen.frontends.onnx.nodes import ML_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.real.learned import class_labels, classified, constant, real_input, transformed
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
+from codegen.real.elementwise import Cast
 from codegen.real.trees import NAN_HOLDS, RELATIONS, Trees
 
 Key = Hashable
@@ -260,7 +261,8 @@ def ensemble(r: Reading, node: OnnxNode) -> Sequence[str]:
     except IndexError:
         raise AttributeBad("a number of a node or leaf beyond the lists", where=node.where) from None
     scores = written(r, node, forest, (0.0,) * targets, mean=mean)
-    return [scores]
+    given = r.type(r.value(node, 0)).dtype
+    return [scores if given == np.float32 else r.apply(Cast(given.name), [scores], node)]
 
 
 def _numbered(node: OnnxNode, targets: int) -> Forest:

@@ -156,7 +156,7 @@ class Recipe:
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []
         self._best: State | None = None
-        self._sqnr = -CEILING
+        self._sqnr = self._unseen = -CEILING
 
     @property
     def seen(self) -> Mapping[str, Statistics]:
@@ -208,7 +208,7 @@ class Recipe:
         choices = replace(best.choices, effort=trials.effort, correct=trials.correct, analytic=trials.analytic)
         if not trials.analytic:
             name = f"{words}, errors made up for"
-            best = self._tried(name, best.network, best.asking, replace(choices, passed=True))
+            best = self._tried(name, best.network, best.asking, replace(choices, passed=True), fitted=True)
         if best is before or trials.gated:
             best = self._tried(words, best.network, best.asking, choices)
         if trials.gated:
@@ -216,25 +216,41 @@ class Recipe:
             best = self._tried("weights behind activations", best.network, best.asking, choices)
         return best
 
-    def _tried(self, name: str, network: Network, asking: Asking, choices: Choices, *, insisted: bool = False) -> State:
-        """The state with these choices, or the best so far if that is better and nobody insists."""
+    def _tried(
+        self,
+        name: str,
+        network: Network,
+        asking: Asking,
+        choices: Choices,
+        *,
+        insisted: bool = False,
+        fitted: bool = False,
+    ) -> State:
+        """The state with these choices, or the best so far if that is better and nobody insists.
+
+        What is `fitted` to the samples that set ranges must not lose on the others.
+        """
         state = self._state(network, asking, choices)
         made = self._outputs(state.graph, state.scheme)
-        sqnr = self._judged(made)
-        kept = self._best is None or insisted or sqnr > self._sqnr
+        unseen, seen = self._judged(made)
+        sqnr = (unseen + seen) / 2
+        better = sqnr > self._sqnr and (not fitted or unseen > self._unseen)
+        kept = self._best is None or insisted or better
         self._stages.append(Stage(name, sqnr, kept))
         if kept:
-            self._best, self._sqnr = state, sqnr
+            self._best, self._sqnr, self._unseen = state, sqnr, unseen
         assert self._best is not None
         return self._best
 
-    def _judged(self, made: Sequence[Outputs]) -> float:
-        """The mean over both kinds of samples, and over what is judged by and the outputs themselves."""
+    def _judged(self, made: Sequence[Outputs]) -> tuple[float, float]:
+        """Of samples that set no range and of those that do: the mean over what is judged by and the outputs."""
         kind = Likeness if self._given.asked.config.search.measure == "cosine" else Noise
-        pairs = [
-            (w, m, names) for w, m in zip(self._wanted, made, strict=True) for names in (self._verdicts, self._outs)
-        ]
-        return sum(least_sqnr(_only(w, names), m, kind) for w, m, names in pairs) / len(pairs)
+        names = (self._verdicts, self._outs)
+        unseen, seen = (
+            sum(least_sqnr(_only(w, some), m, kind) for some in names) / len(names)
+            for w, m in zip(self._wanted, made, strict=True)
+        )
+        return unseen, seen
 
     def _state(self, network: Network, asking: Asking, choices: Choices) -> State:
         places, given = network.places, self._given

@@ -12,7 +12,6 @@ from codegen import verbs
 from codegen.datafiles import check_outputs, check_place, path_given, written_file
 from codegen.emit import check_folder, write_project
 from codegen.errors import OptionBad, OutputNotWritable, WeightsMisfit
-from codegen.host.manifest import read_manifest
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.report.code_size import estimate_code_bytes
@@ -77,6 +76,7 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
 
 def _weights_alone(model: ModelSource, options: Options, writing: Writing) -> Project:
     """The blob stands at `writing.out`, whole, or CompileError is raised and what was there is as it was."""
+    from codegen.host.manifest import read_manifest  # with cffi, which writing a whole project does without
 
     def refused(found: str) -> OutputNotWritable:
         return OutputNotWritable(found, where=str(out))

@@ -18,7 +18,7 @@ from codegen.verbs.profiling import board_level, check_memory, stack_on_board
 def check_stack_target(chip: Target) -> None:
     """LAM-EMULATOR-001 for a target whose board does not tell how deep the stack gets."""
     _, board = board_of(chip)
-    if not any(path.endswith("stack.c") for path in board.startup):
+    if not any(Path(path).name == "stack.c" for path in board.startup):
         raise BoardMissing("has a board that does not tell the stack's depth", where=f"target {chip.name}")
     check_memory(chip)
 

@@ -50,7 +50,7 @@ def test_outputs_of_a_tflite_model_that_are_known_or_given_twice(tmp_path: Path)
     for a, b in zip(wanted, have, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         assert np.array_equal(a, b)
-    assert header.count("the same numbers after each run */") == 4
+    assert header.count("the same numbers after each run\n") == 4
     assert ": flags, 0 or 1; the same" in header
     assert ": int64 in the model, 32 bits here; the same" in header
 
@@ -74,7 +74,7 @@ def test_outputs_of_an_onnx_model_that_are_known_or_an_input(tmp_path: Path) -> 
     for a, b in zip(wanted, have, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         assert np.array_equal(a, b)
-    assert header.count("the same numbers after each run */") == 3
+    assert header.count("the same numbers after each run\n") == 3
 
 
 def test_a_network_without_inputs_gives_its_numbers(tmp_path: Path) -> None:

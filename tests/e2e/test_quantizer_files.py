@@ -108,7 +108,7 @@ def test_samples_and_seed_of_a_configuration_hold_where_the_call_says_nothing(mo
 def test_the_rounding_of_what_is_computed_is_the_requantization_modes(model: Path, tmp_path: Path) -> None:
     for role, noted in (("activation", True), ("input", True), ("weights", False), ("bias", False)):
         config = written(tmp_path, "q.toml", f"[quantize.{role}]\nrounding = 'half_up'\n")
-        notes = made(model, config=config, stop_after="inspect").report.notes
+        notes = made(model, config=config, recipe="fast").report.notes
         assert any("--requant" in note for note in notes) == noted
 
 

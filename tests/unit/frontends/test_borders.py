@@ -198,7 +198,7 @@ def test_typed_fields_hold_numbers_as_well_as_bytes(tmp_path: Path) -> None:
     agrees(model, tmp_path)
 
 
-@pytest.mark.parametrize("option", [{"mode": "pot"}, {"io_type": "float"}, {"io_layout": "nchw"}])
+@pytest.mark.parametrize("option", [{"mode": "pow"}, {"io_type": "float"}, {"io_layout": "nchw"}])
 def test_unknown_options_are_refused(option: dict[str, str], tmp_path: Path) -> None:
     path = saved(network(), tmp_path)
     with pytest.raises(OptionBad):

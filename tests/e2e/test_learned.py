@@ -227,6 +227,7 @@ def test_wrong_models_are_refused_with_an_id(name: str, tmp_path: Path) -> None:
     assert [p.code for p in caught.value.problems()] == [f"LAM-IMPORT-{code}"]
 
 
+@pytest.mark.slow
 def test_models_of_scikit_learn_become_networks(tmp_path: Path) -> None:
     sklearn = pytest.importorskip("sklearn.ensemble")
     skl2onnx = pytest.importorskip("skl2onnx")

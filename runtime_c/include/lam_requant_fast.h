@@ -103,9 +103,9 @@ static inline int32_t lam_twice_low(int32_t acc, int32_t multiplier, int32_t shi
  */
 static inline int32_t lam_twice_any(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
-    const int32_t left = (shift < 0) ? -1 - shift : 0, right = (shift < 0) ? 0 : shift + 1, away = ~(shift >> 31);
+    const int32_t left = (shift < 0) ? -1 - shift : 0, right = (shift < 0) ? 0 : shift + 1, away = (shift < 0) ? 0 : -1;
     const int32_t rounded = lam_high_product_doubled((int32_t)((uint32_t)acc << left), multiplier);
-    return (((rounded + ((rounded >> 31) & away)) * 2) >> right) + centre;
+    return (((rounded + ((rounded < 0) ? away : 0)) * 2) >> right) + centre;
 }
 
 /* v / 2^shift, shift 1 .. 31, halves away from zero; `half` is 2^(shift - 1). */

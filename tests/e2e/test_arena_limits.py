@@ -23,13 +23,17 @@ from tests.support.real import LARGE, MODELS, model_path
 
 LIMITS = {
     "kws_qdq": (6_900, 6_600),
-    "resnet8_qdq": (17_500, 15_000),
+    "resnet8_qdq": (17_500, 15_008),
     "vww_qdq": (29_500, 15_600),
     "mobilenet_v2_1.0_224": (214_000, 138_000),
     "mobilenet_v2_0.35_144": (71_000, 31_500),
     "resnet18_224": (240_000, 224_000),
 }
-"""Bytes of arena, inputs, outputs and scratch included: with the input resident, and streamed."""
+"""Bytes of arena, inputs, outputs and scratch included: with the input resident, and streamed.
+
+resnet8_qdq streamed took 14,368 where a kernel made two pixels at a time; Cortex-M4's panels make three, and the 3x3
+convolution of 64 channels takes 2,112 bytes of scratch: columns of 1,152, sums of 768 and a piece of 192.
+"""
 REACHED = {
     "kws_qdq": (6_306, 5_980),
     "resnet8_qdq": (16_448, 14_048),

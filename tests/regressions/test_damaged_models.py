@@ -11,6 +11,9 @@ from onnx import TensorProto, helper
 
 from codegen.errors import CompileError, ModelRejected, NameTwice
 from codegen.frontends.onnx import import_onnx
+from codegen.golden.interpreter import run_graph
+from codegen.ir.graph import Graph
+from codegen.ir.quant import Array
 from tests.unit.frontends.models import Net, saved
 
 
@@ -125,10 +128,23 @@ def test_bias_that_is_no_number(tmp_path: Path) -> None:
     assert codes(net.model(net.qdq(y)), tmp_path) == ["LAM-IMPORT-028"]
 
 
-def test_batch_of_two_is_refused(tmp_path: Path) -> None:
+def _conv_of(batch: int, folder: Path) -> Graph:
     net = Net()
-    y = net.qdq(net.op("Conv", net.qdq(net.input((2, 1, 4, 4))), net.weights(net.ints(1, 1, 3, 3))))
-    assert codes(net.model(y), tmp_path) == ["LAM-OPS-CONV-01"]
+    y = net.qdq(net.op("Conv", net.qdq(net.input((batch, 1, 4, 4))), net.weights(net.ints(1, 1, 3, 3)), pads=[1] * 4))
+    return import_onnx(saved(net.model(y), folder), mode="single")
+
+
+def test_each_image_of_a_batch_gives_what_it_gives_alone(tmp_path: Path) -> None:
+    one, two = (_conv_of(batch, tmp_path) for batch in (1, 2))
+    images = np.random.default_rng(0).integers(-128, 128, (2, 4, 4, 1)).astype(np.int8)
+    alone = [_result(one, image[None]) for image in images]
+    assert not np.array_equal(*alone)
+    np.testing.assert_array_equal(_result(two, images), np.concatenate(alone))
+
+
+def _result(graph: Graph, image: Array) -> Array:
+    (face,), (x,) = graph.outputs, graph.inputs
+    return run_graph(graph, {x.value: image})[face.value]
 
 
 @pytest.mark.parametrize("attributes", [{"pads": [2**19] * 4}, {"pads": [2**19] * 4, "dilations": [2**18] * 2}])

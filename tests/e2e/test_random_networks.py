@@ -27,7 +27,7 @@ SANITIZE = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 def test_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
-    proof = prove(seeds(2, 40))
+    proof = prove(seeds(3, 40))
     assert proof.faults == []
     for what, share in SHARES.items():
         assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what
@@ -50,7 +50,7 @@ def test_many_random_networks_equal_golden_in_c() -> None:
 def test_faults_are_found(tmp_path: Path) -> None:
     """An arena that is said to be larger than it is; constants that are others in the C."""
     require_tool("cc")
-    first, second = (planned(draw_case(seed)) for seed in seeds(5, 2))
+    first, second = (planned(draw_case(seed)) for seed in seeds(8, 2))
     size = first.plan.arena_bytes + 64
     large = replace(first, plan=replace(first.plan, arena_bytes=size), program=replace(first.program, arena_bytes=size))
     drawn = second.case.drawn
@@ -58,6 +58,7 @@ def test_faults_are_found(tmp_path: Path) -> None:
     wrong = replace(second, case=replace(second.case, drawn=replace(drawn, values=other)))
     with Batch([large, wrong], tmp_path) as batch:
         faults = [fault.what for fault in batch.faults()]
+    assert len(faults) == 2, (large.case.text, wrong.case.text)
     assert "of which only" in faults[0]
     assert "differs from golden" in faults[1]
 

@@ -113,8 +113,8 @@ def real_trees(d: Drawing, x: str) -> str:
     return _bytes(d, d.apply(FloatTrees(relation, d.chance(0.5)), y, *map(d.const, tables)))
 
 
-REAL = (real_layers, real_attention, real_attention, real_sums, real_sequence, real_rows, real_trees)
-"""With the one twice that is refused most often, for it has the most nodes."""
+REAL = (*(real_layers,) * 2, *(real_attention,) * 3, real_sums, real_sequence, real_rows, real_trees)
+"""With those more often that are refused most often, for they have the most nodes."""
 
 
 def real_numbers(d: Drawing, x: str) -> str:

@@ -79,7 +79,7 @@ def measure(model: Path) -> Row:
 
     def plan(streamed: bool) -> Plan:
         options = Options(target=CHIP, goal="memory", stream_input=streamed)
-        found, kernels = plan_in_best_order(graph, choose_kernels(graph, target), target, options)
+        found, kernels = plan_in_best_order(graph, choose_kernels(graph, target, goal="memory"), target, options)
         shadow_run(lower(found, kernels))
         return found
 

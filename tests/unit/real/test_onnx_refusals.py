@@ -108,3 +108,17 @@ def test_rules_name_operators_that_are_read() -> None:
     assert settled_names(RULES) - functions_of_others <= {name for _, name in TRANSLATORS}
     assert all(rule.names for rule in RULES.values())
     assert len(QUANTIZED) > 100
+
+
+BARE = ("Sum", "Mean", "Max", "Min", "Concat <axis=0>", "Einsum <equation=\"i->i\">", "Gemm", "LayerNormalization")
+
+
+@pytest.mark.parametrize("operator", BARE)
+def test_body_whose_operands_nobody_gives(operator: str, tmp_path: Path) -> None:
+    text = f"""<ir_version: 9, opset_import: ["" : 20, "mine" : 1]> g (float[2] x) => (float[2] y) {{ y = mine.F (x) }}
+        <domain: "mine", opset_import: ["" : 20]> F (a, b, c) => (d) {{ d = {operator} (b, c, a) }}"""
+    text = text.replace("(b, c, a)", "(b)") if "Einsum" in operator else text
+    path = tmp_path / "m.onnx"
+    onnx.save(parser.parse_model(text), path)
+    with pytest.raises(ModelRejected, match="LAM-IMPORT-015 .*input 0 is required"):
+        read_real(path)

@@ -38,7 +38,7 @@ def layer_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     x = r.value(node, 0)
     if any(node.outputs[1:]) or r.type(x).dtype != FLOAT32 or node.integer("stash_type", 1) != 1:
         return ()
-    return [r.apply(LayerNorm(r.axis(node, x, -1), _epsilon(node)), r.given(node), node)]
+    return [r.apply(LayerNorm(r.axis(node, x, -1), _epsilon(node)), r.given(node, 2), node)]
 
 
 def group_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -17,7 +17,7 @@ def matmul(r: Reading, node: OnnxNode) -> Sequence[str]:
 def gemm(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Gemm."""
     op = Gemm(node.real("alpha", 1.0), node.real("beta", 1.0), node.flag("transA"), node.flag("transB"))
-    return [r.apply(op, r.given(node), node)]
+    return [r.apply(op, r.given(node, 2), node)]
 
 
 TRANSLATORS: Table = {

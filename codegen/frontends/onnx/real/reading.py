@@ -62,9 +62,11 @@ class Reading(RealBuilder):
             raise InputMissing(f"input {index} is required", where=node.where)
         return name
 
-    def given(self, node: OnnxNode, start: int = 0) -> list[str]:
-        """All inputs from `start` on that are there."""
-        return [self.tensors[name] for name in node.inputs[start:] if name in self.tensors]
+    def given(self, node: OnnxNode, required: int | None = None) -> list[str]:
+        """The values of all inputs; those behind the first `required` may be left out."""
+        first = len(node.inputs) if required is None else required
+        rest = (self.optional(node, i) for i in range(first, len(node.inputs)))
+        return [*(self.value(node, i) for i in range(first)), *(name for name in rest if name is not None)]
 
     def kind(self, node: OnnxNode, index: int) -> str:
         """Element type of one input as a word: "float" for every float type, empty for one left out."""

@@ -21,7 +21,7 @@ _LARGEST = 2**20
 def conv(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Conv."""
     op = Conv(conv_windows(r, node), node.integer("group", 1, low=1))
-    return [r.apply(op, r.given(node), node)]
+    return [r.apply(op, r.given(node, 2), node)]
 
 
 def conv_windows(r: Reading, node: OnnxNode) -> tuple[Window, ...]:
@@ -43,7 +43,7 @@ def conv_transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
     full = tuple((n - 1) * p.stride + p.extent + e for n, p, e in zip(spatial, plain, extra, strict=True))
     pads, out = _transposed_pads(node, spatial, plain, full)
     windows = tuple(replace(p, pad_before=pads[i], pad_after=pads[i + axes]) for i, p in enumerate(plain))
-    return [r.apply(ConvTranspose(windows, out, node.integer("group", 1, low=1)), r.given(node), node)]
+    return [r.apply(ConvTranspose(windows, out, node.integer("group", 1, low=1)), r.given(node, 2), node)]
 
 
 def _transposed_pads(

@@ -110,7 +110,7 @@ def test_rules_name_operators_that_are_read() -> None:
     assert len(QUANTIZED) > 100
 
 
-BARE = ("Sum", "Mean", "Max", "Min", "Concat <axis=0>", "Einsum <equation=\"i->i\">", "Gemm", "LayerNormalization")
+BARE = ("Sum", "Mean", "Max", "Min", "Concat <axis=0>", 'Einsum <equation="i->i">', "Gemm", "LayerNormalization")
 
 
 @pytest.mark.parametrize("operator", BARE)

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from codegen.verbs.inspection import Inspection as Inspection
     from codegen.verbs.inspection import LayerRow as LayerRow
     from codegen.verbs.inspection import Violation as Violation
+    from codegen.verbs.link import Linked as Linked
+    from codegen.verbs.link import LinkedMemory as LinkedMemory
+    from codegen.verbs.link import LinkedNetwork as LinkedNetwork
+    from codegen.verbs.link import link as link
     from codegen.verbs.load import load as load
     from codegen.verbs.quantize import Quantized as Quantized
     from codegen.verbs.reference import ReferenceCheck as ReferenceCheck
@@ -67,6 +71,9 @@ _HOMES = {
     "Finding": "codegen.verbs.doctor",
     "Inspection": "codegen.verbs.inspection",
     "LayerRow": "codegen.verbs.inspection",
+    "Linked": "codegen.verbs.link",
+    "LinkedMemory": "codegen.verbs.link",
+    "LinkedNetwork": "codegen.verbs.link",
     "Network": "codegen.host",
     "OldName": "codegen.old_names",
     "Options": "codegen.options",
@@ -94,6 +101,7 @@ _HOMES = {
     "draw_plan": "codegen.verbs.draw",
     "evaluate": "codegen.api.functions",
     "inspect": "codegen.api.functions",
+    "link": "codegen.verbs.link",
     "load": "codegen.verbs.load",
     "profile": "codegen.api.functions",
     "quantize": "codegen.api.functions",

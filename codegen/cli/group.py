@@ -12,6 +12,7 @@ from codegen.resources import VERSION
 
 COMMANDS = {
     "compile": "a model to a C project",
+    "link": "several projects in one firmware: the memory they share, and whether they go together",
     "quantize": "a float model and samples to a quantized model",
     "verify": "the C against the numpy model, every tensor, to the bit",
     "inspect": "what a target runs of a model, and what it costs",

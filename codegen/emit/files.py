@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from codegen.emit.aside import folder_aside, move_into_place, write_aside
-from codegen.emit.listing import read_listing, still_as_listed
+from codegen.emit.listing import TOOL, read_listing, still_as_listed
 from codegen.errors import OutputBlocked, OutputEdited, OutputNotOurs, OutputNotWritable
 from codegen.resources import ASIDE
 
@@ -27,10 +27,11 @@ class Change:
     remove: tuple[str, ...]
 
 
-def write_project(out: Path, files: Mapping[str, bytes], *, force: bool = False) -> None:
+def write_project(out: Path, files: Mapping[str, bytes], *, force: bool = False, tool: str = TOOL) -> None:
     """The files stand at `out`, in place of an earlier project; what that did not write, and was not edited, is kept.
 
-    At any error the folder is as it was.  `force`: edited files are replaced too.
+    At any error the folder is as it was.  `force`: edited files are replaced too.  `tool` is what manifests are signed
+    with.
 
     Raises:
         OutputNotOurs: `out` holds something, and that is not a generated project.
@@ -40,10 +41,10 @@ def write_project(out: Path, files: Mapping[str, bytes], *, force: bool = False)
         OutputNotWritable: the folder cannot be made or filled (no permission, disk full).
     """
     folder = Path(os.path.realpath(out))
-    check_folder(out)
+    check_folder(out, tool)
     try:
         with _made(folder), folder_aside(folder) as aside:
-            change = find_change(folder, files, force=force)
+            change = find_change(folder, files, force=force, tool=tool)
             if change.write or change.remove:
                 write_aside(aside, change.write)
                 move_into_place(aside, change.write, change.remove)
@@ -51,26 +52,26 @@ def write_project(out: Path, files: Mapping[str, bytes], *, force: bool = False)
         raise OutputNotWritable(error.strerror or type(error).__name__, where=str(out)) from error
 
 
-def check_folder(out: Path) -> None:
+def check_folder(out: Path, tool: str = TOOL) -> None:
     """LAM-EMIT-002 when the folder holds something that is neither a project nor one that was being written.
 
     For those who have much to do before they know what to write; nothing is changed.
     """
     folder = Path(os.path.realpath(out))
     try:
-        _check_ours(folder)
+        _check_ours(folder, tool)
     except OSError as error:
         raise OutputNotWritable(error.strerror or type(error).__name__, where=str(out)) from error
 
 
-def _check_ours(folder: Path) -> None:
+def _check_ours(folder: Path, tool: str) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
         raise OutputNotOurs("is a file, not a folder", where=str(folder))
     names = {p.name for p in folder.iterdir()}
     if names and ASIDE not in names:
-        read_listing(folder)
+        read_listing(folder, tool)
 
 
 @contextlib.contextmanager
@@ -90,12 +91,12 @@ def _remove(empty: Sequence[Path]) -> None:
             path.rmdir()
 
 
-def find_change(folder: Path, files: Mapping[str, bytes], *, force: bool) -> Change:
+def find_change(folder: Path, files: Mapping[str, bytes], *, force: bool, tool: str = TOOL) -> Change:
     """What is to be written and removed; LAM-EMIT-003 and -005 when that would take something of somebody else's.
 
     A file that has its new content already is not written again.
     """
-    listed = {} if {p.name for p in folder.iterdir()} <= {ASIDE} else read_listing(folder)
+    listed = {} if {p.name for p in folder.iterdir()} <= {ASIDE} else read_listing(folder, tool)
     known = listed or {}
     paths = sorted({*files, *known})
     blocked = [what for path in paths for what in _blocked(folder, path)]

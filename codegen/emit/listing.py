@@ -16,6 +16,9 @@ from typing import Any
 from codegen.errors import OutputNotOurs
 
 MANIFEST = "manifest.json"
+TOOL = "lamina"
+LINKER = "lamina link"
+"""What a manifest is signed with: that of a project, and that of what several projects share."""
 _ZEROS = "0" * 64
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -43,7 +46,7 @@ def still_as_listed(path: str, data: bytes, listed: str) -> bool:
     return digest(data.replace(listed.encode(), _ZEROS.encode()) if path == MANIFEST else data) == listed
 
 
-def read_listing(folder: Path) -> dict[str, str] | None:
+def read_listing(folder: Path, tool: str = TOOL) -> dict[str, str] | None:
     """Hash by path of what was written into a project's folder; None for a project of a version that kept no hashes.
 
     Raises:
@@ -57,7 +60,7 @@ def read_listing(folder: Path) -> dict[str, str] | None:
     except (ValueError, RecursionError) as error:
         found = f"its manifest.json cannot be read ({error})"
         raise OutputNotOurs(found, where=str(folder)) from error
-    if not isinstance(manifest, dict) or manifest.get("tool") != "lamina":
+    if not isinstance(manifest, dict) or manifest.get("tool") != tool:
         raise _not_ours(folder)
     listed = manifest.get("files")
     if listed is None:

@@ -73,6 +73,35 @@ class WeightsMisfit(CompileError):
     hint = "docs/weights.md says what makes another structure or interface: compile as the project was, or anew"
 
 
+class LinkClash(CompileError):
+    """Two projects that are to be linked define the same names, or files of the same name."""
+
+    code = "LAM-EMIT-010"
+    hint = "compile one of them with another --name, or link into a folder with another name"
+
+
+class LinkMixed(CompileError):
+    """Projects that are to be linked were made by different versions, or for different instruction sets."""
+
+    code = "LAM-EMIT-011"
+    hint = "compile all of them with one version of lamina, for one target"
+
+
+class LinkTooFew(CompileError):
+    """Fewer than two projects are to be linked."""
+
+    code = "LAM-EMIT-012"
+    is_usage = True
+    hint = "give the folders of two compiled projects or more"
+
+
+class LinkTooLarge(CompileError):
+    """The working memory of linked projects exceeds the target's RAM, even used by one at a time."""
+
+    code = "LAM-EMIT-013"
+    hint = "name a larger target with -t, or compile the largest network with --goal memory or --arena-limit"
+
+
 class ProjectInvalid(CompileError):
     """The folder is not a project that this tool generated."""
 

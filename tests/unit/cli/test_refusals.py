@@ -183,12 +183,26 @@ DEMO = [
     ("demo --target host", "LAM-CLI-001"),
     ("demo -o BAD/folder --json", "LAM-EMIT-002"),
 ]
+LINK = [
+    ("link", "LAM-CLI-001"),
+    ("link BAD/folder", "LAM-CLI-001"),
+    ("link BAD/folder BAD/folder -o OUT/d --fast", "LAM-CLI-001"),
+    ("link BAD/folder BAD/folder -o OUT/d", "LAM-HOST-001"),
+    ("link BAD/none BAD/folder -o OUT/d", "LAM-HOST-001"),
+    ("link BAD/file BAD/file -o OUT/d", "LAM-HOST-001"),
+    ("link TINY TINY -o OUT/d", "LAM-HOST-001"),
+    ("link BAD/folder -o OUT/d", "LAM-HOST-001"),
+    ("link BAD/folder BAD/folder -o", "LAM-CLI-001"),
+    ("link BAD/folder BAD/folder -o OUT/d --json", "LAM-HOST-001"),
+]
 GROUP = [("", None), ("compil TINY", "LAM-CLI-001"), ("--fast", "LAM-CLI-001")]
-CASES = [*COMPILE, *VERIFY, *RUN, *COMPARE, *INSPECT, *EVAL, *PROFILE, *TARGETS_COMMAND, *DEMO, *HELP, *GROUP[1:]]
+COMMANDS = (COMPILE, VERIFY, RUN, COMPARE, INSPECT, EVAL, PROFILE, TARGETS_COMMAND, DEMO, LINK)
+CASES = [*(case for command in COMMANDS for case in command), *HELP, *GROUP[1:]]
 
 
 USAGE = (
     "LAM-CLI-001",
+    "LAM-HOST-001",
     "LAM-IMPORT-002",
     "LAM-IMPORT-030",
     "LAM-TARGET-001",
@@ -232,7 +246,7 @@ def test_a_mistake_gets_one_id_and_leaves_nothing(
     assert files_in(tmp_path) == {}
 
 
-@pytest.mark.parametrize("command", [COMPILE, VERIFY, RUN, COMPARE, INSPECT, EVAL, PROFILE, TARGETS_COMMAND, DEMO])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_ten_mistakes_are_tried_on_every_command(command: list[tuple[str, str]]) -> None:
     assert len(command) >= 10
 

@@ -18,11 +18,12 @@ from codegen.ops import Extremum
 from codegen.real.elementwise import Binary
 from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
+from codegen.settle.chain import Function
 from codegen.settle.context import Context, array_of, is_scalar
 from codegen.settle.grid import on_grid
 from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.settle.matmul import Side, const_side
-from codegen.settle.states import Function, Pending, Real, Request, Route, State
+from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped
 
 COMPARISONS: Mapping[str, str] = {

@@ -15,8 +15,9 @@ from codegen.ir.real import RealNode
 from codegen.ops import Clamp
 from codegen.real.elementwise import Clip as RealClip
 from codegen.real.elementwise import Function as RealFunction
+from codegen.settle.chain import Function
 from codegen.settle.context import Context, refuse_unquantized
-from codegen.settle.states import Function, Int, Pending, Real, Route, State
+from codegen.settle.states import Int, Pending, Real, Route, State
 from codegen.settle.tables import mapped, named
 from codegen.settle.words import whole_numbers
 

@@ -7,12 +7,13 @@ QuantizeLinear; a state remembers enough that the integer operator can be writte
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ir.real import RealNode
+from codegen.settle.chain import Function
 
 Trail = tuple[RealNode, ...]
 """The model's nodes that one of ours stands for, in order."""
@@ -108,15 +109,6 @@ class Float:
 
     value: str
     made: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
-    """An elementwise function of real numbers.  `name` is its entry in `ops.FUNCTIONS`, or None when composed."""
-
-    apply: Callable[[Array], Array]
-    name: str | None = None
-    attributes: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,8 +18,9 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant
 from codegen.ir.real import RealNode
 from codegen.ops import FUNCTIONS, Clamp, Lut, unary_table
+from codegen.settle.chain import IDENTITY, Function
 from codegen.settle.context import Context, refuse_unquantized, story
-from codegen.settle.states import Function, Int, Pending, Real, Request, Route, State
+from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.wide import wide_ops
 
 EIGHT_BIT = (DType.S8, DType.U8)
@@ -34,17 +35,13 @@ def named(name: str, attributes: Mapping[str, float] | None = None) -> Function:
 
 def mapped(real: Real, function: Function, node: RealNode) -> Real:
     """The tensor with one more function applied."""
-    inner = real.function
-    if inner is not None:
-        function = _composed(function.apply, inner.apply)
-    return replace(real, function=function, trail=(*real.trail, node))
+    return replace(real, function=_composed(function, real), trail=(*real.trail, node))
 
 
 def combined(a: Real, b: Real, function: Callable[[Array, Array], Array], node: RealNode) -> Real:
     """A function of two functions of one tensor, as in x * sigmoid(x)."""
-    f, g = (_apply_of(real) for real in (a, b))
     trail = tuple(dict.fromkeys((*a.trail, *b.trail, node)))
-    return Real(a.value, a.quant, Function(lambda x: function(f(x), g(x))), trail)
+    return Real(a.value, a.quant, Function(function, inner=(a.function or IDENTITY, b.function or IDENTITY)), trail)
 
 
 def quantized(ctx: Context, real: Real, request: Request) -> str:
@@ -52,7 +49,7 @@ def quantized(ctx: Context, real: Real, request: Request) -> str:
     x = ctx.type(real.value)
     if not (math.isinf(request.low) and math.isinf(request.high)):
         low, high = request.low, request.high
-        real = replace(real, function=_composed(lambda y: np.clip(y, low, high), _apply_of(real)))
+        real = replace(real, function=_composed(Function(lambda y: np.clip(y, low, high)), real))
     same = (real.quant, x.dtype) == (request.quant, request.dtype)
     if same and real.function is None:
         _adopt_name(ctx, real.value, request.name)
@@ -138,7 +135,7 @@ def ordered(ctx: Context, node: RealNode) -> str:
 def reals_of(ctx: Context, real: Real) -> Array:
     """The real value of every integer of the tensor's type, in float64."""
     with np.errstate(all="ignore"):
-        return _apply_of(real)(_grid(real.quant, ctx.type(real.value).dtype))
+        return (real.function or IDENTITY).apply(_grid(real.quant, ctx.type(real.value).dtype))
 
 
 def _grid(quant: Quant, dtype: DType) -> Array:
@@ -146,16 +143,12 @@ def _grid(quant: Quant, dtype: DType) -> Array:
     return np.asarray(np.float64(quant.scale) * (q - quant.zero_point))
 
 
-def _composed(outer: Callable[[Array], Array], inner: Callable[[Array], Array]) -> Function:
-    return Function(lambda x: outer(inner(x)))
-
-
-def _apply_of(real: Real) -> Callable[[Array], Array]:
-    return (lambda x: x) if real.function is None else real.function.apply
+def _composed(outer: Function, real: Real) -> Function:
+    return outer if real.function is None else Function(outer.step, inner=(real.function,))
 
 
 def _table(ctx: Context, real: Real, quant: Quant, dtype: DType) -> Array:
-    function = real.function or named("Identity")
+    function = real.function or IDENTITY
     what, attributes = (function.apply, {}) if function.name is None else (function.name, function.attributes)
     x = ctx.type(real.value).dtype
     return np.array(unary_table(what, real.quant, x, quant, dtype, ctx.mode, **attributes))

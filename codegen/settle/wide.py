@@ -14,12 +14,13 @@ from codegen.ir.quant import DType, Mode, Quant, TensorType
 from codegen.ops import TwoSlopes, activation_bounds, broken_limits, piecewise_linear
 from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
 from codegen.ops.two_slopes import slope
-from codegen.settle.states import Function, Request
+from codegen.settle.chain import IDENTITY, Function
+from codegen.settle.states import Request
 
 
 def wide_ops(x: Quant, function: Function | None, request: Request, what: str, mode: Mode) -> tuple[Op, ...]:
     """The operators that make what is requested of a function of a 16-bit tensor; `what` is its name in reports."""
-    function = function or Function(lambda v: v, "Identity")
+    function = function or IDENTITY
     ops = _of_tflite(x, function, request, mode)
     if not ops or broken_limits(ops[0], [TensorType((), DType.S16)]):
         return (piecewise_linear(function.apply, what, x, request.quant, request.dtype),)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from codegen.api.functions import run_file as run_file
     from codegen.api.functions import sensitivity as sensitivity
     from codegen.api.functions import verify as verify
+    from codegen.api.functions import verify_log as verify_log
     from codegen.errors import CompileError as CompileError
     from codegen.host import Network as Network
     from codegen.old_names import OldName as OldName
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from codegen.verbs.draw import draw_plan as draw_plan
     from codegen.verbs.evaluate import EngineScore as EngineScore
     from codegen.verbs.evaluate import Evaluation as Evaluation
+    from codegen.verbs.findings import LogFinding as LogFinding
     from codegen.verbs.inspection import Inspection as Inspection
     from codegen.verbs.inspection import LayerRow as LayerRow
     from codegen.verbs.inspection import Violation as Violation
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from codegen.verbs.targets import targets as targets
     from codegen.verbs.verify import TensorCheck as TensorCheck
     from codegen.verbs.verify import VerifyResult as VerifyResult
+    from codegen.verbs.verify_log import LogCheck as LogCheck
 
 _HOMES = {
     "Comparison": "codegen.verbs.compare",
@@ -74,6 +77,8 @@ _HOMES = {
     "Linked": "codegen.verbs.link",
     "LinkedMemory": "codegen.verbs.link",
     "LinkedNetwork": "codegen.verbs.link",
+    "LogCheck": "codegen.verbs.verify_log",
+    "LogFinding": "codegen.verbs.findings",
     "Network": "codegen.host",
     "OldName": "codegen.old_names",
     "Options": "codegen.options",
@@ -112,6 +117,7 @@ _HOMES = {
     "sensitivity": "codegen.api.functions",
     "targets": "codegen.verbs.targets",
     "verify": "codegen.api.functions",
+    "verify_log": "codegen.api.functions",
 }
 """Each public name, and the module that defines it."""
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from codegen.verbs.inspection import Inspection
     from codegen.verbs.quantize import Quantized
     from codegen.verbs.verify import VerifyResult
+    from codegen.verbs.verify_log import LogCheck
 
 
 @takes_declared
@@ -100,6 +101,27 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
             progress: called with the number of samples done.
     """
     return verbs.verify.verify(model, *parted(target, words, verbs.verify.Checking))
+
+
+@takes_declared
+def verify_log(
+    model: ModelSource,
+    log: str | Path,
+    *,
+    target: str | None = None,
+    toolkit: Toolkit = HOUSE,
+    **words: Unpack[OptionWords],
+) -> LogCheck:
+    """Compare what a board has said of its self-test with the golden model, tensor by tensor.
+
+    Args:
+        model: the model that the firmware was compiled from, as in `compile_model`.
+        log: what the board's terminal has shown; lines of anything else in it are passed over.  docs/board.md.
+        target: as the firmware was compiled, and so all of `words`, `options` and the fields of `Options`
+            (LAM-VERIFY-004 says what is not as it was); `name` is read from the log.
+        toolkit: with what it was made.
+    """
+    return verbs.verify_log.verify_log(model, log, options_of(target, words), toolkit)
 
 
 @takes_declared

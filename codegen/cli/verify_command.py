@@ -12,7 +12,7 @@ from codegen.cli.progress import Progress
 from codegen.report.table import shape_text
 
 if TYPE_CHECKING:
-    from codegen.api import ReferenceCheck, VerifyResult
+    from codegen.api import LogCheck, ReferenceCheck, VerifyResult
 
 
 @click.command(
@@ -26,17 +26,32 @@ if TYPE_CHECKING:
 @click.option(
     "--reference", type=click.Choice(["tflm", "litert"]), help="Compare a TFLite model's outputs with it too."
 )
+@click.option("--crc", "log", metavar="FILE", help="Compare what a board has said of its self-test (docs/board.md).")
 @model_options
 @config_option
 @json_option
 @common
 def command(
-    model: str, data: str | None, config: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
+    model: str,
+    data: str | None,
+    log: str | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
 ) -> int:
     """Run the numpy model and the C of MODEL on the same inputs and compare every tensor, byte for byte.
 
-    The C runs on this machine, or on the emulated board of the target when it has one.
+    The C runs on this machine, or on the emulated board of the target when it has one, or it has run already on a board
+    whose log --crc gives.
     """
+    if log is not None:
+        if data is not None or config is not None or options["reference"] is not None:
+            raise click.UsageError(
+                "--crc is about the self-test's own inputs; leave out --input, --config, --reference"
+            )
+        return _verify_log(model, log, as_json, quiet, {k: v for k, v in options.items() if k not in _OF_SAMPLES})
     from codegen import api
 
     if config is not None and data is None:
@@ -50,6 +65,40 @@ def command(
         result = api.verify(model, inputs=inputs, progress=lambda done: progress(done, count), **options)
     show(_text, result, as_json=as_json, quiet=quiet and result.equal, record=_record(result))
     return 0 if result.equal else 1
+
+
+_OF_SAMPLES = ("samples", "seed", "reference")
+
+
+def _verify_log(model: str, log: str, as_json: bool, quiet: bool, options: dict[str, Any]) -> int:
+    from codegen import api
+
+    check = api.verify_log(model, log, **options)
+    good = check.equal and check.self_test == 0
+    show(_log_text, check, as_json=as_json, quiet=quiet and good)
+    return 0 if good else 1
+
+
+def _log_text(check: LogCheck) -> str:
+    lines = []
+    if check.wrong_weights:
+        lines.append(f"weights in the board's memory are not those compiled: {', '.join(check.wrong_weights)}")
+    if check.first_difference is not None:
+        lines += [f"first difference: {check.first_difference.text()}", check.first_difference.meaning]
+    if check.self_test != 0:
+        lines.append(
+            "the self-test did not end" if check.self_test is None else f"the self-test gave {check.self_test}"
+        )
+    counts = ((check.differing, "differ"), (check.missing, "missing"), (check.damaged, "damaged"))
+    more = "".join(f", {count} {word}" for count, word in counts if count)
+    if check.starts > 1:
+        more += f"; of {check.starts} starts of the board the last whole one"
+    said = "equal to the bit" if check.equal else "NOT equal"
+    lines.append(
+        f"{said}: {check.tensors_checked} checksums of {check.runs} runs{more}; target {check.target}, "
+        f"requant {check.requant}"
+    )
+    return "\n".join(lines)
 
 
 def _record(result: VerifyResult) -> dict[str, Any]:

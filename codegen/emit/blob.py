@@ -53,7 +53,7 @@ class Fit:
 
 def weight_blob(program: Program, fit: Fit, *, isa: str, byte_order: str) -> bytes:
     """The file weights.bin."""
-    body = _sections(program, "<" if byte_order == "little" else ">")
+    body = weight_sections(program, byte_order)
     fields = struct.pack(
         "<4sBBxx16s12s4sII8sxxxx",
         b"LAMW",
@@ -74,7 +74,9 @@ def blob_ids(blob: bytes) -> tuple[str, str]:
     return blob[_STRUCTURE_AT : _STRUCTURE_AT + 16].hex(), blob[_ID_AT : _ID_AT + 8].hex()
 
 
-def _sections(program: Program, order: Literal["<", ">"]) -> bytes:
+def weight_sections(program: Program, byte_order: str) -> bytes:
+    """All layers' parameters, as they lie behind the header."""
+    order: Literal["<", ">"] = "<" if byte_order == "little" else ">"
     body = bytearray(program.params_bytes)
     for params in program.params:
         for field in params.fields:

@@ -18,6 +18,7 @@ from codegen.emit.packages import package_files
 from codegen.emit.render import render, source_texts
 from codegen.emit.runtime import header_closure
 from codegen.emit.structure import code_fit
+from codegen.emit.tracing import log_view
 from codegen.ir.program import Program
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.resources import Roots
@@ -78,9 +79,12 @@ def project_files(
     fit = code_fit(program, options) if options.blob else None
     view = build_view(program, options, fit)
     name, roots = view.name, options.roots
-    texts = source_texts(view, roots) | {
+    sources = source_texts(view, roots)
+    log = log_view(program, view, sources, manifest)
+    manifest = {**manifest, "selftest": log.ids}
+    texts = sources | {
         f"include/{name}.h": render("model.h.j2", roots, m=view),
-        "test/selftest.c": render("selftest.c.j2", roots, m=view, vectors=vectors),
+        "test/selftest.c": render("selftest.c.j2", roots, m=view, vectors=vectors, log=log),
         "test/main.c": render("selftest_main.c.j2", roots, m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", roots, m=view),
     }

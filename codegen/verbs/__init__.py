@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from codegen.verbs import sensitivity as sensitivity
     from codegen.verbs import stack as stack
     from codegen.verbs import verify as verify
+    from codegen.verbs import verify_log as verify_log
 else:
     import importlib
     import importlib.util

@@ -38,7 +38,7 @@ int main(void)
     }
 }
 """
-_RESULT = re.compile("vectors right|wrong|self-test gave")
+_RESULT = re.compile(r"vectors right|wrong|self-test gave|\$LAM,E,.*\*..")
 _PATIENCE_S = 120.0
 
 

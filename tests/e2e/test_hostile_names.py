@@ -35,7 +35,7 @@ IDS = re.compile(',[0-9a-f]{16}(?=[,"])')
 
 
 def tokens(text: str) -> list[str]:
-    """Translation phases 1 to 3 of C99, comments left out, ends of lines kept; the ids of code and model are all one."""
+    """Translation phases 1 to 3 of C99, comments left out, ends of lines kept; ids are all one."""
     text = IDS.sub(",id", text)
     text = re.sub(r"\?\?([=/'()!<>-])", lambda m: TRIGRAPHS[m[1]], text).replace("\\\n", "")
     return [m[0] for m in TOKEN.finditer(text) if m[1] is None]

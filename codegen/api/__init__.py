@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from codegen.verbs.draw import draw_plan as draw_plan
     from codegen.verbs.evaluate import EngineScore as EngineScore
     from codegen.verbs.evaluate import Evaluation as Evaluation
+    from codegen.verbs.examples import CopiedExamples as CopiedExamples
+    from codegen.verbs.examples import copy_examples as copy_examples
     from codegen.verbs.findings import LogFinding as LogFinding
     from codegen.verbs.inspection import Inspection as Inspection
     from codegen.verbs.inspection import LayerRow as LayerRow
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Comparison": "codegen.verbs.compare",
     "CompileError": "codegen.errors",
+    "CopiedExamples": "codegen.verbs.examples",
     "DemoResult": "codegen.verbs.demo",
     "Diagnosis": "codegen.verbs.doctor",
     "EngineScore": "codegen.verbs.evaluate",
@@ -100,6 +103,7 @@ _HOMES = {
     "compare": "codegen.verbs.compare",
     "compare_quantized": "codegen.api.functions",
     "compile_model": "codegen.api.functions",
+    "copy_examples": "codegen.verbs.examples",
     "demo": "codegen.verbs.demo",
     "describe_target": "codegen.verbs.targets",
     "doctor": "codegen.verbs.doctor",

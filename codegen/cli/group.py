@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": "accuracy over a labelled set",
     "targets": "the chips that are known",
     "demo": "an example network, from model to accuracy, on this machine",
+    "examples": "the examples, firmware among them, copied into a folder",
     "doctor": "compilers, emulators and packages: what is here, and how to get the rest",
     "help": "the help of a command",
 }

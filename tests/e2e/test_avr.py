@@ -1,13 +1,7 @@
-"""Networks for a chip whose int has 16 bits, built as its firmware is and run on simavr: the self-test's word is taken.
-
-simavr, because QEMU 7.2 never returns from libgcc's 16-bit products (a skipped RET ends its block).
-"""
+"""Networks for a chip whose int has 16 bits, built as its firmware is; simavr runs their self-tests."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +10,7 @@ from codegen.errors import ModelRejected, OptionBad
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program, run_program
 from tests.e2e.projects import DIGITS, NETWORKS, TINY, Project, build, compiled, run, written
+from tests.support.simavr import on_simavr
 from tests.support.tools import require_tool
 
 FLAGS = ("-mmcu=atmega2560", "-std=gnu99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wundef", "-Werror")
@@ -38,25 +33,6 @@ int main(void)
     }
 }
 """
-_RESULT = re.compile(r"vectors right|wrong|self-test gave|\$LAM,E,.*\*..")
-_PATIENCE_S = 120.0
-
-
-def on_simavr(program: Path) -> str:
-    """What the chip sends over its UART, up to the self-test's result, or what it has sent when patience ends."""
-    require_tool("simavr", "stdbuf")
-    log = program.with_suffix(".log")
-    argv = ["stdbuf", "-oL", "simavr", "-m", "atmega2560", "-f", "16000000", str(program)]
-    with open(log, "wb") as out, subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT) as chip:
-        try:
-            end = time.monotonic() + _PATIENCE_S
-            while (
-                not _RESULT.search(log.read_text(errors="replace")) and time.monotonic() < end and chip.poll() is None
-            ):
-                time.sleep(0.05)
-        finally:
-            chip.kill()
-    return log.read_text(errors="replace")
 
 
 def self_test(made: Project, folder: Path, level: str) -> str:
@@ -117,22 +93,6 @@ def test_what_the_chip_has_no_kernels_for_is_refused() -> None:
         compile_file(TINY, Options(target="avr", weights="blob"))
     with pytest.raises(ModelRejected):
         NETWORKS["digits_as_trained"](Options(target="avr"))
-
-
-def test_the_arduino_library_is_built_by_arduino_s_builder_and_right_on_the_chip(tmp_path: Path) -> None:
-    require_tool("arduino-builder", "avr-gcc")
-    made = written(tmp_path / "p", compile_file(DIGITS, Options(target="avr", name="digits", package=("arduino",))))
-    library = made.folder / "arduino" / "digits"
-    hardware = "/usr/share/arduino/hardware"
-    folders = ["-hardware", hardware, "-hardware", "/usr/share/arduino-builder", "-tools", "/usr/bin"]
-    # avr-libc's <float.h> lacks what the core's own file asks for in C++.
-    prefs = "-prefs=compiler.cpp.extra_flags=-DDECIMAL_DIG=__DECIMAL_DIG__"
-    out = tmp_path / "build"
-    out.mkdir()
-    sketch = library / "examples" / "selftest" / "selftest.ino"
-    argv = ["arduino-builder", "-compile", *folders, "-fqbn", "arduino:avr:mega:cpu=atmega2560", "-build-path", out]
-    check_program([str(a) for a in (*argv, "-libraries", library.parent, prefs, sketch)], cwd=tmp_path, timeout_s=180)
-    assert "digits: all vectors right" in on_simavr(out / "selftest.ino.elf")
 
 
 def test_the_arduino_library_has_the_layout_that_arduino_asks_for(tmp_path: Path) -> None:

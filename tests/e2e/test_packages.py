@@ -89,86 +89,6 @@ def test_the_presets_build_for_the_chip(tmp_path: Path) -> None:
     assert (tmp_path / "at" / "share" / "lamina" / "digits" / "weights.bin").is_file()
 
 
-_ZEPHYR = """
-cmake_minimum_required(VERSION 3.13)
-project(stand_in C)
-set(CONFIG_LAMINA_DIGITS y)
-set(CONFIG_LAMINA_DIGITS_SELFTEST y)
-set(CONFIG_LAMINA_DIGITS_SPEED y)
-add_library(interface INTERFACE)
-function(zephyr_include_directories)
-  foreach(folder ${{ARGN}})
-    target_include_directories(interface INTERFACE ${{CMAKE_CURRENT_SOURCE_DIR}}/${{folder}})
-  endforeach()
-endfunction()
-macro(zephyr_library_named name)
-  add_library(${{name}} STATIC)
-  set(LIBRARY ${{name}})
-  target_link_libraries(${{name}} PRIVATE interface)
-endmacro()
-macro(zephyr_library_sources)
-  target_sources(${{LIBRARY}} PRIVATE ${{ARGN}})
-endmacro()
-macro(zephyr_library_sources_ifdef feature)
-  if(${{feature}})
-    target_sources(${{LIBRARY}} PRIVATE ${{ARGN}})
-  endif()
-endmacro()
-macro(zephyr_library_include_directories)
-  target_include_directories(${{LIBRARY}} PRIVATE ${{ARGN}})
-endmacro()
-macro(zephyr_library_compile_options)
-  target_compile_options(${{LIBRARY}} PRIVATE ${{ARGN}})
-endmacro()
-add_subdirectory({module}/zephyr module)
-add_executable(app main.c)
-target_link_libraries(app PRIVATE lamina_digits interface)
-"""
-_KERNEL = """
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#define printk printf
-#define ARG_UNUSED(x) (void)(x)
-#define K_FOREVER 0
-#define K_THREAD_STACK_DEFINE(name, size) char name[size]
-#define K_THREAD_STACK_SIZEOF(name) sizeof(name)
-#define K_SEM_DEFINE(name, first, most) sem_t name
-struct k_work { void (*run)(struct k_work *); };
-struct k_work_q { int unused; };
-#define k_work_init(work, function) ((work)->run = (function))
-#define k_work_queue_init(queue) ((queue)->unused = 0)
-#define k_work_queue_start(queue, stack, size, priority, config) ((void)(stack), (void)(size), (void)(queue))
-#define k_work_submit_to_queue(queue, work) ((void)(queue), (work)->run(work))
-#define k_sem_give(sem) sem_post(sem)
-#define k_sem_take(sem, wait) sem_wait(sem)
-#define K_THREAD_DEFINE(name, stack, entry, a, b, c, priority, options, delay) \\
-    static void *name(void *x) { (entry)(x, x, x); exit(0); } \\
-    static void __attribute__((constructor)) start(void) { pthread_t t; pthread_create(&t, NULL, name, NULL); }
-#define main zephyr_main
-"""
-
-
-def test_the_zephyr_module_builds_by_stand_ins_and_its_sample_runs(tmp_path: Path) -> None:
-    """CMake of the module with functions that do what Zephyr's do; the sample over threads of this machine."""
-    made = packed(tmp_path, "zephyr")
-    (tmp_path / "zephyr" / "sys").mkdir(parents=True)
-    (tmp_path / "zephyr" / "kernel.h").write_text(_KERNEL)
-    (tmp_path / "zephyr" / "sys" / "printk.h").write_text("")
-    sample = made.folder / "zephyr" / "sample" / "src" / "main.c"
-    more = "#undef main\n#include <unistd.h>\nint main(void)\n{\n    zephyr_main();\n    pause();\n    return 0;\n}\n"
-    (tmp_path / "main.c").write_text(sample.read_text() + more)
-    text = _ZEPHYR.format(module=made.folder)
-    (tmp_path / "CMakeLists.txt").write_text(text + "target_include_directories(app PRIVATE ${CMAKE_SOURCE_DIR})\n")
-    cmake(tmp_path, "-S", ".", "-B", "build", "-DCMAKE_C_FLAGS=-pthread -Wall -Wextra -Werror")
-    cmake(tmp_path, "--build", "build")
-    lines = run(tmp_path / "build" / "app").splitlines()
-    assert lines[0] + "\n" == SAID
-    assert len(lines) == 4
-    assert all(re.fullmatch(r"digits: output 0 is greatest at [0-9]", line) for line in lines[1:])
-
-
 def test_zephyr_s_files_say_what_its_documentation_asks(tmp_path: Path) -> None:
     made = packed(tmp_path, "zephyr").folder / "zephyr"
     keys = re.findall(r"^( *)(\w+):(?: (.+))?$", (made / "module.yml").read_text(), re.MULTILINE)
@@ -183,40 +103,6 @@ def test_zephyr_s_files_say_what_its_documentation_asks(tmp_path: Path) -> None:
     asked = re.findall(r"^CONFIG_(LAMINA\w+)=y$", (made / "sample" / "prj.conf").read_text(), re.MULTILINE)
     assert defined == set(used) == set(asked)
     assert (made / "Kconfig").read_text().count("\nif ") == (made / "Kconfig").read_text().count("\nendif")
-
-
-_ESP = """
-cmake_minimum_required(VERSION 3.16)
-project(stand_in C)
-set(ESP_PLATFORM 1)
-set(ALL "")
-function(idf_component_register)
-  cmake_parse_arguments(A "" "" "SRCS;INCLUDE_DIRS;PRIV_INCLUDE_DIRS" ${{ARGN}})
-  get_filename_component(name ${{CMAKE_CURRENT_SOURCE_DIR}} NAME)
-  add_library(${{name}} STATIC ${{A_SRCS}})
-  target_include_directories(${{name}} PUBLIC ${{A_INCLUDE_DIRS}} PRIVATE ${{A_PRIV_INCLUDE_DIRS}})
-  if(name STREQUAL "main")
-    target_link_libraries(main PUBLIC digits)
-  endif()
-  set(COMPONENT_LIB ${{name}} PARENT_SCOPE)
-endfunction()
-add_subdirectory({component} digits)
-add_subdirectory({component}/examples/selftest/main main)
-add_executable(app start.c)
-target_link_libraries(app PRIVATE main)
-"""
-
-
-def test_the_esp_idf_component_builds_by_stand_ins_and_its_example_runs(tmp_path: Path) -> None:
-    made = packed(tmp_path, "esp-idf", model_version="2.0.1")
-    (tmp_path / "CMakeLists.txt").write_text(_ESP.format(component=made.folder))
-    (tmp_path / "start.c").write_text("void app_main(void);\nint main(void)\n{\n    app_main();\n    return 0;\n}\n")
-    cmake(tmp_path, "-S", ".", "-B", "build", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
-    cmake(tmp_path, "--build", "build")
-    lines = run(tmp_path / "build" / "app").splitlines()
-    assert lines[0] + "\n" == SAID
-    assert re.fullmatch(r"digits: output 0 is greatest at [0-9]", lines[1])
-    assert 'version: "2.0.1"' in (made.folder / "idf_component.yml").read_text()
 
 
 def test_espressif_s_own_tool_takes_the_component(tmp_path: Path) -> None:

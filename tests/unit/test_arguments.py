@@ -37,6 +37,7 @@ CALLS: Mapping[str, tuple[Callable[..., Any], Mapping[str, Any], tuple[str, ...]
     "compare": (api.compare, {"a": DATA, "b": DATA}, ("a", "b", "tolerance", "common")),
     "load": (api.load, {}, ("project",)),
     "demo": (api.demo, {}, ("out",)),
+    "copy_examples": (api.copy_examples, {}, ("out",)),
     "describe_target": (api.describe_target, {}, ("name",)),
     "save_arrays": (api.save_arrays, {"path": "a.npz", "arrays": {}}, ("path", "arrays")),
 }

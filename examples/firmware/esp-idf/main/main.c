@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT-0 */
+/* A person detector behind a camera: each line goes into the network as it is, and no other image is held. */
+#include <stdio.h>
+
+#include "esp_camera.h"
+#include "person_helpers.h"
+
+#define SIDE PERSON_INPUT0_ROWS
+#define PERSON 1 /* of the two outputs */
+
+static uint8_t arena[PERSON_ARENA_SIZE] PERSON_ARENA_ALIGNED;
+static person_t net;
+
+/* Pins of the board AI-Thinker ESP32-CAM; yours may have others. */
+static const camera_config_t camera = {
+    .pin_pwdn = 32, .pin_reset = -1, .pin_xclk = 0, .pin_sccb_sda = 26, .pin_sccb_scl = 27,
+    .pin_d7 = 35, .pin_d6 = 34, .pin_d5 = 39, .pin_d4 = 36, .pin_d3 = 21, .pin_d2 = 19, .pin_d1 = 18, .pin_d0 = 5,
+    .pin_vsync = 25, .pin_href = 23, .pin_pclk = 22, .xclk_freq_hz = 20000000,
+    .pixel_format = PIXFORMAT_RGB565, .frame_size = FRAMESIZE_96X96, .fb_count = 1,
+    .fb_location = CAMERA_FB_IN_DRAM,
+};
+
+void app_main(void);
+
+/* 5 or 6 bits of a colour as 8, as the network takes it: real = SCALE * (q - ZERO_POINT). */
+static int8_t colour(uint32_t bits, uint32_t most)
+{
+    return (int8_t)((int32_t)(bits * 255u / most) + PERSON_INPUT0_ZERO_POINT);
+}
+
+/* A line of the camera, RGB565 with the high byte first, as a row of the network: red, green, blue. */
+static void converted(const uint8_t *line, int8_t *row)
+{
+    for (int32_t i = 0; i < SIDE; i++) {
+        const uint32_t pixel = (uint32_t)line[2 * i] << 8 | line[2 * i + 1];
+        *row++ = colour(pixel >> 11, 31);
+        *row++ = colour(pixel >> 5 & 63u, 63);
+        *row++ = colour(pixel & 31u, 31);
+    }
+}
+
+static lam_status look(const uint8_t *image)
+{
+    static int8_t row[PERSON_INPUT0_ROW_BYTES];
+    lam_status status = LAM_NEED_MORE;
+    person_reset(&net);
+    for (int32_t y = 0; y < SIDE && status == LAM_NEED_MORE; y++) {
+        converted(image + 2 * SIDE * y, row);
+        status = person_push_row(&net, row);
+    }
+    return status;
+}
+
+void app_main(void)
+{
+    const person_memory memory = PERSON_MEMORY(arena);
+    camera_fb_t *image;
+    if (person_init(&net, &memory) != LAM_OK || esp_camera_init(&camera) != ESP_OK) {
+        printf("no network or no camera\n");
+        return;
+    }
+    while ((image = esp_camera_fb_get()) != NULL) {
+        const lam_status status = image->len == 2 * SIDE * SIDE ? look(image->buf) : LAM_NEED_MORE;
+        float score;
+        esp_camera_fb_return(image);
+        if (status != LAM_DONE) {
+            printf("not an image of the network's size\n");
+            return;
+        }
+        score = PERSON_OUTPUT0_SCALE * (float)(person_output(&net, 0)[PERSON] - PERSON_OUTPUT0_ZERO_POINT);
+        printf("%s (%.2f)\n", score > 0.5f ? "person" : "nobody", (double)score);
+    }
+}

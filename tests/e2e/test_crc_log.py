@@ -16,8 +16,8 @@ from codegen.verbs.crc_log import read_crc_log
 from codegen.verbs.verify_log import LogCheck, judged
 from tests.e2e.projects import DIGITS, NETWORKS, SANITIZE, TINY, Project, build, compiled, written
 from tests.e2e.test_avr import FLAGS as AVR_FLAGS
-from tests.e2e.test_avr import on_simavr
 from tests.e2e.test_emulated import ready
+from tests.support.simavr import on_simavr
 from tests.support.tools import require_tool
 
 _MAIN = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.support.tools import require_tool
 
-_RESULT = re.compile(r"vectors right|wrong|self-test gave|failed|end\b|\$LAM,E,.*\*..")
+_RESULT = re.compile(r"vectors right|wrong|self-test gave|failed|\$LAM,E,.*\*..|^(\x1b\[\d+m)*end\b", re.MULTILINE)
 _PATIENCE_S = 120.0
 
 

@@ -20,10 +20,14 @@ def require_module(*names: str) -> None:
     _require([name for name in names if importlib.util.find_spec(name) is None])
 
 
-def _require(missing: list[str]) -> None:
-    if not missing:
-        return
-    reason = f"not installed: {', '.join(missing)}"
+def _require(names: list[str]) -> None:
+    if names:
+        missing(", ".join(names))
+
+
+def missing(what: str) -> None:
+    """The test ends: skipped, or failed under CI."""
+    reason = f"not installed: {what}"
     if os.environ.get("CI"):
         pytest.fail(f"{reason}; under CI every tool must be there", pytrace=False)
     pytest.skip(reason)

@@ -34,8 +34,8 @@ CHOICES = {
 }
 """The values of options that have no others."""
 
-PACKAGES = ("arduino", "cmake", "cmsis-pack", "esp-idf", "platformio", "rust", "zephyr")
-"""Build systems that a project is put into packages for."""
+PACKAGES = ("arduino", "cmake", "cmsis-pack", "cpp", "esp-idf", "micropython", "platformio", "rust", "zephyr")
+"""Build systems and languages that a project is put into packages for."""
 MOST_VERSION_SIGNS = 100
 MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.context import ModelView
-from codegen.emit.packages import arduino, cmake, cmsis_pack, esp_idf, platformio, rust, zephyr
+from codegen.emit.packages import arduino, cmake, cmsis_pack, cpp, esp_idf, micropython, platformio, rust, zephyr
 from codegen.emit.packages.packaged import Package, Packaged
 from codegen.errors import PackageUnfit
 from codegen.options import PACKAGES
@@ -15,12 +15,14 @@ _TABLE: Mapping[str, Package] = {
     "arduino": arduino.files,
     "cmake": cmake.files,
     "cmsis-pack": cmsis_pack.files,
+    "cpp": cpp.files,
     "esp-idf": esp_idf.files,
+    "micropython": micropython.files,
     "platformio": platformio.files,
     "rust": rust.files,
     "zephyr": zephyr.files,
 }
-_WHOLE = ("cmake",)
+_WHOLE = ("cmake", "cpp")
 """Those that take every project: a blob, and kernels that work in a scratchpad."""
 assert tuple(_TABLE) == PACKAGES
 

@@ -21,6 +21,11 @@ class Packaged:
     files: Mapping[str, bytes]
     roots: Roots
 
+    @property
+    def type_name(self) -> str:
+        """The network's name as a type is called where words begin with capitals."""
+        return "".join(word.capitalize() for word in self.view.name.split("_"))
+
     def spelled(self, template: str, **more: Any) -> bytes:
         """One file of a package."""
         return render(f"packages/{template}", self.roots, m=self.view, p=self, **more).encode("utf-8")

@@ -38,7 +38,7 @@ def files(project: Packaged) -> dict[str, bytes]:
     more = {
         "inputs": tuple(map(_port, view.inputs)),
         "outputs": tuple(map(_port, view.outputs)),
-        "type": "".join(word.capitalize() for word in view.name.split("_")),
+        "type": project.type_name,
     }
     return {path: project.spelled(f"rust/{template}", **more) for path, template in _FILES.items()}
 

@@ -32,7 +32,7 @@ static inline uint8_t lam_blob_byte_order(void)
 {
     const uint16_t probe = 1;
     uint8_t first;
-    memcpy(&first, &probe, 1);
+    (void)memcpy(&first, &probe, 1);
     return first == 1 ? 1 : 2;
 }
 

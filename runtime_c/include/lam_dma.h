@@ -29,7 +29,7 @@ static inline void lam_dma_copy_now(const lam_dma_copy *copy)
     uint8_t *to = (uint8_t *)copy->to;
     const uint8_t *from = (const uint8_t *)copy->from;
     for (uint32_t i = 0; i < copy->count; i++, to += copy->to_step, from += copy->from_step) {
-        memcpy(to, from, copy->bytes);
+        (void)memcpy(to, from, copy->bytes);
     }
 }
 

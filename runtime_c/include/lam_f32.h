@@ -54,7 +54,7 @@ static inline uint32_t lam_f32_bits(float x)
 {
     uint32_t bits;
 
-    memcpy(&bits, &x, sizeof bits);
+    (void)memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
@@ -63,7 +63,7 @@ static inline float lam_f32_from_bits(uint32_t bits)
 {
     float x;
 
-    memcpy(&x, &bits, sizeof x);
+    (void)memcpy(&x, &bits, sizeof x);
     return x;
 }
 

@@ -58,7 +58,7 @@ static inline int32_t lam_quantize_q(float real, float scale, int32_t zp, int32_
     v = (v > least) ? v : least;
     v = (v > most) ? most : v;
     sum = v + 12582912.0f;
-    memcpy(&bits, &sum, sizeof bits);
+    (void)memcpy(&bits, &sum, sizeof bits);
     return (bits - (int32_t)0x4B400000) + zp;
 }
 

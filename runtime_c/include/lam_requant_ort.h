@@ -49,7 +49,7 @@ static inline int32_t lam_scaled_ort_q(float acc, float scale, int32_t zp, int32
      * are the result.  Reading the bits, instead of subtracting again, needs no second float operation and rounds to
      * a float even where sums are kept wider; such a sum is exact, or on the same side of a tie, before that. */
     sum = v + 12582912.0f;
-    memcpy(&bits, &sum, sizeof bits);
+    (void)memcpy(&bits, &sum, sizeof bits);
     return (bits - (int32_t)0x4B400000) + zp; /* 0x4B400000: the bits of 12582912.0f */
 }
 

@@ -165,7 +165,7 @@ static inline uint32_t lam_word(const void *from)
 {
 #if LAM_ARMV7EM
     uint32_t word;
-    memcpy(&word, from, sizeof word);
+    (void)memcpy(&word, from, sizeof word);
     return word;
 #else
     const uint8_t *byte = (const uint8_t *)from;

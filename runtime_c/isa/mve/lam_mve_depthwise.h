@@ -351,7 +351,7 @@ static inline void lam_mve_bounds(lam_mve_planes *job, int mode)
 {
     if (mode == LAM_MVE_ORT) {
         const float bounds[2] = {(float)job->low, (float)job->high};
-        memcpy(job->work + 1, bounds, sizeof bounds);
+        (void)memcpy(job->work + 1, bounds, sizeof bounds);
     } else {
         job->work[1] = job->low;
         job->work[2] = job->high;

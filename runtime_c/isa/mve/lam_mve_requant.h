@@ -133,7 +133,7 @@ static inline int32_t lam_mve_requant(int mode, int32_t acc, int32_t multiplier,
     if (mode == LAM_MVE_TFLITE) {
         return lam_requant_tflite_q(acc, multiplier, shift, zp, low + zp, high + zp);
     }
-    memcpy(&scale, &multiplier, sizeof scale);
+    (void)memcpy(&scale, &multiplier, sizeof scale);
     return lam_requant_ort_q(acc, scale, zp, low + zp, high + zp);
 }
 

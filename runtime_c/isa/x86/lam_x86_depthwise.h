@@ -44,7 +44,7 @@ static inline LAM_X86_ALWAYS void lam_x86_deal(lam_x86_depthwise s, uint8_t *to,
                                                int32_t pixels, int32_t line_bytes, int32_t fill, int flip)
 {
     const uint8_t *from = (const uint8_t *)row;
-    memset(to, fill, (size_t)line_bytes);
+    (void)memset(to, fill, (size_t)line_bytes);
     for (int32_t p = left; p < left + pixels; p++, from += s.channels) {
         lam_x86_copy(to + (p % s.stride) * s.plane + (p / s.stride) * s.channels, from, s.channels, flip);
     }
@@ -143,7 +143,7 @@ static inline LAM_X86_ALWAYS void lam_x86_depthwise_spread(const int8_t *weights
     }
 #else
     for (int32_t tap = 0; tap < taps; tap++) {
-        memcpy(w + tap * 64, weights + tap * step, 64);
+        (void)memcpy(w + tap * 64, weights + tap * step, 64);
     }
 #endif
 }

@@ -35,7 +35,7 @@ typedef struct lam_x86_rq {
 static inline LAM_X86_ALWAYS int32_t lam_x86_bits(float value)
 {
     int32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    (void)memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 

@@ -102,7 +102,7 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_load_u8(const uint8_t *p, int32_t
 static inline LAM_X86_ALWAYS lam_x86_v lam_x86_quad(const uint8_t *p)
 {
     int32_t four;
-    memcpy(&four, p, sizeof four);
+    (void)memcpy(&four, p, sizeof four);
     return _mm512_set1_epi32(four);
 }
 
@@ -273,7 +273,7 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_load(const void *p, int32_t count
         v.h[1] = _mm256_loadu_si256((const __m256i *)p + 1);
     } else {
         int32_t copy[16] = {0};
-        memcpy(copy, p, (size_t)count * 4u);
+        (void)memcpy(copy, p, (size_t)count * 4u);
         v.h[0] = _mm256_loadu_si256((const __m256i *)(const void *)copy);
         v.h[1] = _mm256_loadu_si256((const __m256i *)(const void *)copy + 1);
     }
@@ -285,7 +285,7 @@ static inline LAM_X86_ALWAYS void lam_x86_store(void *p, lam_x86_v v, int32_t co
     int32_t copy[16];
     _mm256_storeu_si256((__m256i *)(void *)copy, v.h[0]);
     _mm256_storeu_si256((__m256i *)(void *)copy + 1, v.h[1]);
-    memcpy(p, copy, (size_t)count * 4u);
+    (void)memcpy(p, copy, (size_t)count * 4u);
 }
 
 static inline LAM_X86_ALWAYS lam_x86_v lam_x86_load_s8(const int8_t *p, int32_t count)
@@ -293,7 +293,7 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_load_s8(const int8_t *p, int32_t 
     int8_t copy[16] = {0};
     __m128i bytes;
     lam_x86_v v;
-    memcpy(copy, p, (size_t)count);
+    (void)memcpy(copy, p, (size_t)count);
     bytes = _mm_loadu_si128((const __m128i *)(const void *)copy);
     v.h[0] = _mm256_cvtepi8_epi32(bytes);
     v.h[1] = _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8));
@@ -305,7 +305,7 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_load_u8(const uint8_t *p, int32_t
     uint8_t copy[16] = {0};
     __m128i bytes;
     lam_x86_v v;
-    memcpy(copy, p, (size_t)count);
+    (void)memcpy(copy, p, (size_t)count);
     bytes = _mm_loadu_si128((const __m128i *)(const void *)copy);
     v.h[0] = _mm256_cvtepu8_epi32(bytes);
     v.h[1] = _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8));
@@ -315,7 +315,7 @@ static inline LAM_X86_ALWAYS lam_x86_v lam_x86_load_u8(const uint8_t *p, int32_t
 static inline LAM_X86_ALWAYS lam_x86_v lam_x86_quad(const uint8_t *p)
 {
     int32_t four;
-    memcpy(&four, p, sizeof four);
+    (void)memcpy(&four, p, sizeof four);
     return lam_x86_splat(four);
 }
 
@@ -447,7 +447,7 @@ static inline LAM_X86_ALWAYS void lam_x86_store_bytes(void *y, __m128i bytes, in
         _mm_storeu_si128((__m128i *)y, bytes);
     } else {
         _mm_storeu_si128((__m128i *)(void *)copy, bytes);
-        memcpy(y, copy, (size_t)count);
+        (void)memcpy(y, copy, (size_t)count);
     }
 }
 
@@ -473,7 +473,7 @@ static inline LAM_X86_ALWAYS void lam_x86_store_woven(uint8_t *y, const lam_x86_
         const __m256i bytes = is_signed ? _mm256_packs_epi16(even, odd) : _mm256_packus_epi16(even, odd);
         _mm256_storeu_si256((__m256i *)(void *)copy + i, _mm256_shuffle_epi8(bytes, order));
     }
-    memcpy(y, copy, (size_t)count);
+    (void)memcpy(y, copy, (size_t)count);
 }
 
 static inline LAM_X86_ALWAYS void lam_x86_copy(uint8_t *to, const uint8_t *from, int32_t bytes, int flip)
@@ -497,13 +497,13 @@ static inline lam_x86_v lam_x86_splat(int32_t value)
 static inline lam_x86_v lam_x86_load(const void *p, int32_t count)
 {
     lam_x86_v v = {{0}};
-    memcpy(v.e, p, (size_t)count * 4u);
+    (void)memcpy(v.e, p, (size_t)count * 4u);
     return v;
 }
 
 static inline void lam_x86_store(void *p, lam_x86_v v, int32_t count)
 {
-    memcpy(p, v.e, (size_t)count * 4u);
+    (void)memcpy(p, v.e, (size_t)count * 4u);
 }
 
 static inline lam_x86_v lam_x86_load_s8(const int8_t *p, int32_t count)
@@ -527,7 +527,7 @@ static inline lam_x86_v lam_x86_load_u8(const uint8_t *p, int32_t count)
 static inline lam_x86_v lam_x86_quad(const uint8_t *p)
 {
     int32_t four;
-    memcpy(&four, p, sizeof four);
+    (void)memcpy(&four, p, sizeof four);
     return lam_x86_splat(four);
 }
 
@@ -535,8 +535,8 @@ static inline lam_x86_v lam_x86_dot(lam_x86_v acc, lam_x86_v x, lam_x86_v w)
 {
     uint8_t xs[64];
     int8_t ws[64];
-    memcpy(xs, x.e, sizeof xs);
-    memcpy(ws, w.e, sizeof ws);
+    (void)memcpy(xs, x.e, sizeof xs);
+    (void)memcpy(ws, w.e, sizeof ws);
     for (int i = 0; i < 16; i++) {
         int32_t sum = 0;
         for (int k = 4 * i; k < 4 * i + 4; k++) {
@@ -607,7 +607,7 @@ static inline lam_x86_v lam_x86_mul_round(lam_x86_v a, lam_x86_v b)
 static inline float lam_x86_float(int32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof value);
+    (void)memcpy(&value, &bits, sizeof value);
     return value;
 }
 
@@ -625,7 +625,7 @@ static inline int32_t lam_x86_scale_one(int32_t lane, float scale, float low, fl
     v = (v < low) ? low : v;
     v = (v > high) ? high : v;
     sum = v + 12582912.0f;
-    memcpy(&bits, &sum, sizeof bits);
+    (void)memcpy(&bits, &sum, sizeof bits);
     return bits - (int32_t)0x4B400000;
 }
 
@@ -637,7 +637,7 @@ static inline lam_x86_v lam_x86_scale(lam_x86_v v, lam_x86_v scale, lam_x86_v lo
 static inline int32_t lam_x86_bits_of(float value)
 {
     int32_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    (void)memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
@@ -716,9 +716,9 @@ static inline LAM_X86_ALWAYS void lam_x86_put(void *y, int32_t at, lam_x86_v v, 
 static inline LAM_X86_ALWAYS void lam_x86_pad(uint8_t *to, const void *row, int32_t left, int32_t bytes, int32_t right,
                                               int32_t fill, int flip)
 {
-    memset(to, fill, (size_t)left);
+    (void)memset(to, fill, (size_t)left);
     lam_x86_copy(to + left, (const uint8_t *)row, bytes, flip);
-    memset(to + left + bytes, fill, (size_t)right);
+    (void)memset(to + left + bytes, fill, (size_t)right);
 }
 
 #endif /* LAM_X86_VECTOR_H */

@@ -37,6 +37,8 @@ CHOICES = {
 PACKAGES = ("arduino", "cmake", "cmsis-pack", "cpp", "esp-idf", "micropython", "platformio", "rust", "zephyr")
 """Build systems and languages that a project is put into packages for."""
 MOST_VERSION_SIGNS = 100
+LEAST_BUFFER = 256
+"""Bytes of a weights buffer: the header of a blob goes through it, too."""
 MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""
 
@@ -69,6 +71,8 @@ class Options:
             in each step, as instructions for that do.
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
+        weights_buffer: bytes of the arena through which weights are read, by a hook, from flash that is not mapped; it
+            makes `weights` a blob.  LAM-SCHEDULE-306 where a layer needs more at a time.
     """
 
     target: str = "host"
@@ -86,6 +90,7 @@ class Options:
     package: tuple[str, ...] = ()
     float_sums: str = "separate"
     shapes: ShapePairs = ()
+    weights_buffer: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no option may be; take names of the past for those of today."""
@@ -100,6 +105,11 @@ class Options:
         object.__setattr__(self, "package", tuple(dict.fromkeys(self.package)))
         for option, values in CHOICES.items():
             _check_choice(option, getattr(self, option), values)
+        if self.weights_buffer is not None:
+            if self.weights_buffer < LEAST_BUFFER:
+                hint = f"give a whole number of bytes, {LEAST_BUFFER} or more"
+                raise OptionBad(f"{self.weights_buffer!r}", where="weights_buffer", hint=hint)
+            object.__setattr__(self, "weights", "blob")
         if not 0 <= self.vectors <= MOST_VECTORS:
             raise OptionBad(f"{self.vectors}", where="vectors", hint=f"give a whole number of 0 to {MOST_VECTORS}")
         if len(self.model_version) > MOST_VERSION_SIGNS:

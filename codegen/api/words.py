@@ -37,6 +37,7 @@ class OptionWords(TypedDict, total=False):
     package: tuple[str, ...]
     float_sums: str
     shapes: ShapesGiven
+    weights_buffer: int | None
 
 
 class ToolWords(OptionWords, total=False):

@@ -71,6 +71,12 @@ _MODEL_OPTIONS = (
     ),
     shape_option,
     _choice("--weights", "C arrays or a file.", "c"),
+    click.option(
+        "--weights-buffer",
+        callback=_bytes,
+        metavar="BYTES",
+        help="Read the weights' file by a hook, through so much of the arena: flash that is not mapped.",
+    ),
     _choice("--io-layout", "Axes at the C interface.", "nhwc"),
     _choice("--io-type", "Types there.", "quantized"),
     _choice(

@@ -35,6 +35,8 @@ class Names:
         if call.params_offset is None and not self.blob:
             return f"&{self.symbol(call.params)}"
         struct = self.functions[id(call.fn)].struct
+        if self.program.weights is not None:
+            return f"LAM_VIEW({struct}, {plus('net->weights', call.place)})"
         scratchpad = call.params_offset is not None
         place = plus(self.work, call.params_offset or 0) if scratchpad else plus("net->weights", call.params.offset)
         return f"LAM_VIEW({struct}, {place})"

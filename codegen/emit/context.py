@@ -18,6 +18,7 @@ from codegen.emit.functions import FieldView, FunctionView
 from codegen.emit.groups import GroupView, group_views
 from codegen.emit.interface import PortView, StateView, StreamView, port_view, state_view, stream_view
 from codegen.emit.names import comment, package_version
+from codegen.emit.reads import ReadsView, reads_view
 from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
@@ -99,6 +100,8 @@ class ModelView:
     cc: str
     packages: tuple[str, ...]
     package_version: str
+    reads: ReadsView | None
+    sliced: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,8 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         base="lam_avr.h" if flash else "lam_base.h",
         flags=options.flags,
         cc=options.cc,
+        reads=reads_view(program.weights) if program.weights else None,
+        sliced=any(call.slices is not None for group in program.groups for call in group.calls),
         packages=options.packages,
         package_version=package_version(options.model_version),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.emit.reads import UseView, use_view
 from codegen.emit.steps import Steps, StepView
 from codegen.ir.program import Program
 
@@ -23,6 +24,7 @@ class GroupView:
     pull_t: str
     pull_lines: tuple[str, ...]
     streams: bool
+    use: UseView | None = None
 
     @property
     def first_layer(self) -> str:
@@ -44,7 +46,8 @@ def group_views(program: Program, spelled: Steps) -> tuple[GroupView, ...]:
         single = all(place == last for place, _ in group.pulls)
         pulls = _merged(group.pulls)
         pull_t, pull_lines = _pull_table(pulls)
-        groups.append(GroupView(len(groups), steps, group.pulled, single, pulls, pull_t, pull_lines, group.streams))
+        form = (group.pulled, single, pulls, pull_t, pull_lines, group.streams)
+        groups.append(GroupView(len(groups), steps, *form, use_view(group)))
     return tuple(groups)
 
 

@@ -152,4 +152,5 @@ def _example(manifest: Mapping[str, Any], arena: SharedMemory) -> str:
     name = manifest["name"]
     turn = "in_turn." if arena.passing and arena.lasting and not manifest["states"] else ""
     blob = ", weights, weights_size" if manifest["weights_file"] else ""
+    blob = ", context" if manifest.get("weights_buffer_bytes") else blob
     return f"{name.upper()}_MEMORY(arena.{turn}{name}{blob})"

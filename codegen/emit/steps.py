@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from codegen.emit.addresses import Names
 from codegen.emit.functions import FunctionView
 from codegen.emit.names import comment
+from codegen.emit.reads import SlicesView, slices_view
 from codegen.emit.spelling import plus
 from codegen.ir.op import RowRule
 from codegen.ir.producer import Producer, Ready, Step, Streamed
@@ -85,6 +86,7 @@ class StepView:
     moves: bool
     steps: int
     place: int
+    slices: SlicesView | None
 
     @property
     def last_row(self) -> int:
@@ -120,7 +122,7 @@ class Steps:
             inputs.append(self._input(item, slot, call))
             slot += inputs[-1].taps
         alone = call.steps == 1
-        moves = call.fn.run != "accumulate"
+        moves, sliced = call.fn.run != "accumulate", call.slices is not None
         outputs = tuple(self._output(call, k) for k in range(len(call.outputs)))
         reads_row = (
             not moves
@@ -140,11 +142,12 @@ class Steps:
             n=_extent(call),
             rows_per_call=call.rows_per_call,
             uses_row=not alone,
-            takes_row=reads_row or not alone or pulled or self.names.program.scratchpad is not None,
+            takes_row=reads_row or not alone or pulled or self.names.program.scratchpad is not None or sliced,
             reads_row=reads_row,
             moves=moves,
             steps=call.steps,
             place=index - first_of_group,
+            slices=slices_view(call),
         )
 
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:

@@ -118,6 +118,13 @@ class StreamImpossible(CompileError):
     hint = "compile without --stream-input"
 
 
+class WeightsBufferTooSmall(CompileError):
+    """A layer's weights do not fit the buffer that they are read into, even a few output channels at a time."""
+
+    code = "LAM-SCHEDULE-306"
+    hint = "give a larger --weights-buffer"
+
+
 class ScratchpadTooSmall(CompileError):
     """A layer does not fit the target's scratchpad, even one row and a few output channels at a time."""
 

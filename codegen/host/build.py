@@ -113,6 +113,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     found = [f"-DLAM_HOST_NAME={name}", f"-DLAM_HOST_UPPER={name.upper()}", f'-DLAM_HOST_HEADER="{name}.h"']
     if manifest["weights_file"]:
         found.append("-DLAM_HOST_BLOB")
+    if manifest.get("weights_buffer_bytes"):
+        found.append("-DLAM_HOST_READ")
     if manifest.get("scratchpad_bytes"):
         found.append("-DLAM_HOST_SCRATCHPAD")
         found += ["-DLAM_HOST_CORES"] if manifest["cores"] > 1 else []

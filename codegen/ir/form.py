@@ -135,7 +135,7 @@ class Form:
         rows: output rows that a call takes at most, where tensors are held whole; 1 unless it runs by `rows`.
         why: in a few words, which form it is and why.
         headers: files of the runtime that its C calls functions of, by name, sorted.
-        refit: the form that the same kernel has for another node: a tile of the one that it was fitted to.
+        fit_again: the form that the same kernel has for another node, or None.
         mix: what a row takes, of kernels that others may be faster than.
     """
 
@@ -149,8 +149,14 @@ class Form:
     rows: int
     why: str
     headers: tuple[str, ...]
-    refit: Callable[[NodeView], Form]
+    fit_again: Callable[[NodeView], Form | None]
     mix: Mix | None = None
+
+    def refit(self, tile: NodeView) -> Form:
+        """The form that the same kernel has for a tile of the node that it was fitted to."""
+        form = self.fit_again(tile)
+        assert form is not None, "a kernel serves each tile of a node that it serves"
+        return form
 
     @property
     def params_bytes(self) -> int:

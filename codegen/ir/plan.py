@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from codegen.ir.graph import Graph
 from codegen.ir.scratchpad import ScratchpadPlan
+
+if TYPE_CHECKING:
+    from codegen.ir.weights import WeightsPlan
 
 ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""
@@ -28,7 +31,8 @@ class NodeNeeds:
 
     `one_run`: alone, its whole output is one call on a run of pixels.  `keeps` means that the scratch holds its
     contents between calls.  `most_rows`: alone, one call makes up to that many output rows.
-    `row_scratch_bytes` is the scratch of a node in a group, which makes one row per call.
+    `row_scratch_bytes` is the scratch of a node in a group, which makes one row per call.  `params_bytes` are those of
+    the weights buffer that its parameters take.
     """
 
     whole: bool
@@ -40,6 +44,7 @@ class NodeNeeds:
     out_elements: int
     most_rows: int = 1
     row_scratch_bytes: int | None = None
+    params_bytes: int = 0
 
     def scratch(self, members: int) -> int:
         """Bytes of scratch in a group of so many nodes."""
@@ -123,7 +128,8 @@ class Plan:
     `views` are nodes that only rename memory (a reshape of a whole tensor) and need no code.  `lower_bound_bytes`
     is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
     `front` holds the plans to choose from, `regions` working memory beside the arena.  `scratchpad` is set on a
-    chip that has one: kernels work in it, and the arena holds what is in global memory.
+    chip that has one: kernels work in it, and the arena holds what is in global memory.  `weights` is set where the
+    parameters come through a buffer.
     """
 
     graph: Graph
@@ -139,6 +145,7 @@ class Plan:
     front: tuple[FrontPoint, ...] = ()
     regions: tuple[Region, ...] = ()
     scratchpad: ScratchpadPlan | None = None
+    weights: WeightsPlan | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""

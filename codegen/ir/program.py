@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from codegen.ir.form import Field, Run
 from codegen.ir.op import NodeView, RowRule
@@ -26,6 +26,9 @@ from codegen.ir.producer import READY, Producer
 from codegen.ir.quant import Array, DType
 from codegen.ir.scratchpad import CommandList
 from codegen.ir.shape import Shape
+
+if TYPE_CHECKING:
+    from codegen.ir.weights import Slices, WeightsProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +104,8 @@ class Call:
     `params_offset` is where the scratchpad has the parameters, None when they are read in place.  `partial`: the output
     is some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left)
     make the output; an accumulating kernel takes one step per input row, and has its output after the last.
+    `place` is how far into the group's part of the weights buffer its parameters begin, where there is one.  A call in
+    `slices` is made for each of them, row by row; `params` are those of the first.
     """
 
     node: NodeView
@@ -115,6 +120,8 @@ class Call:
     steps: int
     params_offset: int | None = None
     partial: bool = False
+    place: int = 0
+    slices: Slices | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +130,13 @@ class GroupProgram:
 
     A single call is a plain loop.  Otherwise rows are pulled: `pulls` says of which call, and how many steps it has
     made afterwards, in order.  `streams`: the network's input comes row by row; a pull that finds too few rows of it
-    stops, and goes on where it was when it is tried again.
+    stops, and goes on where it was when it is tried again.  `use` is its first use of the weights buffer.
     """
 
     calls: tuple[Call, ...]
     pulls: tuple[tuple[int, int], ...] = ()
     streams: bool = False
+    use: int | None = None
 
     @property
     def pulled(self) -> bool:
@@ -245,6 +253,7 @@ class Program:
     streamed: bool = False
     regions: tuple[Region, ...] = ()
     scratchpad: ScratchpadProgram | None = None
+    weights: WeightsProgram | None = None
 
     @property
     def packed_bytes(self) -> int:

@@ -74,13 +74,8 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self._refit(other, features), fit.mix)
+        again = (lambda other: self.fit(other, features), fit.mix)
         return Form(self.name, self.template, self.run, features, *parts, *again)
-
-    def _refit(self, node: NodeView, features: Features) -> Form:
-        form = self.fit(node, features)
-        assert form is not None, "a kernel serves each tile of a node that it serves"
-        return form
 
     def serves(self, features: Features) -> bool:
         """Whether it is for chips with these features."""

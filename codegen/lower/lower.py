@@ -27,6 +27,7 @@ from codegen.ir.program import (
 from codegen.ir.quant import DType
 from codegen.ir.shape import row_elements, row_pixels
 from codegen.lower.pack import ParamsPool
+from codegen.lower.weights import in_buffer, sliced_call, weights_program
 
 
 def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
@@ -41,10 +42,11 @@ def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
         inputs=tuple(work.port(i) for i in graph.inputs),
         outputs=tuple(work.port(o) for o in graph.outputs),
         functions=tuple(work.functions.values()),
-        groups=groups,
+        groups=groups if plan.weights is None else in_buffer(plan.weights, groups),
         const_rows=tuple(ConstRow(*key, elements) for key, elements in sorted(work.const_rows.items(), key=_row_order)),
         params=tuple(work.pool.placed),
         params_bytes=work.pool.bytes,
+        weights=weights_program(plan, groups),
         tensors=traced(plan),
         states=tuple(work.state(s) for s in graph.states),
         streamed=bool(plan.streamed),
@@ -78,6 +80,10 @@ class Lowering:
 
     def group(self, group: Group) -> GroupProgram:
         """The group's calls; a tensor made earlier in the group names its producer."""
+        cut = self.plan.weights.cuts.get(group.nodes[0]) if self.plan.weights else None
+        if cut is not None:
+            call = sliced_call(self, group.nodes[0], cut)
+            return GroupProgram((call,), ((0, call.steps),))
         streams = bool(self.plan.streamed) and group is self.plan.groups[0]
         producers: dict[str, Producer] = {self.plan.streamed: STREAMED} if streams else {}
         calls: list[Call] = []

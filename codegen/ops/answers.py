@@ -112,6 +112,11 @@ def channel_tile(op: Op, start: int, stop: int) -> Op | None:
     return _asked(op, "channel_tile", start, stop)
 
 
+def depthwise_tile(op: Op, start: int, stop: int, ins: Types) -> Op | None:
+    """The operator that makes output channels `start..stop` of these channels of the input alone; None if none."""
+    return _asked(op, "depthwise_tile", start, stop, ins)
+
+
 def is_elementwise(op: Op) -> bool:
     """Whether element i of the result is made of elements i of the inputs, whatever their shape."""
     return bool(getattr(op, "elementwise", False))

@@ -13,7 +13,7 @@ TFLite reference_integer_ops/conv.h for `tflite`; ONNX Runtime's qlinearconv.cc 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,6 +86,12 @@ class Conv2D:
     def channel_tile(self, start: int, stop: int) -> Op | None:
         """Without groups, whose outputs read other inputs."""
         return tiled_requant(self, start, stop) if self.groups == 1 else None
+
+    def depthwise_tile(self, start: int, stop: int, ins: Types) -> Op | None:
+        """With one filter for each channel, of two channels or more."""
+        own = self.groups == ins[0].shape[3] == ins[1].shape[0] and stop - start > 1
+        requant = self.requant and self.requant.channels(start, stop)
+        return replace(self, requant=requant, groups=stop - start) if own else None
 
     def padded(self, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
         """By its input's zero point."""

@@ -1,11 +1,13 @@
 """Plans for chips whose kernels work in one memory of addresses: the arena, and slower memories behind it.
 
-Decides: which goal and limit the scheduler gets, and what is tried when the chip's RAM is exceeded.
+Decides: which goal and limit the scheduler gets, and what is tried when the chip's RAM is exceeded.  Of layers cut for
+a weights buffer, those that fit it as a whole are cut where that costs no memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.plan import Plan
@@ -13,6 +15,7 @@ from codegen.kernels import kernel_needs
 from codegen.options import Options
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates, Ordered
+from codegen.planning.weights import Buffered, buffered, without_buffer
 from codegen.schedule import Scheduler
 from codegen.target import Target
 
@@ -23,16 +26,42 @@ def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
     The turned network competes where the smallest plan is asked for, or a limit set.  What does not fit at all goes to
     slower memories, where the chip has them.
     """
+    if options.weights_buffer is None or not any(form.params_bytes for form in found.orders[0][1].values()):
+        return _planned(found, target, options, target.ram_bytes)
+    tried: list[Plan] = []
+    refusal: ArenaLimitUnreachable | None = None
+    for buffer in buffered(*found.orders[0], target, options):
+        try:
+            tried.append(_through(buffer, found, target, options))
+        except ArenaLimitUnreachable as error:
+            refusal = error
+    if tried:
+        return min(tried, key=lambda plan: plan.arena_bytes)
+    assert refusal is not None, "there is a way through the buffer"
+    said = f"beside {buffer.bytes} B of weights buffer {refusal.found}"
+    raise ArenaLimitUnreachable(said, where=refusal.where, hint="raise --arena-limit, or lower --weights-buffer")
+
+
+def _through(buffer: Buffered, found: Candidates, target: Target, options: Options) -> Plan:
+    """The plan whose weights go through a buffer, which is part of the arena."""
+    smaller, ram = without_buffer(options, target, buffer.bytes)
+    plan = _planned(replace(found, turned=()), target, smaller, ram, buffer)
+    return buffer.planned(plan, next(kernels for graph, kernels in found.orders if graph is plan.graph))
+
+
+def _planned(
+    found: Candidates, target: Target, options: Options, ram: int | None, buffer: Buffered | None = None
+) -> Plan:
     both = [*found.orders, *found.turned]
-    goal, limit, ram = choose_goal(options, target), options.arena_limit, target.ram_bytes
+    goal, limit = choose_goal(options, target), options.arena_limit
     small, several = goal == "memory" or limit is not None, len(target.working) > 1
-    scheduler = _scheduler(both if small else found.orders, target, options)
+    scheduler = _scheduler(both if small else found.orders, target, options, buffer)
     try:
         first = scheduler.plan(goal, limit)
         if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
             return first
         if found.turned and not small:
-            scheduler = _scheduler(both, target, options)
+            scheduler = _scheduler(both, target, options, buffer)
         return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
         spread = scheduler.spread(target.working, limit) if several else None
@@ -41,6 +70,12 @@ def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
         return spread or scheduler.plan("memory")
 
 
-def _scheduler(orders: Sequence[Ordered], target: Target, options: Options) -> Scheduler:
-    known = [(graph, kernel_needs(graph, kernels)) for graph, kernels in orders]
-    return Scheduler(known, arena_align=target.arena_align, stream_input=options.stream_input)
+def _scheduler(orders: Sequence[Ordered], target: Target, options: Options, buffer: Buffered | None) -> Scheduler:
+    asked = buffer.needs if buffer else kernel_needs
+    known = [(graph, asked(graph, kernels)) for graph, kernels in orders]
+    return Scheduler(
+        known,
+        arena_align=target.arena_align,
+        stream_input=options.stream_input,
+        weights_buffer=buffer.bytes if buffer else None,
+    )

@@ -58,6 +58,7 @@ def in_flash(program: Program, options: Options) -> int:
 def said(options: Options, target: Target) -> str:
     """The options, for the header of each generated file."""
     first = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
+    first += "" if options.weights_buffer is None else f" read through {options.weights_buffer} bytes"
     first += "" if options.float_sums == "separate" else f", float {options.float_sums}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
     return f"{first}, goal {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"

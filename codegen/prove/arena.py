@@ -18,10 +18,12 @@ import numpy as np
 
 from codegen.ir.op import RowRule
 from codegen.ir.producer import Ready, Step
-from codegen.ir.program import Call, GroupProgram, Operand, Program, RowInput
+from codegen.ir.program import Call, GroupProgram, Operand, Params, Program, RowInput
 from codegen.ir.quant import Array
 from codegen.ir.shape import Span
 from codegen.ir.verify import IrError
+from codegen.ir.weights import Slices
+from codegen.prove.weights import ReadWeights
 
 _GARBAGE = -1
 _SHIFT = 40
@@ -86,6 +88,7 @@ class _Shadow:
     work: dict[str, list[int]] = field(default_factory=dict)
     moved: dict[str, int] = field(default_factory=dict)
     rows_in: int = 0
+    weights: ReadWeights | None = None
 
     def __post_init__(self) -> None:
         self.tags = np.full(self.program.working_bytes, _GARBAGE, np.int64)
@@ -96,6 +99,8 @@ class _Shadow:
         for port in self.program.inputs:
             if not self.program.streamed:
                 self.write_all(port.operand)
+        if self.program.weights is not None:
+            self.weights = ReadWeights(self.program.weights, self.tags, self._memory(Tag("weights", "")))
         for group in self.program.groups:
             self.group(group)
         for state in self.program.states:
@@ -117,6 +122,10 @@ class _Shadow:
 
     def group(self, group: GroupProgram) -> None:
         """All rows of a group, in the order of the generated code."""
+        if group.calls[0].slices is not None:
+            self.sliced(group.calls[0], group.use)
+            return
+        self.begin(group.use)
         for call in group.calls:
             self.work.setdefault(call.node.name, [0, 0, 0])
             self.rows.update((out.value, 0) for out in call.outputs)
@@ -154,9 +163,48 @@ class _Shadow:
             self.rows_in += 1
         return None
 
+    def begin(self, use: int | None) -> None:
+        """What is read into the weights buffer for a use of it."""
+        if self.weights is not None and use is not None:
+            self.weights.begin(use)
+
+    def sliced(self, call: Call, use: int | None) -> None:
+        """All rows of one slice of a layer's output channels after the other."""
+        slices, (out,) = call.slices, call.outputs
+        assert slices is not None, "the call has slices"
+        assert use is not None, "its parameters are read"
+        self.work.setdefault(call.node.name, [0, 0, 0])
+        for index, params in enumerate(slices.params):
+            self.begin(use + index)
+            first = min(index * slices.step, slices.last) * slices.element_bytes
+            for row in range(out.rows):
+                self.work[call.node.name][0] += 1
+                self._count(call, 2, out, 1)
+                self._scratch(call, row)
+                for before in (True, False):
+                    self._check_params(call, params)
+                    self._check_reads(call, Span(row, row + 1), before=before)
+                    if before:
+                        self._write_pieces(out, row, first, slices)
+        self.rows[out.value] = out.rows
+
+    def _write_pieces(self, out: Operand, row: int, first: int, slices: Slices) -> None:
+        """The channels of a slice in each pixel of a row."""
+        place, tags = self._row_bytes(out, row)
+        width = slices.step * slices.element_bytes
+        count, step = (slices.staged.count, slices.staged.step) if slices.staged else (1, out.row_bytes)
+        inside = (np.arange(count)[:, None] * step + first + np.arange(width)).reshape(-1)
+        self.tags[place.start + inside] = tags[inside]
+        self.touched[place.start + inside] = True
+
+    def _check_params(self, call: Call, params: Params | None) -> None:
+        if self.weights is not None:
+            self.weights.check(call, params)
+
     def step(self, call: Call, step: int) -> None:
         """One kernel call: scratch, reads, writes, reads again; a run of pixels is taken row by row, as it goes."""
         self.work[call.node.name][0] += 1
+        self._check_params(call, call.params)
         kind = call.fn.run
         if kind in ("whole", "accumulate"):
             self._rows(call, Span(step, step + 1))

@@ -65,13 +65,22 @@ class Grouping:
         needs: by node index; a node without an entry is a view.
         roots: the value that owns each value's memory (views share); states that are renewed in place are added to it.
         streamed: the input whose rows come one by one, or "".
+        buffer: bytes that the parameters of several nodes may have together; None for any.
     """
 
-    def __init__(self, graph: Graph, needs: Mapping[int, NodeNeeds], roots: Mapping[str, str], streamed: str) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        needs: Mapping[int, NodeNeeds],
+        roots: Mapping[str, str],
+        streamed: str,
+        buffer: int | None = None,
+    ) -> None:
         """Collect lifetimes; the dynamic program runs on demand."""
         self.graph = graph
         self.needs = needs
         self.streamed = streamed
+        self.buffer = buffer
         whole = frozenset(i for i in range(len(graph.nodes)) if i not in needs or needs[i].whole)
         self.rows = Rows(graph, whole)
         self.renewals = renewals(graph, roots, whole)
@@ -117,7 +126,7 @@ class Grouping:
     def useless(self) -> int:
         """Bytes that no group of several nodes may need: every node alone needs no more, and is faster."""
         if self.streamed:
-            whole = Grouping(self.graph, self.needs, self.roots, "")
+            whole = Grouping(self.graph, self.needs, self.roots, "", self.buffer)
             return whole.useless
         return max((c.memory for c in self.alone.values()), default=0)
 
@@ -160,6 +169,8 @@ class Grouping:
             newest = stop - 1
             if newest not in self.needs or self.rows.nodes[newest].barrier or patience == 0:
                 return
+            if self._overflows(start, stop):
+                return
             if any(renewal.parts(start, newest) for renewal in self.renewals):
                 return
             if self._may_gain(start, stop) and not self._must_stream(start, stop) and self._connected(start, stop):
@@ -171,6 +182,10 @@ class Grouping:
                     yield candidate
             if self.rows.nodes[newest].accumulates:
                 return
+
+    def _overflows(self, start: int, stop: int) -> bool:
+        """Whether the parameters of the group exceed what the buffer holds."""
+        return self.buffer is not None and sum(self.needs[i].params_bytes for i in range(start, stop)) > self.buffer
 
     def _may_gain(self, start: int, stop: int) -> bool:
         """Whether some member alone needs more than every plan does."""

@@ -40,7 +40,12 @@ class Scheduler:
     """All plans of a network, in one order of its operators or in several that compete."""
 
     def __init__(
-        self, orders: Sequence[tuple[Graph, Mapping[int, NodeNeeds]]], *, arena_align: int, stream_input: bool = False
+        self,
+        orders: Sequence[tuple[Graph, Mapping[int, NodeNeeds]]],
+        *,
+        arena_align: int,
+        stream_input: bool = False,
+        weights_buffer: int | None = None,
     ) -> None:
         """Find the ways to run each order; addresses are found when a plan is asked for.
 
@@ -49,6 +54,7 @@ class Scheduler:
                 without an entry are views.  Where two orders are equally good, the first one wins.
             arena_align: alignment of the arena.
             stream_input: rows of the input come one by one.
+            weights_buffer: bytes that the parameters of a group have, where they are read into a buffer.
 
         Raises:
             StreamImpossible: LAM-SCHEDULE-304, the input cannot be taken row by row.
@@ -56,7 +62,7 @@ class Scheduler:
         self.arena_align = arena_align
         graph = orders[0][0]
         streamed = _streamed_input(graph) if stream_input else ""
-        placers = [Placer(_grouping(order, needs, streamed)) for order, needs in orders]
+        placers = [Placer(_grouping(order, needs, streamed, weights_buffer)) for order, needs in orders]
         offers = [_Offer(placer, label) for placer in placers for label in placer.grouping.front]
         if not offers:
             raise StreamImpossible("the input is read as a whole, or again after the first group", where=streamed)
@@ -183,9 +189,9 @@ def schedule(
     return scheduler.plan(goal, arena_limit)
 
 
-def _grouping(graph: Graph, needs: Mapping[int, NodeNeeds], streamed: str) -> Grouping:
+def _grouping(graph: Graph, needs: Mapping[int, NodeNeeds], streamed: str, buffer: int | None) -> Grouping:
     views = frozenset(i for i in range(len(graph.nodes)) if i not in needs)
-    return Grouping(graph, needs, view_roots(graph, views), streamed)
+    return Grouping(graph, needs, view_roots(graph, views), streamed, buffer)
 
 
 def _streamed_input(graph: Graph) -> str:

@@ -101,6 +101,8 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *
         defines["LAM_CHECK_DUMP"] = str(dump)
     if "weights.bin" in compiled.files:
         defines["LAM_HOST_BLOB"] = None
+    if compiled.program.weights is not None:
+        defines["LAM_HOST_READ"] = None
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         data = Path(folder) / "check_data.c"
         data.write_text(_data_file(compiled, cases), encoding="ascii")

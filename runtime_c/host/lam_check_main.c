@@ -6,6 +6,7 @@
  *
  *     -DLAM_HOST_NAME=kws -DLAM_HOST_UPPER=KWS -DLAM_HOST_HEADER="kws.h" -DKWS_TRACE -DLAM_CHECK_TENSORS=17
  *     [-DLAM_HOST_BLOB]        the weights are lam_check_weights
+ *     [-DLAM_HOST_READ]        and they are read into a buffer, late and in an order of its own
  *     [-DLAM_HOST_STREAM]      the input is pushed row by row
  *     [-DLAM_HOST_SCRATCHPAD]        kernels work in the scratchpad
  *     [-DLAM_HOST_CORES]       of several cores, which take turns
@@ -37,6 +38,10 @@ extern const uint8_t lam_check_data[];
 #ifdef LAM_HOST_BLOB
 extern const uint8_t lam_check_weights[];
 extern const uint32_t lam_check_weights_bytes;
+#endif
+
+#ifdef LAM_HOST_READ
+#include "lam_host_reads.h"
 #endif
 
 static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
@@ -155,12 +160,18 @@ static int run_sample(NET(_t) *net, const uint8_t **data)
 int main(void)
 {
     NET(_t) net;
-#ifdef LAM_HOST_BLOB
+#ifdef LAM_HOST_READ
+    lam_host_flash flash = { lam_check_weights, 0, -1 };
+    const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS SCRATCHPAD, &flash));
+#elif defined(LAM_HOST_BLOB)
     const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS SCRATCHPAD, lam_check_weights, lam_check_weights_bytes));
 #else
     const NET(_memory) memory = APPLY(BIG(_MEMORY), (arena REGIONS SCRATCHPAD));
 #endif
     const uint8_t *data = lam_check_data;
+#ifdef LAM_HOST_READ
+    flash.size = lam_check_weights_bytes;
+#endif
     if (NET(_init)(&net, &memory) != LAM_OK) {
         print_text("init failed\n");
         return 2;

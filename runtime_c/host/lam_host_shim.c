@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB [-DLAM_HOST_READ]] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DKWS_TRACE -DLAM_HOST_TRACE]
  *
  * LAM_HOST_REGIONS is REGION(psram, PSRAM) for each working memory beside the arena, one after another.
  */
@@ -12,6 +12,11 @@
 
 #include "lam_host_shim.h"
 #include "lam_host_names.h"
+#ifdef LAM_HOST_READ
+#include "lam_host_reads.h"
+
+static lam_host_flash flash;
+#endif
 
 size_t lam_host_net_bytes(void)
 {
@@ -59,7 +64,13 @@ int lam_host_init(void *net, uint8_t *arena, size_t arena_bytes, const uint8_t *
 #endif
     memory.scratchpad_size = scratchpad_size;
 #endif
-#ifdef LAM_HOST_BLOB
+#ifdef LAM_HOST_READ
+    flash.bytes = weights;
+    flash.size = weights_bytes;
+    flash.reads_left = -1;
+    memory.context = &flash;
+    memory.skip_crc = 0;
+#elif defined(LAM_HOST_BLOB)
     memory.weights = weights;
     memory.weights_size = weights_bytes;
     memory.skip_crc = 0;

@@ -78,7 +78,8 @@ typedef enum lam_status {
     LAM_ERROR_WEIGHTS_HEADER = 36,     /* damaged in its header */
     LAM_ERROR_WEIGHTS_RESERVED = 37,   /* a byte that is kept for later versions is not zero */
     LAM_ERROR_ROW_OVERLAP = 38,        /* a row lies in the network's memory, and not where the next one is wanted */
-    LAM_STOPPED = 39    /* no error: NAME_hook asked for it; NAME_resume goes on */
+    LAM_STOPPED = 39,   /* no error: NAME_hook asked for it; NAME_resume goes on */
+    LAM_ERROR_WEIGHTS_READ = 40 /* NAME_read_weights or NAME_wait_weights failed */
 } lam_status;
 
 /* What the output of a layer is limited to, and the integer that stands for zero there. */

@@ -79,6 +79,9 @@ static inline const char *lam_status_text(lam_status status)
     case LAM_ERROR_ROW_OVERLAP:
         text = "ERROR_ROW_OVERLAP";
         break;
+    case LAM_ERROR_WEIGHTS_READ:
+        text = "ERROR_WEIGHTS_READ";
+        break;
     case LAM_STOPPED:
         text = "STOPPED";
         break;

@@ -11,6 +11,7 @@ import pytest
 from codegen.emit.about import sentence
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, TensorType
+from codegen.kernels.slices import channel_slice
 from codegen.kernels.tiles import channel_tile as tile_of
 from codegen.ops import OPS, Pad, answers
 from tests.contract.case import Case, same
@@ -89,6 +90,19 @@ def test_tiles_of_channels_are_parts_of_the_result(case: Case) -> None:
         ins = [case.arrays[i] if c is None else c for i, c in enumerate(tile.consts)]
         assert same(result(tile.op, ins), y[..., start:stop])
         assert tile.op.infer(tile.ins) == tile.outs
+
+
+@on_cases(lambda case: answers.depthwise_tile(case.op, 0, 2, case.types) is not None)
+def test_slices_of_a_depthwise_operator_are_parts_of_the_result(case: Case) -> None:
+    graph = one_op(case.op, case.arrays, [kind.quant for kind in case.types], case.consts)
+    y = result(case.op, list(case.arrays))
+    assert answers.depthwise_tile(case.op, 0, 1, case.types) is None
+    for start, stop in ((0, 2), (0, y.shape[-1]), (y.shape[-1] - 2, y.shape[-1])):
+        part = channel_slice(graph.view(graph.nodes[0]), start, stop)
+        assert part is not None
+        ins = [case.arrays[0][..., start:stop], *(c for c in part.consts[1:] if c is not None)]
+        assert same(result(part.op, ins), y[..., start:stop])
+        assert part.op.infer(part.ins) == part.outs
 
 
 @on_cases(lambda case: answers.is_elementwise(case.op))

@@ -241,6 +241,8 @@ def check_sources(made: Project, feeds: Sequence[Mapping[str, Array]], folder: P
         defines.append(f"-DLAM_CHECK_STEPS={len(feeds)}")
     if made.blob is not None:
         defines.append("-DLAM_HOST_BLOB")
+    if program.weights is not None:
+        defines.append("-DLAM_HOST_READ")
     return sources, defines
 
 

@@ -46,6 +46,7 @@ FORMS: dict[str, Callable[[], Compiled]] = {
     "plain": digits,
     "model's layout and types": lambda: digits(**BORDERS),
     "blob": lambda: digits(weights="blob"),
+    "read": lambda: digits(weights_buffer=4096),
     "streamed blob": lambda: digits(weights="blob", stream_input=True),
     "streamed": lambda: digits(stream_input=True),
     "scratchpad": lambda: digits("gap8-like"),

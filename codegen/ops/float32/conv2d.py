@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -81,3 +81,8 @@ class FloatConv2D:
     def channel_tile(self, start: int, stop: int) -> Op | None:
         """Without groups, whose outputs read other inputs."""
         return self if self.groups == 1 else None
+
+    def depthwise_tile(self, start: int, stop: int, ins: Types) -> Op | None:
+        """With one filter for each channel, of two channels or more."""
+        own = self.groups == ins[0].shape[3] == ins[1].shape[0] and stop - start > 1
+        return replace(self, groups=stop - start) if own else None

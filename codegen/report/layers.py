@@ -62,7 +62,7 @@ def _record(plan: Plan, node_index: int, group: int, call: Call) -> LayerRecord:
         function=f"{graph.name}_{call.fn.symbol}",
         macs=view.op.macs(view.ins, view.outs),
         parameters=sum(c.size for c in view.consts if c is not None),
-        weights_bytes=_weights_bytes(call),
+        weights_bytes=layer_weights(call),
         output_bytes=sum(o.bytes for o in view.outs),
         scratch_bytes=plan.scratch_bytes.get(node_index, 0),
         rows=describe_rows([i.rule for i in call.inputs]),
@@ -72,7 +72,7 @@ def _record(plan: Plan, node_index: int, group: int, call: Call) -> LayerRecord:
     )
 
 
-def _weights_bytes(call: Call) -> int:
+def layer_weights(call: Call) -> int:
     """Bytes of a layer's packed parameters, of all slices where it has several."""
     if call.slices is not None:
         return sum(params.bytes for params in call.slices.params)

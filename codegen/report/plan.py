@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
 from codegen.prove import ShadowReport, bank_conflicts
+from codegen.report.layers import layer_weights
 from codegen.schedule import find_peak, group_title, residents, used_bytes
 from codegen.schedule.live import Resident
 
@@ -220,7 +221,7 @@ def _group(
         nodes=tuple(plan.graph.nodes[i].name for i in plan.groups[index].nodes),
         live_bytes=used_bytes(alive),
         kernel_calls=sum(done.calls for _, done in work),
-        weights_bytes=sum(_weights(call) for call, _ in work),
+        weights_bytes=sum(layer_weights(call) for call, _ in work),
         weights_read_bytes=sum(_weights(call) * done.calls for call, done in work),
         read_bytes=sum(done.read_bytes for _, done in work),
         written_bytes=sum(done.written_bytes for _, done in work),
@@ -230,6 +231,7 @@ def _group(
 
 
 def _weights(call: Call) -> int:
+    """Bytes of the parameters that one call reads."""
     return call.params.bytes if call.params else 0
 
 

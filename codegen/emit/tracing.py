@@ -83,6 +83,8 @@ def log_word(text: str) -> str:
 def _place(view: ModelView, index: int) -> str:
     """Where a layer's parameters lie."""
     params = view.params[index]
+    if view.reads:
+        return f"{BLOB_HEADER_BYTES + params.offset}u"
     if view.blob:
         return f"{view.name}_selftest_weights + {BLOB_HEADER_BYTES + params.offset}"
     return f"({view.const} uint8_t *)&{params.symbol}"

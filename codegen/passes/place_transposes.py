@@ -29,8 +29,11 @@ def place_transposes(graph: Graph) -> Graph:
     Leaves pairs of Transposes that cancel for `merge_transposes`.  Of two Transposes with one operator between, the
     first moves next to the second, wherever that is in one go: the choices below move all by one operator at a time.
     """
-    for perm, flipped in _between(graph).items():
-        return _flip(graph, perm, flipped)
+    between = _between(graph)
+    if between:
+        # the most at once: a long chain is then short after few rounds
+        perm = max(between, key=lambda p: len(between[p]))
+        return _flip(graph, perm, between[perm])
     for choice in _choices(graph):
         flipped = choice.best()
         if flipped:

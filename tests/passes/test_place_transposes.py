@@ -183,6 +183,19 @@ def test_a_chain_of_transposes_and_tables_halves_with_every_round() -> None:
     assert_same(graph, best)
 
 
+def test_a_chain_halves_with_every_round_behind_another_transpose() -> None:
+    net = Net()
+    x = net.nchw(net.input(1, 4, 4, 4))
+    for i in range(64):
+        x = net.op(Transpose((0, 1, 3, 2)), net.lut(x, seed=i))
+    graph = net.output(x)
+    rounds, now = 0, graph
+    while len(only(now, Transpose)) > 1:
+        now, rounds = fuse_lut(merge_transposes(place_transposes(now))), rounds + 1
+    assert rounds <= 12
+    assert_same(graph, simplify(graph))
+
+
 def test_an_operator_between_transposes_that_also_reads_the_input_ends_in_one_layout() -> None:
     net = Net()
     x = net.input(1, 4, 4, 4)

@@ -34,7 +34,8 @@ class Draft:
 
     def keep(self, node: Node) -> None:
         """Append a node of the old graph, reading what took the place of its inputs."""
-        self.nodes.append(replace(node, inputs=tuple(self.now(i) for i in node.inputs)))
+        inputs = tuple(self.now(i) for i in node.inputs)
+        self.nodes.append(node if inputs == node.inputs else replace(node, inputs=inputs))
 
     def rewrite(self, node: Node, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> None:
         """Append the node with another operator and other inputs, under its own name."""

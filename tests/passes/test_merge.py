@@ -10,6 +10,7 @@ from codegen.passes.drop_dead import drop_dead
 from codegen.passes.fold_constants import fold_constants
 from codegen.passes.merge_duplicates import merge_duplicates
 from codegen.passes.merge_transposes import merge_transposes
+from codegen.passes.sink_reshapes import sink_reshapes
 from codegen.passes.trace_sources import trace_sources
 from tests.passes.build import NCHW, NHWC, Net, assert_same, names, only
 
@@ -125,3 +126,15 @@ def test_the_nhwc_twin_stands_for_the_models_tensor() -> None:
     raw = graph.values["raw"]
     assert (raw.source, raw.perm) == ("model", NHWC)
     assert_same(graph, graph)
+
+
+def test_a_reshape_passes_a_chain_in_one_go() -> None:
+    net = Net()
+    x = net.op(Reshape((4, 8)), net.input(4, 2, 4))
+    for i in range(12):
+        x = net.lut(x, seed=i)
+    graph = net.output(x)
+    once = sink_reshapes(graph)
+    assert [type(node.op) for node in once.nodes] == [*[Lut] * 12, Reshape]
+    assert sink_reshapes(once) is once
+    assert_same(graph, once)

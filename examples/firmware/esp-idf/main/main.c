@@ -11,11 +11,11 @@
 static uint8_t arena[PERSON_ARENA_SIZE] PERSON_ARENA_ALIGNED;
 static person_t net;
 
-/* Pins of the board AI-Thinker ESP32-CAM; yours may have others. */
+/* Pins of the board ESP32-S3-EYE; yours may have others. */
 static const camera_config_t camera = {
-    .pin_pwdn = 32, .pin_reset = -1, .pin_xclk = 0, .pin_sccb_sda = 26, .pin_sccb_scl = 27,
-    .pin_d7 = 35, .pin_d6 = 34, .pin_d5 = 39, .pin_d4 = 36, .pin_d3 = 21, .pin_d2 = 19, .pin_d1 = 18, .pin_d0 = 5,
-    .pin_vsync = 25, .pin_href = 23, .pin_pclk = 22, .xclk_freq_hz = 20000000,
+    .pin_pwdn = -1, .pin_reset = -1, .pin_xclk = 15, .pin_sccb_sda = 4, .pin_sccb_scl = 5,
+    .pin_d7 = 16, .pin_d6 = 17, .pin_d5 = 18, .pin_d4 = 12, .pin_d3 = 10, .pin_d2 = 8, .pin_d1 = 9, .pin_d0 = 11,
+    .pin_vsync = 6, .pin_href = 7, .pin_pclk = 13, .xclk_freq_hz = 20000000,
     .pixel_format = PIXFORMAT_RGB565, .frame_size = FRAMESIZE_96X96, .fb_count = 1,
     .fb_location = CAMERA_FB_IN_DRAM,
 };

@@ -25,7 +25,7 @@ from codegen.lower import lower_plan
 from codegen.options import Options as Options
 from codegen.passes import simplify
 from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, plan_in_best_order, said, settled
-from codegen.planning.asked import with_sums
+from codegen.planning.real import as_asked
 from codegen.prove import ShadowReport, prove
 from codegen.report.manifest import Asked, build_manifest
 from codegen.schedule import misfits
@@ -83,7 +83,7 @@ def read_model(model: Path, options: Options, target: Target, tools: Toolkit = H
     """The model as imported, before any pass: what the golden model runs."""
     asked: dict[str, Any] = {"io_type": options.io_type, "io_layout": options.io_layout, "shapes": dict(options.shapes)}
     graph = import_model(model, mode=choose_mode(settled(options, model), target), **asked, known=tools.vocabulary)
-    graph = with_sums(replace(graph, name=network_name(options.name or model.stem)), options)
+    graph = as_asked(replace(graph, name=network_name(options.name or model.stem)), options)
     verify_graph(graph)
     return graph
 

@@ -36,6 +36,7 @@ class OptionWords(TypedDict, total=False):
     labels: tuple[str, ...]
     package: tuple[str, ...]
     float_sums: str
+    float_weights: str
     shapes: ShapesGiven
     weights_buffer: int | None
 

@@ -90,6 +90,7 @@ _MODEL_OPTIONS = (
         show_default=True,
         help="Sums of real products: each product rounded, or each step once (fused multiply-add).",
     ),
+    _choice("--float-weights", "What float layers' weights are stored as, and so rounded to.", "f32"),
     click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
     click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
 )

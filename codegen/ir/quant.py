@@ -24,6 +24,8 @@ ALL_MODES = (*MODES, *DERIVED_MODES)
 Rounding = Literal["half_up", "half_even", "half_down", "half_away"]
 """Where halves go: up, to the even number, towards zero, away from zero."""
 ROUNDINGS: tuple[Rounding, ...] = ("half_up", "half_even", "half_down", "half_away")
+Storage = Literal["", "f16", "bf16", "s8", "s4"]
+"""What real numbers are stored as: themselves, narrower floats, or integers times a scale of each output."""
 
 
 def formula_of(mode: Mode) -> Mode:
@@ -127,7 +129,8 @@ class TensorType:
 
     `bits` are those that a constant's elements are to take where they are stored, if fewer than the type's: all its
     numbers have so many, with a sign.  With a `block` each so many of them along the last axis share a factor: what is
-    left of them, and the factor, are to be stored.
+    left of them, and the factor, are to be stored.  `storage` is what a constant's real numbers are to be stored as,
+    which holds each of them exactly.
     """
 
     shape: tuple[int, ...]
@@ -135,6 +138,7 @@ class TensorType:
     quant: Quant | None = None
     bits: int = 0
     block: int = 0
+    storage: Storage = ""
 
     @property
     def elements(self) -> int:

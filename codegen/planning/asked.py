@@ -10,15 +10,11 @@ from pathlib import Path
 
 from codegen.errors import RequantUnsupported
 from codegen.frontends import own_mode
-from codegen.ir.graph import Graph
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
-from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul
 from codegen.options import GOALS, Goal, Options
 from codegen.schedule import weights_notes
 from codegen.target import Target
-
-_SUMS = (FloatConv2D, FloatDense, FloatMatMul)
 
 
 def settled(options: Options, model: Path) -> Options:
@@ -34,14 +30,6 @@ def choose_mode(options: Options, target: Target) -> Mode:
             return mode
     offered = ", ".join(target.requant_modes)
     raise RequantUnsupported(f"no requantization {wanted!r}; it offers {offered}", where=target.name)
-
-
-def with_sums(graph: Graph, options: Options) -> Graph:
-    """The graph whose convolutions and products of real numbers sum as the options say."""
-    if options.float_sums == "separate":
-        return graph
-    nodes = [replace(n, op=replace(n.op, fused=True)) if isinstance(n.op, _SUMS) else n for n in graph.nodes]
-    return replace(graph, nodes=tuple(nodes))
 
 
 def choose_goal(options: Options, target: Target) -> Goal:
@@ -60,6 +48,7 @@ def said(options: Options, target: Target) -> str:
     first = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
     first += "" if options.weights_buffer is None else f" read through {options.weights_buffer} bytes"
     first += "" if options.float_sums == "separate" else f", float {options.float_sums}"
+    first += "" if options.float_weights == "f32" else f", float weights {options.float_weights}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
     return f"{first}, goal {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"
 

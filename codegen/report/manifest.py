@@ -68,7 +68,14 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
         "byte_order": asked.target.byte_order,
         "requant": asked.requant,
         **({"float_sums": "fused"} if any(getattr(node.op, "fused", False) for node in plan.graph.nodes) else {}),
+        **_float_weights(plan),
     }
+
+
+def _float_weights(plan: Plan) -> dict[str, Any]:
+    """What weights of float layers are stored as, where that is something else."""
+    found = sorted({value.type.storage for value in plan.graph.values.values()} - {""})
+    return {"float_weights": found[0]} if found else {}
 
 
 def _memory(plan: Plan) -> dict[str, Any]:

@@ -35,9 +35,24 @@ static inline uint16_t lam_f32_to_f16(float x)
     return (uint16_t)(sign | lam_f32_halves_to_even(lam_f32_mantissa(size), -1 - lam_f32_exponent(size)));
 }
 
+/* LAM_F32_HARDWARE_F16: the chip converts them itself, as every FPU of a Cortex-M does. */
+#ifndef LAM_F32_HARDWARE_F16
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && defined(__ARM_ARCH_PROFILE) && (__ARM_ARCH_PROFILE == 77)
+#define LAM_F32_HARDWARE_F16 1
+#else
+#define LAM_F32_HARDWARE_F16 0
+#endif
+#endif
+
 /* The number that has these bits as a float16: exact. */
 static inline float lam_f32_from_f16(uint16_t half)
 {
+#if LAM_F32_HARDWARE_F16
+    float x = lam_f32_from_bits(half);
+
+    __asm__("vcvtb.f32.f16 %0, %0" : "+t"(x));
+    return x;
+#else
     const uint32_t sign = ((uint32_t)half & 0x8000u) << 16, size = (uint32_t)half & 0x7FFFu;
     int32_t zeros;
 
@@ -49,6 +64,7 @@ static inline float lam_f32_from_f16(uint16_t half)
     }
     zeros = lam_f32_zeros(size);
     return lam_f32_from_bits(sign | (((uint32_t)(133 - zeros) << 23) + (size << (zeros - 8))));
+#endif
 }
 
 /* The bits of x as a bfloat16, which is the upper half of a float32. */

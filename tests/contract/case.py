@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
-from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, TensorType, is_pot
+from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, TensorType, is_pot
 from codegen.ir.shape import Window
 from tests.support.graphs import power_below, random_array, step_of
 
@@ -24,7 +25,7 @@ class Case:
 
     `few`: computed inputs are drawn from so many numbers from 0 on; 0 from all that their types have.
     `bits`: those in which the second input, a constant, is to be stored; 0 for its type's.  `block`: so many of its
-    numbers share a factor.
+    numbers share a factor.  `storage`: what it is to be stored as, which holds its numbers.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Case:
     few: int = 0
     bits: int = 0
     block: int = 0
+    storage: Storage = ""
 
     @cached_property
     def types(self) -> tuple[TensorType, ...]:
@@ -45,8 +47,8 @@ class Case:
             return self._type(given)
         if isinstance(given, TensorType):
             return given
-        bits, block = (self.bits, self.block) if index == 1 else (0, 0)
-        return TensorType(given.shape, DType.of(given), bits=bits, block=block)
+        kind = TensorType(given.shape, DType.of(given))
+        return replace(kind, bits=self.bits, block=self.block, storage=self.storage) if index == 1 else kind
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
@@ -85,6 +87,17 @@ def t(dtype: DType, *shape: int, quant: Quant | None = None) -> TensorType:
 def ints(dtype: DType, *shape: int, seed: int = 0) -> Array:
     """A constant: whatever stands beside it, the same for the same type and shape."""
     return random_array(np.random.default_rng([20, seed, dtype.bytes, *shape]), shape, dtype)
+
+
+STORAGES: tuple[Storage, ...] = ("f16", "bf16", "s8", "s4")
+"""What weights of real numbers may be stored as."""
+
+
+def stored(case: Case, storage: Storage) -> Case:
+    """The case with weights that are stored so, rounded to what that holds; odd numbers of them, and some zero."""
+    weights = narrowed(np.asarray(case.ins[1]) * np.float32(0.37), storage)
+    assert weights is not None
+    return replace(case, name=f"{storage}_{case.name}", ins=(case.ins[0], weights, *case.ins[2:]), storage=storage)
 
 
 def sums(count: int, most: int = 9999) -> Array:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper, save
 
 from codegen.api import verify
 from codegen.errors import CompileError, ModelRejected
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
-from codegen.pipeline import Options, compile_file, read_model
+from codegen.pipeline import Compiled, Options, compile_file, read_model
 from codegen.resources import resource_dir
 from codegen.target import load_target
 from codegen.verbs.samples import Sample
@@ -26,6 +27,8 @@ SLOW = (
 )
 ARENAS = {"resnet8": 62_000, "kws": 24_000, "vww": 116_000}
 """At most, with the goal memory."""
+STORED = {"f16": (1e-3, 0.53), "bf16": (1e-2, 0.53), "s8": (4e-2, 0.3), "s4": (0.5, 0.18)}
+"""What weights may be stored as: how far a result may be from the exact network's, and the share of its flash."""
 CLOSE = 1e-4
 """Of the largest result: what runtimes that sum in another order may be away."""
 
@@ -59,6 +62,53 @@ def test_fused_sums_are_golden_s_too_and_round_otherwise(name: str) -> None:
     assert float(np.abs(one - other).max()) <= CLOSE * float(np.abs(one).max())
 
 
+@pytest.mark.parametrize("storage", STORED)
+@pytest.mark.parametrize("name", [QUICK[2], pytest.param(QUICK[1], marks=pytest.mark.slow)])
+def test_weights_stored_otherwise_are_the_network_s(name: str, storage: str) -> None:
+    """Golden and C expand the same numbers, which are near those of the file."""
+    path, (most, share) = shared_dir() / "models" / name, STORED[storage]
+    sample = noise(path)
+    for weights in ("c", "blob"):
+        result = verify(path, inputs=[sample], samples=1, weights=weights, float_weights=storage)
+        assert result.equal, result.first_difference and result.first_difference.text()
+    made, exact = (compile_file(path, Options(float_weights=s, vectors=0)) for s in (storage, "f32"))
+    assert (made.manifest["float_weights"], "float_weights" in exact.manifest) == (storage, False)
+    assert bytes_of(made) <= share * bytes_of(exact)
+    assert made.plan.arena_bytes == exact.plan.arena_bytes
+    feeds = network_feeds(graph_ports(made.imported)[0], sample)
+    one, other = (run_graph(m.imported, feeds)[m.imported.outputs[0].value] for m in (made, exact))
+    assert 0 < float(np.abs(one - other).max()) <= most * float(np.abs(other).max())
+
+
+def bytes_of(made: Compiled) -> int:
+    """Those of the weights, as C has them."""
+    found = made.manifest["weights_bytes"]
+    assert isinstance(found, int)
+    return found
+
+
+def test_integers_of_a_dynamic_range_model_stay_what_they_are() -> None:
+    path = shared_dir() / "models" / "mlperf_tiny" / "kws_dynrange.tflite"
+    made, exact = (compile_file(path, Options(float_weights=s, vectors=0)) for s in ("s8", "f32"))
+    notes = [n.note for n in made.imported.nodes if "FloatConv2D" in n.note and "DEPTHWISE" not in n.note]
+    assert len(notes) == 5
+    assert all("weights stored as s8, the same numbers" in note for note in notes)
+    assert bytes_of(made) <= STORED["s8"][1] * bytes_of(exact)
+
+
+def test_weights_that_a_storage_does_not_hold_stay_and_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    weights = np.array([[1e6, 2, 3]], np.float32)
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="wide")
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, s]) for n, s in (("x", 3), ("y", 1))]
+    model = helper.make_graph([node], "large", ports[:1], ports[1:], [numpy_helper.from_array(weights.T.copy(), "w")])
+    save(helper.make_model(model, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    made = compile_file(path, Options(float_weights="f16", vectors=0))
+    assert "float_weights" not in made.manifest
+    assert [note for note in made.manifest["notes"] if "stay float32" in note and "wide" in note]  # type: ignore[attr-defined]
+    assert compile_file(path, Options(float_weights="bf16", vectors=0)).manifest["float_weights"] == "bf16"
+
+
 def test_a_blob_fits_code_with_the_same_sums_only() -> None:
     path = shared_dir() / "models" / QUICK[0]
     blobs = [compile_file(path, Options(weights="blob", vectors=0, float_sums=s)) for s in ("separate", "fused")]
@@ -66,9 +116,11 @@ def test_a_blob_fits_code_with_the_same_sums_only() -> None:
     assert data[0][24:36] != data[1][24:36]
 
 
-def test_there_are_no_other_sums() -> None:
+def test_there_are_no_other_sums_and_storages() -> None:
     with pytest.raises(CompileError, match="LAM-IMPORT-030 float_sums"):
         Options(float_sums="fast")
+    with pytest.raises(CompileError, match="LAM-IMPORT-030 float_weights"):
+        Options(float_weights="f8")
 
 
 @pytest.mark.parametrize("name", ARENAS)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
@@ -32,7 +34,7 @@ from codegen.ops.float32 import (
     FloatUnary,
 )
 from codegen.ops.float32.recurrent import GATES
-from tests.random_networks.draw import BYTES, Drawing
+from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.support.trees import random_trees
 
 FUNCTIONS: Sequence[Op] = (
@@ -139,7 +141,18 @@ def _normal(d: Drawing, deviation: float, *shape: int) -> str:
 def _weights(d: Drawing, x: str, *shape: int) -> str:
     """Weights by which sums over x become numbers of a usual size."""
     terms = math.prod(shape[1:])
-    return _normal(d, 3 / (max(1e-3, float(np.abs(d.data[x]).max())) * math.sqrt(terms)), *shape)
+    name = _normal(d, 3 / (max(1e-3, float(np.abs(d.data[x]).max())) * math.sqrt(terms)), *shape)
+    return _stored(d, name) if d.storage else name
+
+
+def _stored(d: Drawing, name: str) -> str:
+    """The weights, as the network stores them."""
+    made = narrowed(d.data[name], d.storage)
+    if made is None:
+        raise Unfit("weights that the storage does not hold")
+    d.data[name] = made
+    d.values[name] = replace(d.values[name], data=made, type=replace(d.kind(name), storage=d.storage))
+    return name
 
 
 def _dense(d: Drawing, x: str, outputs: int) -> str:

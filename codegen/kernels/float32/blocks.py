@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import Shape, Window, row_count, row_pixels
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field, sum_header
 from codegen.kernels.float32.conv2d import is_pointwise
-from codegen.kernels.float32.registers import AVX512, FPU, Block, Unit, choose_block
+from codegen.kernels.float32.registers import AVX512, FPU, Block, Reading, Unit, choose_block
+from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import RunSizes
 from codegen.ops.float32 import FloatConv2D, FloatDense
@@ -59,6 +57,7 @@ class FloatBlocksContext(RunSizes):
     any_run: bool
     bounds: Bounds
     fused: bool
+    stored: Stored
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -109,15 +108,13 @@ class FloatBlocksContext(RunSizes):
         """Where a block's pixel finds the input of a tap."""
         return pixel * self.pixel_step + tap
 
-    @staticmethod
-    def weight_at(output: int, tap: int, outputs: int) -> int:
-        """Where one of `outputs` outputs finds the weight of a tap."""
-        return tap * outputs + output
+    def weight_at(self, output: int, tap: int, outputs: int) -> int:
+        """The element in which one of `outputs` outputs finds the weight of a tap."""
+        return self.weights_of(tap, outputs) + self.stored.element(output)
 
-    @staticmethod
-    def weights_of(taps: int, outputs: int) -> int:
+    def weights_of(self, taps: int, outputs: int) -> int:
         """How far so many taps of `outputs` outputs go along the weights."""
-        return taps * outputs
+        return taps * self.stored.elements(outputs)
 
     def output_at(self, pixel: int, output: int) -> int:
         """Where a block stores an output."""
@@ -145,22 +142,31 @@ def _fit(
     _, weights, bias = node.consts
     if node.dynamic != (0,) or weights is None or bias is None:
         return None
-    k = _context(unit, node, h, w, inner)
-    packed = Field.later("weights", np.float32, weights.size, lambda: in_groups(weights, k.block.outputs))
-    why = f"{unit.name}: {k.block.pixels} pixels x {k.block.outputs} outputs in registers"
-    params = (flat_field("bias", bias), *bound_fields(node.op), packed)
-    return Fit(k, params, why=why, headers=unit_headers(unit, node.op))
+    stored = stored_of(node)
+    reading = unit.reading(stored)
+    if reading is None:
+        return None
+    k = _context(unit, node, h, w, inner, reading)
+    packed = stored.fields_of(weights, lambda all_of: in_groups(all_of, k.block.outputs))
+    why = f"{unit.name}: {k.block.pixels} pixels x {k.block.outputs} outputs in registers{stored.said}"
+    params = (flat_field("bias", bias), *bound_fields(node.op), *packed)
+    return Fit(k, params, why=why, headers=unit_headers(unit, node.op, stored))
 
 
-def unit_headers(unit: Unit, op: FloatConv2D | FloatDense) -> tuple[str, ...]:
-    """Whose function a step of a sum is; with lanes, besides the unit's own."""
+def unit_headers(unit: Unit, op: FloatConv2D | FloatDense, stored: Stored) -> tuple[str, ...]:
+    """Whose functions a step of a sum and a weight are; with lanes, besides the unit's own."""
     if unit.lanes == 1:
-        return (sum_header(op),)
-    return ("lam_x86_f32_fused.h",) if op.fused else ()
+        return (sum_header(op), *stored.headers)
+    return (*(("lam_x86_f32_fused.h",) if op.fused else ()), *(("lam_x86_f32_stored.h",) if stored.storage else ()))
 
 
 def _context(
-    unit: Unit, node: NodeOf[FloatConv2D | FloatDense], h: Window, w: Window, inner: tuple[int, int]
+    unit: Unit,
+    node: NodeOf[FloatConv2D | FloatDense],
+    h: Window,
+    w: Window,
+    inner: tuple[int, int],
+    reading: Reading,
 ) -> FloatBlocksContext:
     x, y, op = node.ins[0].shape, node.outs[0].shape, node.op
     c_in, c_out, left, width = x[-1], y[-1], inner[0], inner[1] - inner[0]
@@ -169,7 +175,7 @@ def _context(
     conv = isinstance(op, FloatConv2D) and not is_pointwise(op)
     return FloatBlocksContext(
         lanes=unit.lanes,
-        block=choose_block(unit, max(1, width), c_out, h.size * w.size * c_in),
+        block=choose_block(unit, max(1, width), c_out, h.size * w.size * c_in, reading),
         c_in=c_in,
         c_out=c_out,
         kernel_h=h.size,
@@ -187,6 +193,7 @@ def _context(
         any_run=not conv,
         bounds=bounds_of(op),
         fused=op.fused,
+        stored=stored_of(node),
     )
 
 
@@ -203,10 +210,10 @@ def _edge(w: Window, x: Shape, c_out: int, column: int) -> Edge:
     return Edge(at * x[-1], skip, len(inside), column * c_out)
 
 
-def in_groups(weights: Array, outputs: int) -> Array:
+def in_groups(weights: Array, outputs: int) -> list[Array]:
     """Weights [Cout, ...] in the order of reading: `outputs` at a time, tap by tap; then those left over."""
     flat = weights.reshape(len(weights), -1)
-    return np.concatenate([flat[at : at + outputs].T.reshape(-1) for at in range(0, len(flat), outputs)])
+    return [flat[at : at + outputs].T for at in range(0, len(flat), outputs)]
 
 
 def blocked_dense(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D | FloatDense]:

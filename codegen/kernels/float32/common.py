@@ -69,17 +69,11 @@ def block_of(outputs: int) -> int:
     return min(outputs, _BLOCK)
 
 
-def in_blocks(weights: Array, groups: int = 1) -> Array:
+def in_blocks(weights: Array, groups: int = 1) -> list[Array]:
     """Weights [outputs, taps] with those of a block beside each other, tap by tap; no block has two groups' outputs."""
     rows = weights.reshape(groups, len(weights) // groups, -1)
     size = block_of(rows.shape[1])
-    cuts = [part[at : at + size].T.reshape(-1) for part in rows for at in range(0, len(part), size)]
-    return np.concatenate(cuts)
-
-
-def blocked_field(weights: Array, groups: int = 1) -> Field:
-    """Params `weights`, in blocks."""
-    return Field.later("weights", np.float32, weights.size, lambda: in_blocks(weights, groups))
+    return [part[at : at + size].T for part in rows for at in range(0, len(part), size)]
 
 
 def flat_field(name: str, values: Array | Sequence[float]) -> Field:

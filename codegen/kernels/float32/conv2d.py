@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import (
     Bounds,
     block_of,
-    blocked_field,
     bound_fields,
     bounds_of,
     flat_field,
+    in_blocks,
     sum_header,
 )
+from codegen.kernels.float32.stored import Runs, Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import GroupSizes, InBlocks
 from codegen.ops.float32 import FloatConv2D
@@ -40,6 +38,7 @@ class FloatConvContext(InBlocks, GroupSizes):
     padded_columns: bool
     bounds: Bounds
     fused: bool
+    stored: Stored
 
     @property
     def parted(self) -> tuple[int, int]:
@@ -52,8 +51,8 @@ class FloatConvContext(InBlocks, GroupSizes):
         return self.dilation * self.c_in
 
     def tap_weights(self, outputs: int) -> int:
-        """Weights of so many outputs for one place of the kernel."""
-        return self.c_group * outputs
+        """Elements of the weights of so many outputs for one place of the kernel."""
+        return self.c_group * self.stored.elements(outputs)
 
     def row_weights(self, outputs: int) -> int:
         """Those of a kernel row."""
@@ -96,6 +95,7 @@ def _context(kind: type[FloatConvContext], node: NodeOf[FloatConv2D]) -> FloatCo
         padded_columns=inner_columns(op.w, x[2], y[2]) != (0, y[2]),
         bounds=bounds_of(op),
         fused=op.fused,
+        stored=stored_of(node),
     )
 
 
@@ -103,8 +103,7 @@ def _fit(node: NodeOf[FloatConv2D]) -> Fit | None:
     _, weights, bias = node.consts
     if node.dynamic != (0,) or weights is None or bias is None:
         return None
-    params = (flat_field("bias", bias), *bound_fields(node.op), blocked_field(weights, node.op.groups))
-    return Fit(_context(FloatConvContext, node), params, headers=(sum_header(node.op),))
+    return _fitted(FloatConvContext, node, bias, weights, lambda w: in_blocks(w, node.op.groups))
 
 
 def _fit_depthwise(node: NodeOf[FloatConv2D]) -> Fit | None:
@@ -112,13 +111,17 @@ def _fit_depthwise(node: NodeOf[FloatConv2D]) -> Fit | None:
     one_each = node.op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]
     if node.dynamic != (0,) or weights is None or bias is None or not one_each:
         return None
-    by_tap = Field.later("weights", np.float32, weights.size, lambda: _by_tap(weights))
-    params = (flat_field("bias", bias), *bound_fields(node.op), by_tap)
-    return Fit(_context(FloatDepthwiseContext, node), params, headers=(sum_header(node.op),))
+    return _fitted(FloatDepthwiseContext, node, bias, weights, _by_tap)
 
 
-def _by_tap(weights: Array) -> Array:
-    return np.ascontiguousarray(weights[:, :, :, 0].transpose(1, 2, 0)).reshape(-1)
+def _fitted(kind: type[FloatConvContext], node: NodeOf[FloatConv2D], bias: Array, weights: Array, runs: Runs) -> Fit:
+    k = _context(kind, node)
+    params = (flat_field("bias", bias), *bound_fields(node.op), *k.stored.fields_of(weights, runs))
+    return Fit(k, params, why=f"plain C99{k.stored.said}", headers=(sum_header(node.op), *k.stored.headers))
+
+
+def _by_tap(weights: Array) -> list[Array]:
+    return [weights[:, :, :, 0].transpose(1, 2, 0).reshape(-1, len(weights))]
 
 
 CONV2D = Kernel("conv2d_f32", "float32/conv2d.c.j2", "row", (FloatConv2D,), _fit)

@@ -9,13 +9,14 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.float32.common import (
     Bounds,
     block_of,
-    blocked_field,
     bound_fields,
     bounds_of,
     flat_field,
+    in_blocks,
     sum_header,
 )
 from codegen.kernels.float32.conv2d import is_pointwise
+from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D, FloatDense
 
@@ -28,6 +29,7 @@ class FloatDenseContext:
     n_out: int
     bounds: Bounds
     fused: bool
+    stored: Stored
 
     @property
     def block(self) -> int:
@@ -44,6 +46,11 @@ class FloatDenseContext:
         """Outputs of the last, partial block."""
         return self.n_out % self.block
 
+    @property
+    def block_weights(self) -> int:
+        """Elements of the weights of a block."""
+        return self.stored.elements(self.block) * self.n_in
+
 
 def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
     _, weights, bias = node.consts
@@ -51,9 +58,10 @@ def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
         return None
     if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
         return None
-    params = (flat_field("bias", bias), *bound_fields(node.op), blocked_field(weights))
-    context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.fused)
-    return Fit(context, params, headers=(sum_header(node.op),))
+    stored = stored_of(node)
+    params = (flat_field("bias", bias), *bound_fields(node.op), *stored.fields_of(weights, in_blocks))
+    context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.fused, stored)
+    return Fit(context, params, why=f"plain C99{stored.said}", headers=(sum_header(node.op), *stored.headers))
 
 
 DENSE: Kernel[FloatConv2D | FloatDense] = Kernel(

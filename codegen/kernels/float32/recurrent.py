@@ -11,6 +11,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
 from codegen.kernels.float32.functions import function_headers
+from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatRecurrent
 from codegen.ops.float32.recurrent import GATES, STATES
@@ -37,6 +38,7 @@ class RecurrentContext:
     c: str
     functions: tuple[str, ...]
     bounded: str
+    stored: Stored
 
     @property
     def last(self) -> int:
@@ -62,15 +64,21 @@ class RecurrentContext:
         """Elements from a unit's first number to another one."""
         return times * self.hidden
 
+    @property
+    def row(self) -> int:
+        """Elements of the weights of one unit's gate."""
+        return self.stored.elements(self.hidden)
+
     def rows(self, gate: int) -> int:
-        """Weights from the first gate to another one."""
-        return gate * self.hidden * self.hidden
+        """Those from the first gate to another one."""
+        return gate * self.hidden * self.row
 
 
 def _fit(node: NodeOf[FloatRecurrent]) -> Fit | None:
     op, (steps, batch, width) = node.op, node.outs[0].shape
     if 0 not in node.dynamic or any(i in node.dynamic for i in (1, 2, 5)):
         return None
+    stored = stored_of(node)
     numbers = [n for _, given in op.functions for n in given] + ([op.bound] if np.isfinite(op.bound) else [])
     context = RecurrentContext(
         cell=op.cell,
@@ -88,11 +96,14 @@ def _fit(node: NodeOf[FloatRecurrent]) -> Fit | None:
         c=_side(node, 4) if op.cell == "lstm" else "",
         functions=_calls(op),
         bounded=f"lam_f32_clip(v, -number[{len(numbers) - 1}], number[{len(numbers) - 1}])" if _is_bounded(op) else "v",
+        stored=stored,
     )
-    params = constant_fields(node, _NAMES[: len(node.ins)])
+    params = tuple(f for f in constant_fields(node, _NAMES[: len(node.ins)]) if f.name != "weights")
+    params += stored.fields_of(np.asarray(node.consts[1]), lambda weights: [weights])
     params += (Field("number", np.array(numbers, np.float32)),) if numbers else ()
     names = [name for name, _ in op.functions] + ["product"] + (["clip"] if _is_bounded(op) else [])
-    return Fit(context, params, headers=tuple(sorted({h for name in names for h in function_headers(name)})))
+    headers = {h for name in names for h in function_headers(name)} | set(stored.headers)
+    return Fit(context, params, why=f"plain C99{stored.said}", headers=tuple(sorted(headers)))
 
 
 def _is_bounded(op: FloatRecurrent) -> bool:

@@ -10,12 +10,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from codegen.ir.quant import Storage
+from codegen.kernels.float32.stored import Stored
+
 _MOST_PIXELS = 12
 _SPARE = 2
 _VECTORS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
 _PER_TAP = 0.5
 _PER_OUTPUT = 6.0
 _PER_GROUP = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a weight takes besides its load.
+
+    Args:
+        time: of its expansion, in loads.
+        scaled: each output has a scale, which takes a register.
+        in_turn: weights in an element, which a block's outputs fill.
+    """
+
+    time: float = 0.0
+    scaled: bool = False
+    in_turn: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +48,7 @@ class Unit:
         at_once: products, or sums, that begin in the time of one load.
         latency: sums that must be under way to lose no time.
         unroll: taps per turn of the inner loop.
+        expands: what weights are stored as, and the time of an expansion, in loads.
     """
 
     name: str
@@ -39,10 +58,34 @@ class Unit:
     at_once: float
     latency: int
     unroll: int
+    expands: tuple[tuple[Storage, float], ...] = ()
+
+    def reading(self, stored: Stored) -> Reading | None:
+        """What a weight takes; None of what it cannot expand."""
+        time = dict(self.expands).get(stored.storage)
+        return None if time is None else Reading(time, stored.scaled, stored.in_turn)
 
 
-FPU = Unit("fpu", "fpu", lanes=1, registers=32, at_once=1, latency=1, unroll=4)
-AVX512 = Unit("x86", "x86", lanes=16, registers=32, at_once=2, latency=8, unroll=1)
+FPU = Unit(
+    "fpu",
+    "fpu",
+    lanes=1,
+    registers=32,
+    at_once=1,
+    latency=1,
+    unroll=4,
+    expands=(("", 0), ("f16", 2), ("bf16", 2), ("s8", 3), ("s4", 4)),
+)
+AVX512 = Unit(
+    "x86",
+    "x86",
+    lanes=16,
+    registers=32,
+    at_once=2,
+    latency=8,
+    unroll=1,
+    expands=(("", 0), ("f16", 1), ("bf16", 1), ("s8", 2)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +98,32 @@ class Block:
 
 
 @cache
-def choose_block(unit: Unit, width: int, outputs: int, taps: int) -> Block:
+def choose_block(unit: Unit, width: int, outputs: int, taps: int, reading: Reading = Reading()) -> Block:
     """The cheapest block for rows of `width` pixels of `outputs` channels, each the sum of `taps` products."""
-    return min(_candidates(unit, width, outputs), key=lambda b: (_cost(unit, b, width, outputs, taps), b.outputs))
+    found = _candidates(unit, width, outputs, reading)
+    return min(found, key=lambda b: (_cost(unit, b, width, outputs, taps, reading), b.outputs))
 
 
-def _candidates(unit: Unit, width: int, outputs: int) -> Iterator[Block]:
+def _candidates(unit: Unit, width: int, outputs: int, reading: Reading) -> Iterator[Block]:
     most = -(-outputs // unit.lanes)
     for vectors in sorted({min(v, most) for v in _VECTORS}):
+        held = _SPARE + (vectors if reading.scaled else 0)
+        block = min(vectors * unit.lanes, outputs)
         for pixels in range(1, min(width, _MOST_PIXELS) + 1):
-            if pixels * vectors + min(pixels, vectors) + _SPARE <= unit.registers:
-                yield Block(pixels, min(vectors * unit.lanes, outputs), width % pixels)
+            fits = pixels * vectors + min(pixels, vectors) + held <= unit.registers
+            if fits and (block == outputs or block % reading.in_turn == 0):
+                yield Block(pixels, block, width % pixels)
 
 
-def _cost(unit: Unit, block: Block, width: int, outputs: int, taps: int) -> float:
+def _cost(unit: Unit, block: Block, width: int, outputs: int, taps: int, reading: Reading) -> float:
     """About the time of a row, in loads."""
     groups = [block.outputs] * (outputs // block.outputs) + [outputs % block.outputs] * (outputs % block.outputs > 0)
     blocks = [block.pixels] * (width // block.pixels) + [block.rest] * (block.rest > 0)
     sizes = {(pixels, size): blocks.count(pixels) * groups.count(size) for pixels in blocks for size in groups}
-    return sum(n * _group(unit, pixels, -(-size // unit.lanes), taps) for (pixels, size), n in sizes.items())
+    return sum(n * _group(unit, pixels, -(-size // unit.lanes), taps, reading) for (pixels, size), n in sizes.items())
 
 
-def _group(unit: Unit, pixels: int, vectors: int, taps: int) -> float:
+def _group(unit: Unit, pixels: int, vectors: int, taps: int, reading: Reading) -> float:
     sums = pixels * vectors
-    tap = pixels + vectors + 2 * max(sums, unit.latency) / unit.at_once
+    tap = pixels + vectors * (1 + reading.time) + 2 * max(sums, unit.latency) / unit.at_once
     return taps * (tap + _PER_TAP) + sums * _PER_OUTPUT + _PER_GROUP

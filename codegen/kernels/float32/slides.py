@@ -11,14 +11,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
 from codegen.ir.shape import Window
 from codegen.kernels.float32.blocks import in_groups, unit_headers
 from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field
 from codegen.kernels.float32.registers import AVX512, FPU, Unit
+from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D
 
@@ -56,6 +55,7 @@ class FloatSlidesContext:
     padded_rows: bool
     bounds: Bounds
     fused: bool
+    stored: Stored
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
@@ -68,10 +68,13 @@ class FloatSlidesContext:
         """Where a column begins in its row, of the input or of the output."""
         return column * self.channels
 
-    @staticmethod
-    def weights_of(taps: int, channels: int) -> int:
-        """How far so many taps of `channels` channels go along the weights."""
-        return taps * channels
+    def weight_at(self, tap: int, channels: int) -> int:
+        """The element of its kernel row in which a tap's weights begin."""
+        return self.stored.element(tap * channels)
+
+    def row_weights(self, channels: int) -> int:
+        """Elements of the weights of a kernel row, of `channels` channels."""
+        return self.stored.elements(self.kernel_w * channels)
 
 
 def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
@@ -80,8 +83,8 @@ def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
     one_each = op.groups == x[3] == y[3] and op.w.size <= _MOST_TAPS
     if node.dynamic != (0,) or weights is None or bias is None or not one_each:
         return None
-    spans = _spans(op.w, x[2], y[2])
-    if len(spans) > _MOST_KINDS:
+    spans, stored = _spans(op.w, x[2], y[2]), stored_of(node)
+    if len(spans) > _MOST_KINDS or unit.reading(stored) is None:
         return None
     k = FloatSlidesContext(
         lanes=unit.lanes,
@@ -92,10 +95,17 @@ def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
         padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         bounds=bounds_of(op),
         fused=op.fused,
+        stored=stored,
     )
-    packed = Field.later("weights", np.float32, weights.size, lambda: in_groups(weights, unit.lanes))
-    why = f"{unit.name}: {max(s.pixels for s in spans)} pixels of one channel in registers"
-    return Fit(k, (flat_field("bias", bias), *bound_fields(op), packed), why=why, headers=unit_headers(unit, op))
+    packed = stored.fields_of(weights, lambda all_of: _by_row(all_of, unit.lanes))
+    why = f"{unit.name}: {max(s.pixels for s in spans)} pixels of one channel in registers{stored.said}"
+    params = (flat_field("bias", bias), *bound_fields(op), *packed)
+    return Fit(k, params, why=why, headers=unit_headers(unit, op, stored))
+
+
+def _by_row(weights: Array, channels: int) -> list[Array]:
+    """In the order of reading, in runs of a kernel row each."""
+    return [part.reshape(weights.shape[1], -1) for part in in_groups(weights, channels)]
 
 
 def _spans(w: Window, w_in: int, w_out: int) -> tuple[Span, ...]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from codegen.ir.op import Op
 from codegen.ops.float32 import FloatDense, FloatMatMul
-from tests.contract.case import F32, Case, ints, t
+from tests.contract.case import F32, STORAGES, Case, ints, stored, t
+
+_ROWS = Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
+_BLOCKS = Case("blocks", FloatDense(-300.0), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
 
 
 def cases() -> Iterator[Case]:
-    """All of them; some of them with fused sums too."""
+    """All of them; some of them with fused sums, or with weights stored otherwise, too."""
+    for case in (_ROWS, _BLOCKS, replace(_BLOCKS, name="fused_blocks", op=FloatDense(-300.0, fused=True))):
+        yield from (stored(case, storage) for storage in STORAGES)
     yield Case("fused_rows", FloatDense(0.0, fused=True), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
     yield Case("fused_blocks", FloatDense(-300.0, fused=True), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
     yield Case("fused_plain", FloatMatMul(fused=True), (t(F32, 4, 5), t(F32, 5, 3)))
     yield Case("vector", FloatDense(), (t(F32, 9), ints(F32, 4, 9), ints(F32, 4)))
-    yield Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
+    yield _ROWS
     yield Case("map", FloatDense(0.0, 500.0), (t(F32, 1, 2, 3, 5), ints(F32, 10, 5), ints(F32, 10)))
     yield Case("narrow", FloatDense(high=100.0), (t(F32, 1, 6), ints(F32, 1, 6), ints(F32, 1)))
-    yield Case("blocks", FloatDense(-300.0), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
+    yield _BLOCKS
     yield Case("plain", FloatMatMul(), (t(F32, 4, 5), t(F32, 5, 3)))
     yield Case("batched", FloatMatMul(), (t(F32, 2, 3, 4, 5), t(F32, 2, 3, 5, 6)))
     yield Case("left", FloatMatMul(), (ints(F32, 2, 3, 4), t(F32, 2, 4, 5)))

@@ -10,14 +10,22 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array
 from codegen.ops.float32 import FloatRecurrent
 from codegen.ops.float32.recurrent import GATES, Cell
-from tests.contract.case import F32, Case, Input, t
+from tests.contract.case import F32, STORAGES, Case, Input, stored, t
 
 _SIGMOID, _TANH = ("sigmoid", ()), ("tanh", ())
 _FUNCTIONS = {"lstm": (_SIGMOID, _TANH, _TANH), "gru": (_SIGMOID, _TANH), "rnn": (_TANH,)}
+STORED_TOO = ("lstm0", "gru1", "known")
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """All of them; some of them with weights stored otherwise too."""
+    for case in _as_they_are():
+        yield case
+        if case.name in STORED_TOO:
+            yield from (stored(case, storage) for storage in STORAGES)
+
+
+def _as_they_are() -> Iterator[Case]:
     for cell in ("lstm", "gru", "rnn"):
         for i, (reverse, bound) in enumerate(((False, np.inf), (True, 0.5))):
             op = FloatRecurrent(cell, _FUNCTIONS[cell], reverse, bound, coupled=bool(i), reset_after=bool(i))

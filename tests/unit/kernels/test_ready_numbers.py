@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from codegen.ir.quant import Requant
+from codegen.float32.storage import from_bf16, from_f16
+from codegen.float32.weights import narrowed
+from codegen.ir.quant import Requant, Storage
 from codegen.ir.shape import Window
 from codegen.kernels.blocked.conv import BlockedContext, packed, pieces_of
 from codegen.kernels.blocked.registers import Choice
 from codegen.kernels.dsp.columns import ColumnContext
 from codegen.kernels.dsp.depthwise import DepthwiseContext
 from codegen.kernels.fast import fast_requant
+from codegen.kernels.float32.stored import Stored
 from codegen.kernels.gather import block_columns
 from codegen.kernels.mve.depthwise import MveDepthwiseContext
 from codegen.kernels.packed import Fields, filled_to
+from tests.contract.case import STORAGES
 
 RQ = fast_requant(Requant("single", 0, -128, 127, (1 << 30,), (40,)), 1 << 20)
 RUNS, RUN = 1, 3 * 2
@@ -102,3 +108,33 @@ def test_buffers_of_four_rows_repeat_the_last_row() -> None:
     assert [k.has_four(plane) for plane in range(k.planes)] == [True, False]
     assert (k.whole, k.rest, k.beyond_groups, k.partial_at) == (20, 2, 4, 16)
     assert k.words_of(k.whole) == 5 * k.block_words
+
+
+@pytest.mark.parametrize("storage", ["", *STORAGES])
+def test_a_stored_weight_is_found_in_its_run(storage: Storage) -> None:
+    s = Stored(storage)
+    kept = narrowed(np.random.default_rng(5).normal(0, 1, (5, 3)).astype(np.float32), storage) if storage else None
+    weights = np.arange(15, dtype=np.float32).reshape(5, 3) if kept is None else kept
+    found = {f.name: f.values for f in s.fields_of(weights, lambda all_of: [all_of[:4].T, all_of[4:].T])}
+    assert ("scale" in found) == s.scaled
+    assert found["weights"].dtype == s.dtype
+    starts = [
+        *(s.elements(4) * tap for tap in range(3)),
+        *(s.elements(4) * 3 + s.elements(1) * tap for tap in range(3)),
+    ]
+    assert len(found["weights"]) == starts[-1] + s.elements(1)
+    for output, tap in np.ndindex(5, 3):
+        index, start = output % 4, starts[tap + 3 * (output // 4)]
+        element = found["weights"][start + s.element(index)]
+        scale = found["scale"][output] if s.scaled else None
+        assert expanded(element, s, s.place(index), scale) == weights[output, tap]
+
+
+def expanded(element: Any, s: Stored, place: int, scale: Any) -> float:
+    """What templates/macros/f32_weights.j2 spells."""
+    if s.storage == "s4":
+        word = np.uint32(element) << np.uint32(s.fields.left(place))
+        return float(np.float32(word.view(np.int32) >> s.fields.right) * scale)
+    narrow = {"f16": from_f16, "bf16": from_bf16}.get(s.storage)
+    made = element if narrow is None else narrow(np.array([element]))[0]
+    return float(np.float32(made) * scale) if s.scaled else float(made)

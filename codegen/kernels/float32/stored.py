@@ -1,0 +1,108 @@
+"""How kernels find weights of real numbers that are stored as something else, and expand them where they are read.
+
+Weights lie in runs; those of 4 bits two to a byte, the first one lowest, and each run begins a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.float32.weights import MOST, codes, steps
+from codegen.ir.form import Field
+from codegen.ir.op import NodeView
+from codegen.ir.quant import Array, Storage
+from codegen.kernels.packed import Fields, filled_to
+
+Runs = Callable[[Array], Sequence[Array]]
+"""Weights [outputs, ...] in the order of reading: parts of equal runs, [runs, weights of a run]."""
+
+_TYPES = {"": "float32", "f16": "uint16", "bf16": "uint16", "s8": "int8", "s4": "uint8"}
+_NAMES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "s4": "int4"}
+_TWO = Fields(4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where a weight is, and what it is there."""
+
+    storage: Storage = ""
+
+    @property
+    def scaled(self) -> bool:
+        """Whether each output has a scale."""
+        return self.storage in MOST
+
+    @property
+    def fields(self) -> Fields:
+        """How two weights lie in a byte."""
+        return _TWO
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy type of an element."""
+        return np.dtype(_TYPES[self.storage])
+
+    @property
+    def ctype(self) -> str:
+        """The C99 type of an element."""
+        return "float" if self.dtype.kind == "f" else f"{self.dtype.name}_t"
+
+    @property
+    def in_turn(self) -> int:
+        """Weights in an element."""
+        return 2 if self.storage == "s4" else 1
+
+    def elements(self, weights: int) -> int:
+        """Elements of a run of so many."""
+        return -(-weights // self.in_turn)
+
+    def element(self, index: int) -> int:
+        """Which element of its run a weight is in."""
+        return index // self.in_turn
+
+    def place(self, index: int) -> int:
+        """Which of the weights of that element it is."""
+        return index % self.in_turn
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """Whose functions expand weights."""
+        return ("lam_f32_storage.h",) if self.storage in ("f16", "bf16") else ()
+
+    @property
+    def said(self) -> str:
+        """What the storage is called, behind what a form is."""
+        return f"; weights stored as {_NAMES[self.storage]}" if self.storage else ""
+
+    def fields_of(self, weights: Array, runs: Runs) -> tuple[Field, ...]:
+        """Params `weights`, and `scale` where they have one, the larger elements first."""
+        size = sum(len(part) * self.elements(part.shape[1]) for part in runs(np.empty(weights.shape, np.bool_)))
+        packed = Field.later("weights", self.dtype, size, lambda: self._packed(weights, runs))
+        if not self.scaled:
+            return (packed,)
+        scale = Field.later("scale", np.float32, len(weights), lambda: steps(weights, self.storage)[1])
+        return scale, packed
+
+    def _packed(self, weights: Array, runs: Runs) -> Array:
+        parts = runs(self._as_stored(weights))
+        if self.in_turn == 1:
+            return np.concatenate([part.reshape(-1) for part in parts])
+        return np.concatenate([self._in_bytes(part).reshape(-1) for part in parts])
+
+    def _in_bytes(self, part: Array) -> Array:
+        full = filled_to(part, self.in_turn, axis=1)
+        return self.fields.packed(full.reshape(len(part), -1, self.in_turn))
+
+    def _as_stored(self, weights: Array) -> Array:
+        if self.scaled:
+            return steps(weights, self.storage)[0]
+        return codes(weights, self.storage) if self.storage else weights
+
+
+def stored_of(node: NodeView) -> Stored:
+    """That of a layer's weights, its second input."""
+    return Stored(node.ins[1].storage)

@@ -1,0 +1,81 @@
+"""What is asked of layers of real numbers: how they sum, and what their weights are stored as.
+
+Decides: which operators that concerns.  Weights become the next numbers that the storage holds, and these are the
+network's weights, for the golden model too; those that it cannot hold stay float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from codegen.float32.weights import narrowed
+from codegen.ir.graph import Graph, Node, Value
+from codegen.ir.quant import Array, Storage
+from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
+from codegen.options import Options
+
+_SUMS = (FloatConv2D, FloatDense, FloatMatMul)
+_WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
+_STORAGES: dict[str, Storage] = {"f16": "f16", "bf16": "bf16", "s8": "s8", "s4": "s4"}
+_LONGEST = 4
+"""Layers whose names a note gives."""
+
+
+def as_asked(graph: Graph, options: Options) -> Graph:
+    """The graph whose layers of real numbers are what the options say."""
+    graph = graph if options.float_sums == "separate" else _fused(graph)
+    storage = _STORAGES.get(options.float_weights)
+    return graph if storage is None else _stored(graph, storage)
+
+
+def _fused(graph: Graph) -> Graph:
+    nodes = [replace(n, op=replace(n.op, fused=True)) if isinstance(n.op, _SUMS) else n for n in graph.nodes]
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _stored(graph: Graph, storage: Storage) -> Graph:
+    """Weights of layers stored so; what else reads the same constant keeps it."""
+    values, nodes, left = dict(graph.values), list[Node](), list[str]()
+    for node in graph.nodes:
+        weights = graph.values[node.inputs[1]] if isinstance(node.op, _WEIGHTED) else None
+        if weights is None or weights.data is None:
+            nodes.append(node)
+            continue
+        made = _narrow(weights, storage)
+        if made is None:
+            left.append(node.name)
+        else:
+            values[made.name] = made
+        nodes.append(node if made is None else _reading(node, made, _loss(weights.data, np.asarray(made.data))))
+    made_graph = graph.with_nodes(nodes, values)
+    return replace(made_graph, notes=(*graph.notes, *_kept(left, storage)))
+
+
+def _narrow(weights: Value, storage: Storage) -> Value | None:
+    assert weights.data is not None, "a constant"
+    data = narrowed(weights.data, storage)
+    kind = replace(weights.type, storage=storage)
+    return None if data is None else replace(weights, name=f"{weights.name}:{storage}", type=kind, data=data)
+
+
+def _reading(node: Node, weights: Value, loss: str) -> Node:
+    note = f"weights stored as {weights.type.storage}, {loss}"
+    inputs = (node.inputs[0], weights.name, *node.inputs[2:])
+    return replace(node, inputs=inputs, note="; ".join(filter(None, (node.note, note))))
+
+
+def _loss(exact: Array, stored: Array) -> str:
+    """How far the numbers stored are from those of the model."""
+    wanted = exact.astype(np.float64)
+    power, noise = float((wanted**2).sum()), float(((wanted - stored) ** 2).sum())
+    return "the same numbers" if noise == 0 else f"{10 * np.log10(power / noise):.1f} dB"
+
+
+def _kept(left: list[str], storage: Storage) -> tuple[str, ...]:
+    """What a user is told of layers that the storage does not do for."""
+    if not left:
+        return ()
+    names = ", ".join(left[:_LONGEST]) + (", ..." if len(left) > _LONGEST else "")
+    return (f"weights of {len(left)} layers stay float32, for {storage} holds no numbers next to theirs: {names}",)

@@ -1,0 +1,81 @@
+"""Weights that take fewer bits: which numbers a storage holds, that it holds them, and how near they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from codegen.float32.weights import MOST, codes, narrowed, steps
+from codegen.ir.quant import Array
+from tests.contract.case import STORAGES
+
+RNG = np.random.default_rng(3)
+SHAPES = ((8, 3, 3, 5), (1, 1), (16, 40), (3, 1, 1, 7))
+
+
+def normal(*shape: int) -> Array:
+    return RNG.normal(0, 0.2, shape).astype(np.float32)
+
+
+def made(weights: Array, storage: str) -> Array:
+    found = narrowed(weights, storage)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_numbers_that_a_storage_holds_stay_what_they_are(shape: tuple[int, ...], storage: str) -> None:
+    once = made(normal(*shape), storage)
+    assert np.array_equal(made(once, storage), once)
+
+
+@pytest.mark.parametrize("storage", MOST)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_products_with_a_scale_per_output_are_the_weights(shape: tuple[int, ...], storage: str) -> None:
+    weights = normal(*shape)
+    weights[0] = 0
+    held = made(weights, storage)
+    integers, scales = steps(held, storage)
+    assert np.abs(integers).max() <= MOST[storage]
+    assert integers.shape == shape
+    wide = integers.astype(np.float64) * scales.reshape(-1, *(1,) * (len(shape) - 1)).astype(np.float64)
+    assert np.array_equal(wide, held), "nothing is rounded"
+
+
+def test_narrower_floats_are_those_of_numpy() -> None:
+    weights = normal(50, 20)
+    assert np.array_equal(made(weights, "f16"), weights.astype(np.float16).astype(np.float32))
+    assert np.array_equal(codes(made(weights, "f16"), "f16"), weights.astype(np.float16).view(np.uint16))
+    error = np.abs(made(weights, "bf16") - weights)
+    assert (error <= np.abs(weights) * 2.0**-8).all()
+    assert not (made(weights, "bf16").view(np.uint32) & 0xFFFF).any()
+
+
+def test_8_bits_are_within_half_a_step_and_4_bits_lose_less_than_without_clipping() -> None:
+    weights = normal(20, 300)
+    largest = np.abs(weights).max(axis=1, keepdims=True)
+    assert (np.abs(made(weights, "s8") - weights) <= largest / 127 * 0.5001).all()
+    whole = np.rint(weights * 7 / largest) * largest / 7
+    assert ((made(weights, "s4") - weights) ** 2).sum() < 0.9 * ((whole - weights) ** 2).sum()
+
+
+@pytest.mark.parametrize("most", [127, 100, 9])
+def test_integers_times_any_scale_are_found(most: int) -> None:
+    scale = np.float32(0.0123456)
+    weights = RNG.integers(-most, most + 1, (6, 30)).astype(np.float32) * scale
+    assert np.array_equal(made(weights, "s8"), weights)
+
+
+@pytest.mark.parametrize(
+    ("weights", "storage"),
+    [
+        ([[np.nan, 1]], "s8"),
+        ([[np.inf, 1]], "bf16"),
+        ([[7e4, 1]], "f16"),
+        ([[3.4028235e38, 1]], "bf16"),
+        ([[1e-42, 2e-42], [1, 1]], "s4"),
+    ],
+)
+def test_what_a_storage_does_not_hold_is_left(weights: list[list[float]], storage: str) -> None:
+    assert narrowed(np.array(weights, np.float32), storage) is None

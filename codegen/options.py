@@ -34,6 +34,8 @@ CHOICES = {
     "float_weights": ("f32", "f16", "bf16", "s8", "s4"),
 }
 """The values of options that have no others."""
+_LEFT_TO_THE_TARGET = ("goal", "float_sums")
+"""Those of which None is a value too."""
 
 PACKAGES = ("arduino", "cmake", "cmsis-pack", "cpp", "esp-idf", "micropython", "platformio", "rust", "zephyr")
 """Build systems and languages that a project is put into packages for."""
@@ -69,7 +71,7 @@ class Options:
             (LAM-EMIT-006 when there is none).
         package: names of PACKAGES, whose files are written beside the project's own; `("all",)` for all of them.
         float_sums: of products of real numbers: `separate` rounds each product before it is added, `fused` rounds once
-            in each step, as instructions for that do.
+            in each step, as instructions for that do.  None is what the target's file says, else `separate`.
         float_weights: what the weights of float layers are stored as: `f32` themselves, else the next float16 (`f16`),
             bfloat16 (`bf16`), or integer of 8 or 4 bits times a scale of its output (`s8`, `s4`); the numbers so held
             are the network's weights.
@@ -92,7 +94,7 @@ class Options:
     model_version: str = ""
     labels: tuple[str, ...] = ()
     package: tuple[str, ...] = ()
-    float_sums: str = "separate"
+    float_sums: str | None = None
     float_weights: str = "f32"
     shapes: ShapePairs = ()
     weights_buffer: int | None = None
@@ -128,7 +130,7 @@ class Options:
 
 
 def _check_choice(option: str, given: object, values: Sequence[str]) -> None:
-    if given not in values and not (given is None and option == "goal"):
+    if given not in values and not (given is None and option in _LEFT_TO_THE_TARGET):
         raise OptionBad(f"{given!r}", where=option, hint=f"choose one of {', '.join(values)}")
 
 

@@ -83,7 +83,7 @@ def read_model(model: Path, options: Options, target: Target, tools: Toolkit = H
     """The model as imported, before any pass: what the golden model runs."""
     asked: dict[str, Any] = {"io_type": options.io_type, "io_layout": options.io_layout, "shapes": dict(options.shapes)}
     graph = import_model(model, mode=choose_mode(settled(options, model), target), **asked, known=tools.vocabulary)
-    graph = as_asked(replace(graph, name=network_name(options.name or model.stem)), options)
+    graph = as_asked(replace(graph, name=network_name(options.name or model.stem)), options, target)
     verify_graph(graph)
     return graph
 

@@ -35,7 +35,7 @@ class OptionWords(TypedDict, total=False):
     model_version: str
     labels: tuple[str, ...]
     package: tuple[str, ...]
-    float_sums: str
+    float_sums: str | None
     float_weights: str
     shapes: ShapesGiven
     weights_buffer: int | None

@@ -92,7 +92,8 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
     if m["weights_id"]:
         pairs.append(("weights id", f"{m['weights_id']}, structure {m['weights_structure']}"))
-    header = f"{m['name']} -> {m['path']}  (target {m['target']}, requant {m['requant']})"
+    arithmetic = m.get("arithmetic") or f"requant {m['requant']}"
+    header = f"{m['name']} -> {m['path']}  (target {m['target']}, {arithmetic})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
 
 

@@ -147,7 +147,7 @@ def _layers(result: Inspection) -> str:
 
 def _totals(result: Inspection) -> str:
     pairs: list[tuple[str, object]] = [
-        ("requant", result.requant),
+        ("arithmetic", "float32") if result.is_real else ("requant", result.requant),
         ("MACs", result.macs),
         ("parameters", result.parameters),
     ]

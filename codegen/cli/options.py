@@ -86,8 +86,6 @@ _MODEL_OPTIONS = (
         "--float",
         "float_sums",
         type=click.Choice(CHOICES["float_sums"]),
-        default="separate",
-        show_default=True,
         help="Sums of real products: each product rounded, or each step once (fused multiply-add).",
     ),
     _choice("--float-weights", "What float layers' weights are stored as, and so rounded to.", "f32"),

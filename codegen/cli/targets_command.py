@@ -42,7 +42,7 @@ def _one(t: Target) -> str:
     pairs: list[tuple[str, object]] = [
         ("isa", t.isa),
         ("byte order", t.byte_order),
-        ("FPU", "yes" if t.has_fpu else "no"),
+        ("FPU", ("yes, with fused multiply-add" if t.has_fma else "yes") if t.has_fpu else "no"),
         ("requant", ", ".join(m + (" (default)" if m == t.requant_default else "") for m in t.requant_modes)),
         ("types", ", ".join(t.dtypes)),
         ("not supported", ", ".join(t.unsupported) or "-"),

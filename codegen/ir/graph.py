@@ -113,6 +113,12 @@ class Graph:
         return frozenset((*(o.value for o in self.outputs), *(s.next for s in self.states)))
 
     @cached_property
+    def is_real(self) -> bool:
+        """Whether it computes with real numbers, and nothing of it is quantized."""
+        kinds = [value.type for value in self.values.values()]
+        return any(kind.dtype.is_float for kind in kinds) and all(kind.quant is None for kind in kinds)
+
+    @cached_property
     def source_values(self) -> tuple[str, ...]:
         """Values that are there before a run begins: inputs, then states."""
         return (*(i.value for i in self.inputs), *(s.value for s in self.states))

@@ -17,7 +17,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
-from codegen.kernels.float32.common import UNBOUNDED, Bounds, bound_fields, bounds_of
+from codegen.kernels.float32.common import HEADER, UNBOUNDED, Bounds, bound_fields, bounds_of
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
@@ -140,7 +140,7 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
 
 def _headers(op: Binary, k: BinaryContext) -> tuple[str, ...]:
     if isinstance(op, FloatBinary):
-        return () if k.op == "plain" else function_headers(op.name)
+        return (HEADER,) if k.op == "plain" else function_headers(op.name)
     if k.op == "add" and k.rq.mode == "ort":
         return ("lam_linear.h",)
     return _HEADERS.get(k.op, () if k.numberless else k.rq.headers)

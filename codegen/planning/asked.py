@@ -38,6 +38,11 @@ def choose_goal(options: Options, target: Target) -> Goal:
     return next(goal for goal in GOALS if goal == wanted)
 
 
+def choose_sums(options: Options, target: Target) -> str:
+    """How sums of real products round."""
+    return options.float_sums or target.float_default
+
+
 def in_flash(program: Program, options: Options) -> int:
     """Bytes of weights that are part of the image: none of a blob, which lies wherever the firmware puts it."""
     return 0 if options.weights == "blob" else program.params_bytes
@@ -47,7 +52,8 @@ def said(options: Options, target: Target) -> str:
     """The options, for the header of each generated file."""
     first = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
     first += "" if options.weights_buffer is None else f" read through {options.weights_buffer} bytes"
-    first += "" if options.float_sums == "separate" else f", float {options.float_sums}"
+    sums = choose_sums(options, target)
+    first += "" if sums == "separate" else f", float {sums}"
     first += "" if options.float_weights == "f32" else f", float weights {options.float_weights}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
     return f"{first}, goal {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"

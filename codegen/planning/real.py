@@ -15,24 +15,30 @@ from codegen.ir.graph import Graph, Node, Value
 from codegen.ir.quant import Array, Storage
 from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
 from codegen.options import Options
+from codegen.planning.asked import choose_sums
+from codegen.target import Target
 
-_SUMS = (FloatConv2D, FloatDense, FloatMatMul)
+_SUMS = (FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent)
 _WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
 _STORAGES: dict[str, Storage] = {"f16": "f16", "bf16": "bf16", "s8": "s8", "s4": "s4"}
+_SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
 _LONGEST = 4
 """Layers whose names a note gives."""
 
 
-def as_asked(graph: Graph, options: Options) -> Graph:
+def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
     """The graph whose layers of real numbers are what the options say."""
-    graph = graph if options.float_sums == "separate" else _fused(graph)
+    graph = graph if choose_sums(options, target) == "separate" else _fused(graph, target)
     storage = _STORAGES.get(options.float_weights)
     return graph if storage is None else _stored(graph, storage)
 
 
-def _fused(graph: Graph) -> Graph:
+def _fused(graph: Graph, target: Target) -> Graph:
+    if not any(isinstance(n.op, _SUMS) for n in graph.nodes):
+        return graph
     nodes = [replace(n, op=replace(n.op, fused=True)) if isinstance(n.op, _SUMS) else n for n in graph.nodes]
-    return replace(graph, nodes=tuple(nodes))
+    notes = graph.notes if target.has_fma else (*graph.notes, f"{_SLOW}: {target.name} {_NO_FMA}")
+    return replace(graph, nodes=tuple(nodes), notes=notes)
 
 
 def _stored(graph: Graph, storage: Storage) -> Graph:

@@ -69,6 +69,7 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
         "requant": asked.requant,
         **({"float_sums": "fused"} if any(getattr(node.op, "fused", False) for node in plan.graph.nodes) else {}),
         **_float_weights(plan),
+        **({"arithmetic": "float32"} if plan.graph.is_real else {}),
     }
 
 

@@ -47,6 +47,7 @@ BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "scratchpad")
 WORKING_KINDS = ("ram", "psram")
 GOALS = ("memory", "balanced", "speed")
+FLOAT_SUMS = ("separate", "fused")
 REQUANT_MODES = ("single", "tflite", "ort", "mul8", "pot", "pot_half_even", "pot_half_down", "pot_half_away")
 OF_SINGLE = REQUANT_MODES[3:]
 """The modes that every chip has which has `single`: the same C, or the same with another rounding."""
@@ -200,10 +201,12 @@ class Target:
     isa: str
     byte_order: str
     has_fpu: bool
+    has_fma: bool
     arena_align: int
     requant_modes: tuple[str, ...]
     requant_default: str
     goal_default: str
+    float_default: str
     dtypes: tuple[str, ...]
     memories: tuple[Memory, ...]
     toolchain: Toolchain | None

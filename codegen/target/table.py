@@ -66,9 +66,9 @@ class Table:
             raise self.bad(key, f"{value!r} are not whole numbers")
         return tuple(value)
 
-    def flag(self, key: str) -> bool:
+    def flag(self, key: str, *, default: bool | None = None) -> bool:
         """True or false."""
-        value = self._get(key, None)
+        value = self._get(key, default)
         if not isinstance(value, bool):
             raise self.bad(key, f"{value!r} is neither true nor false")
         return value

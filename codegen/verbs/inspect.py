@@ -91,7 +91,7 @@ def inspect(
         return _refused(look, error)
     planned = reach(imported, chip, options, toolkit)
     found = _inspection(look, planned, (*imported.notes, *planning_notes(options, chip)))
-    if is_float(imported):
+    if imported.is_real:
         found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
@@ -99,12 +99,6 @@ def inspect(
     compiled = finish(imported, planned.plan, planned.kernels, chip, plain, tools=toolkit)
     stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
-
-
-def is_float(graph: Graph) -> bool:
-    """Whether a network computes with real numbers alone."""
-    kinds = [value.type for value in graph.values.values()]
-    return any(kind.dtype.is_float for kind in kinds) and all(kind.quant is None for kind in kinds)
 
 
 def _forecast(look: _Look, found: Inspection) -> Inspection:
@@ -183,6 +177,7 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
         model=graph.name,
         target=chip.name,
         requant=look.mode,
+        is_real=graph.is_real,
         supported=not planned.problems,
         violations=tuple(Violation.of(e) for e in planned.problems),
         layers=layers,

@@ -138,6 +138,7 @@ class Inspection:
     model: str
     target: str
     requant: str
+    is_real: bool
     supported: bool
     violations: tuple[Violation, ...]
     layers: tuple[LayerRow, ...]

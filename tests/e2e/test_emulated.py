@@ -14,9 +14,11 @@ from codegen.ir.quant import MODES
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program
 from codegen.target import Target, find_chip, load_target
+from tests.contract.case import STORAGES
 from tests.e2e.projects import DIGITS, check_sources, expected_lines, project, random_feeds
 from tests.e2e.test_real_models import samples_of
 from tests.support.real import MODELS, model_path
+from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
 CHIPS = ("cortex-m4", "cortex-m0plus", "rv32imc", "ppc32")
@@ -57,6 +59,14 @@ def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
 def test_helium_is_equal_on_the_chip(name: str) -> None:
     ready("cortex-m55")
     check(name, "cortex-m55", "single", real=1, random=1)
+
+
+@pytest.mark.parametrize("asked", [{"float_sums": "fused"}, *({"float_weights": s} for s in STORAGES)])
+def test_real_numbers_are_equal_on_the_chip(asked: dict[str, str]) -> None:
+    """The chip's fused multiply-add, its conversion of float16, and its FPU's registers."""
+    ready("cortex-m4")
+    result = verify(shared_dir() / "models" / "onnx" / "mnist_cnn_f32.onnx", target="cortex-m4", samples=2, **asked)  # type: ignore[arg-type]
+    assert result.equal, result.first_difference and result.first_difference.text()
 
 
 @pytest.mark.parametrize("level", ["-O0", "-Og", "-O2"])

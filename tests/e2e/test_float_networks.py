@@ -62,6 +62,32 @@ def test_fused_sums_are_golden_s_too_and_round_otherwise(name: str) -> None:
     assert float(np.abs(one - other).max()) <= CLOSE * float(np.abs(one).max())
 
 
+def chip_like(tmp_path: Path, target: str, line: str) -> str:
+    """A file of the user's: a shipped target with one more line."""
+    (file,) = resource_dir("targets").rglob(f"{target}.toml")
+    chip = tmp_path / "mine.toml"
+    chip.write_text(f"{line}\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
+    return str(chip)
+
+
+def test_a_target_says_how_sums_round_where_nothing_is_asked(tmp_path: Path) -> None:
+    chip, path = chip_like(tmp_path, "generic", 'float_default = "fused"'), shared_dir() / "models" / QUICK[0]
+    fused, separate = (compile_file(path, Options(target=chip, vectors=0, float_sums=s)) for s in (None, "separate"))
+    assert (fused.manifest["float_sums"], "float_sums" in separate.manifest) == ("fused", False)
+    assert "float fused" in fused.files["src/hello_world_f32.c"].decode()
+    with pytest.raises(CompileError, match="LAM-TARGET-005"):
+        compile_file(path, Options(target=chip_like(tmp_path, "generic", 'float_default = "fast"')))
+
+
+def test_who_fuses_on_a_chip_without_the_instruction_is_told(tmp_path: Path) -> None:
+    path = shared_dir() / "models" / QUICK[0]
+    for line, told in (("has_fma = false", True), ("has_fma = true", False)):
+        chip = chip_like(tmp_path, "generic", line)
+        for sums in ("fused", "separate"):
+            notes = compile_file(path, Options(target=chip, vectors=0, float_sums=sums)).manifest["notes"]
+            assert any("no fused multiply-add" in note for note in notes) == (told and sums == "fused")  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("storage", STORED)
 @pytest.mark.parametrize("name", [QUICK[2], pytest.param(QUICK[1], marks=pytest.mark.slow)])
 def test_weights_stored_otherwise_are_the_network_s(name: str, storage: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from codegen import target as target_module
 from codegen.errors import CompileError, TargetFileBroken, TargetUnknown
 from codegen.ir.quant import ALL_MODES, DERIVED_MODES, DType
 from codegen.ops.facts import FACTS
+from codegen.process import check_program
 from codegen.resources import resource_dir
 from codegen.target import list_targets, load_target
+from tests.support.tools import require_tool
 
 GOOD = """\
 name = "mine"
@@ -153,6 +156,19 @@ def test_a_target_with_an_fpu_forbids_the_compiler_to_fuse(name: str) -> None:
     target = load_target(name)
     if target.toolchain and target.has_fpu:
         assert "-ffp-contract=off" in target.toolchain.cflags
+
+
+FUSES = re.compile(r"#define (__FP_FAST_FMAF|__ARM_FEATURE_FMA|__FMA__) 1\n")
+
+
+@pytest.mark.parametrize("name", [name for name in list_targets() if load_target(name).toolchain])
+def test_a_target_has_a_fused_multiply_add_where_its_compiler_says_so(name: str) -> None:
+    target = load_target(name)
+    assert target.toolchain
+    require_tool(target.toolchain.cc)
+    argv = [target.toolchain.cc, *target.toolchain.cflags, "-dM", "-E", "-x", "c", "/dev/null"]
+    said = check_program(argv, timeout_s=60).stdout.decode()
+    assert target.has_fma == (FUSES.search(said) is not None)
 
 
 def test_only_the_big_endian_target_is_big_endian() -> None:

@@ -15,9 +15,10 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.quant import Array
-from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul
+from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
 
 HEADER = "lam_f32.h"
+"""Of every kernel that computes: it refuses compilers that would not give the same bits."""
 FUSED_HEADER = "lam_f32_fma.h"
 _BLOCK = 4
 """Outputs that are summed at one time: that many sums and weights stay in registers."""
@@ -59,7 +60,7 @@ def bound_fields(op: Bounded) -> tuple[Field, ...]:
     return tuple(Field(name, np.array([end], np.float32)) for name, end in ends if not math.isinf(end))
 
 
-def sum_header(op: FloatConv2D | FloatDense | FloatMatMul) -> str:
+def sum_header(op: FloatConv2D | FloatDense | FloatMatMul | FloatRecurrent) -> str:
     """Whose function a step of a sum is."""
     return FUSED_HEADER if op.fused else HEADER
 

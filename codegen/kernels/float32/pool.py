@@ -64,6 +64,7 @@ MEAN = Kernel(
     (FloatAveragePool2D,),
     _fit_mean,
     one_input=True,
+    headers=(HEADER,),
 )
 GLOBAL_MEAN = Kernel(
     "global_average_f32",
@@ -72,6 +73,7 @@ GLOBAL_MEAN = Kernel(
     (FloatGlobalAveragePool,),
     _fit_global,
     one_input=True,
+    headers=(HEADER,),
 )
 
 KERNELS: tuple[Kernel[Any], ...] = (MAX, MEAN, GLOBAL_MEAN)

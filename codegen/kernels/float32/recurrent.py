@@ -10,6 +10,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
+from codegen.kernels.float32.common import sum_header
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
@@ -38,6 +39,7 @@ class RecurrentContext:
     c: str
     functions: tuple[str, ...]
     bounded: str
+    fused: bool
     stored: Stored
 
     @property
@@ -96,13 +98,15 @@ def _fit(node: NodeOf[FloatRecurrent]) -> Fit | None:
         c=_side(node, 4) if op.cell == "lstm" else "",
         functions=_calls(op),
         bounded=f"lam_f32_clip(v, -number[{len(numbers) - 1}], number[{len(numbers) - 1}])" if _is_bounded(op) else "v",
+        fused=op.fused,
         stored=stored,
     )
     params = tuple(f for f in constant_fields(node, _NAMES[: len(node.ins)]) if f.name != "weights")
     params += stored.fields_of(np.asarray(node.consts[1]), lambda weights: [weights])
     params += (Field("number", np.array(numbers, np.float32)),) if numbers else ()
-    names = [name for name, _ in op.functions] + ["product"] + (["clip"] if _is_bounded(op) else [])
-    headers = {h for name in names for h in function_headers(name)} | set(stored.headers)
+    products = [] if op.fused and op.cell == "rnn" else ["product"]
+    names = [name for name, _ in op.functions] + products + (["clip"] if _is_bounded(op) else [])
+    headers = {h for name in names for h in function_headers(name)} | {sum_header(op), *stored.headers}
     return Fit(context, params, why=f"plain C99{stored.said}", headers=tuple(sorted(headers)))
 
 

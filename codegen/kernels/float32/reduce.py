@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
+from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import strides
 from codegen.kernels.sizes import AlongSizes
@@ -93,10 +94,20 @@ def _fit_cumulative(node: NodeOf[FloatCumulative]) -> Fit:
     return Fit(FloatCumulativeContext(**along, first=_FIRST.get(op.name, "0.0f"), step=_STEPS[op.name]))
 
 
-REDUCE = Kernel("float_reduce", "float32/reduce.c.j2", "whole", (FloatReduce,), _fit_whole, one_input=True)
-REDUCE_ROW = Kernel("float_reduce_row", "float32/reduce.c.j2", "row", (FloatReduce,), _fit_row, one_input=True)
+REDUCE = Kernel(
+    "float_reduce", "float32/reduce.c.j2", "whole", (FloatReduce,), _fit_whole, one_input=True, headers=(HEADER,)
+)
+REDUCE_ROW = Kernel(
+    "float_reduce_row", "float32/reduce.c.j2", "row", (FloatReduce,), _fit_row, one_input=True, headers=(HEADER,)
+)
 CUMULATIVE = Kernel(
-    "float_cumulative", "float32/cumulative.c.j2", "whole", (FloatCumulative,), _fit_cumulative, one_input=True
+    "float_cumulative",
+    "float32/cumulative.c.j2",
+    "whole",
+    (FloatCumulative,),
+    _fit_cumulative,
+    one_input=True,
+    headers=(HEADER,),
 )
 
 KERNELS: tuple[Kernel[Any], ...] = (REDUCE_ROW, REDUCE, CUMULATIVE)

@@ -10,6 +10,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatTaps
 
@@ -46,11 +47,11 @@ def _fitted(node: NodeOf[FloatTaps], lead: int) -> Fit:
     context = TapsContext(outer, shape[op.axis], len(op.places), inner, len(op.places[0]))
     at = Field("place", np.array(op.places, np.int32).reshape(-1))
     weights = Field("weight", np.array(op.weights, np.float32).reshape(-1))
-    return Fit(context, (at, weights), headers=("lam_f32.h",) if context.taps > 1 else ())
+    return Fit(context, (at, weights))
 
 
 TEMPLATE = "float32/taps.c.j2"
 KERNELS: tuple[Kernel[Any], ...] = (
-    Kernel("float_taps_row", TEMPLATE, "row", (FloatTaps,), _fit_row, one_input=True),
-    Kernel("float_taps", TEMPLATE, "whole", (FloatTaps,), _fit_whole, one_input=True),
+    Kernel("float_taps_row", TEMPLATE, "row", (FloatTaps,), _fit_row, one_input=True, headers=(HEADER,)),
+    Kernel("float_taps", TEMPLATE, "whole", (FloatTaps,), _fit_whole, one_input=True, headers=(HEADER,)),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
+from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatTrees
 from codegen.ops.float32.trees import NAN_HOLDS, RELATIONS
@@ -45,10 +46,9 @@ def _fit(node: NodeOf[FloatTrees]) -> Fit | None:
         return None
     features, targets, trees = node.ins[0].shape[-1], node.outs[0].shape[-1], node.ins[5].elements
     context = TreesContext(features, targets, trees, node.op.relation, node.op.mean)
-    headers = () if node.op.relation else ("lam_f32.h",)
-    return Fit(context, constant_fields(node, _NAMES[: len(node.ins)]), headers=headers)
+    return Fit(context, constant_fields(node, _NAMES[: len(node.ins)]))
 
 
-TREES = Kernel("float_trees", "float32/trees.c.j2", "pixels", (FloatTrees,), _fit)
+TREES = Kernel("float_trees", "float32/trees.c.j2", "pixels", (FloatTrees,), _fit, headers=(HEADER,))
 
 KERNELS: tuple[Kernel[Any], ...] = (TREES,)

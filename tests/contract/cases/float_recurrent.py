@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,14 +15,15 @@ from tests.contract.case import F32, STORAGES, Case, Input, stored, t
 
 _SIGMOID, _TANH = ("sigmoid", ()), ("tanh", ())
 _FUNCTIONS = {"lstm": (_SIGMOID, _TANH, _TANH), "gru": (_SIGMOID, _TANH), "rnn": (_TANH,)}
-STORED_TOO = ("lstm0", "gru1", "known")
+OTHERWISE_TOO = ("lstm0", "gru1", "known")
 
 
 def cases() -> Iterator[Case]:
-    """All of them; some of them with weights stored otherwise too."""
+    """All of them; some of them with fused sums, or with weights stored otherwise, too."""
     for case in _as_they_are():
         yield case
-        if case.name in STORED_TOO:
+        if case.name in OTHERWISE_TOO:
+            yield replace(case, name=f"fused_{case.name}", op=replace(case.op, fused=True))  # type: ignore[type-var]
             yield from (stored(case, storage) for storage in STORAGES)
 
 

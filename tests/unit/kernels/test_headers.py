@@ -14,12 +14,16 @@ from codegen.emit.render import render_kernel
 from codegen.ir.form import Form
 from codegen.ir.op import NodeView
 from codegen.kernels import KERNELS
+from codegen.kernels.float32.common import HEADER
 from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
 from codegen.target import FEATURES
 from tests.contract.cases import cases
 from tests.contract.test_kernels import LEVELS, build_graph
 from tests.support.headers import functions_of_headers, needed_headers
+
+GUARD = ("lam_f32_bits(x)",)
+"""What kernels that compute real numbers include, whatever they call."""
 
 
 def forms(level: str) -> Iterator[tuple[NodeView, Form]]:
@@ -42,6 +46,7 @@ class Spelled:
     name: str
     fields: tuple[str, ...]
     text: str
+    real: bool
 
 
 @cache
@@ -50,18 +55,33 @@ def spelled(level: str) -> tuple[Spelled, ...]:
     for view, form in forms(level):
         made = kernel_function("k", form, view, ParamsPool().place("p", form.params))
         fields = tuple(field.name for field in form.params)
-        found.append(Spelled(form, view.name, fields, render_kernel(function_view(made, "net"))))
+        real = type(view.op).__module__.startswith("codegen.ops.float32") and HEADER in form.headers
+        found.append(Spelled(form, view.name, fields, render_kernel(function_view(made, "net")), real))
     return tuple(found)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_kernel_declares_the_headers_that_its_c_calls(level: str) -> None:
-    found = [(s.form, s.name, needed_headers([s.text])) for s in spelled(level)]
+    found = [(s.form, s.name, needed_headers([s.text, *GUARD] if s.real else [s.text])) for s in spelled(level)]
     wrong = [
         f"{form.kernel} {name}: {form.headers}, calls {calls}" for form, name, calls in found if form.headers != calls
     ]
     assert not wrong
     assert len({form.kernel for form, _, _ in found}) > 30
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_c_that_computes_real_numbers_refuses_compilers_that_change_their_bits(level: str) -> None:
+    graph = build_graph(cases())
+    views = {view.name: view for view in map(graph.view, graph.nodes)}
+    computing = [s for s in spelled(level) if type(views[s.name].op).__module__.startswith("codegen.ops.float32")]
+    assert not [s.form.kernel for s in computing if not guarded(s.form)]
+    assert len({s.form.kernel for s in computing}) > 15
+
+
+def guarded(form: Form) -> bool:
+    """Whether its C includes lam_f32.h, as each of these headers does."""
+    return any(header.startswith(("lam_f32", "lam_x86_f32")) for header in form.headers)
 
 
 @pytest.mark.parametrize("level", LEVELS)

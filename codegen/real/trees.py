@@ -14,6 +14,7 @@ from codegen.ops.float32 import trees
 
 RELATIONS = tuple(trees.RELATIONS)
 """In the order of their codes."""
+Aggregate = trees.Aggregate
 NAN_HOLDS = trees.NAN_HOLDS
 """Added to a code where NaN goes the way of what holds."""
 
@@ -22,11 +23,11 @@ NAN_HOLDS = trees.NAN_HOLDS
 class Trees:
     """What trees say of each row: x, and the tables of FloatTrees, whose last are the base and codes.
 
-    `relation` is that of every node, or empty where codes name it; sums are divided by the trees where `mean`.
+    `relation` is that of every node, or empty where codes name it; `aggregate` is what becomes of what they say.
     """
 
     relation: str = "<="
-    mean: bool = False
+    aggregate: Aggregate = "sum"
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """[..., targets]."""
@@ -37,4 +38,4 @@ class Trees:
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """In float32."""
-        return trees.FloatTrees(self.relation, self.mean).golden([ins[0].astype(np.float32), *ins[1:]])
+        return trees.FloatTrees(self.relation, self.aggregate).golden([ins[0].astype(np.float32), *ins[1:]])

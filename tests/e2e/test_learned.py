@@ -73,7 +73,7 @@ def tree_cases(rng: np.random.Generator, x: Array) -> Iterator[tuple[str, onnx.M
     holes = np.where(rng.random(x.shape) < 0.2, np.nan, x).astype(np.float32)
     every = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
     for name, modes, given in (("one", ["BRANCH_LT"], x), ("mixed", every, x), ("missing", ["BRANCH_LEQ"], holes)):
-        for kind in ("SUM", "AVERAGE"):
+        for kind in ("SUM", "AVERAGE", "MIN", "MAX"):
             lists = forest(rng, "target", 2, modes)
             made = {"n_targets": 2, "aggregate_function": kind, "base_values": [0.5, -1.0]}
             yield f"regressor_{name}_{kind}", model_of("TreeEnsembleRegressor", ["y"], given, **lists, **made), given
@@ -201,7 +201,11 @@ WRONG: dict[str, tuple[str, Any, str]] = {
     "a short list": ("TreeEnsembleRegressor", lambda: _spoiled(nodes_values=[1.0]), "013"),
     "a weight of no target": ("TreeEnsembleRegressor", lambda: _with("target_ids", 0, 5), "013"),
     "a weight at no leaf": ("TreeEnsembleRegressor", lambda: _with("target_nodeids", 0, 0), "013"),
-    "the least tree": ("TreeEnsembleRegressor", lambda: _spoiled(aggregate_function="MIN"), "022"),
+    "the least of trees of other targets": (
+        "TreeEnsembleRegressor",
+        lambda: _spoiled(aggregate_function="MIN", n_targets=2),
+        "022",
+    ),
     "a post transform": ("TreeEnsembleRegressor", lambda: _spoiled(post_transform="PROBIT"), "022"),
     "two base values": ("TreeEnsembleRegressor", lambda: _spoiled(base_values=[1.0, 2.0]), "013"),
     "no nodes": ("TreeEnsembleRegressor", lambda: {"n_targets": 1}, "013"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from codegen.ops.float32 import (
     FloatUnary,
 )
 from codegen.ops.float32.recurrent import GATES
+from codegen.ops.float32.trees import Aggregate
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.support.trees import random_trees
 
@@ -112,7 +114,7 @@ def real_trees(d: Drawing, x: str) -> str:
     spread = max(1e-3, float(np.abs(d.data[y]).max()) / 2)
     tables = random_trees(d.rng, d.shape(y)[3], d.int(1, 5), d.int(1, 6), spread=spread, codes=codes)
     relation = "" if codes else d.pick(("<=", "<", ">=", ">"))
-    return _bytes(d, d.apply(FloatTrees(relation, d.chance(0.5)), y, *map(d.const, tables)))
+    return _bytes(d, d.apply(FloatTrees(relation, d.pick(get_args(Aggregate))), y, *map(d.const, tables)))
 
 
 REAL = (*(real_layers,) * 2, *(real_attention,) * 3, real_sums, real_sequence, real_rows, real_trees)

@@ -14,6 +14,8 @@ from codegen.ops.float32.trees import NAN_HOLDS, RELATIONS
 
 _NAMES = ("", "thresholds", "features", "otherwise", "leaves", "roots", "base", "codes")
 
+_INFINITY = "lam_f32_from_bits(LAM_F32_INFINITY)"
+
 
 @dataclass(frozen=True, slots=True)
 class TreesContext:
@@ -23,7 +25,17 @@ class TreesContext:
     targets: int
     trees: int
     relation: str
-    mean: bool
+    aggregate: str
+
+    @property
+    def first(self) -> str:
+        """What is there before the first tree, in C."""
+        return {"minimum": _INFINITY, "maximum": f"-{_INFINITY}"}.get(self.aggregate, "0.0f")
+
+    @property
+    def beyond(self) -> str:
+        """How what a tree says compares with what it takes the place of, where it does not add to it."""
+        return {"minimum": "<", "maximum": ">"}.get(self.aggregate, "")
 
     @property
     def divisor(self) -> str:
@@ -45,7 +57,7 @@ def _fit(node: NodeOf[FloatTrees]) -> Fit | None:
     if node.dynamic != (0,):
         return None
     features, targets, trees = node.ins[0].shape[-1], node.outs[0].shape[-1], node.ins[5].elements
-    context = TreesContext(features, targets, trees, node.op.relation, node.op.mean)
+    context = TreesContext(features, targets, trees, node.op.relation, node.op.aggregate)
     return Fit(context, constant_fields(node, _NAMES[: len(node.ins)]))
 
 

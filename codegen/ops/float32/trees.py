@@ -5,7 +5,8 @@ base: f32[K];  codes: s8[M] where relations differ  ->  y: f32[..., K].
 
     at  = a tree's root; while features[at] >= 0: at + 1 where x[features[at]] relation thresholds[at], else
           otherwise[at];  a tree says leaves[otherwise[at]] at its end
-    acc = 0, then acc + what each tree says, in order; divided by T where `mean`
+    acc = 0, then acc + what each tree says, in order; of a `mean` divided by T
+          infinity of a minimum (maximum: less it), then what each tree says that is less (greater)
     y   = acc + base
 
 A code is the number of a relation in `RELATIONS`, and 8 more where NaN goes the way of what holds.  NaN is in no
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -33,6 +34,9 @@ RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
+Aggregate = Literal["sum", "mean", "minimum", "maximum"]
+FIRST: Mapping[str, float] = {"sum": 0.0, "mean": 0.0, "minimum": np.inf, "maximum": -np.inf}
+"""What is there before the first tree."""
 NAN_HOLDS = 8
 """Added to a relation's number."""
 _KINDS = ((DType.F32,), (DType.F32,), (DType.S16,), (DType.S16, DType.S32), (DType.F32,), (DType.S32,), (DType.F32,))
@@ -43,7 +47,7 @@ class FloatTrees:
     """Trees whose nodes all ask one relation, or each its own where that is empty."""
 
     relation: str = "<="
-    mean: bool = False
+    aggregate: Aggregate = "sum"
 
     layout_inputs: ClassVar[int] = 1
     limits: ClassVar[tuple[Limit, ...]] = ()
@@ -63,12 +67,18 @@ class FloatTrees:
         """The output, to the bit."""
         x, _, _, otherwise, leaves, roots, base, *_ = ins
         flat = x.reshape(-1, x.shape[-1])
-        acc = np.zeros((len(flat), len(base)), np.float32)
+        acc = np.full((len(flat), len(base)), FIRST[self.aggregate], np.float32)
         with np.errstate(all="ignore"):
             for root in roots:
-                acc += leaves[otherwise[self._ends(flat, int(root), ins)]]
-            acc = acc / np.float32(len(roots)) if self.mean else acc
+                acc = self._with(acc, leaves[otherwise[self._ends(flat, int(root), ins)]])
+            acc = acc / np.float32(len(roots)) if self.aggregate == "mean" else acc
             return ((acc + base).reshape(*x.shape[:-1], len(base)),)
+
+    def _with(self, acc: Array, said: Array) -> Array:
+        """What another tree says added, or taken where it is less or greater."""
+        if self.aggregate == "minimum":
+            return np.where(said < acc, said, acc)
+        return np.where(said > acc, said, acc) if self.aggregate == "maximum" else acc + said
 
     def _ends(self, x: Array, root: int, ins: Sequence[Array]) -> Array:
         """The node at which each row ends."""

@@ -23,7 +23,7 @@ def trees(ctx: Context, node: RealNode, op: Trees) -> Sequence[State]:
     """One operator; its tables take 16 bits where they can."""
     w = Writer(ctx, node)
     tables = [w.const(_table(w, i)) for i in range(1, len(node.inputs))]
-    return w.done(w.apply(FloatTrees(op.relation, op.mean), w.input(0), *tables))
+    return w.done(w.apply(FloatTrees(op.relation, op.aggregate), w.input(0), *tables))
 
 
 def _table(w: Writer, index: int) -> Array:

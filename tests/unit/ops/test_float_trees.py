@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from codegen.errors import InputsDoNotFit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.float32 import FloatTrees
-from codegen.ops.float32.trees import NAN_HOLDS
+from codegen.ops.float32.trees import NAN_HOLDS, Aggregate
 from tests.support.trees import random_trees
 
 ASKED = {
@@ -23,11 +24,11 @@ ASKED = {
 }
 
 
-def plain(x: Array, tables: tuple[Array, ...], relation: str, *, mean: bool) -> Array:
+def plain(x: Array, tables: tuple[Array, ...], relation: str, aggregate: str) -> Array:
     thresholds, features, otherwise, leaves, roots, base, *codes = tables
     result = []
     for row in x:
-        total = np.zeros(len(base), np.float32)
+        said = []
         for root in roots:
             at = int(root)
             while features[at] >= 0:
@@ -36,22 +37,27 @@ def plain(x: Array, tables: tuple[Array, ...], relation: str, *, mean: bool) -> 
                 sign = list(ASKED)[code % NAN_HOLDS] if codes else relation
                 holds = bool(ASKED[sign](value, thresholds[at])) or (bool(np.isnan(value)) and code >= NAN_HOLDS)
                 at = at + 1 if holds else int(otherwise[at])
-            total = total + leaves[otherwise[at]]
-        total = total / np.float32(len(roots)) if mean else total
+            said.append(leaves[otherwise[at]])
+        total = np.zeros(len(base), np.float32)
+        for numbers in said:
+            total = total + numbers
+        total = {"mean": total / np.float32(len(roots)), "minimum": np.min(said, 0), "maximum": np.max(said, 0)}.get(
+            aggregate, total
+        )
         result.append(total + base)
     return np.array(result, np.float32)
 
 
 @pytest.mark.parametrize("relation", ["", *ASKED])
-@pytest.mark.parametrize("mean", [False, True])
-def test_a_plain_walk_ends_at_the_same_leaves(relation: str, mean: bool) -> None:
-    rng = np.random.default_rng(len(relation) + mean)
+@pytest.mark.parametrize("aggregate", get_args(Aggregate))
+def test_a_plain_walk_ends_at_the_same_leaves(relation: str, aggregate: Aggregate) -> None:
+    rng = np.random.default_rng(len(relation) + len(aggregate))
     tables = random_trees(rng, 4, 3, 5, spread=1.0, codes=not relation)
     x = rng.standard_normal((50, 4)).astype(np.float32)
     x[::3, 1] = np.nan
     x[::4, 2] = tables[0][1]
-    (found,) = FloatTrees(relation, mean).golden([x, *tables])
-    assert found.tobytes() == plain(x, tables, relation, mean=mean).tobytes()
+    (found,) = FloatTrees(relation, aggregate).golden([x, *tables])
+    assert found.tobytes() == plain(x, tables, relation, aggregate).tobytes()
 
 
 def test_tables_that_do_not_fit_are_refused() -> None:

@@ -7,6 +7,7 @@ part the same float32 numbers; where the numbers have 64 bits themselves, both a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from codegen.frontends.onnx.real.learned import class_labels, classified, consta
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
 from codegen.real.elementwise import Cast
-from codegen.real.trees import NAN_HOLDS, RELATIONS, Trees
+from codegen.real.trees import NAN_HOLDS, RELATIONS, Aggregate, Trees
 
 Key = Hashable
 _MODES = {
@@ -32,7 +33,8 @@ _MODES = {
 }
 _LARGEST = 1 << 20
 _FEATURES = 1 << 15
-_AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+_AGGREGATES: Mapping[str, Aggregate] = {"AVERAGE": "mean", "SUM": "sum", "MIN": "minimum", "MAX": "maximum"}
+_EXTREMES = ("minimum", "maximum")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
@@ -68,9 +70,11 @@ class _Tables:
     leaves: dict[bytes, int]
 
 
-def written(r: Reading, node: OnnxNode, forest: Forest, base: Sequence[float], *, mean: bool) -> str:
+def written(r: Reading, node: OnnxNode, forest: Forest, base: Sequence[float], aggregate: Aggregate = "sum") -> str:
     """The scores of each row."""
     x = real_input(r, node)
+    if any(np.isnan(row).any() for row in forest.leaves.values()) and aggregate in _EXTREMES:
+        raise FormUnsupported(f"the {aggregate} of trees that do not speak of all targets", where=node.where)
     width = (r.type(x).shape or (0,))[-1]
     most = max((f.feature for f in forest.forks.values()), default=0)
     if most >= min(width, _FEATURES) or len(r.type(x).shape) != 2:
@@ -91,7 +95,8 @@ def written(r: Reading, node: OnnxNode, forest: Forest, base: Sequence[float], *
     }
     if not plain:
         tables["codes"] = np.array(made.codes, np.int8)
-    return r.apply(Trees(relation, mean), [x, *(constant(r, node, n, a) for n, a in tables.items())], node, "scores")
+    constants = [constant(r, node, name, table) for name, table in tables.items()]
+    return r.apply(Trees(relation, aggregate), [x, *constants], node, "scores")
 
 
 def _laid(node: OnnxNode, forest: Forest, root: Key, made: _Tables) -> int:
@@ -160,7 +165,7 @@ def _listed(node: OnnxNode, name: str) -> Array:
     return np.array(node.numbers(name), np.float64)
 
 
-def _forest(node: OnnxNode, side: str, targets: int) -> Forest:
+def _forest(node: OnnxNode, side: str, targets: int, aggregate: Aggregate = "sum") -> Forest:
     """Nodes named by tree and number; `side` is what the lists of weights are called after."""
     trees, numbers = node.integers("nodes_treeids", ()), node.integers("nodes_nodeids", ())
     count = len(numbers)
@@ -180,7 +185,8 @@ def _forest(node: OnnxNode, side: str, targets: int) -> Forest:
             ends = ((tree, yes[i]), (tree, no[i]))
             forks[keys[i]] = Fork(features[i], relation, (float(values[i]),), *ends, bool(nan[i]))
     rows = [k for k in keys if k not in forks]
-    return Forest(forks, _weights(node, side, rows, targets), _roots(node, keys, forks), targets)
+    leaves = _weights(node, side, rows, np.full(targets, _unsaid(aggregate)))
+    return Forest(forks, leaves, _roots(node, keys, forks), targets)
 
 
 def _roots(node: OnnxNode, keys: Sequence[tuple[int, int]], forks: Mapping[Key, Fork]) -> list[Key]:
@@ -192,24 +198,24 @@ def _roots(node: OnnxNode, keys: Sequence[tuple[int, int]], forks: Mapping[Key, 
     return list(roots)
 
 
-def _weights(node: OnnxNode, side: str, keys: Sequence[Key], targets: int) -> dict[Key, Array]:
-    """The weights of each leaf, which are 0 where none are given."""
-    found: dict[Key, Array] = {key: np.zeros(targets, np.float64) for key in keys}
+def _unsaid(aggregate: Aggregate) -> float:
+    """What a leaf has of a target that it does not speak of: nothing to a sum, and what no extreme may be made of."""
+    return math.nan if aggregate in _EXTREMES else 0.0
+
+
+def _weights(node: OnnxNode, side: str, keys: Sequence[Key], unsaid: Array) -> dict[Key, Array]:
+    """The weights of each leaf; several of one target are a sum."""
+    found: dict[Key, Array] = {key: unsaid.copy() for key in keys}
     trees, numbers = node.integers(f"{side}_treeids", ()), node.integers(f"{side}_nodeids", ())
     ids, weights = node.integers(f"{side}_ids", ()), _listed(node, f"{side}_weights")
     if not len(trees) == len(numbers) == len(ids) == len(weights):
         raise AttributeBad(f"lists of different lengths for the weights of {len(ids)} leaves", where=node.where)
     for key, target, weight in zip(zip(trees, numbers, strict=True), ids, weights, strict=True):
-        if key not in found or not 0 <= target < targets:
+        if key not in found or not 0 <= target < len(unsaid):
             raise AttributeBad(f"a weight of target {target} at node {key}, which is no leaf", where=node.where)
-        found[key][target] += weight
+        row = found[key]
+        row[target] = weight if np.array_equal(row[target], unsaid[target], equal_nan=True) else row[target] + weight
     return found
-
-
-def _mean(node: OnnxNode, kind: str) -> bool:
-    if kind not in ("SUM", "AVERAGE"):
-        raise FormUnsupported(f"trees of which the {kind} counts", where=node.where, hint="SUM and AVERAGE are read")
-    return kind == "AVERAGE"
 
 
 def _base(node: OnnxNode, targets: int) -> tuple[float, ...]:
@@ -222,8 +228,8 @@ def _base(node: OnnxNode, targets: int) -> tuple[float, ...]:
 def regressor(r: Reading, node: OnnxNode) -> Sequence[str]:
     """TreeEnsembleRegressor."""
     targets = node.integer("n_targets", 1, low=1, high=1 << 16)
-    mean = _mean(node, node.string("aggregate_function", "SUM", _AGGREGATES))
-    scores = written(r, node, _forest(node, "target", targets), _base(node, targets), mean=mean)
+    aggregate = _AGGREGATES[node.string("aggregate_function", "SUM", tuple(_AGGREGATES))]
+    scores = written(r, node, _forest(node, "target", targets, aggregate), _base(node, targets), aggregate)
     return [transformed(r, node, scores)]
 
 
@@ -234,14 +240,14 @@ def classifier(r: Reading, node: OnnxNode) -> Sequence[str]:
     if len(labels) == 2 and len(ids) == 1:
         return _of_two(r, node, labels, ids.pop())
     forest = _forest(node, "class", len(labels))
-    return classified(r, node, written(r, node, forest, _base(node, len(labels)), mean=False), labels)
+    return classified(r, node, written(r, node, forest, _base(node, len(labels))), labels)
 
 
 def _of_two(r: Reading, node: OnnxNode, labels: Array, only: int) -> Sequence[str]:
     forest = _forest(node, "class", max(only, 0) + 1)
     leaves = {key: row[-1:] for key, row in forest.leaves.items()}
     base = tuple(_listed(node, "base_values").tolist()) or (0.0,)
-    scores = written(r, node, replace(forest, leaves=leaves, targets=1), base[-1:], mean=False)
+    scores = written(r, node, replace(forest, leaves=leaves, targets=1), base[-1:])
     shares = all(float(row[0]) >= 0 for row in leaves.values())
     return classified(r, node, scores, labels, shares=shares, alone=only == 1)
 
@@ -252,20 +258,20 @@ def _of_two(r: Reading, node: OnnxNode, labels: Array, only: int) -> Sequence[st
 def ensemble(r: Reading, node: OnnxNode) -> Sequence[str]:
     """TreeEnsemble."""
     targets = node.integer("n_targets", 1, low=1, high=1 << 16)
-    mean = _mean(node, _AGGREGATES[node.integer("aggregate_function", 1, low=0, high=3)])
+    aggregate = list(_AGGREGATES.values())[node.integer("aggregate_function", 1, low=0, high=3)]
     kind = _TRANSFORMS[node.integer("post_transform", 0, low=0, high=4)]
     if kind != "NONE":
         raise FormUnsupported(f"post_transform {kind}", where=node.where)
     try:
-        forest = _numbered(node, targets)
+        forest = _numbered(node, np.full(targets, _unsaid(aggregate)))
     except IndexError:
         raise AttributeBad("a number of a node or leaf beyond the lists", where=node.where) from None
-    scores = written(r, node, forest, (0.0,) * targets, mean=mean)
+    scores = written(r, node, forest, (0.0,) * targets, aggregate)
     given = r.type(r.value(node, 0)).dtype
     return [scores if given == np.float32 else r.apply(Cast(given.name), [scores], node)]
 
 
-def _numbered(node: OnnxNode, targets: int) -> Forest:
+def _numbered(node: OnnxNode, unsaid: Array) -> Forest:
     """Nodes and leaves by their places in the lists."""
     splits, modes = (numpy_helper.to_array(node.tensor(n)).reshape(-1) for n in ("nodes_splits", "nodes_modes"))
     count = len(modes)
@@ -284,8 +290,8 @@ def _numbered(node: OnnxNode, targets: int) -> Forest:
         relation = "==" if modes[i] == len(_MODES) else list(_MODES.values())[modes[i]]
         values = tuple(members.pop(0)) if modes[i] == len(_MODES) else (float(splits[i]),)
         _fork(forks, ("node", i), Fork(features[i], relation, values, ends[0][i], ends[1][i], bool(nan[i])))
-    leaves = _flat_leaves(node, targets)
-    return Forest(forks, leaves, [("node", i) for i in node.integers("tree_roots")], targets)
+    leaves = _flat_leaves(node, unsaid)
+    return Forest(forks, leaves, [("node", i) for i in node.integers("tree_roots")], len(unsaid))
 
 
 def _end(number: int, leaf: int) -> Key:
@@ -311,11 +317,11 @@ def _members(node: OnnxNode) -> list[list[float]]:
     return [members for members in sets if members]
 
 
-def _flat_leaves(node: OnnxNode, targets: int) -> dict[Key, Array]:
+def _flat_leaves(node: OnnxNode, unsaid: Array) -> dict[Key, Array]:
     ids, weights = node.integers("leaf_targetids", low=0), numpy_helper.to_array(node.tensor("leaf_weights"))
-    if len(ids) != weights.size or max(ids, default=0) >= targets:
+    if len(ids) != weights.size or max(ids, default=0) >= len(unsaid):
         raise AttributeBad(f"{weights.size} weights of leaves for {len(ids)} targets", where=node.where)
-    rows = np.zeros((len(ids), targets), np.float64)
+    rows = np.tile(unsaid, (len(ids), 1))
     rows[np.arange(len(ids)), list(ids)] = weights.reshape(-1)
     return {("leaf", i): row for i, row in enumerate(rows)}
 

@@ -89,8 +89,10 @@ def real_sequence(d: Drawing, x: str) -> str:
     width = units * GATES[cell]
     y = _dense(d, d.apply(Reshape((h, w, c)), _real(d, x)), width)
     initial = [_normal(d, 0.3, w, units) for _ in range(1 + (cell == "lstm"))]
-    op = FloatRecurrent(cell, CELLS[cell], d.chance(0.3), d.pick((math.inf, 2.0)), reset_after=d.chance(0.5))
-    y = d.apply(op, y, _normal(d, 0.5, width, units), _normal(d, 0.5, width), *initial)
+    how = {"reset_after": d.chance(0.5), "fused": d.fused}
+    op = FloatRecurrent(cell, CELLS[cell], d.chance(0.3), d.pick((math.inf, 2.0)), **how)
+    weights = _normal(d, 0.5, width, units)
+    y = d.apply(op, y, _stored(d, weights) if d.storage else weights, _normal(d, 0.5, width), *initial)
     return _bytes(d, d.apply(Reshape((1, h, w, d.shape(y)[2])), y))
 
 
@@ -117,7 +119,14 @@ def real_trees(d: Drawing, x: str) -> str:
     return _bytes(d, d.apply(FloatTrees(relation, d.pick(get_args(Aggregate))), y, *map(d.const, tables)))
 
 
-REAL = (*(real_layers,) * 2, *(real_attention,) * 3, real_sums, real_sequence, real_rows, real_trees)
+REAL = (
+    *(real_layers,) * 3,
+    *(real_attention,) * 3,
+    *(real_sums,) * 4,
+    *(real_sequence,) * 2,
+    *(real_rows,) * 2,
+    *(real_trees,) * 2,
+)
 """With those more often that are refused most often, for they have the most nodes."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from codegen.errors import CompileError
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.ops import (
@@ -40,7 +41,7 @@ from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
 from codegen.ops.lut16 import lut16
 from codegen.ops.two_slopes import slope
-from tests.random_networks.draw import Drawing
+from tests.random_networks.draw import Drawing, Unfit
 
 
 def extremum(d: Drawing, x: str) -> str:
@@ -66,7 +67,10 @@ def sums(d: Drawing, x: str) -> str:
     """A whole image added up, for every channel, and what a layer makes of that times the image."""
     mode: Mode = "tflite" if d.mode == "ort" else d.mode
     y = d.fit(d.real(x).sum(axis=(1, 2)), DType.S8)
-    requant = make_requant(mode, d.quant(x).scale, [1.0], y, DType.S8)
+    try:
+        requant = make_requant(mode, d.quant(x).scale, [1.0], y, DType.S8)
+    except CompileError as error:
+        raise Unfit(str(error)) from error
     total = d.apply(GlobalSum(d.quant(x).zero_point, requant, DType.S8, y), x)
     return d.mul(x, d.conv(total, Window(1), Window(1), outputs=d.shape(x)[3]))
 

@@ -114,5 +114,6 @@ def _documented(
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
     flags = comment(manifest["stack_flags"] or "")
     readme = render("README.md.j2", roots, m=view, manifest=manifest, stack_flags=flags).encode("utf-8")
+    record = render("MISRA.md", roots).encode("utf-8")
     others = {path: data for path, data in files.items() if path != MANIFEST}
-    return with_manifest({**others, "README.md": readme}, manifest)
+    return with_manifest({**others, "README.md": readme, "MISRA.md": record}, manifest)

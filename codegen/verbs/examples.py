@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,14 +26,12 @@ class CopiedExamples:
 def copy_examples(out: str | Path = "examples") -> CopiedExamples:
     """Copies of all examples, in a new or empty folder `out`; LAM-EMIT-002 for another."""
     folder = path_given(out, "out")
-    if not _free(folder):
+    with _writable(folder):
+        free = _free(folder)
+    if not free:
         raise OutputNotOurs("is there already", where=str(folder))
-    source, left_out = resource_dir("examples"), shutil.ignore_patterns("__pycache__")
-    try:
-        shutil.copytree(source, folder, ignore=left_out, dirs_exist_ok=True)
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise OutputNotWritable(error.strerror or type(error).__name__, where=str(folder)) from error
+    with _writable(folder):
+        _copy(folder)
     pages = sorted(page.parent.relative_to(folder).as_posix() for page in folder.rglob("README.md"))
     return CopiedExamples(str(folder), tuple(pages))
 
@@ -41,3 +41,29 @@ def _free(folder: Path) -> bool:
     if folder.is_symlink() or folder.exists():
         return folder.is_dir() and not any(folder.iterdir())
     return True
+
+
+def _copy(folder: Path) -> None:
+    """All or nothing."""
+    left_out = shutil.ignore_patterns("__pycache__")
+    try:
+        shutil.copytree(resource_dir("examples"), folder, ignore=left_out, dirs_exist_ok=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """LAM-EMIT-001 for what the operating system refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputNotWritable(_reason(error), where=str(folder)) from error
+
+
+def _reason(error: OSError) -> str:
+    """What the system says; of several files that could not be copied, what it says of the first."""
+    if isinstance(error, shutil.Error):
+        return str(error.args[0][0][2])
+    return error.strerror or type(error).__name__

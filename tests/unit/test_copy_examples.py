@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,10 @@ def test_what_is_there_is_kept(tmp_path: Path) -> None:
         with pytest.raises(CompileError) as error:
             codegen.copy_examples(tmp_path / name)
         assert error.value.code == "LAM-EMIT-002"
-    with pytest.raises(CompileError) as error:
-        codegen.copy_examples(tmp_path / "file" / "below")
-    assert error.value.code == "LAM-EMIT-001"
+    for name in ("file/below", "x" * 300):
+        with pytest.raises(CompileError) as error:
+            codegen.copy_examples(tmp_path / name)
+        assert error.value.code == "LAM-EMIT-001"
     assert files(tmp_path) == before
     assert not (tmp_path / "none").exists()
 
@@ -57,3 +59,19 @@ def test_the_command_says_what_it_has_copied(tmp_path: Path, capsys: pytest.Capt
     assert "LAM-EMIT-002" in capsys.readouterr().err
     assert main(["examples", "-o", str(tmp_path / "other")]) == 0
     assert f"{tmp_path / 'other'}/firmware/arduino" in capsys.readouterr().out
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = shutil.copyfile
+
+    def full(source: str, target: str, **words: bool) -> str:
+        if target.endswith("whistle.onnx"):
+            raise OSError(28, "No space left on device")
+        return real(source, target, **words)
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(CompileError) as error:
+        codegen.copy_examples(tmp_path / "out")
+    assert error.value.code == "LAM-EMIT-001"
+    assert "No space left on device" in error.value.text()
+    assert not (tmp_path / "out").exists()

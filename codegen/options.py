@@ -79,6 +79,8 @@ class Options:
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
         weights_buffer: bytes of the arena through which weights are read, by a hook, from flash that is not mapped; it
             makes `weights` a blob.  LAM-SCHEDULE-306 where a layer needs more at a time.
+        pinned: layers whose weights are read once, when the network is initialised, and stay in the arena; names, or
+            patterns of them (`conv*`).
     """
 
     target: str = "host"
@@ -98,6 +100,7 @@ class Options:
     float_weights: str = "f32"
     shapes: ShapePairs = ()
     weights_buffer: int | None = None
+    pinned: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no option may be; take names of the past for those of today."""
@@ -112,11 +115,7 @@ class Options:
         object.__setattr__(self, "package", tuple(dict.fromkeys(self.package)))
         for option, values in CHOICES.items():
             _check_choice(option, getattr(self, option), values)
-        if self.weights_buffer is not None:
-            if self.weights_buffer < LEAST_BUFFER:
-                hint = f"give a whole number of bytes, {LEAST_BUFFER} or more"
-                raise OptionBad(f"{self.weights_buffer!r}", where="weights_buffer", hint=hint)
-            object.__setattr__(self, "weights", "blob")
+        self._check_buffer()
         if not 0 <= self.vectors <= MOST_VECTORS:
             raise OptionBad(f"{self.vectors}", where="vectors", hint=f"give a whole number of 0 to {MOST_VECTORS}")
         if len(self.model_version) > MOST_VERSION_SIGNS:
@@ -127,6 +126,17 @@ class Options:
             raise OptionBad(
                 f"{self.arena_limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more"
             )
+
+    def _check_buffer(self) -> None:
+        """Refuse a buffer that holds no header, and weights that are to stay without one."""
+        if self.weights_buffer is not None:
+            if self.weights_buffer < LEAST_BUFFER:
+                hint = f"give a whole number of bytes, {LEAST_BUFFER} or more"
+                raise OptionBad(f"{self.weights_buffer!r}", where="weights_buffer", hint=hint)
+            object.__setattr__(self, "weights", "blob")
+        elif self.pinned:
+            hint = "weights that are mapped are read in place: it goes with weights_buffer"
+            raise OptionBad(", ".join(self.pinned), where="pinned", hint=hint)
 
 
 def _check_choice(option: str, given: object, values: Sequence[str]) -> None:

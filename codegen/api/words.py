@@ -39,6 +39,7 @@ class OptionWords(TypedDict, total=False):
     float_weights: str
     shapes: ShapesGiven
     weights_buffer: int | None
+    pinned: tuple[str, ...]
 
 
 class ToolWords(OptionWords, total=False):

@@ -124,6 +124,7 @@ def _body(result: Inspection) -> list[str]:
 
 
 def _layers(result: Inspection) -> str:
+    buffered = any(r.weights_way for r in result.layers)
     rows = [
         (
             r.name,
@@ -137,12 +138,13 @@ def _layers(result: Inspection) -> str:
             Size(r.output_bytes),
             Size(r.scratch_bytes),
             r.rows,
+            *((r.weights_way,) if buffered else ()),
         )
         for r in result.layers
     ]
     headers = ["layer", "operator", "kernel", "inputs", "output", "MACs", "params", "weights", "bytes out", "scratch"]
     least = ("rows", "scratch", "inputs", "bytes out", "params", "weights", "output")
-    return text_table([*headers, "rows"], rows, keep=3, least=least)
+    return text_table([*headers, "rows", *(("weights are",) if buffered else ())], rows, keep=3, least=least)
 
 
 def _totals(result: Inspection) -> str:

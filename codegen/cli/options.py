@@ -77,6 +77,13 @@ _MODEL_OPTIONS = (
         metavar="BYTES",
         help="Read the weights' file by a hook, through so much of the arena: flash that is not mapped.",
     ),
+    click.option(
+        "--pin",
+        "pinned",
+        multiple=True,
+        metavar="LAYER",
+        help="With --weights-buffer: a layer (or a pattern) whose weights are read once and stay in the arena.",
+    ),
     _choice("--io-layout", "Axes at the C interface.", "nhwc"),
     _choice("--io-type", "Types there.", "quantized"),
     _choice(

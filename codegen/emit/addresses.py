@@ -35,6 +35,8 @@ class Names:
         if call.params_offset is None and not self.blob:
             return f"&{self.symbol(call.params)}"
         struct = self.functions[id(call.fn)].struct
+        if call.pinned is not None:
+            return f"LAM_VIEW({struct}, {plus('net->arena', call.pinned)})"
         if self.program.weights is not None:
             return f"LAM_VIEW({struct}, {plus('net->weights', call.place)})"
         scratchpad = call.params_offset is not None

@@ -125,7 +125,12 @@ def _part(manifest: Mapping[str, Any], memory: str, size: int, align: int) -> Pa
     kind = "SCRATCHPAD" if memory == "scratchpad" else "ARENA"
     region = memory.removesuffix("arena").upper() if kind == "ARENA" else ""
     member = f"uint8_t {network}[{upper}_{kind}_{region}SIZE] {upper}_{kind}_ALIGNED;"
-    return Part(network, member, size, align, bool(manifest["states"]) and kind == "ARENA")
+    return Part(network, member, size, align, _lasts(manifest) and kind == "ARENA")
+
+
+def _lasts(manifest: Mapping[str, Any]) -> bool:
+    """Whether a network keeps something in its memory from run to run."""
+    return bool(manifest["states"] or manifest.get("weights_pinned_bytes"))
 
 
 def _extent(part: Part) -> tuple[int, int]:
@@ -150,7 +155,7 @@ def _example(manifest: Mapping[str, Any], arena: SharedMemory) -> str:
     if len(_sizes(manifest)) > 1:
         return ""
     name = manifest["name"]
-    turn = "in_turn." if arena.passing and arena.lasting and not manifest["states"] else ""
+    turn = "in_turn." if arena.passing and arena.lasting and not _lasts(manifest) else ""
     blob = ", weights, weights_size" if manifest["weights_file"] else ""
     blob = ", context" if manifest.get("weights_buffer_bytes") else blob
     return f"{name.upper()}_MEMORY(arena.{turn}{name}{blob})"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.emit.blob import BLOB_HEADER_BYTES
 from codegen.emit.spelling import plus
 from codegen.ir.program import Call, GroupProgram
-from codegen.ir.weights import Pieces, WeightsProgram
+from codegen.ir.weights import Pieces, WeightsProgram, WeightsRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,7 @@ class ReadsView:
     """All reads of a run as lines of a table, how many may be under way at one time, and the buffer."""
 
     lines: tuple[str, ...]
+    pinned: tuple[WeightsRead, ...]
     slots: int
     use_t: str
     offset: int
@@ -58,7 +59,8 @@ def reads_view(weights: WeightsProgram) -> ReadsView:
     """The record; offsets count from the begin of weights.bin."""
     lines = (f"{{ {BLOB_HEADER_BYTES + r.source}, {r.bytes}, {r.offset}, {r.use}, {r.after} }}," for r in weights.reads)
     use_t = "uint16_t" if weights.reads[-1].use < 1 << 15 else "int32_t"
-    return ReadsView(tuple(lines), weights.under_way, use_t, weights.offset, weights.bytes)
+    pinned = tuple(replace(read, source=BLOB_HEADER_BYTES + read.source) for read in weights.pinned)
+    return ReadsView(tuple(lines), pinned, weights.under_way, use_t, weights.offset, weights.bytes)
 
 
 def slices_view(call: Call) -> SlicesView | None:

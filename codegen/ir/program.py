@@ -104,8 +104,9 @@ class Call:
     `params_offset` is where the scratchpad has the parameters, None when they are read in place.  `partial`: the output
     is some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left)
     make the output; an accumulating kernel takes one step per input row, and has its output after the last.
-    `place` is how far into the group's part of the weights buffer its parameters begin, where there is one.  A call in
-    `slices` is made for each of them, row by row; `params` are those of the first.
+    `place` is how far into the group's part of the weights buffer its parameters begin, where there is one; `pinned` is
+    their place in the arena where they stay there.  A call in `slices` is made for each of them, row by row; `params`
+    are those of the first.
     """
 
     node: NodeView
@@ -121,6 +122,7 @@ class Call:
     params_offset: int | None = None
     partial: bool = False
     place: int = 0
+    pinned: int | None = None
     slices: Slices | None = None
 
 

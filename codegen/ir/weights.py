@@ -55,12 +55,16 @@ class WeightsUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightsPlan:
-    """The buffer, at the end of the arena, the layers that are cut, by node index, and all uses in their order."""
+    """The buffer, behind all else in the arena, the layers that are cut, by node index, and all uses in their order.
+
+    `pinned` has, by node index, where parameters lie that are read once and stay: behind the buffer.
+    """
 
     offset: int
     bytes: int
     cuts: Mapping[int, Cut]
     uses: tuple[WeightsUse, ...]
+    pinned: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,12 @@ class WeightsRead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightsProgram:
-    """All reads of a run in their order, and the buffer."""
+    """All reads of a run in their order, the buffer, and what is read before the first run."""
 
     offset: int
     bytes: int
     reads: tuple[WeightsRead, ...]
+    pinned: tuple[WeightsRead, ...]
 
     @property
     def under_way(self) -> int:

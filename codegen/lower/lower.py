@@ -42,7 +42,7 @@ def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
         inputs=tuple(work.port(i) for i in graph.inputs),
         outputs=tuple(work.port(o) for o in graph.outputs),
         functions=tuple(work.functions.values()),
-        groups=groups if plan.weights is None else in_buffer(plan.weights, groups),
+        groups=groups if plan.weights is None else in_buffer(plan, groups),
         const_rows=tuple(ConstRow(*key, elements) for key, elements in sorted(work.const_rows.items(), key=_row_order)),
         params=tuple(work.pool.placed),
         params_bytes=work.pool.bytes,

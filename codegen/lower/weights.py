@@ -10,7 +10,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.program import Call, GroupProgram, Operand, Params, RowInput
 from codegen.ir.shape import row_pixels
-from codegen.ir.weights import Cut, Pieces, Slices, WeightsPlan, WeightsProgram, WeightsRead
+from codegen.ir.weights import Cut, Pieces, Slices, WeightsPlan, WeightsProgram, WeightsRead, WeightsUse
 from codegen.kernels import channel_slice
 
 if TYPE_CHECKING:
@@ -75,17 +75,23 @@ def _pieces(scratch: int, at: int | None, cut: Cut, rows: Operand, pixels: int) 
     return Pieces(scratch + at, cut.channels * rows.dtype.bytes, rows.row_bytes // pixels, pixels)
 
 
-def in_buffer(weights: WeightsPlan, groups: Sequence[GroupProgram]) -> tuple[GroupProgram, ...]:
+def in_buffer(plan: Plan, groups: Sequence[GroupProgram]) -> tuple[GroupProgram, ...]:
     """The groups with their first use of the buffer, and each call's place in what is read for it."""
+    weights = plan.weights
+    assert weights is not None, "weights come through a buffer"
     first = {use.group: number for number, use in reversed(list(enumerate(weights.uses)))}
-    return tuple(replace(g, use=first.get(k), calls=tuple(_placed(g.calls))) for k, g in enumerate(groups))
+    return tuple(
+        replace(g, use=first.get(k), calls=tuple(_placed(g.calls, nodes.nodes, weights)))
+        for k, (g, nodes) in enumerate(zip(groups, plan.groups, strict=True))
+    )
 
 
-def _placed(calls: Sequence[Call]) -> Iterator[Call]:
+def _placed(calls: Sequence[Call], nodes: Sequence[int], weights: WeightsPlan) -> Iterator[Call]:
     place = 0
-    for call in calls:
-        yield replace(call, place=place)
-        place += _rounded(call.params.bytes) if call.params else 0
+    for call, node in zip(calls, nodes, strict=True):
+        pinned = weights.pinned.get(node)
+        yield replace(call, place=place, pinned=pinned)
+        place += _rounded(call.params.bytes) if call.params and pinned is None else 0
 
 
 def weights_program(plan: Plan, groups: Sequence[GroupProgram]) -> WeightsProgram | None:
@@ -95,18 +101,27 @@ def weights_program(plan: Plan, groups: Sequence[GroupProgram]) -> WeightsProgra
     reads: list[WeightsRead] = []
     for number, use in enumerate(plan.weights.uses):
         place, found = use.offset, list[WeightsRead]()
-        for params in _params(groups[use.group], use.index):
+        for params in _params(plan, groups, use):
             found.append(WeightsRead(params.offset, params.bytes, place, number, use.after))
             place += _rounded(params.bytes)
         reads += _joined(found)
-    return WeightsProgram(plan.weights.offset, plan.weights.bytes, tuple(reads))
+    calls = zip((i for g in plan.groups for i in g.nodes), (c for g in groups for c in g.calls), strict=True)
+    kept = [
+        WeightsRead(call.params.offset, call.params.bytes, plan.weights.pinned[node], -1, -1)
+        for node, call in calls
+        if call.params is not None and node in plan.weights.pinned
+    ]
+    return WeightsProgram(plan.weights.offset, plan.weights.bytes, tuple(reads), tuple(_joined(kept)))
 
 
-def _params(group: GroupProgram, index: int) -> list[Params]:
-    slices = group.calls[0].slices
-    if slices is not None:
-        return [slices.params[index]]
-    return [call.params for call in group.calls if call.params is not None]
+def _params(plan: Plan, groups: Sequence[GroupProgram], use: WeightsUse) -> list[Params]:
+    """What a use reads: not what stays in the arena."""
+    calls, nodes = groups[use.group].calls, plan.groups[use.group].nodes
+    if calls[0].slices is not None:
+        return [calls[0].slices.params[use.index]]
+    assert plan.weights is not None, "weights come through a buffer"
+    read = (call.params for call, node in zip(calls, nodes, strict=True) if node not in plan.weights.pinned)
+    return [params for params in read if params is not None]
 
 
 def _joined(reads: Sequence[WeightsRead]) -> list[WeightsRead]:

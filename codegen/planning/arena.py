@@ -38,13 +38,13 @@ def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
     if tried:
         return min(tried, key=lambda plan: plan.arena_bytes)
     assert refusal is not None, "there is a way through the buffer"
-    said = f"beside {buffer.bytes} B of weights buffer {refusal.found}"
+    said = f"beside {buffer.arena_bytes} B of weights {refusal.found}"
     raise ArenaLimitUnreachable(said, where=refusal.where, hint="raise --arena-limit, or lower --weights-buffer")
 
 
 def _through(buffer: Buffered, found: Candidates, target: Target, options: Options) -> Plan:
     """The plan whose weights go through a buffer, which is part of the arena."""
-    smaller, ram = without_buffer(options, target, buffer.bytes)
+    smaller, ram = without_buffer(options, target, buffer.arena_bytes)
     plan = _planned(replace(found, turned=()), target, smaller, ram, buffer)
     return buffer.planned(plan, next(kernels for graph, kernels in found.orders if graph is plan.graph))
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from itertools import accumulate
 
 import numpy as np
 
-from codegen.errors import ArenaLimitUnreachable, WeightsBufferTooSmall
+from codegen.errors import ArenaLimitUnreachable, OptionBad, WeightsBufferTooSmall
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds, Plan, Storage
@@ -30,6 +33,12 @@ class Buffered:
 
     bytes: int
     cuts: Mapping[str, Cut]
+    pinned: Mapping[str, int]
+
+    @property
+    def arena_bytes(self) -> int:
+        """What the arena holds of weights at most."""
+        return self.bytes + sum(self.pinned.values())
 
     def needs(self, graph: Graph, kernels: Mapping[int, Form]) -> dict[int, NodeNeeds]:
         """What the scheduler must know of each kernel: a layer that is cut reads its input again for each slice."""
@@ -39,7 +48,7 @@ class Buffered:
     def _need(self, name: str, needs: NodeNeeds, form: Form) -> NodeNeeds:
         cut = self.cuts.get(name)
         if cut is None:
-            return replace(needs, params_bytes=_rounded(form.params_bytes))
+            return replace(needs, params_bytes=0 if name in self.pinned else _rounded(form.params_bytes))
         return replace(
             needs,
             whole=True,
@@ -55,7 +64,8 @@ class Buffered:
         at = {node.name: i for i, node in enumerate(plan.graph.nodes)}
         cut = {at[name]: cut for name, cut in self.cuts.items()}
         start = _rounded(plan.arena_bytes)
-        blocks = list(_blocks(plan, kernels, cut))
+        stay = {at[name]: size for name, size in self.pinned.items()}
+        blocks = list(_blocks(plan, kernels, cut, stay))
         placed = _placed(blocks, self.bytes)
         size = max((offset + block[2] for block, (offset, _) in zip(blocks, placed, strict=True)), default=0)
         size = max(_rounded(size), _HEADER)
@@ -63,7 +73,9 @@ class Buffered:
             WeightsUse(group, index, start + offset, taken, after)
             for (group, index, taken), (offset, after) in zip(blocks, placed, strict=True)
         )
-        return _grown(plan, start + size, WeightsPlan(start, size, cut, uses))
+        ends = list(accumulate(stay.values(), initial=start + size))
+        pinned = dict(zip(stay, ends, strict=False))
+        return _grown(plan, ends[-1], WeightsPlan(start, size, cut, uses, pinned))
 
 
 _HEADER = 64
@@ -78,16 +90,20 @@ def buffered(graph: Graph, kernels: Mapping[int, Form], target: Target, options:
 
     Raises:
         WeightsBufferTooSmall: LAM-SCHEDULE-306, with the least bytes that would do.
+        OptionBad: LAM-IMPORT-030, for a pinned layer that is none.
     """
     assert options.weights_buffer is not None, "a buffer is asked for"
     size = options.weights_buffer - options.weights_buffer % ALIGN
     at = {graph.nodes[i].name: i for i in kernels}
+    pinned = _pinned(at, kernels, options.pinned)
     found: dict[str, Cut] = {}
     missing: list[tuple[int, str]] = []
     for i, form in kernels.items():
         if _rounded(form.params_bytes) <= size // 2:
             continue
         name = graph.nodes[i].name
+        if name in pinned:
+            continue
         cut, least = _fitting(graph, i, form, size)
         if cut is not None:
             found[name] = cut
@@ -99,10 +115,23 @@ def buffered(graph: Graph, kernels: Mapping[int, Form], target: Target, options:
         raise WeightsBufferTooSmall(
             said, where=f"layer {name}", hint=f"--weights-buffer {least} is the least that works"
         )
-    yield Buffered(size, found)
+    yield Buffered(size, found, pinned)
     asked = {name: cut for name, cut in found.items() if _rounded(kernels[at[name]].params_bytes) > size}
     if len(asked) < len(found):
-        yield Buffered(size, asked)
+        yield Buffered(size, asked, pinned)
+
+
+def _pinned(at: Mapping[str, int], kernels: Mapping[int, Form], asked: Sequence[str]) -> dict[str, int]:
+    """Bytes of the layers that are to stay, by name; LAM-IMPORT-030 for a pattern that is none's."""
+    sizes = {name: _rounded(kernels[i].params_bytes) for name, i in at.items() if kernels[i].params_bytes}
+    for pattern in asked:
+        if not any(fnmatchcase(name, pattern) for name in sizes):
+            close = ", ".join(get_close_matches(pattern, sizes, n=3)) or ", ".join(list(sizes)[:6])
+            raise OptionBad(f"no layer with weights is called {pattern!r}", where="pinned", hint=f"such as {close}")
+    found = {name: size for name, size in sizes.items() if any(fnmatchcase(name, pattern) for pattern in asked)}
+    if len(found) == len(sizes):
+        raise OptionBad("every layer is pinned", where="pinned", hint="leave one that is read in each run")
+    return found
 
 
 def _fitting(graph: Graph, index: int, form: Form, size: int) -> tuple[Cut | None, int]:
@@ -129,14 +158,16 @@ def _rounded(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def _blocks(plan: Plan, kernels: Mapping[int, Form], cut: Mapping[int, Cut]) -> Iterator[tuple[int, int, int]]:
+def _blocks(
+    plan: Plan, kernels: Mapping[int, Form], cut: Mapping[int, Cut], pinned: Mapping[int, int]
+) -> Iterator[tuple[int, int, int]]:
     """Group, slice and bytes of each use."""
     for g, group in enumerate(plan.groups):
         if group.nodes[0] in cut:
             found = cut[group.nodes[0]]
             yield from ((g, index, found.bytes) for index in range(found.count))
         else:
-            sizes = [kernels[i].params_bytes for i in group.nodes]
+            sizes = [kernels[i].params_bytes for i in group.nodes if i not in pinned]
             taken = sum(map(_rounded, sizes))
             if taken:
                 yield g, 0, taken

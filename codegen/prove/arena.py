@@ -101,6 +101,7 @@ class _Shadow:
                 self.write_all(port.operand)
         if self.program.weights is not None:
             self.weights = ReadWeights(self.program.weights, self.tags, self._memory(Tag("weights", "")))
+            self.weights.pinned(first=not self.rows)
         for group in self.program.groups:
             self.group(group)
         for state in self.program.states:
@@ -118,6 +119,8 @@ class _Shadow:
         kept = np.zeros(self.tags.size, np.bool_)
         for state in self.program.states:
             kept[state.operand.offset : state.operand.offset + state.bytes] = True
+        for read in self.program.weights.pinned if self.program.weights else ():
+            kept[read.offset : read.offset + read.bytes] = True
         self.tags[~kept] = _GARBAGE
 
     def group(self, group: GroupProgram) -> None:

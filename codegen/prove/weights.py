@@ -34,6 +34,11 @@ class ReadWeights:
     landed: int = 0
     base: int = field(default=0)
 
+    def pinned(self, *, first: bool) -> None:
+        """What is read when the network is initialised: before its first run."""
+        for read in self.weights.pinned if first else ():
+            self.tags[_place(read)] = self.first + read.source + np.arange(read.bytes)
+
     def begin(self, use: int) -> None:
         """What the C does when a use begins: it starts the reads that may begin, and waits for those of the use."""
         reads = self.weights.reads
@@ -59,7 +64,7 @@ class ReadWeights:
         """The call's parameters are in their place."""
         if params is None:
             return
-        start = self.base + call.place
+        start = self.base + call.place if call.pinned is None else call.pinned
         expected = self.first + params.offset + np.arange(params.bytes)
         if not np.array_equal(self.tags[start : start + params.bytes], expected):
             raise IrError(f"{call.node.name}: its parameters are not there")

@@ -79,6 +79,15 @@ def layer_weights(call: Call) -> int:
     return call.params.bytes if call.params else 0
 
 
+def weights_way(call: Call, program: Program) -> str:
+    """How a layer's weights come to it: in place (empty), read into a buffer, in slices, or pinned in the arena."""
+    if program.weights is None or call.params is None:
+        return ""
+    if call.pinned is not None:
+        return "pinned"
+    return "read" if call.slices is None else f"read in {len(call.slices.params)} slices"
+
+
 def describe_rows(rules: list[RowRule]) -> str:
     """The rows rule in a word: `same`, `all`, or `window 3/2 dilation 1 pad 1`; one per input when they differ."""
     words = list(dict.fromkeys(_one_rule(r) for r in rules))

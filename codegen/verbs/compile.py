@@ -136,5 +136,5 @@ def _given(out: str | Path) -> Path:
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:
     """The same network with its weights as C arrays, which is what a board can run."""
-    plain = replace(options, weights="c", weights_buffer=None, vectors=0)
+    plain = replace(options, weights="c", weights_buffer=None, pinned=(), vectors=0)
     return compiled if options.weights == "c" else compile_file(model, plain, toolkit)

@@ -36,7 +36,7 @@ from codegen.passes import simplify
 from codegen.pipeline import Reached, finish, reach, read_model
 from codegen.planning import choose_mode, planning_notes, settled
 from codegen.prove import prove
-from codegen.report.layers import describe_rows
+from codegen.report.layers import describe_rows, layer_weights, weights_way
 from codegen.report.plan import plan_record
 from codegen.report.stack import plan_with_stack
 from codegen.target import Target, load_target
@@ -95,7 +95,7 @@ def inspect(
         found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    plain = replace(options, weights="c", weights_buffer=None, vectors=0)
+    plain = replace(options, weights="c", weights_buffer=None, pinned=(), vectors=0)
     compiled = finish(imported, planned.plan, planned.kernels, chip, plain, tools=toolkit)
     stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
@@ -200,8 +200,10 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
 def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRow, ...]:
     graph, plan = planned.graph, planned.plan
     packed: dict[str, int] = {}
+    ways: dict[str, str] = {}
     for group in planned.program.groups if planned.program else ():
-        packed |= {call.node.name: call.params.bytes for call in group.calls if call.params}
+        packed |= {call.node.name: layer_weights(call) for call in group.calls}
+        ways |= {call.node.name: weights_way(call, planned.program) for call in group.calls if planned.program}
     broken = {e.where: e.code for e in planned.problems if isinstance(e, _OF_A_NODE)}
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
@@ -229,6 +231,7 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
                 source=node.source,
                 note=node.note,
                 violation=broken.get(node.name, ""),
+                weights_way=ways.get(node.name, ""),
             )
         )
     return tuple(rows)

@@ -31,7 +31,7 @@ class LayerRow:
     `form` is what the kernel does with the layer and why.  `parameters` counts trained numbers, which take
     `trained_bytes`, and `weights_bytes` packed, with factors, shifts and filling, `added_bytes` of which the tightest
     packing would not have; `rows` says which input rows an output row needs; `source` names the model's nodes it stands
-    for, `note` how they were read.
+    for, `note` how they were read.  `weights_way` says how weights come that are not read in place.
     """
 
     name: str
@@ -54,6 +54,7 @@ class LayerRow:
     source: tuple[str, ...]
     note: str
     violation: str = ""
+    weights_way: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

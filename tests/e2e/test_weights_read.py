@@ -384,6 +384,35 @@ def test_three_hundred_random_blobs_and_those_of_other_options_are_refused(tmp_p
     assert len({checked for checked, *_ in lines}) > 6
 
 
+def test_pinned_layers_are_read_once_and_equal_golden(tmp_path: Path) -> None:
+    """A name and a pattern; in the C, in the shadow run, in what inspect says, and in the arena."""
+    for network, names in (("depthwise", ("n1_*",)), ("conv_chain", ("n0_conv2d", "n4*"))):
+        graph = GRAPHS[network]()
+        plain, made = (through(graph, 1 << 12, target="generic", pinned=p) for p in ((), names))
+        weights, before = made.program.weights, plain.program.weights
+        assert weights is not None
+        assert before is not None
+        kept = sum(read.bytes for read in weights.pinned)
+        assert 0 < kept <= made.program.arena_bytes - weights.offset - weights.bytes
+        assert sum(r.bytes for r in weights.reads) <= sum(r.bytes for r in before.reads) - kept + 16 * len(before.reads)
+        check(made, tmp_path / network)
+    found = codegen.inspect(DIGITS, weights_buffer=4096, pinned=("stem", "res*"))
+    ways = {row.name: row.weights_way for row in found.layers}
+    assert ways["stem"] == ways["residual_first"] == "pinned"
+    assert ways["depthwise"] == "read"
+    assert ways["pool"] == ""
+    assert {row.weights_way for row in codegen.inspect(DIGITS).layers} == {""}
+
+
+def test_a_network_with_pinned_weights_shares_no_memory_in_turn(tmp_path: Path) -> None:
+    made = [
+        written(tmp_path / "a", through(depthwise(), 2048, pinned=("n0*",))),
+        written(tmp_path / "b", through(residual(), 2048)),
+    ]
+    linked = codegen.link([m.folder for m in made], tmp_path / "shared")
+    assert linked.memories[0].one_bytes >= sum(m.compiled.program.arena_bytes for m in made)
+
+
 def test_the_least_buffer_that_a_refusal_names_works() -> None:
     path = model_path("resnet8_qdq")
     with pytest.raises(CompileError, match="LAM-SCHEDULE-306") as refused:
@@ -403,6 +432,9 @@ def test_the_least_buffer_that_a_refusal_names_works() -> None:
         ({"weights_buffer": "4K"}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "target": "gap8-like"}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "target": "avr"}, "LAM-IMPORT-030"),
+        ({"pinned": ("stem",)}, "LAM-IMPORT-030"),
+        ({"weights_buffer": 4096, "pinned": ("steam",)}, "LAM-IMPORT-030"),
+        ({"weights_buffer": 4096, "pinned": ("*",)}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "package": ("arduino",)}, "LAM-EMIT-008"),
     ],
 )

@@ -78,7 +78,8 @@ class Options:
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
         weights_buffer: bytes of the arena through which weights are read, by a hook, from flash that is not mapped; it
-            makes `weights` a blob.  LAM-SCHEDULE-306 where a layer needs more at a time.
+            makes `weights` a blob.  LAM-SCHEDULE-306 where a layer needs more at a time.  0 for weights that are
+            mapped; None is what the target's file says, else 0.
         pinned: layers whose weights are read once, when the network is initialised, and stay in the arena; names, or
             patterns of them (`conv*`).
     """
@@ -128,15 +129,13 @@ class Options:
             )
 
     def _check_buffer(self) -> None:
-        """Refuse a buffer that holds no header, and weights that are to stay without one."""
-        if self.weights_buffer is not None:
-            if self.weights_buffer < LEAST_BUFFER:
-                hint = f"give a whole number of bytes, {LEAST_BUFFER} or more"
-                raise OptionBad(f"{self.weights_buffer!r}", where="weights_buffer", hint=hint)
-            object.__setattr__(self, "weights", "blob")
-        elif self.pinned:
-            hint = "weights that are mapped are read in place: it goes with weights_buffer"
-            raise OptionBad(", ".join(self.pinned), where="pinned", hint=hint)
+        """Refuse a buffer that holds no header."""
+        if not self.weights_buffer:
+            return
+        if self.weights_buffer < LEAST_BUFFER:
+            hint = f"give a whole number of bytes, {LEAST_BUFFER} or more; 0 for weights that are mapped"
+            raise OptionBad(f"{self.weights_buffer!r}", where="weights_buffer", hint=hint)
+        object.__setattr__(self, "weights", "blob")
 
 
 def _check_choice(option: str, given: object, values: Sequence[str]) -> None:

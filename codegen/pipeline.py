@@ -24,7 +24,7 @@ from codegen.kernels import choose_kernels, target_problems
 from codegen.lower import lower_plan
 from codegen.options import Options as Options
 from codegen.passes import simplify
-from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, plan_in_best_order, said, settled
+from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, of_chip, plan_in_best_order, said, settled
 from codegen.planning.real import as_asked
 from codegen.prove import ShadowReport, prove
 from codegen.report.manifest import Asked, build_manifest
@@ -74,7 +74,8 @@ class Reached:
 
 def compile_file(model: Path, options: Options, tools: Toolkit = HOUSE) -> Compiled:
     """Model file to files."""
-    target, options = load_target(options.target), settled(options, model)
+    target = load_target(options.target)
+    options = of_chip(settled(options, model), target)
     imported = read_model(model, options, target, tools)
     return compile_graph(imported, target, options, hashlib.sha256(read_model_file(model)).digest(), tools)
 

@@ -45,6 +45,11 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int
     return size
 
 
+def _buffer(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """As `_bytes`, and 0 for none."""
+    return 0 if value == "0" else _bytes(ctx, param, value)
+
+
 def _choice(flag: str, text: str, default: str | None = None) -> Decorated:
     values = CHOICES[flag[2:].replace("-", "_")]
     return click.option(flag, type=click.Choice(values), default=default, show_default=default is not None, help=text)
@@ -73,9 +78,9 @@ _MODEL_OPTIONS = (
     _choice("--weights", "C arrays or a file.", "c"),
     click.option(
         "--weights-buffer",
-        callback=_bytes,
+        callback=_buffer,
         metavar="BYTES",
-        help="Read the weights' file by a hook, through so much of the arena: flash that is not mapped.",
+        help="Read the weights' file by a hook, through so much of the arena: flash that is not mapped (0: it is).",
     ),
     click.option(
         "--pin",

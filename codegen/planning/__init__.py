@@ -10,7 +10,16 @@ from codegen.ir.plan import Plan
 from codegen.kernels import TABLE, KernelTable
 from codegen.options import Options
 from codegen.planning.arena import plan_arena
-from codegen.planning.asked import asked_notes, choose_goal, choose_mode, in_flash, planning_notes, said, settled
+from codegen.planning.asked import (
+    asked_notes,
+    choose_goal,
+    choose_mode,
+    in_flash,
+    of_chip,
+    planning_notes,
+    said,
+    settled,
+)
 from codegen.planning.orders import Candidates, candidates
 from codegen.planning.scratchpad import plan_scratchpad
 from codegen.target import Target
@@ -21,6 +30,7 @@ __all__ = [
     "choose_mode",
     "in_flash",
     "make_plan",
+    "of_chip",
     "plan_in_best_order",
     "planning_notes",
     "said",

@@ -26,7 +26,7 @@ def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
     The turned network competes where the smallest plan is asked for, or a limit set.  What does not fit at all goes to
     slower memories, where the chip has them.
     """
-    if options.weights_buffer is None or not any(form.params_bytes for form in found.orders[0][1].values()):
+    if not options.weights_buffer or not any(form.params_bytes for form in found.orders[0][1].values()):
         return _planned(found, target, options, target.ram_bytes)
     tried: list[Plan] = []
     refusal: ArenaLimitUnreachable | None = None

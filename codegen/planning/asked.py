@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from codegen.errors import RequantUnsupported
+from codegen.errors import OptionBad, RequantUnsupported
 from codegen.frontends import own_mode
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
@@ -20,6 +20,19 @@ from codegen.target import Target
 def settled(options: Options, model: Path) -> Options:
     """The options, with the arithmetic of the model's own format where none is asked for."""
     return options if options.requant else replace(options, requant=own_mode(model))
+
+
+def of_chip(options: Options, target: Target) -> Options:
+    """The options, with the buffer for weights that the target's file says where none is asked for.
+
+    Raises OptionBad (LAM-IMPORT-030) for layers to be pinned where there is no buffer.
+    """
+    if options.weights_buffer is None:
+        options = replace(options, weights_buffer=target.weights.buffer_bytes or 0)
+    if options.pinned and not options.weights_buffer:
+        hint = "weights that are mapped are read in place: it goes with weights_buffer"
+        raise OptionBad(", ".join(options.pinned), where="pinned", hint=hint)
+    return options
 
 
 def choose_mode(options: Options, target: Target) -> Mode:
@@ -51,7 +64,7 @@ def in_flash(program: Program, options: Options) -> int:
 def said(options: Options, target: Target) -> str:
     """The options, for the header of each generated file."""
     first = f"target {target.name}, requant {choose_mode(options, target)}, weights {options.weights}"
-    first += "" if options.weights_buffer is None else f" read through {options.weights_buffer} bytes"
+    first += f" read through {options.weights_buffer} bytes" if options.weights_buffer else ""
     sums = choose_sums(options, target)
     first += "" if sums == "separate" else f", float {sums}"
     first += "" if options.float_weights == "f32" else f", float weights {options.float_weights}"

@@ -33,7 +33,7 @@ def plan_scratchpad(found: Candidates, target: Target, options: Options) -> Plan
         raise StateNotOnTarget(f"{target.name} has a scratchpad, beside which no state is kept", where=graph.name)
     if options.stream_input:
         raise StreamImpossible("its input comes by DMA from an arena that holds it whole", where=target.name)
-    if options.weights_buffer is not None:
+    if options.weights_buffer:
         hint = f"{target.name} has a scratchpad, into which its DMA moves the weights"
         raise OptionBad(f"{options.weights_buffer}", where="weights_buffer", hint=hint)
     best = _quickest(found.orders, found.turned, target)

@@ -92,7 +92,7 @@ def buffered(graph: Graph, kernels: Mapping[int, Form], target: Target, options:
         WeightsBufferTooSmall: LAM-SCHEDULE-306, with the least bytes that would do.
         OptionBad: LAM-IMPORT-030, for a pinned layer that is none.
     """
-    assert options.weights_buffer is not None, "a buffer is asked for"
+    assert options.weights_buffer, "a buffer is asked for"
     size = options.weights_buffer - options.weights_buffer % ALIGN
     at = {graph.nodes[i].name: i for i in kernels}
     pinned = _pinned(at, kernels, options.pinned)

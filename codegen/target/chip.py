@@ -156,9 +156,14 @@ class Dma:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How weights may be packed.  `expand`: they may take as much flash as is fastest, some levels twice as much."""
+    """How weights may be packed, and how the chip gets at them.
+
+    `expand`: they may take as much flash as is fastest, some levels twice as much.  `buffer_bytes`: of the arena,
+    through which they are read from flash that is not mapped; None where it is.
+    """
 
     expand: bool = False
+    buffer_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from codegen.errors import TargetKeyMissing
+from codegen.options import LEAST_BUFFER
 from codegen.target import chip
 from codegen.target.compose import composed, find_chip, parse, shipped
 from codegen.target.table import Table
@@ -46,8 +47,7 @@ def _target(table: Table) -> chip.Target:
         raise table.bad("requant_modes", "a chip without a floating-point unit offers no 'ort'")
     if "single" in modes:
         modes = tuple(dict.fromkeys((*modes, *chip.OF_SINGLE)))
-    packing = table.table("weights", chip.Weights)
-    weights = chip.Weights(packing.flag("expand") if packing else False)
+    weights = _weights(table.table("weights", chip.Weights))
     target = chip.Target(
         name=name,
         description=table.text("description"),
@@ -77,6 +77,15 @@ def _target(table: Table) -> chip.Target:
             "a memory of kind 'scratchpad' and a [dma] that fills it come together", where=table.at("dma")
         )
     return target
+
+
+def _weights(table: Table | None) -> chip.Weights:
+    if table is None:
+        return chip.Weights()
+    buffer = table.number("buffer_bytes") if table.has("buffer_bytes") else None
+    if buffer is not None and buffer < LEAST_BUFFER:
+        raise table.bad("buffer_bytes", f"{buffer} is less than {LEAST_BUFFER}")
+    return chip.Weights(expand=table.flag("expand", default=False), buffer_bytes=buffer)
 
 
 def _level(table: Table, weights: chip.Weights) -> str:

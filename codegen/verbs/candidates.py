@@ -18,7 +18,7 @@ from codegen.ir.plan import Plan
 from codegen.ir.program import Program
 from codegen.options import Options
 from codegen.pipeline import Reached, reach, read_model
-from codegen.planning import in_flash
+from codegen.planning import in_flash, of_chip
 from codegen.quantizer.applied import applied
 from codegen.quantizer.mixed import Bits, Verdict
 from codegen.quantizer.places import Places
@@ -49,7 +49,7 @@ class Candidates:
         self._places, self._scheme_of = places, scheme_of
         self._parts = {part.name: part for part in parts}
         self._chip = load_target(options.target)
-        self._options = replace(options, goal="memory", arena_limit=None, vectors=0)
+        self._options = replace(of_chip(options, self._chip), goal="memory", arena_limit=None, vectors=0)
         own = {ARENA: self._chip.ram_bytes, FLASH: self._chip.flash_bytes}
         has = {kind: n for kind, n in own.items() if n is not None}
         self.most = {kind: min(n, has.get(kind, n)) for kind, n in {**has, **budget}.items()}

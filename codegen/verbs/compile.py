@@ -14,6 +14,7 @@ from codegen.emit import check_folder, write_project
 from codegen.errors import OptionBad, OutputNotWritable, WeightsMisfit
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.planning import of_chip
 from codegen.report.code_size import estimate_code_bytes
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
@@ -136,5 +137,5 @@ def _given(out: str | Path) -> Path:
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:
     """The same network with its weights as C arrays, which is what a board can run."""
-    plain = replace(options, weights="c", weights_buffer=None, pinned=(), vectors=0)
-    return compiled if options.weights == "c" else compile_file(model, plain, toolkit)
+    plain = replace(options, weights="c", weights_buffer=0, pinned=(), vectors=0)
+    return compiled if of_chip(options, compiled.target).weights == "c" else compile_file(model, plain, toolkit)

@@ -46,11 +46,10 @@ def _free(folder: Path) -> bool:
 def _copy(folder: Path) -> None:
     """All or nothing."""
     left_out = shutil.ignore_patterns("__pycache__")
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
         shutil.copytree(resource_dir("examples"), folder, ignore=left_out, dirs_exist_ok=True)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        undo.pop_all()
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ from codegen.kernels import KernelTable, choose_kernels, fastest_form, packing_g
 from codegen.options import Options
 from codegen.passes import simplify
 from codegen.pipeline import Reached, finish, reach, read_model
-from codegen.planning import choose_mode, planning_notes, settled
+from codegen.planning import choose_mode, of_chip, planning_notes, settled
 from codegen.prove import prove
 from codegen.report.layers import describe_rows, layer_weights, weights_way
 from codegen.report.plan import plan_record
@@ -80,7 +80,7 @@ def inspect(
     chip = load_target(options.target)
     if measure_stack:
         verbs.stack.check_stack_target(chip)
-    options = settled(options, file_of(model))
+    options = of_chip(settled(options, file_of(model)), chip)
     look = _Look(file_of(model), options, chip, toolkit)
     choose_mode(options, chip)
     try:
@@ -95,7 +95,7 @@ def inspect(
         found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    plain = replace(options, weights="c", weights_buffer=None, pinned=(), vectors=0)
+    plain = replace(options, weights="c", weights_buffer=0, pinned=(), vectors=0)
     compiled = finish(imported, planned.plan, planned.kernels, chip, plain, tools=toolkit)
     stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))

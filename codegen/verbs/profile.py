@@ -60,7 +60,7 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     median of the repeats, which depend on the machine and on what else it does.  Weights are C arrays in any case.
     """
     compiled = compile_file(
-        file_of(model), replace(options, weights="c", weights_buffer=None, pinned=(), vectors=0), measuring.toolkit
+        file_of(model), replace(options, weights="c", weights_buffer=0, pinned=(), vectors=0), measuring.toolkit
     )
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, measuring)

@@ -29,7 +29,7 @@ from tests.e2e.projects import DIGITS, HOST_C, SANITIZE, build, host_macros, ran
 from tests.support.graphs import HALF, Sketch, conv_chain, residual, spread_requant
 from tests.support.networks import network_path
 from tests.support.real import model_path
-from tests.support.shared import shared_dir
+from tests.support.shared import ROOT, shared_dir
 
 
 def depthwise() -> Graph:
@@ -404,6 +404,30 @@ def test_pinned_layers_are_read_once_and_equal_golden(tmp_path: Path) -> None:
     assert {row.weights_way for row in codegen.inspect(DIGITS).layers} == {""}
 
 
+def test_a_chip_says_that_its_flash_is_not_mapped(tmp_path: Path) -> None:
+    """Its buffer is the one that --weights-buffer would ask for, which counts where it is given."""
+    chip = tmp_path / "board.toml"
+    text = (ROOT / "targets" / "chips" / "reference" / "generic.toml").read_text(encoding="utf-8")
+    chip.write_text(f"{text}\n[weights]\nbuffer_bytes = 4096\n", encoding="utf-8")
+    read, asked, mapped, pinned = (
+        compile_file(DIGITS, Options(target=str(chip), vectors=0, **options))  # type: ignore[arg-type]
+        for options in ({}, {"weights_buffer": 2048}, {"weights_buffer": 0}, {"pinned": ("stem",)})
+    )
+    sizes = [made.manifest["weights_buffer_bytes"] for made in (read, asked, mapped)]
+    assert sizes == [
+        compile_file(DIGITS, Options(target="generic", weights_buffer=b)).manifest["weights_buffer_bytes"]
+        for b in (4096, 2048, 0)
+    ]
+    assert sizes[0] > sizes[1] > 0
+    assert sizes[2] is None
+    assert "weights.bin" in read.files
+    assert "weights.bin" not in mapped.files
+    assert pinned.manifest["weights_pinned_bytes"]
+    found = codegen.inspect(DIGITS, target=str(chip))
+    assert {row.weights_way for row in found.layers} >= {"read"}
+    assert codegen.verify(DIGITS, target=str(chip), samples=1).equal
+
+
 def test_a_network_with_pinned_weights_shares_no_memory_in_turn(tmp_path: Path) -> None:
     made = [
         written(tmp_path / "a", through(depthwise(), 2048, pinned=("n0*",))),
@@ -427,7 +451,6 @@ def test_the_least_buffer_that_a_refusal_names_works() -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"weights_buffer": 0}, "LAM-IMPORT-030"),
         ({"weights_buffer": LEAST_BUFFER - 1}, "LAM-IMPORT-030"),
         ({"weights_buffer": "4K"}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "target": "gap8-like"}, "LAM-IMPORT-030"),

@@ -102,6 +102,12 @@ BAD = {
     "rule without its source": ("[board]", RULE.replace("source", "instead") + "[board]", "LAM-TARGET-004", "source"),
     "unknown key of a rule": ("[board]", f"{RULE}maximum = 3\n[board]", "LAM-TARGET-003", "rules[0].maximum"),
     "rules as a table": ("[board]", "[rules.Conv2D]\nkernel = 1\n[board]", "LAM-TARGET-005", "rules"),
+    "buffer too small": (
+        "[[memories]]",
+        "[weights]\nbuffer_bytes = 255\n[[memories]]",
+        "LAM-TARGET-005",
+        "buffer_bytes",
+    ),
     "unknown core": ("isa =", 'core = "cortex-m5"\nisa =', "LAM-TARGET-005", "core"),
     "core that is a number": ("isa =", "core = 4\nisa =", "LAM-TARGET-005", "core"),
     "core that is a path": ("isa =", 'core = "../cores/cortex-m4"\nisa =', "LAM-TARGET-005", "core"),

@@ -77,7 +77,7 @@ COMPILE = [
     ("compile TINY -o OUT/d -t gap8-like --arena-limit 10", "LAM-SCHEDULE-303"),
     ("compile TINY -o OUT/d -t gap8-like --stream-input", "LAM-SCHEDULE-304"),
     ("compile TINY -o OUT/d --goal small", "LAM-CLI-001"),
-    ("compile TINY -o OUT/d --weights-buffer 0", "LAM-CLI-001"),
+    ("compile TINY -o OUT/d --weights-buffer 0K", "LAM-CLI-001"),
     ("compile TINY -o OUT/d --weights-buffer 100", "LAM-IMPORT-030"),
     ("compile TINY -o OUT/d --weights-buffer 4K -t gap8-like", "LAM-IMPORT-030"),
     ("compile TINY -o OUT/d --weights-buffer 4K --pin nothing", "LAM-IMPORT-030"),

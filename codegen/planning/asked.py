@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from codegen.errors import OptionBad, RequantUnsupported
+from codegen.errors import OptionBad, RequantUnsupported, TargetValueBad
 from codegen.frontends import own_mode
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
-from codegen.options import GOALS, Goal, Options
+from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
 from codegen.schedule import weights_notes
 from codegen.target import Target
 
@@ -25,10 +25,15 @@ def settled(options: Options, model: Path) -> Options:
 def of_chip(options: Options, target: Target) -> Options:
     """The options, with the buffer for weights that the target's file says where none is asked for.
 
-    Raises OptionBad (LAM-IMPORT-030) for layers to be pinned where there is no buffer.
+    Raises:
+        TargetValueBad: LAM-TARGET-005, a buffer that is too small for any network.
+        OptionBad: LAM-IMPORT-030, layers to be pinned where there is no buffer.
     """
     if options.weights_buffer is None:
-        options = replace(options, weights_buffer=target.weights.buffer_bytes or 0)
+        size = target.weights.buffer_bytes or 0
+        if 0 < size < LEAST_BUFFER:
+            raise TargetValueBad(f"{size} is less than {LEAST_BUFFER}", where=f"{target.name}, weights.buffer_bytes")
+        options = replace(options, weights_buffer=size)
     if options.pinned and not options.weights_buffer:
         hint = "weights that are mapped are read in place: it goes with weights_buffer"
         raise OptionBad(", ".join(options.pinned), where="pinned", hint=hint)

@@ -11,7 +11,6 @@ from dataclasses import fields
 from pathlib import Path
 
 from codegen.errors import TargetKeyMissing
-from codegen.options import LEAST_BUFFER
 from codegen.target import chip
 from codegen.target.compose import composed, find_chip, parse, shipped
 from codegen.target.table import Table
@@ -83,8 +82,6 @@ def _weights(table: Table | None) -> chip.Weights:
     if table is None:
         return chip.Weights()
     buffer = table.number("buffer_bytes") if table.has("buffer_bytes") else None
-    if buffer is not None and buffer < LEAST_BUFFER:
-        raise table.bad("buffer_bytes", f"{buffer} is less than {LEAST_BUFFER}")
     return chip.Weights(expand=table.flag("expand", default=False), buffer_bytes=buffer)
 
 

@@ -423,6 +423,10 @@ def test_a_chip_says_that_its_flash_is_not_mapped(tmp_path: Path) -> None:
     assert "weights.bin" in read.files
     assert "weights.bin" not in mapped.files
     assert pinned.manifest["weights_pinned_bytes"]
+    chip.write_text(f"{text}\n[weights]\nbuffer_bytes = 255\n", encoding="utf-8")
+    with pytest.raises(CompileError, match=r"LAM-TARGET-005 .*weights\.buffer_bytes: 255 is less than 256"):
+        compile_file(DIGITS, Options(target=str(chip)))
+    chip.write_text(f"{text}\n[weights]\nbuffer_bytes = 4096\n", encoding="utf-8")
     found = codegen.inspect(DIGITS, target=str(chip))
     assert {row.weights_way for row in found.layers} >= {"read"}
     assert codegen.verify(DIGITS, target=str(chip), samples=1).equal

@@ -102,7 +102,6 @@ BAD = {
     "rule without its source": ("[board]", RULE.replace("source", "instead") + "[board]", "LAM-TARGET-004", "source"),
     "unknown key of a rule": ("[board]", f"{RULE}maximum = 3\n[board]", "LAM-TARGET-003", "rules[0].maximum"),
     "rules as a table": ("[board]", "[rules.Conv2D]\nkernel = 1\n[board]", "LAM-TARGET-005", "rules"),
-    "buffer too small": (
         "[[memories]]",
         "[weights]\nbuffer_bytes = 255\n[[memories]]",
         "LAM-TARGET-005",

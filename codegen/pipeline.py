@@ -24,12 +24,12 @@ from codegen.kernels import choose_kernels, target_problems
 from codegen.lower import lower_plan
 from codegen.options import Options as Options
 from codegen.passes import simplify
-from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, of_chip, plan_in_best_order, said, settled
+from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, met, plan_in_best_order, said, settled
 from codegen.planning.real import as_asked
 from codegen.prove import ShadowReport, prove
 from codegen.report.manifest import Asked, build_manifest
 from codegen.schedule import misfits
-from codegen.target import Target, load_target
+from codegen.target import Target
 from codegen.toolkit import HOUSE, Toolkit
 
 NO_HASH = bytes(32)
@@ -74,8 +74,7 @@ class Reached:
 
 def compile_file(model: Path, options: Options, tools: Toolkit = HOUSE) -> Compiled:
     """Model file to files."""
-    target = load_target(options.target)
-    options = of_chip(settled(options, model), target)
+    target, options = met(options, model)
     imported = read_model(model, options, target, tools)
     return compile_graph(imported, target, options, hashlib.sha256(read_model_file(model)).digest(), tools)
 

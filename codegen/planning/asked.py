@@ -14,7 +14,7 @@ from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
 from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
 from codegen.schedule import weights_notes
-from codegen.target import Target
+from codegen.target import Target, load_target
 
 
 def settled(options: Options, model: Path) -> Options:
@@ -38,6 +38,12 @@ def of_chip(options: Options, target: Target) -> Options:
         hint = "weights that are mapped are read in place: it goes with weights_buffer"
         raise OptionBad(", ".join(options.pinned), where="pinned", hint=hint)
     return options
+
+
+def met(options: Options, model: Path) -> tuple[Target, Options]:
+    """The chip, and the options with what it and the model's format say where nothing is asked for."""
+    target = load_target(options.target)
+    return target, of_chip(settled(options, model), target)
 
 
 def choose_mode(options: Options, target: Target) -> Mode:

@@ -15,7 +15,7 @@ from codegen.kernels import kernel_needs
 from codegen.options import Options
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates, Ordered
-from codegen.planning.weights import Buffered, buffered, without_buffer
+from codegen.planning.weights import ALIGN, Buffered, buffered, without_buffer
 from codegen.schedule import Scheduler
 from codegen.target import Target
 
@@ -75,7 +75,7 @@ def _scheduler(orders: Sequence[Ordered], target: Target, options: Options, buff
     known = [(graph, asked(graph, kernels)) for graph, kernels in orders]
     return Scheduler(
         known,
-        arena_align=target.arena_align,
+        arena_align=max(target.arena_align, ALIGN) if buffer else target.arena_align,
         stream_input=options.stream_input,
         weights_buffer=buffer.bytes if buffer else None,
     )

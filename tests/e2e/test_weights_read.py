@@ -353,6 +353,57 @@ def damaged(blob: bytes, count: int) -> Sequence[bytes]:
     return found
 
 
+_PIECES = """#include <stdio.h>
+#include LAM_HOST_HEADER
+#include "lam_host_reads.h"
+
+/* Checks a right blob through buffers of all sizes, which are not left, and through ones off their boundary. */
+int main(void)
+{
+    LAM_ALIGNED(16) static const uint8_t blob[] = { BLOB };
+    LAM_ALIGNED(16) static uint8_t buffer[sizeof(blob) + 32];
+    lam_host_flash flash = { blob, sizeof(blob), -1 };
+    int failed = 0;
+    for (size_t size = 0; size <= sizeof(blob) + 16; size++) {
+        const lam_status expected = size < 64 ? LAM_ERROR_REGION_SIZE : LAM_OK;
+        memset(buffer, 0x33, sizeof(buffer));
+        failed += NET(_check_weights)(&flash, buffer, size) != expected;
+        for (size_t i = size; i < sizeof(buffer); i++) {
+            failed += buffer[i] != 0x33;
+        }
+    }
+    memset(buffer, 0x33, sizeof(buffer));
+    for (size_t at = 1; at < 16; at++) {
+        failed += NET(_check_weights)(&flash, buffer + at, 128) != LAM_ERROR_WEIGHTS_ALIGN;
+    }
+    for (size_t i = 0; i < sizeof(buffer); i++) {
+        failed += buffer[i] != 0x33;
+    }
+    printf("%d\\n", failed);
+    return 0;
+}
+"""
+
+
+def test_a_check_reads_at_multiples_of_16_through_a_buffer_of_any_size(tmp_path: Path) -> None:
+    require_build("gcc", SANITIZE, tmp_path)
+    made = written(tmp_path / "project", through(residual(), 1024))
+    assert made.blob is not None
+    main = tmp_path / "main.c"
+    main.write_text(_PIECES.replace("BLOB", "\n".join(array_lines(np.frombuffer(made.blob, np.uint8)))))
+    flags = ["-O1", *SANITIZE, *host_macros(made)]
+    program = build("gcc", flags, [main, *made.sources], tmp_path / "x", includes=[f"-I{HOST_C}", *made.includes])
+    assert run(program).split() == ["0"]
+
+
+def test_an_arena_that_weights_are_read_into_is_aligned_for_them(tmp_path: Path) -> None:
+    text = (ROOT / "targets" / "chips" / "reference" / "generic.toml").read_text(encoding="utf-8")
+    chip = tmp_path / "board.toml"
+    chip.write_text(text.replace("\n\n[[", "\narena_align = 4\n\n[[", 1), encoding="utf-8")
+    plain, read = (compile_file(DIGITS, Options(target=str(chip), weights_buffer=b, vectors=0)) for b in (0, 2048))
+    assert (plain.manifest["arena_align"], read.manifest["arena_align"]) == (4, 16)
+
+
 def test_three_hundred_random_blobs_and_those_of_other_options_are_refused(tmp_path: Path) -> None:
     require_build("gcc", SANITIZE, tmp_path)
     made = written(tmp_path / "project", through(residual("single", 0), 1024))

@@ -66,7 +66,7 @@ def snippet(made: Compiled) -> str:
 
 def rest(made: Compiled, text: str) -> str:
     """What the snippet leaves to the firmware: inputs of zeros, the program's end after the last output, weights."""
-    lines = [f'#include "{made.program.name}.h"', "#include <stdlib.h>"]
+    lines = [f'#include "{made.program.name}.h"', "#include <stdlib.h>", "#include <string.h>"]
     for returned, name, given in re.findall(r"^([\w ]+\*?)\b(\w+)\((.*?)\);   /\* yours", text, re.MULTILINE):
         lines.append(f"{returned}{name}({given});")
         if "next_row" in name:
@@ -87,7 +87,27 @@ def rest(made: Compiled, text: str) -> str:
             f"LAM_ALIGNED(16) const uint8_t weights[{blob.size}] = {{",
         ]
         lines += [*array_lines(blob), "};"]
+    if made.program.weights is not None:
+        lines += reads(made.program.name)
     return "\n".join(lines) + "\n"
+
+
+def reads(name: str) -> list[str]:
+    """The hooks of a flash that is not mapped, over the array of the weights."""
+    return [
+        f"int32_t {name}_read_weights(void *context, uint32_t offset, void *to, uint32_t bytes)",
+        "{",
+        "    LAM_UNUSED(context);",
+        "    memcpy(to, weights + offset, bytes);",
+        "    return 0;",
+        "}",
+        f"int {name}_wait_weights(void *context, int32_t ticket)",
+        "{",
+        "    LAM_UNUSED(context);",
+        "    LAM_UNUSED(ticket);",
+        "    return 0;",
+        "}",
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)

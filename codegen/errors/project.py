@@ -59,7 +59,7 @@ class LabelsUnreadable(CompileError):
 
 
 class PackageUnfit(CompileError):
-    """A package was asked for that cannot carry this project."""
+    """A package was asked for that cannot carry this project, or a network of this name."""
 
     code = "LAM-EMIT-008"
     is_usage = True
@@ -81,7 +81,7 @@ class LinkClash(CompileError):
 
 
 class LinkMixed(CompileError):
-    """Projects that are to be linked were made by different versions, or for different instruction sets."""
+    """Projects that are to be linked were made by different versions, for other instruction sets, or not for -t's."""
 
     code = "LAM-EMIT-011"
     hint = "compile all of them with one version of lamina, for one target"

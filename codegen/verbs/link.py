@@ -179,9 +179,20 @@ def _chip(members: Sequence[_Member], asked: str | None) -> Target | None:
     """The chip that is asked for, or that all projects are for; None where they are for several, or for a file's."""
     names = {str(m.manifest["target"]) for m in members}
     if asked is not None:
-        return load_target(asked)
+        return _asked(asked, members[0])
     (name, *others) = sorted(names)
     return load_target(name) if not others and name in list_targets() else None
+
+
+def _asked(name: str, member: _Member) -> Target:
+    """The chip; LAM-EMIT-011 for one that the projects' code is not for."""
+    chip = load_target(name)
+    for key in ("isa", "byte_order"):
+        made, wanted = member.manifest[key], getattr(chip, key)
+        if made != wanted:
+            said = f"{key.replace('_', ' ')} {made}, and {chip.name} has {wanted}"
+            raise LinkMixed(said, where=str(member.folder), hint=f"compile all of them with -t {name}")
+    return chip
 
 
 def _network(member: _Member) -> LinkedNetwork:

@@ -10,6 +10,7 @@ import pytest
 from codegen.errors import PackageUnfit
 from codegen.host import WARNINGS
 from codegen.pipeline import Options, compile_file
+from codegen.process import check_program
 from tests.e2e.projects import SANITIZE, TINY, Project, build, run, written
 from tests.support.shared import ROOT
 from tests.support.tools import require_tool
@@ -29,11 +30,20 @@ STAND_IN = ROOT / "tests" / "support" / "micropython"
 FORMS = {
     "plain": Options(name="net", package=("cpp",)),
     "blob": Options(name="net", package=("cpp",), weights="blob"),
+    "read": Options(name="net", package=("cpp",), weights_buffer=2048),
     "floats": Options(name="net", package=("cpp",), io_type="model", io_layout="model"),
     "streamed": Options(name="net", package=("cpp",), stream_input=True),
     "scratchpad": Options(name="net", package=("cpp",), target="gap8-like"),
     "cores": Options(name="net", package=("cpp",), target="gap8-cores"),
 }
+
+
+_UNFIT = {
+    "cpp": ("span", "Span", "input0", "output12"),
+    "esp-idf": ("d", "D"),
+    "rust": ("self", "crate", "fn", "yield", "arena", "status", "result", "phantom data", "output0", "test"),
+}
+"""Names that are words of the language, or of the files written for it."""
 
 
 def made(folder: Path, options: Options) -> Project:
@@ -47,6 +57,7 @@ _MAIN = """
 #include <cstdio>
 #include <type_traits>
 #include <vector>
+{hooks}
 
 alignas(NET_ARENA_ALIGN) static std::uint8_t arena[NET_ARENA_SIZE];
 static std::vector<{input_t}> x(64, 3);
@@ -95,12 +106,31 @@ _PUSH = """std::size_t row = 0;
 _BLOB = """alignas(16) static std::uint8_t weights[NET_WEIGHTS_SIZE];
     if (std::fread(weights, 1, sizeof(weights), std::fopen("weights.bin", "rb")) != sizeof(weights)) { return 7; }
     if (net.check_weights(weights) != LAM_OK || net.init(arena, NET_ARENA_SIZE, weights, 3) == LAM_OK) { return 6; }"""
+_HOOKS = """
+extern "C" std::int32_t net_read_weights(void *context, std::uint32_t offset, void *to, std::uint32_t bytes)
+{
+    std::FILE *file = static_cast<std::FILE *>(context);
+    const bool moved = std::fseek(file, static_cast<long>(offset), SEEK_SET) == 0;
+    return moved && std::fread(to, 1, bytes, file) == bytes ? 0 : -1;
+}
+
+extern "C" int net_wait_weights(void *, std::int32_t)
+{
+    return 0;
+}
+"""
+_READ = """std::FILE *file = std::fopen("weights.bin", "rb");
+    std::FILE *other = std::fopen("net.txt", "wb+");
+    alignas(16) static std::uint8_t buffer[256];
+    if (net.check_weights(file, buffer) != LAM_OK || net.check_weights(other, buffer) != LAM_ERROR_WEIGHTS_READ
+        || net.init(arena, other) == LAM_OK || net.init(arena, NET_ARENA_SIZE, file) != LAM_OK) { return 6; }"""
 _PAD = """alignas(NET_SCRATCHPAD_ALIGN) static std::uint8_t pad[NET_SCRATCHPAD_SIZE];
     const lamina::Net::Memory memory = NET_MEMORY(arena, pad);"""
 _PADS = _PAD.replace("pad[NET", "pad[NET_CORES][NET")
 _HOW = {
     "plain": ("", "arena", _RUN),
     "blob": (_BLOB, "arena, weights", _RUN),
+    "read": (_READ, "arena, file", _RUN),
     "floats": ("", "arena, sizeof(arena)", _RUN),
     "streamed": ("", "arena", _PUSH),
     "scratchpad": (_PAD, "memory", _RUN),
@@ -127,7 +157,8 @@ def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: st
     before = "net.next_row().size() != 0" if form == "streamed" else "!net.input0().empty()"
     input_t = "float" if form == "floats" else "std::int8_t"
     main = tmp_path / "main.cpp"
-    main.write_text(_MAIN.format(before=before, init=init, given=given, work=work, input_t=input_t))
+    hooks = _HOOKS if form == "read" else ""
+    main.write_text(_MAIN.format(before=before, hooks=hooks, init=init, given=given, work=work, input_t=input_t))
     includes = [*net.includes, f"-I{net.folder / 'cpp'}"]
     program = build(
         compiler,
@@ -137,7 +168,7 @@ def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: st
         includes=includes,
         warnings=CPP,
     )
-    if form == "blob":
+    if form in ("blob", "read"):
         (tmp_path / "main.sh").write_text(f"cd {net.folder} && exec {program}\n")
         require_tool("sh")
         found = run(Path("/bin/sh"), str(tmp_path / "main.sh"))
@@ -150,6 +181,34 @@ def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: st
     source = tmp_path / "main.c"
     source.write_text(_C)
     assert found == run(build("gcc", ("-O1",), [source, *plain.sources], tmp_path / "c.out", includes=plain.includes))
+
+
+@pytest.mark.parametrize(("package", "name"), [(p, n) for p, names in _UNFIT.items() for n in names])
+def test_a_name_that_a_package_cannot_carry_is_refused(package: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(PackageUnfit, match=f"LAM-EMIT-008 {package}.*another --name"):
+        compile_file(TINY, Options(name=name, package=(package,)))
+    compile_file(TINY, Options(name=name, package=("cmake",), vectors=0))
+
+
+@pytest.mark.parametrize("name", ["class", "new", "t", "memory_arena", "inputs"])
+def test_a_word_of_cpp_that_begins_with_a_capital_is_a_name(name: str, tmp_path: Path) -> None:
+    require_tool("g++")
+    net = written(tmp_path / "net", compile_file(TINY, Options(name=name, package=("cpp",), vectors=0)))
+    main = tmp_path / "m.cpp"
+    main.write_text(f'#include "{net.name}.hpp"\n')
+    includes = [*net.includes, f"-I{net.folder / 'cpp'}"]
+    build("g++", ("-std=c++17", "-c"), [main], tmp_path / "m.o", includes=includes, warnings=CPP)
+
+
+@pytest.mark.parametrize("name", ["net", "memory", "default_net", "checked", "c_void", "u8"])
+def test_a_crate_may_be_called_as_what_is_in_it(name: str, tmp_path: Path) -> None:
+    require_tool("rustc")
+    net = written(tmp_path / "net", compile_file(TINY, Options(name=name, package=("rust",), vectors=0)))
+    argv = ["rustc", "--edition", "2021", "--emit", "metadata", "--out-dir", str(tmp_path), "-Dwarnings"]
+    lib = ["--crate-type", "lib", "--crate-name", net.name, str(net.folder / "rust" / "lib.rs")]
+    check_program([*argv, *lib, "--cfg", 'feature="selftest"'], timeout_s=60)
+    extern = ["--extern", f"{net.name}={tmp_path / f'lib{net.name}.rmeta'}", str(net.folder / "rust" / "selftest.rs")]
+    check_program([*argv, "--test", *extern], timeout_s=60)
 
 
 def test_other_standards_compile_with_plain_warnings(tmp_path: Path) -> None:
@@ -207,23 +266,23 @@ def qstrings(module: Path) -> list[str]:
     return [f'-D{word}="{word.removeprefix("MP_QSTR_")}"' for word in words]
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_the_micropython_module_runs_behind_a_stand_in(compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("compiler", "name"), [("gcc", "net"), ("clang", "net"), ("gcc", "network")])
+def test_the_micropython_module_runs_behind_a_stand_in(compiler: str, name: str, tmp_path: Path) -> None:
     require_tool(compiler)
-    net = made(tmp_path, Options(name="net", package=("micropython",)))
-    folder = net.folder / "micropython" / "net"
+    net = made(tmp_path, Options(name=name, package=("micropython",)))
+    folder = net.folder / "micropython" / name
     main = tmp_path / "main.c"
     main.write_text(_MODULE)
     listed = re.findall(r"_DIR\)/(\S+\.c)", (folder / "micropython.mk").read_text())
     assert sorted(listed) == sorted(path.name for path in folder.glob("*.c"))
     assert set(listed) == set(re.findall(r"_DIR\}/(\S+\.c)", (folder / "micropython.cmake").read_text()))
-    flags = ("-O1", *SANITIZE, *qstrings(folder / "mod_net.c"), f"-I{folder}", f"-I{STAND_IN}")
+    flags = ("-O1", *SANITIZE, *qstrings(folder / f"mod_{name}.c"), f"-I{folder}", f"-I{STAND_IN}")
     relaxed = [w for w in WARNINGS if w != "-Wpedantic"]
     sources = [main, *(folder / name for name in listed)]
     unused = ("-Wno-unused-variable", "-Wno-unused-const-variable")
     program = build(compiler, (*flags, *unused), sources, tmp_path / "m.out", warnings=relaxed)
     source = tmp_path / "main_c.c"
-    source.write_text(_C)
+    source.write_text(re.sub(r"net(?=[._])", name, _C).replace("NET", name.upper()))
     plain = run(build("gcc", ("-O1",), [source, *net.sources], tmp_path / "c.out", includes=net.includes))
     said = f"e2 64\nb 4: {plain.removesuffix(' 4')}\n0\nIndexError: output out of range\n"
     assert run(program) == said

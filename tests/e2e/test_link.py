@@ -14,7 +14,7 @@ from codegen.resources import resource_dir
 from codegen.target import load_target
 from tests.e2e.projects import HASH, SANITIZE, Project, build, pair, project, random_feeds, require_build, run, written
 from tests.e2e.test_instances import cases_header
-from tests.support.graphs import conv_chain
+from tests.support.graphs import conv_chain, keeping
 
 CASES = 4
 """Samples that `random_feeds(made, 2)` gives: two random ones and both ends."""
@@ -158,6 +158,48 @@ def test_projects_of_other_kinds_are_refused(key: str, value: str, tmp_path: Pat
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     with pytest.raises(CompileError, match="LAM-EMIT-011"):
         codegen.link(folders, tmp_path / "shared")
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [("cortex-m0plus", "avr"), ("cortex-m0plus", "cortex-m55"), ("host", "cortex-m0plus"), ("generic", "ppc32")],
+)
+def test_a_chip_with_other_instructions_is_refused(made: str, asked: str, tmp_path: Path) -> None:
+    folders = [named(tmp_path, name, target=made) for name in ("kws", "person")]
+    with pytest.raises(CompileError, match=f"LAM-EMIT-011.*{asked} has .*-t {asked}"):
+        codegen.link(folders, tmp_path / "shared", target=asked)
+    assert not (tmp_path / "shared").exists()
+    assert codegen.link(folders, tmp_path / "shared", target=made).target == made
+
+
+@pytest.mark.parametrize("way", ["state", "pinned"])
+def test_a_network_that_begins_to_keep_something_needs_another_header(way: str, tmp_path: Path) -> None:
+    """Compiled again with a state, or with weights that stay in the arena: the header as it was does not compile."""
+    require_build("gcc", (), tmp_path)
+    other = named(tmp_path, "other")
+
+    def made(*, keeps: bool) -> Project:
+        if way == "state":
+            graph = keeping() if keeps else pair("keeping")
+            return written(tmp_path / "net", compile_graph(graph, load_target("host"), Options(), HASH))
+        pinned = ("n0*",) if keeps else ()
+        options = Options(name="net", weights_buffer=8192, pinned=pinned, vectors=1)
+        return written(tmp_path / "net", compile_graph(conv_chain("single"), load_target("host"), options, HASH))
+
+    def includes(project: Project) -> list[str]:
+        return [f"-I{tmp_path / 'shared' / 'include'}", f"-I{other / 'include'}", *project.includes]
+
+    unit = tmp_path / "unit.c"
+    unit.write_text('#include "shared.h"\nextern shared_arena_one a;\nshared_arena_one a;\n')
+    for keeps in (False, True):
+        project = made(keeps=keeps)
+        if keeps:
+            with pytest.raises(pytest.fail.Exception, match=r"keeps state or weights in its arena.*lamina link again"):
+                build("gcc", ("-c",), [unit], tmp_path / "unit.o", includes=includes(project))
+        header = codegen.link([project.folder, other], tmp_path / "shared").header.read_text()
+        build("gcc", ("-c",), [unit], tmp_path / "unit.o", includes=includes(project))
+    assert "in_turn" in header
+    assert "The init of a network that reads its weights by hooks" in header
 
 
 def test_other_runtime_headers_under_the_same_number_are_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from codegen.emit.context import ModelView
 from codegen.emit.packages import arduino, cmake, cmsis_pack, cpp, esp_idf, micropython, platformio, rust, zephyr
+from codegen.emit.packages.names import check_name
 from codegen.emit.packages.packaged import Package, Packaged
 from codegen.errors import PackageUnfit
 from codegen.options import PACKAGES
@@ -32,6 +33,7 @@ def package_files(asked: Sequence[str], view: ModelView, files: Mapping[str, byt
     project = Packaged(view=view, files=files, roots=roots)
     found: dict[str, bytes] = {}
     for name in asked:
+        check_name(name, view.name)
         if name not in _WHOLE:
             _check_carried(name, view)
         found |= _TABLE[name](project)

@@ -7,7 +7,7 @@ offers the requantization, and to the importers whether the shapes fit a model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from typing import Literal, get_args
 
@@ -127,6 +127,11 @@ class Options:
             raise OptionBad(
                 f"{self.arena_limit!r}", where="arena_limit", hint="give a whole number of bytes, 1 or more"
             )
+
+    @property
+    def plain(self) -> Options:
+        """The same for a project to be measured: its weights as C arrays, read in place, and no self-test."""
+        return replace(self, weights="c", weights_buffer=0, pinned=(), vectors=0)
 
     def _check_buffer(self) -> None:
         """Refuse a buffer that holds no header."""

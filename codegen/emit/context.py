@@ -126,7 +126,9 @@ class EmitOptions:
 def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
     """The project's form; `said` is what its files say of the options."""
     if options.weights == "blob" and "program_memory" in FEATURES[target.isa]:
-        raise OptionBad("'blob'", where="weights", hint="weights are read from program memory there: leave it at c")
+        asked, given = ("weights_buffer", options.weights_buffer) if options.weights_buffer else ("weights", "blob")
+        hint = f"{target.name} reads weights from program memory: leave {asked} out"
+        raise OptionBad(repr(given), where=asked, hint=hint)
     return EmitOptions(
         version=VERSION,
         abi=ABI,

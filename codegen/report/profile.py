@@ -31,7 +31,8 @@ class Profile:
     timer once took, in instructions or nanoseconds; it has been taken off each layer.  `text_bytes`, `rodata_bytes`
     (weights included) and `ram_bytes` (arena, state) are what the network adds to a linked image, `stack_bytes` its
     deepest stack; None where the target has no such image.  `cycles` are estimates by the table that `cycles_source`
-    names, None when they were not asked for; `mix` is then the share of each kind of instruction.
+    names, None when they were not asked for; `mix` is then the share of each kind of instruction.  `notes` say what was
+    asked for and not measured.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Profile:
     cycles: int | None = None
     cycles_source: str | None = None
     mix: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 _LEAST = ("calls", "operator", "kernel")
@@ -64,7 +66,8 @@ _LEAST = ("calls", "operator", "kernel")
 def profile_text(profile: Profile) -> str:
     """The table of layers, the totals and the memory."""
     table = _timed(profile) if profile.instructions is None else _counted(profile)
-    return f"{table}\n\n{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"
+    said = [table, f"{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"]
+    return "\n\n".join([*said, *(f"note: {note}" for note in profile.notes)])
 
 
 def _counted(p: Profile) -> str:

@@ -137,5 +137,4 @@ def _given(out: str | Path) -> Path:
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:
     """The same network with its weights as C arrays, which is what a board can run."""
-    plain = replace(options, weights="c", weights_buffer=0, pinned=(), vectors=0)
-    return compiled if of_chip(options, compiled.target).weights == "c" else compile_file(model, plain, toolkit)
+    return compiled if of_chip(options, compiled.target).weights == "c" else compile_file(model, options.plain, toolkit)

@@ -95,8 +95,7 @@ def inspect(
         found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    plain = replace(options, weights="c", weights_buffer=0, pinned=(), vectors=0)
-    compiled = finish(imported, planned.plan, planned.kernels, chip, plain, tools=toolkit)
+    compiled = finish(imported, planned.plan, planned.kernels, chip, options.plain, tools=toolkit)
     stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 

@@ -14,6 +14,7 @@ from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, Plu
 from codegen.host import HOST_FLAGS
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.planning.asked import of_chip
 from codegen.report.layers import layer_records
 from codegen.report.profile import Profile, ProfiledLayer
 from codegen.toolkit import HOUSE, Toolkit
@@ -59,15 +60,23 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     On a target with a board: instructions, exact and the same each time.  On the host: microseconds on one core, the
     median of the repeats, which depend on the machine and on what else it does.  Weights are C arrays in any case.
     """
-    compiled = compile_file(
-        file_of(model), replace(options, weights="c", weights_buffer=0, pinned=(), vectors=0), measuring.toolkit
-    )
+    compiled = compile_file(file_of(model), options.plain, measuring.toolkit)
+    notes = _notes(options, compiled)
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, measuring)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
-        return (_on_host if on_host else _on_board)(compiled, project, measuring)
+        found = (_on_host if on_host else _on_board)(compiled, project, measuring)
+    return replace(found, notes=notes)
+
+
+def _notes(options: Options, compiled: Compiled) -> tuple[str, ...]:
+    """What was asked of the weights, by an option or by the chip's file, and is not measured."""
+    chosen = of_chip(options, compiled.target)
+    if not chosen.weights_buffer:
+        return ()
+    return (f"weights are measured in place: the buffer of {chosen.weights_buffer} B and its reads are left out",)
 
 
 def _check(compiled: Compiled, on_host: bool, measuring: Measuring) -> None:

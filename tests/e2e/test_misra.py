@@ -50,6 +50,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "plain": Subject(DIGITS, Options(target="generic"), quick=True),
     "streamed": Subject(TINY, Options(target="generic", stream_input=True), quick=True),
     "blob": Subject(DIGITS, Options(target="generic", weights="blob")),
+    "buffer": Subject(DIGITS, Options(target="generic", weights_buffer=2048, pinned=("stem",)), quick=True),
     "tflite": Subject(DIGITS, Options(target="generic", requant="tflite")),
     "floats at the border": Subject(DIGITS, Options(target="generic", io_type="model", requant="ort")),
     "armv6m": Subject(DIGITS, Options(target="cortex-m0plus")),

@@ -104,6 +104,12 @@ def test_a_streamed_network_and_another_level_are_measured() -> None:
     assert "-Os" in small.flags
 
 
+def test_a_buffer_that_is_not_measured_is_spoken_of(lamina: Lamina) -> None:
+    said = lamina("profile", DIGITS, "--repeats", "1", "--weights-buffer", "4K", "--pin", "stem").out
+    assert "note: weights are measured in place: the buffer of 4096 B and its reads are left out" in said
+    assert "note:" not in lamina("profile", DIGITS, "--repeats", "1").out
+
+
 def test_the_host_is_timed(lamina: Lamina) -> None:
     ran = lamina("profile", DIGITS, "--repeats", "3", "--json")
     assert ran.code == 0

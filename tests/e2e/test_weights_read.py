@@ -509,11 +509,12 @@ def test_the_least_buffer_that_a_refusal_names_works() -> None:
         ({"weights_buffer": LEAST_BUFFER - 1}, "LAM-IMPORT-030"),
         ({"weights_buffer": "4K"}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "target": "gap8-like"}, "LAM-IMPORT-030"),
-        ({"weights_buffer": 4096, "target": "avr"}, "LAM-IMPORT-030"),
+        ({"weights_buffer": 4096, "target": "avr"}, "LAM-IMPORT-030 weights_buffer: 4096 .*leave weights_buffer out"),
+        ({"weights": "blob", "target": "avr"}, "LAM-IMPORT-030 weights: 'blob' .*leave weights out"),
         ({"pinned": ("stem",)}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "pinned": ("steam",)}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "pinned": ("*",)}, "LAM-IMPORT-030"),
-        ({"weights_buffer": 4096, "package": ("arduino",)}, "LAM-EMIT-008"),
+        ({"weights_buffer": 4096, "package": ("arduino",)}, "LAM-EMIT-008 .*--weights-buffer 0"),
     ],
 )
 def test_what_has_no_buffer_is_refused(options: dict[str, object], code: str, tmp_path: Path) -> None:

@@ -41,6 +41,11 @@ def package_files(asked: Sequence[str], view: ModelView, files: Mapping[str, byt
 
 
 def _check_carried(name: str, view: ModelView) -> None:
+    if view.reads:
+        hint = (
+            f"leave it out of --package, or leave the buffer out (--weights-buffer 0): {' and '.join(_WHOLE)} take one"
+        )
+        raise PackageUnfit("weights are read through a buffer (--weights-buffer)", where=name, hint=hint)
     if view.blob:
         raise PackageUnfit("weights are a file of their own (--weights blob)", where=name)
     if view.scratchpad:

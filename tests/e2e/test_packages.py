@@ -18,7 +18,7 @@ from codegen.options import PACKAGES
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program, find_program
 from tests.e2e.projects import DIGITS, Project, build, run, written
-from tests.support.shared import shared_dir
+from tests.support.shared import ROOT, shared_dir
 from tests.support.tools import require_module, require_tool
 
 SAID = "digits: all vectors right\n"
@@ -103,6 +103,29 @@ def test_zephyr_s_files_say_what_its_documentation_asks(tmp_path: Path) -> None:
     asked = re.findall(r"^CONFIG_(LAMINA\w+)=y$", (made / "sample" / "prj.conf").read_text(), re.MULTILINE)
     assert defined == set(used) == set(asked)
     assert (made / "Kconfig").read_text().count("\nif ") == (made / "Kconfig").read_text().count("\nendif")
+
+
+def test_twister_is_told_the_board_of_the_page() -> None:
+    """The page's board, and a module compiled for its core: another one gives a warning, which fails there."""
+    firmware = ROOT / "examples" / "firmware" / "zephyr"
+    said = (firmware / "sample.yaml").read_text()
+    for page in (ROOT / "docs" / "packages" / "zephyr.md", firmware / "README.md"):
+        (core,) = re.findall(r"lamina compile .* -t (\S+)", page.read_text())
+        (board,) = re.findall(r"west build -b (\S+)", page.read_text())
+        assert board == f"qemu_{core.replace('-', '_')}"
+        for key in ("platform_allow", "integration_platforms"):
+            assert f"    {key}:\n      - {board}\n" in said
+    (module,) = re.findall(r"-- -DEXTRA_ZEPHYR_MODULES=(\S+)$", (firmware / "README.md").read_text(), re.MULTILINE)
+    assert f"EXTRA_ZEPHYR_MODULES={module}" in said
+
+
+def test_the_readme_names_the_cpp_header_that_is_there() -> None:
+    with_it, without = (
+        compile_file(DIGITS, Options(name="digits", package=package, vectors=0)).files for package in (("cpp",), ())
+    )
+    assert "cpp/digits.hpp" in with_it
+    assert b"`cpp/digits.hpp`" in with_it["README.md"]
+    assert b"hpp" not in without["README.md"]
 
 
 def test_espressif_s_own_tool_takes_the_component(tmp_path: Path) -> None:

@@ -51,6 +51,9 @@ SUBJECTS: Mapping[str, Subject] = {
     "streamed": Subject(TINY, Options(target="generic", stream_input=True), quick=True),
     "blob": Subject(DIGITS, Options(target="generic", weights="blob")),
     "buffer": Subject(DIGITS, Options(target="generic", weights_buffer=2048, pinned=("stem",)), quick=True),
+    "buffer, with hook and trace": Subject(
+        DIGITS, Options(target="generic", weights_buffer=2048, name="net"), ("-DNET_HOOK", "-DNET_TRACE")
+    ),
     "tflite": Subject(DIGITS, Options(target="generic", requant="tflite")),
     "floats at the border": Subject(DIGITS, Options(target="generic", io_type="model", requant="ort")),
     "armv6m": Subject(DIGITS, Options(target="cortex-m0plus")),

@@ -68,7 +68,7 @@ class Options:
             that cannot be.
         model_version: what the firmware may be told of the model's version (NAME_MODEL_VERSION, NAME_info).
         labels: what the numbers of an output mean, in order; of the first output whose last axis has as many
-            (LAM-EMIT-006 when there is none).
+            (LAM-EMIT-006 when there is none).  Without them those that the model's file carries, if they fit.
         package: names of PACKAGES, whose files are written beside the project's own; `("all",)` for all of them.
         float_sums: of products of real numbers: `separate` rounds each product before it is added, `fused` rounds once
             in each step, as instructions for that do.  None is what the target's file says, else `separate`.

@@ -13,6 +13,7 @@ from codegen.emit.context import EmitOptions, ModelView
 from codegen.emit.interface import PortView
 from codegen.emit.names import PORT_MACROS, c_string, port_symbols
 from codegen.errors import LabelsMisfit
+from codegen.ir.labels import numbers_of, own_labels
 from codegen.ir.program import Port, Program
 
 _LIMITS = {"int8_t": ("INT8_MIN", "INT8_MAX"), "uint8_t": ("0", "UINT8_MAX"), "int16_t": ("INT16_MIN", "INT16_MAX")}
@@ -61,7 +62,8 @@ class Helpers:
 
 def helpers_of(program: Program, view: ModelView, options: EmitOptions, manifest: Mapping[str, Any]) -> Helpers:
     """The texts and the ports; LAM-EMIT-006 for labels that no output has numbers for."""
-    labelled = _labelled(program.outputs, options.labels)
+    labels = options.labels or own_labels(program.outputs, program.labels)
+    labelled = _labelled(program.outputs, labels)
     outputs = _ports(program.outputs, view.outputs, streamed=False)
     return Helpers(
         model=c_string(manifest["model"]),
@@ -71,7 +73,7 @@ def helpers_of(program: Program, view: ModelView, options: EmitOptions, manifest
         target=c_string(manifest["target"]),
         requant=c_string(manifest["requant"]),
         inputs=_ports(program.inputs, view.inputs, streamed=view.stream is not None),
-        outputs=tuple(_with_labels(p, options.labels if i == labelled else ()) for i, p in enumerate(outputs)),
+        outputs=tuple(_with_labels(p, labels if i == labelled else ()) for i, p in enumerate(outputs)),
         layers=tuple(c_string(layer["name"]) for layer in manifest["layers"]),
         weights_bytes=manifest["weights_bytes"],
     )
@@ -81,7 +83,7 @@ def _labelled(outputs: Sequence[Port], labels: Sequence[str]) -> int | None:
     """Which output the labels are of: the first one whose last axis has as many numbers."""
     if not labels:
         return None
-    sizes = [port.shape[-1] if port.shape else 1 for port in outputs]
+    sizes = numbers_of(outputs)
     if len(labels) not in sizes:
         raise LabelsMisfit(f"there are {len(labels)}; the outputs have {', '.join(map(str, sizes))} numbers")
     return sizes.index(len(labels))

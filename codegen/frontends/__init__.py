@@ -4,6 +4,7 @@ from codegen.frontends.files import is_tflite
 from codegen.frontends.models import (
     REQUANT_KEY,
     import_model,
+    label_entries,
     metadata_of,
     own_mode,
     read_real,
@@ -20,6 +21,7 @@ __all__ = [
     "Vocabulary",
     "import_model",
     "is_tflite",
+    "label_entries",
     "metadata_of",
     "own_mode",
     "read_real",

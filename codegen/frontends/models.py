@@ -7,15 +7,19 @@ the packages that it needs, are loaded when there is such a file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.errors import CompileError
 from codegen.frontends.files import is_tflite, read_model_file
+from codegen.frontends.labels import LABEL_KEYS, listed
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
+from codegen.ir.labels import Labels
 from codegen.ir.quant import ALL_MODES, DType, Mode, Quant
 from codegen.ir.real import RealGraph
 
@@ -41,10 +45,10 @@ def import_model(
 
         graph = import_tflite(path, mode=mode, io_type=io_type, known=known)
         Shapes({i.name: i.model_shape for i in graph.inputs}, shapes or {})
-        return graph
+        return replace(graph, labels=carried_labels(path))
     from codegen.frontends.onnx import import_onnx
 
-    return import_onnx(
+    graph = import_onnx(
         path,
         mode=mode,
         io_type="model" if io_type == "model" else "quantized",
@@ -52,6 +56,7 @@ def import_model(
         shapes=shapes,
         known=known,
     )
+    return replace(graph, labels=carried_labels(path))
 
 
 def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HOUSE) -> RealGraph:
@@ -90,6 +95,31 @@ def metadata_of(path: Path) -> dict[str, str]:
     from codegen.frontends.onnx import metadata_of as of_onnx
 
     return of_onnx(path)
+
+
+def carried_labels(path: Path) -> tuple[Labels, ...]:
+    """Each list of labels that the file carries beside its network; an empty one is of an entry that cannot be read."""
+    try:
+        data = read_model_file(path)
+        if is_tflite(path):
+            from codegen.frontends.tflite import archived_labels
+
+            return archived_labels(data)
+        entries = metadata_of(path) if any(_as_stored(key) in data for key in LABEL_KEYS) else {}
+    except CompileError:
+        return ()  # the reader says what is wrong with the file
+    return tuple(listed(entries[key]) for key in LABEL_KEYS if key in entries)
+
+
+def _as_stored(key: str) -> bytes:
+    """The bytes with which an entry of metadata begins."""
+    return b"\n" + bytes([len(key)]) + key.encode()
+
+
+def label_entries(path: Path) -> dict[str, str]:
+    """The file's labels as metadata of an ONNX model that is made of it."""
+    found = [labels for labels in dict.fromkeys(carried_labels(path)) if labels]
+    return dict(zip(LABEL_KEYS, map(json.dumps, found), strict=False)) if len(found) <= len(LABEL_KEYS) else {}
 
 
 def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from codegen.ir.labels import Labels
 from codegen.ir.op import NodeOf, NodeView, Op
 from codegen.ir.quant import Array, TensorType
 
@@ -79,7 +80,10 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A network: values by name, nodes in a runnable order, its interface, and what it keeps between runs."""
+    """A network: values by name, nodes in a runnable order, its interface, and what it keeps between runs.
+
+    `labels` are the lists that its file carries, whether they fit an output or not.
+    """
 
     name: str
     values: Mapping[str, Value]
@@ -88,6 +92,7 @@ class Graph:
     outputs: tuple[Interface, ...]
     notes: tuple[str, ...] = field(default=())
     states: tuple[State, ...] = field(default=())
+    labels: tuple[Labels, ...] = field(default=())
 
     def __post_init__(self) -> None:
         """Freeze the mapping."""

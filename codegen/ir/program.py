@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from codegen.ir.form import Field, Run
+from codegen.ir.labels import Labels
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Region
 from codegen.ir.producer import READY, Producer
@@ -256,6 +257,7 @@ class Program:
     regions: tuple[Region, ...] = ()
     scratchpad: ScratchpadProgram | None = None
     weights: WeightsProgram | None = None
+    labels: tuple[Labels, ...] = ()
 
     @property
     def packed_bytes(self) -> int:

@@ -51,6 +51,7 @@ def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
         states=tuple(work.state(s) for s in graph.states),
         streamed=bool(plan.streamed),
         regions=plan.regions,
+        labels=graph.labels,
     )
 
 

@@ -44,6 +44,7 @@ def lower_scratchpad(plan: Plan, forms: Mapping[int, Form]) -> Program:
         params_bytes=work.base.pool.bytes,
         tensors=traced(plan),
         scratchpad=scratchpad,
+        labels=graph.labels,
     )
 
 

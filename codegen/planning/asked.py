@@ -10,6 +10,7 @@ from pathlib import Path
 
 from codegen.errors import OptionBad, RequantUnsupported, TargetValueBad
 from codegen.frontends import own_mode
+from codegen.ir.labels import left_out
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
 from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
@@ -91,6 +92,7 @@ def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
 
 
 def asked_notes(program: Program, options: Options, target: Target) -> tuple[str, ...]:
-    """What a user must know of what was asked of the plan, and of a blob."""
+    """What a user must know of what was asked of the plan, of a blob, and of labels that the model has."""
     blob = weights_notes(program.packed_bytes, target) if options.weights == "blob" else ()
-    return (*planning_notes(options, target), *blob)
+    labels = () if options.labels else left_out(program.outputs, program.labels)
+    return (*planning_notes(options, target), *blob, *labels)

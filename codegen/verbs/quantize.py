@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from codegen.errors import CalibrationConstant, CompileError
-from codegen.frontends import REQUANT_KEY, real_bytes
+from codegen.frontends import REQUANT_KEY, label_entries, real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import Options
@@ -103,7 +103,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     mode, words = arithmetic_of(made, asking.config)
     report = replace(report, notes=(*report.notes, *words))
     report = _judged(report, graph, made, held, replace(options, requant=options.requant or mode))
-    told = moved_entries(found.moved, scheme.tensors)
+    told = {**label_entries(file_of(model)), **moved_entries(found.moved, scheme.tensors)}
     data = real_bytes(made, {**told, REQUANT_KEY: mode} if mode else told)
     return _written(data, _scored(report, model, data, options, how), how, table)
 

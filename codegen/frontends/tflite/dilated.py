@@ -47,7 +47,7 @@ class _Chain:
 
 def _chain(graph: Subgraph, space: TfliteNode) -> _Chain | None:
     """The chain that begins with a SPACE_TO_BATCH_ND, each member of it the only reader of the one before."""
-    if space.op_type != "SPACE_TO_BATCH_ND":
+    if space.op_type != "SPACE_TO_BATCH_ND" or not space.inputs or space.inputs[0] < 0:
         return None
     found: list[TfliteNode] = []
     node: TfliteNode | None = space

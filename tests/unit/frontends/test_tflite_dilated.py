@@ -85,3 +85,11 @@ def test_any_other_chain_is_read_as_it_stands(what: str, tmp_path: Path) -> None
     change(model)
     with pytest.raises(ModelRejected, match="LAM-OPS-CONV-01"):
         import_tflite(written(model, tmp_path), mode="tflite")
+
+
+@pytest.mark.parametrize("inputs", [[], [-1, 1, 2]])
+def test_a_chain_that_reads_no_image_is_refused(inputs: list[int], tmp_path: Path) -> None:
+    model = chain()
+    model.graph.ops[0][1][:] = inputs
+    with pytest.raises(ModelRejected, match="LAM-IMPORT-015"):
+        import_tflite(written(model, tmp_path), mode="tflite")

@@ -35,6 +35,7 @@ _BIASED = {
 """Their input, weights and bias."""
 _RANGES = {"SOFTMAX": SHARE, "LOGISTIC": SHARE, "TANH": SIGNED_SHARE}
 _MOVERS = ("RESHAPE", "CONCATENATION", "PAD", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "SPLIT", "SLICE", "PACK")
+_LARGEST = float(np.finfo(np.float32).max)
 _SAME_SCALE = {
     *_MOVERS,
     *(
@@ -147,7 +148,8 @@ def _constant(tensor: Tensor, axis: int) -> Tensor:
     """A constant as int8, symmetric, with one scale per slice of `axis`; a computed tensor of unknown range."""
     if tensor.data is None:
         return _as_int8(tensor, STEP)
-    array = np.nan_to_num(tensor.data.astype(np.float64))
+    with np.errstate(invalid="ignore"):  # a signalling NaN is one more that is none of the numbers
+        array = np.nan_to_num(tensor.data.astype(np.float64), posinf=_LARGEST, neginf=-_LARGEST)
     axes = tuple(i for i in range(array.ndim) if i != axis) if 0 <= axis < array.ndim else None
     largest = np.abs(array).max(axis=axes, keepdims=True) if array.size else np.ones((1,) * array.ndim)
     scale = np.maximum(largest / 127, 1e-6).astype(np.float32)

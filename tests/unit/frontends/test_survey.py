@@ -214,6 +214,19 @@ def test_every_shared_float_model_can_be_looked_at() -> None:
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("word", [0x7F800001, 0xFFC00000, 0x7F800000, 0xFF800000])
+def test_a_constant_that_is_no_number_is_counted_without_a_warning(tmp_path: Path, word: int) -> None:
+    model = Model()
+    x, odd = model.input((1, 2), "float32"), model.const(np.array([0x3F800000, word], np.uint32).view(np.float32))
+    y, z = model.tensor((1, 2), "float32"), model.tensor((1, 1), "float32")
+    model.op("FLOOR_DIV", [x, odd], [y])
+    model.op("FULLY_CONNECTED", [y, model.const(np.array([[0x3F800000, word]], np.uint32).view(np.float32))], [z])
+    model.op("DENSIFY", [z], [model.output((1, 1), "float32")])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    assert "LAM-IMPORT-007" in {v.id for v in codegen.inspect(tmp_path / "m.tflite").violations}
+
+
+@pytest.mark.filterwarnings("error")
 def test_a_bias_that_is_no_number_is_counted_without_a_warning(tmp_path: Path) -> None:
     model = Model()
     x, weights = model.input((1, 3), "float32"), model.const(np.ones((2, 3), np.float32))

@@ -80,8 +80,9 @@ class Options:
         weights_buffer: bytes of the arena through which weights are read, by a hook, from flash that is not mapped; it
             makes `weights` a blob.  LAM-SCHEDULE-306 where a layer needs more at a time.  0 for weights that are
             mapped; None is what the target's file says, else 0.
-        pinned: layers whose weights are read once, when the network is initialised, and stay in the arena; names, or
-            patterns of them (`conv*`).
+        pinned: with a buffer, layers whose weights are read once, when the network is initialised, and stay in the
+            arena; names, or patterns of them (`conv*`).
+        mapped: with a buffer, layers whose weights are part of the image and read in place; likewise.
     """
 
     target: str = "host"
@@ -102,6 +103,7 @@ class Options:
     shapes: ShapePairs = ()
     weights_buffer: int | None = None
     pinned: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no option may be; take names of the past for those of today."""
@@ -131,7 +133,7 @@ class Options:
     @property
     def plain(self) -> Options:
         """The same for a project to be measured: its weights as C arrays, read in place, and no self-test."""
-        return replace(self, weights="c", weights_buffer=0, pinned=(), vectors=0)
+        return replace(self, weights="c", weights_buffer=0, pinned=(), mapped=(), vectors=0)
 
     def _check_buffer(self) -> None:
         """Refuse a buffer that holds no header."""

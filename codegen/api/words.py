@@ -40,6 +40,7 @@ class OptionWords(TypedDict, total=False):
     shapes: ShapesGiven
     weights_buffer: int | None
     pinned: tuple[str, ...]
+    mapped: tuple[str, ...]
 
 
 class ToolWords(OptionWords, total=False):

@@ -89,6 +89,13 @@ _MODEL_OPTIONS = (
         metavar="LAYER",
         help="With --weights-buffer: a layer (or a pattern) whose weights are read once and stay in the arena.",
     ),
+    click.option(
+        "--map",
+        "mapped",
+        multiple=True,
+        metavar="LAYER",
+        help="With --weights-buffer: a layer (or a pattern) whose weights are part of the image, read in place.",
+    ),
     _choice("--io-layout", "Axes at the C interface.", "nhwc"),
     _choice("--io-type", "Types there.", "quantized"),
     _choice(

@@ -20,7 +20,7 @@ class Names:
         self.functions = function_views(program, const)
         self.structs = {f.fields: f.struct for f in self.functions.values() if not f.like}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
-        self.params = {id(p): i for i, p in enumerate(program.params)}
+        self.params = {id(p): i for i, p in enumerate((*program.params, *program.mapped))}
         self.tensors = {t.value: t.index for t in program.tensors}
 
     def place(self, offset: int, first: str = "") -> str:
@@ -32,7 +32,7 @@ class Names:
         """A kernel's argument: its parameters."""
         if call.params is None:
             return "NULL"
-        if call.params_offset is None and not self.blob:
+        if call.mapped or (call.params_offset is None and not self.blob):
             return f"&{self.symbol(call.params)}"
         struct = self.functions[id(call.fn)].struct
         if call.pinned is not None:

@@ -78,6 +78,7 @@ class ModelView:
     const_rows: tuple[ArrayView, ...]
     tables: tuple[TableView, ...]
     params: tuple[ParamsView, ...]
+    in_image: tuple[ParamsView, ...]
     params_bytes: int
     blob: bool
     small: bool
@@ -171,7 +172,8 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         groups=groups,
         const_rows=tuple(_const_row(r, names.padding[r.dtype, r.value]) for r in program.const_rows),
         tables=tuple(steps.tables.values()),
-        params=tuple(_params_view(p, names) for p in program.params),
+        params=tuple(_params_view(p, names, spelled=False) for p in program.params),
+        in_image=tuple(_params_view(p, names) for p in (program.mapped if options.blob else program.params)),
         params_bytes=program.params_bytes,
         blob=options.blob,
         small=options.small,
@@ -220,9 +222,10 @@ def _const_row(row: ConstRow, name: str) -> ArrayView:
     return ArrayView(name, row.dtype.ctype, row.elements, array_lines(values), about=f"all {row.value:g}")
 
 
-def _params_view(params: Params, names: Names) -> ParamsView:
+def _params_view(params: Params, names: Names, *, spelled: bool = True) -> ParamsView:
+    """One layer's parameters; where they are not `spelled`, without their numbers."""
     arrays = tuple(
-        ArrayView(f.name, f.ctype, f.size, () if names.blob else array_lines(f.values), params.offsets[f.name])
+        ArrayView(f.name, f.ctype, f.size, array_lines(f.values) if spelled else (), params.offsets[f.name])
         for f in params.fields
     )
     struct = names.structs[tuple(FieldView(a.name, a.ctype, a.count, a.offset) for a in arrays)]

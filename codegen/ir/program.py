@@ -106,7 +106,7 @@ class Call:
     is some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left)
     make the output; an accumulating kernel takes one step per input row, and has its output after the last.
     `place` is how far into the group's part of the weights buffer its parameters begin, where there is one; `pinned` is
-    their place in the arena where they stay there.  A call in `slices` is made for each of them, row by row; `params`
+    their place in the arena where they stay there; `mapped` ones are part of the image.  A call in `slices` is made for each of them, row by row; `params`
     are those of the first.
     """
 
@@ -124,6 +124,7 @@ class Call:
     partial: bool = False
     place: int = 0
     pinned: int | None = None
+    mapped: bool = False
     slices: Slices | None = None
 
 
@@ -238,7 +239,7 @@ class Program:
 
     `regions` are working memory beside the arena, as in Plan.  With `scratchpad` set, calls work in the scratchpad, and
     `groups` is only the account of which layers run together.  `params_bytes` is the size of the weight section, with
-    the gaps that align its layers.
+    the gaps that align its layers.  `mapped` are parameters that are part of the image beside a section in a file.
     """
 
     name: str
@@ -258,11 +259,17 @@ class Program:
     scratchpad: ScratchpadProgram | None = None
     weights: WeightsProgram | None = None
     labels: tuple[Labels, ...] = ()
+    mapped: tuple[Params, ...] = ()
 
     @property
     def packed_bytes(self) -> int:
         """The parameters themselves: what a linked image has of them."""
-        return sum(p.bytes for p in self.params)
+        return sum(p.bytes for p in self.params) + self.mapped_bytes
+
+    @property
+    def mapped_bytes(self) -> int:
+        """Those that are part of the image beside a file of weights."""
+        return sum(p.bytes for p in self.mapped)
 
     @property
     def working_bytes(self) -> int:

@@ -389,6 +389,8 @@ def _verify_params(program: Program) -> None:
         _hold(params.offset >= end, f"parameters of {params.name!r} overlap those before them")
         end = params.offset + params.bytes
         _verify_fields(params)
+    for params in program.mapped:
+        _verify_fields(params)
     _hold(end <= program.params_bytes, f"parameters end at {end}, the section at {program.params_bytes}")
 
 

@@ -57,7 +57,8 @@ class WeightsUse:
 class WeightsPlan:
     """The buffer, behind all else in the arena, the layers that are cut, by node index, and all uses in their order.
 
-    `pinned` has, by node index, where parameters lie that are read once and stay: behind the buffer.
+    `pinned` has, by node index, where parameters lie that are read once and stay: behind the buffer.  Those of `mapped`
+    nodes are part of the image.
     """
 
     offset: int
@@ -65,6 +66,7 @@ class WeightsPlan:
     cuts: Mapping[int, Cut]
     uses: tuple[WeightsUse, ...]
     pinned: Mapping[int, int]
+    mapped: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

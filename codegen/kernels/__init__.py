@@ -4,7 +4,15 @@ The plan must know what each kernel needs, so that kernels are chosen before it 
 """
 
 from codegen.kernels.chip import check_target, target_problems
-from codegen.kernels.choose import choose_kernels, fastest_form, find_form, kernel_needs, packing_growth, select_kernels
+from codegen.kernels.choose import (
+    choose_kernels,
+    fastest_first,
+    fastest_form,
+    find_form,
+    kernel_needs,
+    packing_growth,
+    select_kernels,
+)
 from codegen.kernels.slices import channel_slice, cuts, same_function
 from codegen.kernels.table import KERNELS, TABLE, KernelTable
 from codegen.kernels.tiles import params_needs
@@ -17,6 +25,7 @@ __all__ = [
     "check_target",
     "choose_kernels",
     "cuts",
+    "fastest_first",
     "fastest_form",
     "find_form",
     "kernel_needs",

@@ -47,6 +47,7 @@ def lower(plan: Plan, forms: Mapping[int, Form]) -> Program:
         params=tuple(work.pool.placed),
         params_bytes=work.pool.bytes,
         weights=weights_program(plan, groups),
+        mapped=tuple(work.image.placed),
         tensors=traced(plan),
         states=tuple(work.state(s) for s in graph.states),
         streamed=bool(plan.streamed),
@@ -61,12 +62,16 @@ def _row_order(item: tuple[tuple[DType, float], int]) -> tuple[str, float]:
 
 @dataclass
 class Lowering:
-    """What grows while calls are made: functions by content, parameters, padding rows."""
+    """What grows while calls are made: functions by content, parameters, padding rows.
+
+    `image` has the parameters that are part of the image where the others are read.
+    """
 
     plan: Plan
     forms: Mapping[int, Form]
     functions: dict[Any, KernelFn] = field(default_factory=dict)
     pool: ParamsPool = field(default_factory=ParamsPool)
+    image: ParamsPool = field(default_factory=ParamsPool)
     const_rows: dict[tuple[DType, float], int] = field(default_factory=dict)
 
     @property
@@ -103,7 +108,8 @@ class Lowering:
         form = self.forms[index]
         inputs = tuple(self.input(node, view, form, i, producers.get(node.inputs[i], READY)) for i in view.dynamic)
         outputs = tuple(self.operand(name) for name in node.outputs)
-        params = self.pool.place(node.name, form.params)
+        mapped = self.plan.weights is not None and index in self.plan.weights.mapped
+        params = (self.image if mapped else self.pool).place(node.name, form.params)
         rows = _rows_per_call(form, inputs, outputs, plain=plain)
         for item in inputs:
             self.note_padding(item, outputs[0].rows)

@@ -89,9 +89,9 @@ def in_buffer(plan: Plan, groups: Sequence[GroupProgram]) -> tuple[GroupProgram,
 def _placed(calls: Sequence[Call], nodes: Sequence[int], weights: WeightsPlan) -> Iterator[Call]:
     place = 0
     for call, node in zip(calls, nodes, strict=True):
-        pinned = weights.pinned.get(node)
-        yield replace(call, place=place, pinned=pinned)
-        place += _rounded(call.params.bytes) if call.params and pinned is None else 0
+        pinned, mapped = weights.pinned.get(node), node in weights.mapped
+        yield replace(call, place=place, pinned=pinned, mapped=mapped)
+        place += _rounded(call.params.bytes) if call.params and pinned is None and not mapped else 0
 
 
 def weights_program(plan: Plan, groups: Sequence[GroupProgram]) -> WeightsProgram | None:
@@ -115,12 +115,13 @@ def weights_program(plan: Plan, groups: Sequence[GroupProgram]) -> WeightsProgra
 
 
 def _params(plan: Plan, groups: Sequence[GroupProgram], use: WeightsUse) -> list[Params]:
-    """What a use reads: not what stays in the arena."""
+    """What a use reads: not what stays in the arena or is in the image."""
     calls, nodes = groups[use.group].calls, plan.groups[use.group].nodes
     if calls[0].slices is not None:
         return [calls[0].slices.params[use.index]]
     assert plan.weights is not None, "weights come through a buffer"
-    read = (call.params for call, node in zip(calls, nodes, strict=True) if node not in plan.weights.pinned)
+    apart = plan.weights.pinned.keys() | plan.weights.mapped
+    read = (call.params for call, node in zip(calls, nodes, strict=True) if node not in apart)
     return [params for params in read if params is not None]
 
 

@@ -23,6 +23,7 @@ from codegen.planning.asked import (
 )
 from codegen.planning.orders import Candidates, candidates
 from codegen.planning.scratchpad import plan_scratchpad
+from codegen.planning.weights import for_buffer
 from codegen.target import Target
 
 __all__ = [
@@ -47,6 +48,7 @@ def plan_in_best_order(
 
     A network on wide images competes in turned form too, where memory is short.
     """
+    kernels = for_buffer(graph, kernels, target, options, table)
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options)
     return plan, next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)

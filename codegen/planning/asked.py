@@ -14,6 +14,7 @@ from codegen.ir.labels import left_out
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
 from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
+from codegen.planning.apart import idle_notes
 from codegen.schedule import weights_notes
 from codegen.target import Target, load_target
 
@@ -28,16 +29,17 @@ def of_chip(options: Options, target: Target) -> Options:
 
     Raises:
         TargetValueBad: LAM-TARGET-005, a buffer that is too small for any network.
-        OptionBad: LAM-IMPORT-030, layers to be pinned where there is no buffer.
+        OptionBad: LAM-IMPORT-030, layers to be pinned or mapped where there is no buffer.
     """
     if options.weights_buffer is None:
         size = target.weights.buffer_bytes or 0
         if 0 < size < LEAST_BUFFER:
             raise TargetValueBad(f"{size} is less than {LEAST_BUFFER}", where=f"{target.name}, weights.buffer_bytes")
         options = replace(options, weights_buffer=size)
-    if options.pinned and not options.weights_buffer:
-        hint = "weights that are mapped are read in place: it goes with weights_buffer"
-        raise OptionBad(", ".join(options.pinned), where="pinned", hint=hint)
+    for name, layers in (("pinned", options.pinned), ("mapped", options.mapped)):
+        if layers and not options.weights_buffer:
+            hint = "weights that are mapped are read in place: it goes with weights_buffer"
+            raise OptionBad(", ".join(layers), where=name, hint=hint)
     return options
 
 
@@ -69,8 +71,9 @@ def choose_sums(options: Options, target: Target) -> str:
 
 
 def in_flash(program: Program, options: Options) -> int:
-    """Bytes of weights that are part of the image: none of a blob, which lies wherever the firmware puts it."""
-    return 0 if options.weights == "blob" else program.params_bytes
+    """Bytes of weights that are part of the image: none of a blob, which lies wherever the firmware puts it, but what
+    is mapped beside it."""
+    return program.mapped_bytes if options.weights == "blob" else program.params_bytes
 
 
 def said(options: Options, target: Target) -> str:
@@ -93,6 +96,12 @@ def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
 
 def asked_notes(program: Program, options: Options, target: Target) -> tuple[str, ...]:
     """What a user must know of what was asked of the plan, of a blob, and of labels that the model has."""
-    blob = weights_notes(program.packed_bytes, target) if options.weights == "blob" else ()
+    blob = weights_notes(program.packed_bytes - program.mapped_bytes, target) if options.weights == "blob" else ()
     labels = () if options.labels else left_out(program.outputs, program.labels)
-    return (*planning_notes(options, target), *blob, *labels)
+    idle = idle_notes(_with_weights(program), target) if program.weights else ()
+    return (*planning_notes(options, target), *blob, *labels, *idle)
+
+
+def _with_weights(program: Program) -> list[str]:
+    """Layers that have weights."""
+    return [call.node.name for group in program.groups for call in group.calls if call.params]

@@ -6,21 +6,20 @@ reads go around the buffer as in a ring: each begins as soon as the uses that it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from itertools import accumulate
 
 import numpy as np
 
-from codegen.errors import ArenaLimitUnreachable, OptionBad, WeightsBufferTooSmall
+from codegen.errors import ArenaLimitUnreachable, WeightsBufferTooSmall
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds, Plan, Storage
 from codegen.ir.weights import Cut, WeightsPlan, WeightsUse
-from codegen.kernels import cuts, kernel_needs, same_function
+from codegen.kernels import KernelTable, cuts, fastest_first, kernel_needs, same_function
 from codegen.options import Options
+from codegen.planning.apart import Apart, apart
 from codegen.target import Target
 
 ALIGN = 16
@@ -29,16 +28,16 @@ ALIGN = 16
 
 @dataclass(frozen=True, slots=True)
 class Buffered:
-    """What a network asks of a buffer of so many bytes: the layers to cut, by name."""
+    """What a network asks of a buffer of so many bytes: the layers to cut, by name, and those that take none of it."""
 
     bytes: int
     cuts: Mapping[str, Cut]
-    pinned: Mapping[str, int]
+    apart: Apart
 
     @property
     def arena_bytes(self) -> int:
         """What the arena holds of weights at most."""
-        return self.bytes + sum(self.pinned.values())
+        return self.bytes + sum(self.apart.pinned.values())
 
     def needs(self, graph: Graph, kernels: Mapping[int, Form]) -> dict[int, NodeNeeds]:
         """What the scheduler must know of each kernel: a layer that is cut reads its input again for each slice."""
@@ -48,7 +47,7 @@ class Buffered:
     def _need(self, name: str, needs: NodeNeeds, form: Form) -> NodeNeeds:
         cut = self.cuts.get(name)
         if cut is None:
-            return replace(needs, params_bytes=0 if name in self.pinned else _rounded(form.params_bytes))
+            return replace(needs, params_bytes=0 if name in self.apart else _rounded(form.params_bytes))
         return replace(
             needs,
             whole=True,
@@ -64,8 +63,9 @@ class Buffered:
         at = {node.name: i for i, node in enumerate(plan.graph.nodes)}
         cut = {at[name]: cut for name, cut in self.cuts.items()}
         start = _rounded(plan.arena_bytes)
-        stay = {at[name]: size for name, size in self.pinned.items()}
-        blocks = list(_blocks(plan, kernels, cut, stay))
+        stay = {at[name]: size for name, size in self.apart.pinned.items()}
+        mapped = frozenset(at[name] for name in self.apart.mapped)
+        blocks = list(_blocks(plan, kernels, cut, mapped | stay.keys()))
         placed = _placed(blocks, self.bytes)
         size = max((offset + block[2] for block, (offset, _) in zip(blocks, placed, strict=True)), default=0)
         size = max(_rounded(size), _HEADER)
@@ -75,11 +75,48 @@ class Buffered:
         )
         ends = list(accumulate(stay.values(), initial=start + size))
         pinned = dict(zip(stay, ends, strict=False))
-        return _grown(plan, ends[-1], WeightsPlan(start, size, cut, uses, pinned))
+        return _grown(plan, ends[-1], WeightsPlan(start, size, cut, uses, pinned, mapped))
 
 
 _HEADER = 64
 """Bytes of a blob's header, which is read into the buffer too."""
+
+
+def for_buffer(
+    graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable
+) -> Mapping[int, Form]:
+    """The kernels, but of layers of which even the smallest slice exceeds the buffer the fastest that have a smaller one.
+
+    One that sums more output channels at a time asks for more weights at a time.
+    """
+    if not options.weights_buffer or target.dma is not None:
+        return kernels
+    size, stay = _held(options), _apart(graph, kernels, target, options)
+    found = dict(kernels)
+    for i, form in kernels.items():
+        view = graph.view(graph.nodes[i])
+        if view.name in stay or _least(graph, i, form, size) <= size:
+            continue
+        forms = fastest_first([*table.fitting(view, form.features)], target.cycles)
+        least = {number: _least(graph, i, other, size) for number, other in enumerate(forms)}
+        found[i] = forms[next((k for k, n in least.items() if n <= size), min(least, key=lambda k: least[k]))]
+    return found
+
+
+def _held(options: Options) -> int:
+    """Bytes of weights that the buffer holds."""
+    assert options.weights_buffer, "a buffer is asked for"
+    return options.weights_buffer - options.weights_buffer % ALIGN
+
+
+def _apart(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Apart:
+    sizes = {graph.nodes[i].name: _rounded(form.params_bytes) for i, form in kernels.items() if form.params_bytes}
+    return apart(sizes, target, options)
+
+
+def _least(graph: Graph, index: int, form: Form, size: int) -> int:
+    """The fewest bytes of weights that a layer can be run with at a time; as soon as they fit, so many."""
+    return min(_rounded(form.params_bytes), _fitting(graph, index, form, size)[1])
 
 
 def buffered(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Iterator[Buffered]:
@@ -90,19 +127,17 @@ def buffered(graph: Graph, kernels: Mapping[int, Form], target: Target, options:
 
     Raises:
         WeightsBufferTooSmall: LAM-SCHEDULE-306, with the least bytes that would do.
-        OptionBad: LAM-IMPORT-030, for a pinned layer that is none.
+        OptionBad: LAM-IMPORT-030, as `apart`.
     """
-    assert options.weights_buffer, "a buffer is asked for"
-    size = options.weights_buffer - options.weights_buffer % ALIGN
+    size, stay = _held(options), _apart(graph, kernels, target, options)
     at = {graph.nodes[i].name: i for i in kernels}
-    pinned = _pinned(at, kernels, options.pinned)
     found: dict[str, Cut] = {}
     missing: list[tuple[int, str]] = []
     for i, form in kernels.items():
         if _rounded(form.params_bytes) <= size // 2:
             continue
         name = graph.nodes[i].name
-        if name in pinned:
+        if name in stay:
             continue
         cut, least = _fitting(graph, i, form, size)
         if cut is not None:
@@ -115,23 +150,10 @@ def buffered(graph: Graph, kernels: Mapping[int, Form], target: Target, options:
         raise WeightsBufferTooSmall(
             said, where=f"layer {name}", hint=f"--weights-buffer {least} is the least that works"
         )
-    yield Buffered(size, found, pinned)
+    yield Buffered(size, found, stay)
     asked = {name: cut for name, cut in found.items() if _rounded(kernels[at[name]].params_bytes) > size}
     if len(asked) < len(found):
-        yield Buffered(size, asked, pinned)
-
-
-def _pinned(at: Mapping[str, int], kernels: Mapping[int, Form], asked: Sequence[str]) -> dict[str, int]:
-    """Bytes of the layers that are to stay, by name; LAM-IMPORT-030 for a pattern that is none's."""
-    sizes = {name: _rounded(kernels[i].params_bytes) for name, i in at.items() if kernels[i].params_bytes}
-    for pattern in asked:
-        if not any(fnmatchcase(name, pattern) for name in sizes):
-            close = ", ".join(get_close_matches(pattern, sizes, n=3)) or ", ".join(list(sizes)[:6])
-            raise OptionBad(f"no layer with weights is called {pattern!r}", where="pinned", hint=f"such as {close}")
-    found = {name: size for name, size in sizes.items() if any(fnmatchcase(name, pattern) for pattern in asked)}
-    if len(found) == len(sizes):
-        raise OptionBad("every layer is pinned", where="pinned", hint="leave one that is read in each run")
-    return found
+        yield Buffered(size, asked, stay)
 
 
 def _fitting(graph: Graph, index: int, form: Form, size: int) -> tuple[Cut | None, int]:
@@ -159,7 +181,7 @@ def _rounded(size: int) -> int:
 
 
 def _blocks(
-    plan: Plan, kernels: Mapping[int, Form], cut: Mapping[int, Cut], pinned: Mapping[int, int]
+    plan: Plan, kernels: Mapping[int, Form], cut: Mapping[int, Cut], stay: Collection[int]
 ) -> Iterator[tuple[int, int, int]]:
     """Group, slice and bytes of each use."""
     for g, group in enumerate(plan.groups):
@@ -167,7 +189,7 @@ def _blocks(
             found = cut[group.nodes[0]]
             yield from ((g, index, found.bytes) for index in range(found.count))
         else:
-            sizes = [kernels[i].params_bytes for i in group.nodes if i not in pinned]
+            sizes = [kernels[i].params_bytes for i in group.nodes if i not in stay]
             taken = sum(map(_rounded, sizes))
             if taken:
                 yield g, 0, taken

@@ -80,11 +80,12 @@ def layer_weights(call: Call) -> int:
 
 
 def weights_way(call: Call, program: Program) -> str:
-    """How a layer's weights come to it: in place (empty), read into a buffer, in slices, or pinned in the arena."""
+    """How a layer's weights come to it: in place (empty), mapped beside layers that are not,
+    read into a buffer, in slices, or pinned in the arena."""
     if program.weights is None or call.params is None:
         return ""
-    if call.pinned is not None:
-        return "pinned"
+    if call.pinned is not None or call.mapped:
+        return "mapped" if call.mapped else "pinned"
     return "read" if call.slices is None else f"read in {len(call.slices.params)} slices"
 
 

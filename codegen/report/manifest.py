@@ -105,6 +105,7 @@ def _sizes(plan: Plan, program: Program, blob: bool) -> dict[str, Any]:
         "weights_file": "weights.bin" if blob else None,
         "weights_buffer_bytes": program.weights.bytes if program.weights else None,
         "weights_pinned_bytes": sum(r.bytes for r in program.weights.pinned) if program.weights else None,
+        "weights_mapped_bytes": program.mapped_bytes if program.weights else None,
         "weights_reads": len(program.weights.reads) if program.weights else None,
         "weights_structure": None,
         "weights_id": None,

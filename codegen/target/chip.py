@@ -159,11 +159,15 @@ class Weights:
     """How weights may be packed, and how the chip gets at them.
 
     `expand`: they may take as much flash as is fastest, some levels twice as much.  `buffer_bytes`: of the arena,
-    through which they are read from flash that is not mapped; None where it is.
+    through which they are read from flash that is not mapped; None where it is.  `pin` and `map` are names of layers,
+    or patterns, of whatever network: those whose weights stay in the arena, or are part of the image, where there is
+    a buffer.
     """
 
     expand: bool = False
     buffer_bytes: int | None = None
+    pin: tuple[str, ...] = ()
+    map: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

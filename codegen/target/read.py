@@ -82,7 +82,8 @@ def _weights(table: Table | None) -> chip.Weights:
     if table is None:
         return chip.Weights()
     buffer = table.number("buffer_bytes") if table.has("buffer_bytes") else None
-    return chip.Weights(expand=table.flag("expand", default=False), buffer_bytes=buffer)
+    pin, mapped = (table.texts(key, default=()) for key in ("pin", "map"))
+    return chip.Weights(expand=table.flag("expand", default=False), buffer_bytes=buffer, pin=pin, map=mapped)
 
 
 def _level(table: Table, weights: chip.Weights) -> str:

@@ -203,7 +203,7 @@ def _network(member: _Member) -> LinkedNetwork:
 def _in_image(member: _Member) -> int:
     """Bytes of constants that the image has of a network."""
     manifest = member.manifest
-    weights = 0 if manifest["weights_file"] else manifest["weights_bytes"]
+    weights = (manifest.get("weights_mapped_bytes") or 0) if manifest["weights_file"] else manifest["weights_bytes"]
     return int(weights + manifest["padding_bytes"])
 
 

@@ -60,7 +60,10 @@ def program_text(program: Program) -> str:
     for position, group in enumerate(program.groups):
         lines.append(f"  group {position}")
         lines += [f"    {i}: {_call(call)}" for i, call in enumerate(group.calls)]
-    lines += [f"  params {p.name} @{p.offset} {p.bytes} B crc {_fields_crc(p.fields)}" for p in (*program.params, *program.mapped)]
+    lines += [
+        f"  params {p.name} @{p.offset} {p.bytes} B crc {_fields_crc(p.fields)}"
+        for p in (*program.params, *program.mapped)
+    ]
     lines += [f"  row {r.dtype.value} {r.elements} x {r.value}" for r in program.const_rows]
     lines += [f"  output {p.name} {_operand(p.operand)}" for p in program.outputs]
     return "\n".join(lines) + "\n"

@@ -125,7 +125,7 @@ def test_two_instances_run_in_two_threads(network: str, compiler: str, tmp_path:
 
 @pytest.mark.parametrize("weights", ["c", "blob"])
 def test_two_networks_and_their_self_tests_live_in_one_image(weights: str, tmp_path: Path) -> None:
-    flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    flags = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     require_build("gcc", flags, tmp_path)
     made = [project(tmp_path, "residual"), project(tmp_path, "pulled", weights=weights)]
     blob = made[1].blob
@@ -151,7 +151,7 @@ def test_two_networks_and_their_self_tests_live_in_one_image(weights: str, tmp_p
 def test_two_instances_take_turns_layer_by_layer(network: str, tmp_path: Path) -> None:
     """The second instance runs whole, several times, inside every trace call of the first: between any two rows."""
     made = project(tmp_path, network)
-    flags = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-D{made.upper}_TRACE")
+    flags = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-D{made.upper}_TRACE")
     require_build("gcc", flags, tmp_path)
     cases_header(made, random_feeds(made.compiled, 1), tmp_path)
     arena = f"[{made.upper}_ARENA_SIZE] {made.upper}_ARENA_ALIGNED"

@@ -139,17 +139,29 @@ _HOW = {
 
 
 def _builds() -> list[tuple[str, str, str]]:
-    """Each form by both compilers, each as another C++; the plain one as both."""
-    found = [(form, *how) for form in FORMS for how in (("g++", "17"), ("clang++", "20"))]
-    return [*found, ("plain", "g++", "20"), ("plain", "clang++", "17")]
+    """The plain form by both compilers as both, the others by each in turn, each as another C++."""
+    ways = (("g++", "17"), ("clang++", "20"))
+    found = [(form, *ways[k % 2]) for k, form in enumerate(FORMS)]
+    return [*found, ("plain", "clang++", "20"), ("plain", "g++", "20"), ("plain", "clang++", "17")]
+
+
+@pytest.fixture(scope="module")
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the C prints."""
+    require_tool("gcc")
+    folder = tmp_path_factory.mktemp("c")
+    plain = made(folder, Options(name="net"))
+    source = folder / "main.c"
+    source.write_text(_C)
+    return run(build("gcc", ("-O0",), [source, *plain.sources], folder / "c.out", includes=plain.includes))
 
 
 @pytest.mark.parametrize(("form", "compiler", "standard"), _builds())
-def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: str, tmp_path: Path) -> None:
+def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: str, in_c: str, tmp_path: Path) -> None:
     c_compiler = "gcc" if compiler == "g++" else "clang"
     require_tool(compiler, c_compiler)
     net = made(tmp_path, FORMS[form])
-    flags = ("-O1", *SANITIZE, "-DLAM_DMA_SYNC")
+    flags = ("-O0", *SANITIZE, "-DLAM_DMA_SYNC")
     objects = [
         build(c_compiler, ("-c", *flags), [s], tmp_path / f"{s.stem}.o", includes=net.includes) for s in net.sources
     ]
@@ -177,10 +189,7 @@ def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: st
     if form == "floats":
         assert found.endswith(" 4")
         return
-    plain = made(tmp_path / "c", Options(name="net"))
-    source = tmp_path / "main.c"
-    source.write_text(_C)
-    assert found == run(build("gcc", ("-O1",), [source, *plain.sources], tmp_path / "c.out", includes=plain.includes))
+    assert found == in_c
 
 
 @pytest.mark.parametrize(("package", "name"), [(p, n) for p, names in _UNFIT.items() for n in names])
@@ -266,8 +275,8 @@ def qstrings(module: Path) -> list[str]:
     return [f'-D{word}="{word.removeprefix("MP_QSTR_")}"' for word in words]
 
 
-@pytest.mark.parametrize(("compiler", "name"), [("gcc", "net"), ("clang", "net"), ("gcc", "network")])
-def test_the_micropython_module_runs_behind_a_stand_in(compiler: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("compiler", "name"), [("clang", "net"), ("gcc", "network")])
+def test_the_micropython_module_runs_behind_a_stand_in(compiler: str, name: str, in_c: str, tmp_path: Path) -> None:
     require_tool(compiler)
     net = made(tmp_path, Options(name=name, package=("micropython",)))
     folder = net.folder / "micropython" / name
@@ -276,15 +285,12 @@ def test_the_micropython_module_runs_behind_a_stand_in(compiler: str, name: str,
     listed = re.findall(r"_DIR\)/(\S+\.c)", (folder / "micropython.mk").read_text())
     assert sorted(listed) == sorted(path.name for path in folder.glob("*.c"))
     assert set(listed) == set(re.findall(r"_DIR\}/(\S+\.c)", (folder / "micropython.cmake").read_text()))
-    flags = ("-O1", *SANITIZE, *qstrings(folder / f"mod_{name}.c"), f"-I{folder}", f"-I{STAND_IN}")
+    flags = ("-O0", *SANITIZE, *qstrings(folder / f"mod_{name}.c"), f"-I{folder}", f"-I{STAND_IN}")
     relaxed = [w for w in WARNINGS if w != "-Wpedantic"]
     sources = [main, *(folder / name for name in listed)]
     unused = ("-Wno-unused-variable", "-Wno-unused-const-variable")
     program = build(compiler, (*flags, *unused), sources, tmp_path / "m.out", warnings=relaxed)
-    source = tmp_path / "main_c.c"
-    source.write_text(re.sub(r"net(?=[._])", name, _C).replace("NET", name.upper()))
-    plain = run(build("gcc", ("-O1",), [source, *net.sources], tmp_path / "c.out", includes=net.includes))
-    said = f"e2 64\nb 4: {plain.removesuffix(' 4')}\n0\nIndexError: output out of range\n"
+    said = f"e2 64\nb 4: {in_c.removesuffix(' 4')}\n0\nIndexError: output out of range\n"
     assert run(program) == said
 
 

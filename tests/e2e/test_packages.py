@@ -17,7 +17,7 @@ from codegen.errors import OptionBad, PackageUnfit
 from codegen.options import PACKAGES
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program, find_program
-from tests.e2e.projects import DIGITS, Project, build, run, written
+from tests.e2e.projects import DIGITS, TINY, Project, build, run, written
 from tests.support.shared import ROOT, shared_dir
 from tests.support.tools import require_module, require_tool
 
@@ -211,11 +211,11 @@ def test_the_pack_is_the_same_each_time(tmp_path: Path) -> None:
 def test_packages_that_cannot_carry_a_project_are_refused() -> None:
     for name in PACKAGES:
         if name in ("cmake", "cpp"):
-            compile_file(DIGITS, Options(package=(name,), target="gap8-like"))
+            compile_file(TINY, Options(package=(name,), target="gap8-like", vectors=0))
             continue
         for options in ({"weights": "blob"}, {"target": "gap8-like"}):
             with pytest.raises(PackageUnfit, match=name):
-                compile_file(DIGITS, Options(package=(name,), **options))  # type: ignore[arg-type]
+                compile_file(TINY, Options(package=(name,), vectors=0, **options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("said", [(), ("--package", "zephyr, cmake"), ("--package", "all")])

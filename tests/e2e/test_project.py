@@ -77,7 +77,7 @@ def _sanitized() -> Iterator[ParameterSet]:
 def test_sanitizers_are_silent_and_every_tensor_is_right(
     network: str, compiler: str, bits: str, weights: str, tmp_path: Path
 ) -> None:
-    flags = (bits, "-O1", *SANITIZE)
+    flags = (bits, "-O0", *SANITIZE)
     require_build(compiler, flags, tmp_path)
     made = project(tmp_path, network, weights=weights)
     program = build(compiler, flags, self_test(made), tmp_path / "selftest", includes=made.includes)

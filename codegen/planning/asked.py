@@ -71,8 +71,7 @@ def choose_sums(options: Options, target: Target) -> str:
 
 
 def in_flash(program: Program, options: Options) -> int:
-    """Bytes of weights that are part of the image: none of a blob, which lies wherever the firmware puts it, but what
-    is mapped beside it."""
+    """Bytes of weights that are part of the image: of a blob, which lies anywhere, only what is mapped beside it."""
     return program.mapped_bytes if options.weights == "blob" else program.params_bytes
 
 

@@ -85,7 +85,7 @@ _HEADER = 64
 def for_buffer(
     graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable
 ) -> Mapping[int, Form]:
-    """The kernels, but of layers of which even the smallest slice exceeds the buffer the fastest that have a smaller one.
+    """The kernels; layers of which even the smallest slice exceeds the buffer get the fastest that has a smaller one.
 
     One that sums more output channels at a time asks for more weights at a time.
     """

@@ -80,8 +80,10 @@ def layer_weights(call: Call) -> int:
 
 
 def weights_way(call: Call, program: Program) -> str:
-    """How a layer's weights come to it: in place (empty), mapped beside layers that are not,
-    read into a buffer, in slices, or pinned in the arena."""
+    """How a layer's weights come to it: read into a buffer, in slices, pinned in the arena, or mapped beside such.
+
+    Empty where all are read in place.
+    """
     if program.weights is None or call.params is None:
         return ""
     if call.pinned is not None or call.mapped:

@@ -102,6 +102,20 @@ def test_slices_of_every_kind_are_met() -> None:
     assert made.program.groups[0].calls[0].slices.staged is None
 
 
+def test_a_layer_that_sums_four_channels_at_a_time_sums_fewer_where_the_buffer_is_smaller(tmp_path: Path) -> None:
+    sketch = Sketch("dense", seed=1)
+    graph = sketch.graph(sketch.dense(sketch.input((1, 1000)), 24))
+    wide, narrow = (through(graph, size, target="cortex-m4") for size in (8192, 2500))
+    kernels = [made.program.groups[0].calls[0].fn.kernel for made in (wide, narrow)]
+    assert kernels[0] == "dsp_dense" != kernels[1]
+    check(narrow, tmp_path)
+    found = least(graph, target="cortex-m4")
+    assert 1000 < found < 1200
+    assert through(graph, found, target="cortex-m4").program.weights is not None
+    with pytest.raises(CompileError, match="LAM-SCHEDULE-306"):
+        through(graph, found - 16, target="cortex-m4")
+
+
 @pytest.mark.parametrize("buffer", [4096, 16384])
 def test_resnet8_equals_golden(buffer: int) -> None:
     found = codegen.verify(model_path("resnet8_qdq"), weights_buffer=buffer, samples=1)

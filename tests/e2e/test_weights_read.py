@@ -30,6 +30,7 @@ from tests.support.graphs import HALF, Sketch, conv_chain, residual, spread_requ
 from tests.support.networks import network_path
 from tests.support.real import model_path
 from tests.support.shared import ROOT, shared_dir
+from tests.support.tools import require_tool
 
 
 def depthwise() -> Graph:
@@ -45,6 +46,10 @@ def depthwise() -> Graph:
 
 
 GRAPHS: dict[str, Callable[[], Graph]] = {"residual": residual, "conv_chain": conv_chain, "depthwise": depthwise}
+EMULATED = (
+    ("cortex-m4", ("arm-none-eabi-gcc", "qemu-system-arm")),
+    ("rv32imc", ("riscv64-unknown-elf-gcc", "qemu-system-riscv32")),
+)
 TARGETS = ("host", "generic", "cortex-m4", "cortex-m55")
 
 
@@ -100,6 +105,14 @@ def test_slices_of_every_kind_are_met() -> None:
     made = through(dense.graph(dense.dense(dense.input((1, 64)), 40)), 512, target="generic")
     assert made.program.groups[0].calls[0].slices is not None
     assert made.program.groups[0].calls[0].slices.staged is None
+    assert not any("copy_pieces" in str(text) for text in made.files.values())
+
+
+@pytest.mark.parametrize(("target", "tools"), EMULATED)
+def test_the_emulated_chip_reads_its_weights(target: str, tools: tuple[str, ...]) -> None:
+    require_tool(*tools)
+    found = codegen.verify(DIGITS, target=target, weights_buffer=4096, samples=1)
+    assert found.equal, found.first_difference
 
 
 def test_a_layer_that_sums_four_channels_at_a_time_sums_fewer_where_the_buffer_is_smaller(tmp_path: Path) -> None:

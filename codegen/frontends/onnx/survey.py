@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import helper
 
 from codegen.errors import BiasOutOfRange, ScaleBad
+from codegen.frontends.onnx.inferring import inferred
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.importer import RealReader
@@ -79,10 +79,7 @@ def _inferred(proto: Any, faces: OfInputs) -> Mapping[str, RealType]:
         shape = faces.known(text_of(info.name)) or ()
         for dim, size in zip(info.type.tensor_type.shape.dim, shape, strict=False):
             dim.dim_value = size
-    try:
-        graph = onnx.shape_inference.infer_shapes(proto).graph
-    except (RuntimeError, ValueError, onnx.shape_inference.InferenceError):
-        graph = proto.graph
+    graph = inferred(proto)
     found: dict[str, RealType] = {}
     for info in (*graph.value_info, *graph.output):
         kind = info.type.tensor_type

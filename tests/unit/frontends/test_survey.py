@@ -226,6 +226,19 @@ def test_a_constant_that_is_no_number_is_counted_without_a_warning(tmp_path: Pat
     assert "LAM-IMPORT-007" in {v.id for v in codegen.inspect(tmp_path / "m.tflite").violations}
 
 
+def test_a_graph_over_which_onnx_itself_ends_its_process_is_looked_at(tmp_path: Path) -> None:
+    """Three parts by its attribute, four by its results: inference of shapes in C++ ends in an assertion."""
+    split = helper.make_node("Split", ["x"], ["a", "b", "c", "y"], "parts", num_outputs=3)
+    path = tmp_path / "parts.onnx"
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xy")
+    x.CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, [7]))
+    graph = helper.make_graph([split], "parts", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    found = codegen.inspect(path)
+    assert [v.id for v in found.violations] == ["LAM-IMPORT-014"]
+    assert "num_outputs is 3" in found.violations[0].message
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_bias_that_is_no_number_is_counted_without_a_warning(tmp_path: Path) -> None:
     model = Model()

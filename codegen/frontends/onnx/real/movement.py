@@ -122,7 +122,10 @@ def split(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Split into parts of given sizes, or as even as can be."""
     x = r.value(node, 0)
     shape, axis = r.type(x).shape, r.axis(node, x, 0)
-    sizes = r.integers(node, 1, "split") or _even(shape[axis], len(node.outputs))
+    parts = node.integer("num_outputs", len(node.outputs))
+    if parts != len(node.outputs):
+        raise ShapeMismatch(f"num_outputs is {parts}, and it has {len(node.outputs)}", where=node.where)
+    sizes = r.integers(node, 1, "split") or _even(shape[axis], parts)
     if len(sizes) != len(node.outputs) or sum(sizes) != shape[axis] or min(sizes) < 0:
         raise ShapeMismatch(f"a tensor {list(shape)} split into {list(sizes)} along axis {axis}", where=node.where)
     results, start = [], 0

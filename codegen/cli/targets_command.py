@@ -12,6 +12,7 @@ from codegen.report.table import text_pairs, text_table
 
 if TYPE_CHECKING:
     from codegen.api import Target
+    from codegen.target import Memory
 
 
 @click.command("targets", cls=Command, example="lamina targets cortex-m4")
@@ -30,16 +31,41 @@ def command(name: str | None, as_json: bool, quiet: bool, verbose: bool) -> None
         show(_one, target, as_json=as_json, quiet=quiet)
 
 
+_COLUMNS = ("target", "core", "clock", "RAM", "flash", "emulated", "description")
+
+
 def _list(found: tuple[Target, ...]) -> str:
-    rows = [
-        (t.name, t.isa, _size(t.ram_bytes), _size(t.flash_bytes), "yes" if t.board else "no", t.description)
-        for t in found
-    ]
-    return text_table(["target", "isa", "RAM", "flash", "emulated", "description"], rows, keep=6)
+    """One table with a line before each maker's chips; those that no maker sells come first."""
+    ordered = sorted(found, key=lambda t: (t.maker.lower(), t.name))
+    head, rule, *lines = text_table(_COLUMNS, [_row(t) for t in ordered], keep=1, least=("emulated", "clock")).split(
+        "\n"
+    )
+    said, maker = [head, rule], None
+    for t, line in zip(ordered, lines, strict=False):
+        if t.maker != maker:
+            said += ["", f"{t.maker or _NO_MAKER}:"]
+        said.append(line)
+        maker = t.maker
+    return "\n".join([*said, *lines[len(ordered) :]])
+
+
+_NO_MAKER = "this machine, and cores with the memories of a well-known chip"
+
+
+def _row(t: Target) -> tuple[object, ...]:
+    ram = f"{_size(t.ram_bytes)}{' +' if len(t.working) > 1 else ''}"
+    return t.name, t.core or t.isa, _clock(t), ram, _size(t.flash_bytes), "yes" if t.board else "no", t.description
+
+
+def _clock(t: Target) -> str:
+    return f"{t.clock.hz / 1e6:g} MHz" if t.clock else "-"
 
 
 def _one(t: Target) -> str:
     pairs: list[tuple[str, object]] = [
+        ("maker", t.maker or "-"),
+        ("core", t.core or "-"),
+        ("clock", f"{_clock(t)}  [{t.clock.source}]" if t.clock else "-"),
         ("isa", t.isa),
         ("byte order", t.byte_order),
         ("FPU", ("yes, with fused multiply-add" if t.has_fma else "yes") if t.has_fpu else "no"),
@@ -48,13 +74,17 @@ def _one(t: Target) -> str:
         ("not supported", ", ".join(t.unsupported) or "-"),
         ("arena aligned to", f"{t.arena_align} B"),
     ]
-    pairs += [(f"{m.kind} {m.name}", f"{_size(m.bytes)}  [{m.source}]") for m in t.memories]
+    pairs += [(f"{m.kind} {m.name}", f"{_size(m.bytes)}{_place(m)}  [{m.source}]") for m in t.memories]
     if t.toolchain is not None:
         pairs.append(("compiler", " ".join([t.toolchain.cc, *t.toolchain.cflags])))
     if t.board is not None:
         pairs.append(("emulator", " ".join(t.board.emulator)))
     pairs += [(f"rule {', '.join(r.operators) or 'of all'}", f"{r.sentence}  [{r.source}]") for r in t.rules]
     return f"{t.name}: {t.description}\n{text_pairs(pairs)}"
+
+
+def _place(memory: Memory) -> str:
+    return "" if memory.address is None else f" at 0x{memory.address:08X}"
 
 
 def _size(size: int | None) -> str:

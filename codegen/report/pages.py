@@ -19,6 +19,7 @@ from codegen.frontends.tflite.real.translators import SETTLED
 from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
 from codegen.ops import OPS
+from codegen.report.chips_page import chips_page
 from codegen.report.quantizer_keys import quantizer_keys_page
 from codegen.report.table import markdown_table
 from codegen.resources import resource_dir
@@ -49,6 +50,7 @@ run of pixels, or the whole output per call."""
 def pages() -> dict[str, str]:
     """The pages' texts by file name."""
     return {
+        "chips.md": chips_page(_GENERATED),
         "errors.md": errors_page(),
         "misra.md": (resource_dir("templates") / "MISRA.md").read_text(encoding="utf-8"),
         "operators.md": operators_page(),

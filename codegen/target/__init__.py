@@ -17,6 +17,7 @@ from codegen.target.chip import (
     Weights,
 )
 from codegen.target.compose import find_chip
+from codegen.target.parts import Clock
 from codegen.target.read import list_targets, load_target
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "OF_SINGLE",
     "REQUANT_MODES",
     "Board",
+    "Clock",
     "Cycles",
     "Dma",
     "Memory",

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from codegen.target.parts import Clock
+
 ISA_LEVELS = (
     "c99",
     "armv6m",
@@ -60,7 +62,7 @@ class Memory:
     """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the numbers stand.
 
     `banks` are parts of equal size; what moves and what computes had better not meet in one.  `cost` is that of a byte
-    read or written, beside a byte of the fastest memory.
+    read or written, beside a byte of the fastest memory.  `address` is the first one, as the core sees it, where known.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Memory:
     source: str
     banks: int = 1
     cost: int = 1
+    address: int | None = None
 
     @property
     def symbol(self) -> str:
@@ -203,10 +206,14 @@ class Target:
     """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
 
     `isa` is the level of its kernels: with `weights.expand` the one for expanded weights, if there is one (EXPANDED).
+    `maker` is empty for what is no chip that one can buy, `core` where the chip's file says all of it.
     """
 
     name: str
     description: str
+    maker: str
+    core: str
+    clock: Clock | None
     isa: str
     byte_order: str
     has_fpu: bool

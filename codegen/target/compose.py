@@ -19,7 +19,8 @@ from codegen.target.renamed import named_as_now
 from codegen.target.table import refuse_unknown
 
 Items = dict[str, object]
-_CHIP_ONLY = ("name", "description", "memories")
+_MOST_NAMED = 8
+_CHIP_ONLY = ("name", "description", "maker", "core", "clock", "memories")
 
 
 def shipped(kind: str) -> dict[str, Path]:
@@ -32,7 +33,8 @@ def find_chip(name: str) -> Path:
     """The file of a shipped chip; LAM-TARGET-001 with the nearest name for one that nobody knows."""
     known = shipped("chips")
     if name not in known:
-        hint = f"{_guess(name, known)}known: {', '.join(known)}; or give the path of a .toml file of your own"
+        listed = f"`lamina targets` lists all {len(known)}"
+        hint = f"{_guess(name, known)}{listed}; or give the path of a .toml file of your own"
         raise TargetUnknown(f"unknown target {name!r}", hint=hint)
     return known[name]
 
@@ -46,7 +48,7 @@ def composed(items: Items, where: str) -> Items:
     """The keys of a chip, of its core and of its board as one table."""
     core = _part("core", "cores", items, where)
     refuse_unknown(core, [f.name for f in fields(Target) if f.name not in _CHIP_ONLY], f"core {items.get('core')}, ")
-    merged = _over(core, {key: value for key, value in items.items() if key != "core"})
+    merged = _over(core, items)
     if isinstance(merged.get("board"), str):
         board = _part("board", "boards", merged, where)
         refuse_unknown(board, [f.name for f in fields(Board)], f"board {merged['board']}, ")
@@ -76,5 +78,7 @@ def _over(below: Mapping[str, object], above: Mapping[str, object]) -> Items:
 
 
 def _guess(name: str, known: Mapping[str, Path]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]}? " if close else ""
+    """The names that begin as this one does, and the nearest ones."""
+    begin = [other for other in known if name and other.startswith(name.lower())]
+    close = list(dict.fromkeys([*begin, *difflib.get_close_matches(name.lower(), known, n=3)]))[:_MOST_NAMED]
+    return f"did you mean {', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}? " if close else ""

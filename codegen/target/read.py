@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from codegen.errors import TargetKeyMissing
-from codegen.target import chip
+from codegen.target import chip, parts
 from codegen.target.compose import composed, find_chip, parse, shipped
 from codegen.target.table import Table
 
@@ -50,6 +50,9 @@ def _target(table: Table) -> chip.Target:
     target = chip.Target(
         name=name,
         description=table.text("description"),
+        maker=table.text("maker") if table.has("maker") else "",
+        core=table.text("core") if table.has("core") else "",
+        clock=_clock(table.table("clock", parts.Clock)),
         isa=_level(table, weights),
         byte_order=table.text("byte_order", chip.BYTE_ORDERS),
         has_fpu=has_fpu,
@@ -78,6 +81,10 @@ def _target(table: Table) -> chip.Target:
     return target
 
 
+def _clock(table: Table | None) -> parts.Clock | None:
+    return None if table is None else parts.Clock(hz=table.number("hz"), source=table.text("source"))
+
+
 def _weights(table: Table | None) -> chip.Weights:
     if table is None:
         return chip.Weights()
@@ -95,7 +102,7 @@ def _memories(table: Table) -> tuple[chip.Memory, ...]:
     memories: list[chip.Memory] = []
     for entry in table.tables("memories", chip.Memory):
         kind = entry.text("kind", chip.MEMORY_KINDS)
-        stated = entry.has("bytes") or entry.has("cost")
+        stated = any(map(entry.has, ("bytes", "cost", "address")))
         memory = chip.Memory(
             name=entry.text("name"),
             kind=kind,
@@ -103,6 +110,7 @@ def _memories(table: Table) -> tuple[chip.Memory, ...]:
             source=entry.text("source") if stated else entry.text("source", default="no limit"),
             banks=entry.number("banks", default=1, most=MOST_BANKS),
             cost=entry.number("cost") if kind == "psram" else entry.number("cost", default=1),
+            address=entry.whole("address"),
         )
         if memory.symbol in ("", "arena", *(m.symbol for m in memories)):
             raise entry.bad("name", f"{memory.name!r} is no name that C can tell from the others")

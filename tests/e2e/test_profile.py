@@ -15,16 +15,17 @@ from codegen.pipeline import Options, compile_file
 from codegen.process import find_program
 from codegen.report.profile import Profile, profile_text
 from codegen.report.table import plain
-from codegen.target import list_targets, load_target
+from codegen.target import load_target
 from codegen.verbs.profiling import mix_on_board, read_console
 from tests.e2e.projects import DIGITS
+from tests.support.chips import BOARDS
 from tests.support.real import model_path
 from tests.support.tools import require_tool
 from tests.unit.cli.conftest import Lamina, lamina
 
 __all__ = ["lamina"]
 
-CHIPS = tuple(name for name in list_targets() if (board := load_target(name).board) and board.counting)
+CHIPS = tuple(name for name in BOARDS if (board := load_target(name).board) and board.counting)
 KEYS = {
     *("model", "target", "requant", "macs", "instructions", "microseconds", "layers", "text_bytes", "rodata_bytes"),
     *("weights_bytes", "ram_bytes", "stack_bytes", "arena_bytes", "cycles", "mix"),

@@ -102,6 +102,23 @@ BAD = {
     "rule without its source": ("[board]", RULE.replace("source", "instead") + "[board]", "LAM-TARGET-004", "source"),
     "unknown key of a rule": ("[board]", f"{RULE}maximum = 3\n[board]", "LAM-TARGET-003", "rules[0].maximum"),
     "rules as a table": ("[board]", "[rules.Conv2D]\nkernel = 1\n[board]", "LAM-TARGET-005", "rules"),
+    "clock without source": ("[board]", "[clock]\nhz = 8\n[board]", "LAM-TARGET-004", "clock.source"),
+    "clock without its number": ("[board]", "[clock]\nsource = 'x'\n[board]", "LAM-TARGET-004", "clock.hz"),
+    "clock of nothing": ("[board]", "[clock]\nhz = 0\nsource = 'x'\n[board]", "LAM-TARGET-005", "clock.hz"),
+    "clock as text": ("[board]", "[clock]\nhz = '8 MHz'\nsource = 'x'\n[board]", "LAM-TARGET-005", "clock.hz"),
+    "clock beyond all": ("[board]", "[clock]\nhz = 1099511627777\nsource = 'x'\n[board]", "LAM-TARGET-010", "clock.hz"),
+    "unknown key of the clock": ("[board]", "[clock]\nmhz = 8\n[board]", "LAM-TARGET-003", "clock.mhz"),
+    "clock that is no table": ("isa =", "clock = 80\nisa =", "LAM-TARGET-005", "clock"),
+    "maker without a name": ("isa =", 'maker = " "\nisa =', "LAM-TARGET-005", "maker"),
+    "maker that is a number": ("isa =", "maker = 7\nisa =", "LAM-TARGET-005", "maker"),
+    "address below zero": ('kind = "ram"', 'kind = "ram"\naddress = -1', "LAM-TARGET-005", "memories[0].address"),
+    "address as text": ('kind = "ram"', 'kind = "ram"\naddress = "0x2"', "LAM-TARGET-005", "memories[0].address"),
+    "address without source": (
+        'bytes = 65536\nsource = "datasheet, section 2"',
+        "address = 2",
+        "LAM-TARGET-004",
+        "source",
+    ),
     "unknown core": ("isa =", 'core = "cortex-m5"\nisa =', "LAM-TARGET-005", "core"),
     "core that is a number": ("isa =", "core = 4\nisa =", "LAM-TARGET-005", "core"),
     "core that is a path": ("isa =", 'core = "../cores/cortex-m4"\nisa =', "LAM-TARGET-005", "core"),
@@ -321,9 +338,13 @@ def test_a_misspelt_key_is_answered_with_the_right_one(tmp_path: Path) -> None:
         load_target(write(tmp_path, GOOD.replace("requant_modes", "requant_mode")))
 
 
-def test_an_unknown_name_lists_the_known_ones_and_the_closest() -> None:
-    with pytest.raises(TargetUnknown, match=r"LAM-TARGET-001 .*did you mean cortex-m4\?.*rv32imc"):
+def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
+    with pytest.raises(
+        TargetUnknown, match=r"LAM-TARGET-001 .*did you mean cortex-m4,.* or .*\? `lamina targets` lists all"
+    ):
         load_target("cortex-m4f")
+    with pytest.raises(TargetUnknown, match=r"did you mean stm32f401re, stm32f407vg, .* or .*\?"):
+        load_target("STM32F4")
 
 
 @pytest.mark.parametrize("name", ["../targets/host", "", "host.tom", "/etc/passwd"])

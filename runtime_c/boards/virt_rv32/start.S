@@ -35,6 +35,11 @@ lam_reset:
     li t0, 0x989b                                       /* closes what the lines above did not open: last */
     csrw pmpcfg1, t0
 
+#ifdef __riscv_flen
+    li t0, 0x2000                                       /* mstatus.FS: floats may be used */
+    csrs mstatus, t0
+#endif
+
     la t0, lam_bss_start
     la t1, lam_bss_end
 1:  bgeu t0, t1, 2f

@@ -10,10 +10,10 @@ import pytest
 from codegen.emulator import RunResult, build_and_run, build_program, run_elf
 from codegen.errors import BoardMissing, ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
 from codegen.resources import resource_dir
-from codegen.target import Target, list_targets, load_target
+from codegen.target import Target, load_target
+from tests.support.chips import BOARDS, ONE_OF_EACH_CORE
 from tests.support.tools import require_tool
 
-BOARDS = tuple(name for name in list_targets() if load_target(name).board)
 BARE = tuple(name for name in BOARDS if name != "ppc32")
 COUNTING = tuple(name for name in BOARDS if (board := load_target(name).board) and board.counting)
 FAULT = 99
@@ -50,6 +50,18 @@ def run(
 
 def test_the_promised_boards_are_here() -> None:
     assert set(BOARDS) >= {"cortex-m4", "cortex-m0plus", "rv32imc", "ppc32", "cortex-m3", "cortex-m7", "cortex-m55"}
+
+
+@pytest.mark.parametrize("name", sorted(set(ONE_OF_EACH_CORE) - set(BOARDS)))
+def test_what_is_built_for_other_cores_runs_on_the_boards(name: str, tmp_path: Path) -> None:
+    before = "static volatile float third = 3.0f;\nstatic volatile int64_t wide = -7;"
+    body = """
+    third = 1.0f / third;
+    wide = wide * 1000000007 % 11;
+    lam_board_number((uint32_t)(third * 300.0f + 0.5f));
+    return (int)-wide;"""
+    result = run(name, tmp_path, body, before)
+    assert (result.exit_code, result.console) == (7 * 1000000007 % 11, b"100")
 
 
 @pytest.mark.parametrize("name", BOARDS)

@@ -1,0 +1,71 @@
+"""The page of docs/ that lists the chips, their cores, and what ran where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codegen.report.columns import size_text
+from codegen.report.table import markdown_table
+from codegen.target import Target, list_targets, load_target
+
+_INTRO = """\
+Parts that one can buy. `lamina targets NAME` says where each number stands, `-t NAME` compiles for one, and a chip that
+is not here needs a file of ten lines (`targets/README.md`). Memories are those of the datasheets; what an operating
+system, a radio or a stack take of them is yours to leave free (`--arena-limit`). RAM is the largest one in one piece;
+"and more" means that tensors which it cannot hold may go to others (docs/scheduler.md)."""
+_CORES_INTRO = """\
+Where code for the core runs in this project's own tests: on a board of QEMU (`verify -t`, `profile -t`), as a process
+under QEMU, or not at all. Then the C is the plain C99 that runs on this machine and on the others, and was not run for
+that core (but for the AVR's, whose self-test runs on simavr). No chip of these makers was measured."""
+
+
+def chips_page(generated: str) -> str:
+    """Every part by maker, and every core."""
+    chips = [chip for chip in map(load_target, list_targets()) if chip.maker]
+    parts = ["# Chips", generated, _INTRO]
+    for maker in sorted({chip.maker for chip in chips}, key=str.lower):
+        parts += [f"## {maker}", _chips(sorted((c for c in chips if c.maker == maker), key=lambda c: c.name))]
+    return "\n\n".join([*parts, "## Cores", _CORES_INTRO, _cores(chips)]) + "\n"
+
+
+def _chips(chips: Sequence[Target]) -> str:
+    rows = [
+        (
+            f"`{c.name}`",
+            c.core,
+            f"{c.clock.hz / 1e6:g} MHz" if c.clock else "-",
+            _ram(c),
+            _size(c.flash_bytes),
+            c.description,
+        )
+        for c in chips
+    ]
+    return markdown_table(("target", "core", "clock", "RAM", "flash", "what it is"), rows)
+
+
+def _ram(chip: Target) -> str:
+    return f"{_size(chip.ram_bytes)}{' and more' if len(chip.working) > 1 else ''}"
+
+
+def _size(size: int | None) -> str:
+    return "no limit said" if size is None else size_text(size)
+
+
+def _cores(chips: Sequence[Target]) -> str:
+    cores = {chip.core: chip for chip in chips}
+    rows = [
+        (f"`{name}`", c.isa, "yes" if c.has_fpu else "no", _compiler(c), _place(c)) for name, c in sorted(cores.items())
+    ]
+    return markdown_table(("core", "kernels", "FPU", "compiled by", "runs on"), rows)
+
+
+def _compiler(chip: Target) -> str:
+    return chip.toolchain.cc if chip.toolchain else "yours"
+
+
+def _place(chip: Target) -> str:
+    if chip.board is None:
+        return "nothing: plain C99, not run"
+    words = chip.board.emulator
+    machine = words[words.index("-M") + 1] if "-M" in words else "a process"
+    return f"{words[0]}, {machine}"

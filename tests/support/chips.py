@@ -1,0 +1,23 @@
+"""Which of the shipped chips a test looks at: many of them differ by their memories alone."""
+
+from __future__ import annotations
+
+from codegen.target import Target, list_targets, load_target
+
+CHIPS: dict[str, Target] = {name: load_target(name) for name in list_targets()}
+REFERENCE = tuple(name for name, chip in CHIPS.items() if not chip.maker)
+"""Those that no maker sells: one of each core that is common, this machine, and what scratchpads are tried on."""
+BOUGHT = tuple(name for name, chip in CHIPS.items() if chip.maker)
+
+
+def _one_of_each_core() -> tuple[str, ...]:
+    """Of the chips that are built alike and run on one board the reference, or else the one of most RAM."""
+    found: dict[object, str] = {}
+    for name, chip in sorted(CHIPS.items(), key=lambda item: (item[1].maker != "", -(item[1].ram_bytes or 1 << 40))):
+        if chip.board and chip.toolchain:
+            found.setdefault((chip.toolchain.cc, chip.toolchain.cflags, chip.board.emulator), name)
+    return tuple(sorted(found.values()))
+
+
+ONE_OF_EACH_CORE = _one_of_each_core()
+BOARDS = tuple(name for name in REFERENCE if CHIPS[name].board)

@@ -41,7 +41,7 @@ static inline int64_t lam_f32_log_fixed(uint32_t m, int32_t exponent)
     const int32_t r = (int32_t)(uint32_t)(((uint64_t)m * lam_f32_log_inverse(entry)) >> (27 + down));
     const int64_t rest = ((int64_t)r * lam_f32_log_less(r)) >> 10;
 
-    return (exponent + down) * 49946518145322874LL + (int64_t)logarithm[entry] * (1 << 24) + (int64_t)r * (1 << 21) + rest;
+    return (exponent + down) * 49946518145322874LL + (int64_t)logarithm[entry] * ((int32_t)1 << 24) + (int64_t)r * ((int32_t)1 << 21) + rest;
 }
 
 /* The logarithm of base e: NaN below 0, -infinity of both zeros. */

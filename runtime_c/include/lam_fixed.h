@@ -99,16 +99,16 @@ static inline int32_t lam_curve_s16(uint32_t steps, int32_t bits, int32_t beyond
 static inline int32_t lam_logistic_s16(int32_t x, int32_t factor, int32_t half, int32_t shift, const uint16_t *table)
 {
     const int64_t steps = ((int64_t)x * factor + half) >> shift;
-    const int32_t r = lam_curve_s16((uint32_t)(steps < 0 ? -steps : steps), 9, 0x7FFF << 10, table);
-    return (steps < 0 ? (1 << 25) + (1 << 9) - 1 - r : r + (1 << 9)) >> 10;
+    const int32_t r = lam_curve_s16((uint32_t)(steps < 0 ? -steps : steps), 9, (int32_t)0x7FFF << 10, table);
+    return (steps < 0 ? ((int32_t)1 << 25) + (1 << 9) - 1 - r : r + (1 << 9)) >> 10;
 }
 
 /* As lam_logistic_s16, of tanh(x). */
 static inline int32_t lam_tanh_s16(int32_t x, int32_t factor, int32_t half, int32_t shift, const uint16_t *table)
 {
     const int64_t steps = ((int64_t)x * factor + half) >> shift;
-    const int32_t r = lam_curve_s16((uint32_t)(steps < 0 ? -steps : steps), 8, 0xFFFF << 8, table);
-    return (steps < 0 ? (1 << 23) + (1 << 7) - 1 - r : r + (1 << 7) - (1 << 23)) >> 8;
+    const int32_t r = lam_curve_s16((uint32_t)(steps < 0 ? -steps : steps), 8, (int32_t)0xFFFF << 8, table);
+    return (steps < 0 ? ((int32_t)1 << 23) + (1 << 7) - 1 - r : r + (1 << 7) - ((int32_t)1 << 23)) >> 8;
 }
 
 /* x * 2^bits: saturated to the left, rounded to the right (bits below 0, down to -31). */

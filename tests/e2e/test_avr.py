@@ -10,6 +10,7 @@ from codegen.errors import ModelRejected, OptionBad
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program, run_program
 from tests.e2e.projects import DIGITS, NETWORKS, TINY, Project, build, compiled, run, written
+from tests.support.shared import ROOT
 from tests.support.simavr import on_simavr
 from tests.support.tools import require_tool
 
@@ -65,6 +66,13 @@ def test_weights_stay_in_program_memory(tmp_path: Path) -> None:
     flash = sum(size for name, size in rows.items() if name.startswith(".progmem"))
     assert flash == made.compiled.program.packed_bytes
     assert rows[".data"] + rows[".bss"] == 0
+
+
+def test_every_header_of_the_runtime_is_right_for_an_int_of_16_bits(tmp_path: Path) -> None:
+    headers = sorted(path.name for path in (ROOT / "runtime_c" / "include").glob("lam_*.h"))
+    source = tmp_path / "all.c"
+    source.write_text("".join(f'#include "{name}"\n' for name in ("lam_avr.h", *headers)))
+    build("avr-gcc", ("-c",), [source], tmp_path / "x.o", includes=[f"-I{ROOT / 'runtime_c/include'}"], warnings=FLAGS)
 
 
 def test_the_same_c_runs_on_the_host(tmp_path: Path) -> None:

@@ -119,6 +119,8 @@ def read_mirror(ctx: Tensors, node: TfliteNode) -> tuple[Literal["reflect", "sym
 
 def nearest_positions(n_in: int, n_out: int, corners: bool, centres: bool) -> tuple[int, ...]:
     """Source position of each output position.  Source: reference/resize_nearest_neighbor.h."""
+    if n_out < 1:
+        return ()
     single = np.float32
     aligned = corners and n_out > 1
     scale = single(n_in - 1) / single(n_out - 1) if aligned else single(n_in) / single(n_out)

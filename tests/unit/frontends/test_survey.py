@@ -226,6 +226,17 @@ def test_a_constant_that_is_no_number_is_counted_without_a_warning(tmp_path: Pat
     assert "LAM-IMPORT-007" in {v.id for v in codegen.inspect(tmp_path / "m.tflite").violations}
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("corners", [True, False])
+def test_an_image_made_as_small_as_nothing_is_refused_without_a_warning(corners: bool, tmp_path: Path) -> None:
+    model = Model()
+    x, size = model.input((2, 1, 3, 1), "int8", 0.5), model.const(np.array([0, 10], np.int32))
+    y = model.output((2, 0, 10, 1), "int8", 0.5)
+    model.op("RESIZE_NEAREST_NEIGHBOR", [x, size], [y], "ResizeNearestNeighborOptions", AlignCorners=corners)
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    assert [v.id for v in codegen.inspect(tmp_path / "m.tflite").violations] == ["LAM-OPS-001"]
+
+
 def test_a_graph_over_which_onnx_itself_ends_its_process_is_looked_at(tmp_path: Path) -> None:
     """Three parts by its attribute, four by its results: inference of shapes in C++ ends in an assertion."""
     split = helper.make_node("Split", ["x"], ["a", "b", "c", "y"], "parts", num_outputs=3)

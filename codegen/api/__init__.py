@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from codegen.api.functions import compare_quantized as compare_quantized
     from codegen.api.functions import compile_model as compile_model
     from codegen.api.functions import evaluate as evaluate
+    from codegen.api.functions import fits as fits
     from codegen.api.functions import inspect as inspect
     from codegen.api.functions import profile as profile
     from codegen.api.functions import quantize as quantize
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from codegen.verbs.examples import CopiedExamples as CopiedExamples
     from codegen.verbs.examples import copy_examples as copy_examples
     from codegen.verbs.findings import LogFinding as LogFinding
+    from codegen.verbs.fits import Fit as Fit
     from codegen.verbs.inspection import Inspection as Inspection
     from codegen.verbs.inspection import LayerRow as LayerRow
     from codegen.verbs.inspection import Violation as Violation
@@ -75,6 +77,7 @@ _HOMES = {
     "EngineScore": "codegen.verbs.evaluate",
     "Evaluation": "codegen.verbs.evaluate",
     "Finding": "codegen.verbs.doctor",
+    "Fit": "codegen.verbs.fits",
     "Inspection": "codegen.verbs.inspection",
     "LayerRow": "codegen.verbs.inspection",
     "Linked": "codegen.verbs.link",
@@ -109,6 +112,7 @@ _HOMES = {
     "doctor": "codegen.verbs.doctor",
     "draw_plan": "codegen.verbs.draw",
     "evaluate": "codegen.api.functions",
+    "fits": "codegen.api.functions",
     "inspect": "codegen.api.functions",
     "link": "codegen.verbs.link",
     "load": "codegen.verbs.load",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from codegen.report.sensitive import QuantComparison, SensitivityReport
     from codegen.verbs.compile import Project
     from codegen.verbs.evaluate import Evaluation
+    from codegen.verbs.fits import Fit
     from codegen.verbs.inspection import Inspection
     from codegen.verbs.quantize import Quantized
     from codegen.verbs.verify import VerifyResult
@@ -245,6 +246,17 @@ def inspect(
     that cannot be measured.
     """
     return verbs.inspect.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
+
+
+@takes_declared
+def fits(
+    model: ModelSource, target: str | None = None, *, toolkit: Toolkit = HOUSE, **words: Unpack[OptionWords]
+) -> tuple[Fit, ...]:
+    """On which chips a network fits: all that a maker sells, or `target` alone; the fastest that it fits come first.
+
+    A chip that it does not fit, or that does not run it, says why; raised is only what leaves nothing to look at.
+    """
+    return verbs.fits.fits(model, options_of(None, words), chip=target, toolkit=toolkit)
 
 
 @takes_declared

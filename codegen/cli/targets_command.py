@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from codegen.cli.console import Command, common, json_option, show
+from codegen.cli.options import shape_option
+from codegen.cli.progress import Progress
 from codegen.report.columns import size_text
 from codegen.report.table import text_pairs, text_table
 
 if TYPE_CHECKING:
-    from codegen.api import Target
+    from codegen.api import Fit, Target
     from codegen.target import Memory
 
 
 @click.command("targets", cls=Command, example="lamina targets cortex-m4")
 @click.argument("name", required=False)
+@click.option("--fits", "model", metavar="MODEL", help="Rank the chips by whether this network fits, and how fast.")
+@click.option("--stream-input", is_flag=True, help="With --fits: the input comes row by row.")
+@shape_option
 @json_option
 @common
-def command(name: str | None, as_json: bool, quiet: bool, verbose: bool) -> None:
-    """List the chips that are known; with NAME (or a .toml file), everything about one."""
+def command(
+    name: str | None,
+    model: str | None,
+    stream_input: bool,
+    shapes: Mapping[str, tuple[int, ...]] | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """List the chips that are known; with NAME (or a .toml file), everything about one; with --fits, those it fits."""
     from codegen import api
 
-    if name is None:
+    if model is not None:
+        with Progress("trying the chips", quiet=quiet):
+            fit = api.fits(model, name, stream_input=stream_input, shapes=shapes or {})
+        show(_fits, fit, as_json=as_json, quiet=quiet)
+    elif stream_input or shapes:
+        raise click.UsageError("--stream-input and --shape go with --fits MODEL")
+    elif name is None:
         found = api.targets()
         show(_list, found, as_json=as_json, quiet=quiet)
     else:
@@ -32,6 +52,32 @@ def command(name: str | None, as_json: bool, quiet: bool, verbose: bool) -> None
 
 
 _COLUMNS = ("target", "core", "clock", "RAM", "flash", "emulated", "description")
+
+
+def _fits(found: tuple[Fit, ...]) -> str:
+    """Those that it fits, and the others with what they lack."""
+    rows = [
+        (f.target, f.core, "yes" if f.fits else "no", _time(f.milliseconds), *map(_needed, _pairs(f)), f.reason or "-")
+        for f in found
+    ]
+    table = text_table(["target", "core", "fits", "about ms", "arena / RAM", "flash", "why not"], rows, keep=4)
+    return f"{table}\n\nfits {sum(f.fits for f in found)} of {len(found)}; {_ABOUT}"
+
+
+_ABOUT = "flash is weights and about the code at -Os, RAM without stack and firmware, milliseconds are estimates"
+
+
+def _pairs(fit: Fit) -> tuple[tuple[int | None, int | None], ...]:
+    return (fit.arena_bytes, fit.ram_bytes), (fit.flash_needed, fit.flash_bytes)
+
+
+def _needed(pair: tuple[int | None, int | None]) -> str:
+    needed, there = pair
+    return "-" if needed is None else f"{size_text(needed)} / {_size(there)}"
+
+
+def _time(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds:.3g}" if milliseconds < 100 else f"{milliseconds:.0f}"
 
 
 def _list(found: tuple[Target, ...]) -> str:

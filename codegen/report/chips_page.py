@@ -16,7 +16,8 @@ system, a radio or a stack take of them is yours to leave free (`--arena-limit`)
 _CORES_INTRO = """\
 Where code for the core runs in this project's own tests: on a board of QEMU (`verify -t`, `profile -t`), as a process
 under QEMU, or not at all. Then the C is the plain C99 that runs on this machine and on the others, and was not run for
-that core (but for the AVR's, whose self-test runs on simavr). No chip of these makers was measured."""
+that core (but for the AVR's, whose self-test runs on simavr). No chip of these makers was measured: the milliseconds of
+`lamina targets --fits MODEL` are estimates, by the cycles that layers of each kind take on the emulated cores."""
 
 
 def chips_page(generated: str) -> str:

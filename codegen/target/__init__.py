@@ -17,7 +17,7 @@ from codegen.target.chip import (
     Weights,
 )
 from codegen.target.compose import find_chip
-from codegen.target.parts import Clock
+from codegen.target.parts import Clock, Speed
 from codegen.target.read import list_targets, load_target
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Dma",
     "Memory",
     "Rule",
+    "Speed",
     "Target",
     "Toolchain",
     "Weights",

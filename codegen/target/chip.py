@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codegen.target.parts import Clock
+from codegen.target.parts import Clock, Speed
 
 ISA_LEVELS = (
     "c99",
@@ -229,6 +229,7 @@ class Target:
     board: Board | None
     dma: Dma | None
     cycles: Cycles | None
+    speed: Speed | None
     weights: Weights
     unsupported: tuple[str, ...]
     rules: tuple[Rule, ...]

@@ -68,6 +68,7 @@ def _target(table: Table) -> chip.Target:
         board=_board(table.table("board", chip.Board)),
         dma=_dma(table.table("dma", chip.Dma)),
         cycles=_cycles(table.table("cycles", chip.Cycles)),
+        speed=_speed(table.table("speed", parts.Speed)),
         weights=weights,
         unsupported=table.texts("unsupported", default=()),
         rules=tuple(_rule(entry) for entry in table.tables("rules", chip.Rule)) if table.has("rules") else (),
@@ -157,6 +158,18 @@ def _cycles(table: Table | None) -> chip.Cycles | None:
     others = (f.name for f in fields(chip.Cycles) if f.name not in ("source", "percent"))
     numbers = {name: table.number(name, default=1) for name in others}
     return chip.Cycles(source=table.text("source"), percent=table.number("percent", default=100), **numbers)
+
+
+def _speed(table: Table | None) -> parts.Speed | None:
+    if table is None:
+        return None
+    return parts.Speed(
+        convolution=table.number("convolution"),
+        grouped=table.number("grouped"),
+        dense=table.number("dense"),
+        element=table.number("element"),
+        source=table.text("source"),
+    )
 
 
 def _dma(table: Table | None) -> chip.Dma | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from codegen.verbs import beside as beside
     from codegen.verbs import compile as compile
     from codegen.verbs import evaluate as evaluate
+    from codegen.verbs import fits as fits
     from codegen.verbs import inspect as inspect
     from codegen.verbs import on_the_way as on_the_way
     from codegen.verbs import profile as profile

@@ -49,6 +49,8 @@ sentence = "the unit has windows of at most 7 rows"
 source = "datasheet, section 7"
 """
 
+SPEED = "[speed]\nconvolution = 1\ngrouped = 2\ndense = 3\nelement = 4\n"
+
 BAD = {
     "unknown key": ("isa =", "issa = 1\nisa =", "LAM-TARGET-003", "issa"),
     "unknown key of a memory": ('kind = "ram"', 'kind = "ram"\nspeed = 3', "LAM-TARGET-003", "memories[0].speed"),
@@ -109,6 +111,11 @@ BAD = {
     "clock beyond all": ("[board]", "[clock]\nhz = 1099511627777\nsource = 'x'\n[board]", "LAM-TARGET-010", "clock.hz"),
     "unknown key of the clock": ("[board]", "[clock]\nmhz = 8\n[board]", "LAM-TARGET-003", "clock.mhz"),
     "clock that is no table": ("isa =", "clock = 80\nisa =", "LAM-TARGET-005", "clock"),
+    "speed without source": ("[board]", f"{SPEED}[board]", "LAM-TARGET-004", "speed.source"),
+    "speed of three kinds": ("[board]", f"{SPEED}[board]".replace("dense = 3\n", ""), "LAM-TARGET-004", "speed.dense"),
+    "speed of nothing": ("[board]", f"{SPEED}[board]".replace("= 3", "= 0"), "LAM-TARGET-005", "speed.dense"),
+    "speed that is a fraction": ("[board]", f"{SPEED}[board]".replace("= 3", "= 0.3"), "LAM-TARGET-005", "speed.dense"),
+    "unknown key of the speed": ("[board]", f"{SPEED}pool = 3\n[board]", "LAM-TARGET-003", "speed.pool"),
     "maker without a name": ("isa =", 'maker = " "\nisa =', "LAM-TARGET-005", "maker"),
     "maker that is a number": ("isa =", "maker = 7\nisa =", "LAM-TARGET-005", "maker"),
     "address below zero": ('kind = "ram"', 'kind = "ram"\naddress = -1', "LAM-TARGET-005", "memories[0].address"),

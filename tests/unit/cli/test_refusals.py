@@ -168,6 +168,16 @@ TARGETS_COMMAND = [
     ("targets BAD/folder", "LAM-TARGET-001"),
     ("targets host generic", "LAM-CLI-001"),
     ("targets --all", "LAM-CLI-001"),
+    *((f"targets --fits {model}", code) for model, code in MODELS),
+    *((f"targets {target} --fits TINY", code) for target, code in TARGETS),
+    ("targets --fits", "LAM-CLI-001"),
+    ("targets --fits TINY TINY extra", "LAM-CLI-001"),
+    ("targets --stream-input", "LAM-CLI-001"),
+    ("targets --shape x=1,3", "LAM-CLI-001"),
+    ("targets cortex-m4 --stream-input", "LAM-CLI-001"),
+    ("targets cortex-m4 --fits TINY --shape x", "LAM-CLI-001"),
+    ("targets cortex-m4 --fits TINY --shape none=1,3", "LAM-IMPORT-052"),
+    ("targets --fits BAD/chip_key.toml", "LAM-IMPORT"),
 ]
 HELP = [
     ("help compil", "LAM-CLI-001"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options
@@ -47,10 +48,7 @@ def command(
     whose log --crc gives.
     """
     if log is not None:
-        if data is not None or config is not None or options["reference"] is not None:
-            raise click.UsageError(
-                "--crc is about the self-test's own inputs; leave out --input, --config, --reference"
-            )
+        _check_alone(data, config)
         return _verify_log(model, log, as_json, quiet, {k: v for k, v in options.items() if k not in _OF_SAMPLES})
     from codegen import api
 
@@ -68,6 +66,15 @@ def command(
 
 
 _OF_SAMPLES = ("samples", "seed", "reference")
+
+
+def _check_alone(data: str | None, config: str | None) -> None:
+    """A usage error for options about samples, which a log has none of."""
+    source = click.get_current_context().get_parameter_source
+    said = [f"--{name}" for name in _OF_SAMPLES if source(name) is not ParameterSource.DEFAULT]
+    said += [f"--{name}" for name, value in (("input", data), ("config", config)) if value is not None]
+    if said:
+        raise click.UsageError(f"--crc is about the self-test's own inputs; leave out {', '.join(said)}")
 
 
 def _verify_log(model: str, log: str, as_json: bool, quiet: bool, options: dict[str, Any]) -> int:

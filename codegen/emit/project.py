@@ -93,12 +93,12 @@ def project_files(
     texts[f"src/{name}_info.c"] = render("info.c.j2", roots, m=view, h=said)
     texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values(), roots).items()}
     files = {path: text.encode("utf-8") for path, text in texts.items()}
-    files |= package_files(options.packages, view, files, roots)
     if fit is not None:
         blob = weight_blob(program, fit, isa=options.isa, byte_order=options.byte_order)
         files["weights.bin"] = blob
         structure, weights_id = blob_ids(blob)
         manifest = {**manifest, "weights_structure": structure, "weights_id": weights_id}
+    files |= package_files(options.packages, view, files, roots)
     return _documented(files, view, manifest, roots)
 
 

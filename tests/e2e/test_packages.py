@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +17,10 @@ from codegen.emit.names import package_version
 from codegen.errors import OptionBad, PackageUnfit
 from codegen.options import PACKAGES
 from codegen.pipeline import Options, compile_file
-from codegen.process import check_program, find_program
+from codegen.process import check_program, run_program
 from tests.e2e.projects import DIGITS, TINY, Project, build, run, written
 from tests.support.shared import ROOT, shared_dir
-from tests.support.tools import require_module, require_tool
+from tests.support.tools import require_installed, require_module, require_tool
 
 SAID = "digits: all vectors right\n"
 
@@ -105,6 +106,21 @@ def test_zephyr_s_files_say_what_its_documentation_asks(tmp_path: Path) -> None:
     assert (made / "Kconfig").read_text().count("\nif ") == (made / "Kconfig").read_text().count("\nendif")
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("cortex-m3", "    arch_allow: arm\n    integration_platforms:\n      - qemu_cortex_m3\n"),
+        ("cortex-m4", "    arch_allow: arm\n    filter: CONFIG_CPU_CORTEX_M4 or "),
+        ("cortex-m55", "    arch_allow: arm\n    filter: CONFIG_ARMV8_1_M_MVEI\n"),
+        ("rv32imc", "    arch_allow: riscv\n    integration_platforms:\n      - qemu_riscv32\n"),
+        ("generic", "lamina\n    integration_platforms:\n      - qemu_cortex_m3\n      - qemu_riscv32\n"),
+    ],
+)
+def test_twister_is_told_which_boards_have_the_core(target: str, said: str) -> None:
+    files = compile_file(TINY, Options(target=target, package=("zephyr",), vectors=0)).files
+    assert said in files["zephyr/sample/sample.yaml"].decode()
+
+
 def test_twister_is_told_the_board_of_the_page() -> None:
     """The page's board, and a module compiled for its core: another one gives a warning, which fails there."""
     firmware = ROOT / "examples" / "firmware" / "zephyr"
@@ -128,14 +144,38 @@ def test_the_readme_names_the_cpp_header_that_is_there() -> None:
     assert b"hpp" not in without["README.md"]
 
 
-def test_espressif_s_own_tool_takes_the_component(tmp_path: Path) -> None:
-    if find_program("compote") is None:
-        pytest.skip("no compote (idf-component-manager)")
-    made = packed(tmp_path, "esp-idf")
-    check_program(["compote", "manifest", "lint", str(made.folder / "idf_component.yml")], cwd=tmp_path, timeout_s=120)
-    argv = ["compote", "component", "pack", "--name", "digits", "--dest-dir", str(tmp_path / "out")]
+@pytest.mark.parametrize("weights", ["c", "blob"])
+def test_espressif_s_own_tool_takes_the_component(weights: str, tmp_path: Path) -> None:
+    compote = require_installed("compote")
+    made = packed(tmp_path, "esp-idf", weights=weights)
+    check_program([compote, "manifest", "lint", "idf_component.yml"], cwd=made.folder, timeout_s=120)
+    argv = [compote, "component", "pack", "--name", "digits", "--dest-dir", str(tmp_path / "out")]
     check_program(argv, cwd=made.folder, timeout_s=120)
     assert (tmp_path / "out" / "digits_1.0.0.tgz").is_file()
+    manifest = made.folder / "idf_component.yml"
+    manifest.write_text(manifest.read_text().replace('"1.0.0"', '"1.0"'))
+    argv = [str(compote), "manifest", "lint", "idf_component.yml"]
+    assert run_program(argv, cwd=made.folder, timeout_s=120).returncode != 0
+
+
+_SCHEMA = """
+import sys
+from platformio.package.manifest.parser import ManifestParserFactory
+from platformio.package.manifest.schema import ManifestSchema
+record = ManifestParserFactory.new_from_file(sys.argv[1]).as_dict()
+del record["license"]  # which it would look up in a list on the web
+print(ManifestSchema().load_manifest(record)["version"])
+"""
+
+
+def test_platformio_s_own_schema_takes_the_library(tmp_path: Path) -> None:
+    require_module("platformio")
+    made = packed(tmp_path, "platformio", model_version="2.0.1")
+    manifest = made.folder / "platformio" / "digits" / "library.json"
+    argv = [sys.executable, "-c", _SCHEMA, str(manifest)]
+    assert check_program(argv, timeout_s=120).stdout.decode().split() == ["2.0.1"]
+    manifest.write_text(manifest.read_text().replace('"2.0.1"', '"later"'))
+    assert run_program(argv, timeout_s=120).returncode != 0
 
 
 def test_the_platformio_library_is_one_folder_that_compiles(tmp_path: Path) -> None:
@@ -213,9 +253,8 @@ def test_packages_that_cannot_carry_a_project_are_refused() -> None:
         if name in ("cmake", "cpp"):
             compile_file(TINY, Options(package=(name,), target="gap8-like", vectors=0))
             continue
-        for options in ({"weights": "blob"}, {"target": "gap8-like"}):
-            with pytest.raises(PackageUnfit, match=name):
-                compile_file(TINY, Options(package=(name,), vectors=0, **options))  # type: ignore[arg-type]
+        with pytest.raises(PackageUnfit, match=name):
+            compile_file(TINY, Options(package=(name,), vectors=0, target="gap8-like"))
 
 
 @pytest.mark.parametrize("said", [(), ("--package", "zephyr, cmake"), ("--package", "all")])

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.support.shared import ROOT
+from tests.support.tools import installed
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {
@@ -22,6 +23,8 @@ PROGRAMS = {
     "pio": "pio",
     "west": "west",
 }
+REAL = {"compote"}
+"""Those of Python packages, which are themselves where the tests' environment has them."""
 _WRAPPER = """#!/bin/sh
 PYTHONPATH={root} exec {python} -m tests.stand_ins.{module} {name} "$@"
 """
@@ -32,6 +35,8 @@ def written(folder: Path) -> Path:
     folder.mkdir()
     for name, module in PROGRAMS.items():
         path = folder / name
-        path.write_text(_WRAPPER.format(root=ROOT, python=sys.executable, module=module, name=name))
+        real = installed(name) if name in REAL else None
+        text = _WRAPPER.format(root=ROOT, python=sys.executable, module=module, name=name)
+        path.write_text(f'#!/bin/sh\nexec {real} "$@"\n' if real else text)
         path.chmod(0o755)
     return folder

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,21 @@ def require_module(*names: str) -> None:
 def _require(names: list[str]) -> None:
     if names:
         missing(", ".join(names))
+
+
+def require_installed(name: str) -> Path:
+    """A program of a Python package that is installed beside this Python; the test goes on only when it is."""
+    found = installed(name)
+    if found is None:
+        missing(name)
+    assert found is not None, "the test has ended"
+    return found
+
+
+def installed(name: str) -> Path | None:
+    """The program of that name that pip has put beside this Python."""
+    found = Path(sys.executable).parent / name
+    return found if found.is_file() else None
 
 
 def missing(what: str) -> None:

@@ -162,7 +162,15 @@ def test_the_command_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "equal to the bit: 8 checksums of 2 runs" in capsys.readouterr().out
     assert main(["verify", str(DIGITS), "--crc", str(log)]) == 1
     assert "LAM-VERIFY-004" in capsys.readouterr().err
-    assert main(["verify", str(TINY), "--crc", str(log), "--input", "x.npz"]) == 2
+    for said in (
+        ["--input", "x.npz"],
+        ["--samples", "3"],
+        ["--seed", "0"],
+        ["--config", "x.toml"],
+        ["--reference", "tflm"],
+    ):
+        assert main(["verify", str(TINY), "--crc", str(log), *said]) == 2
+        assert f"leave out {said[0]}" in capsys.readouterr().err
     wrong = [*LINES[:2], sentence("W", "0001", "00000000"), *LINES[3:-1], sentence("E", "0001")]
     log.write_text("\n".join(wrong))
     assert main(["verify", str(TINY), "--crc", str(log)]) == 1

@@ -24,7 +24,7 @@ _TABLE: Mapping[str, Package] = {
     "zephyr": zephyr.files,
 }
 _WHOLE = ("cmake", "cpp")
-"""Those that take every project: a blob, and kernels that work in a scratchpad."""
+"""Those that take kernels that work in a scratchpad."""
 assert tuple(_TABLE) == PACKAGES
 
 
@@ -41,12 +41,5 @@ def package_files(asked: Sequence[str], view: ModelView, files: Mapping[str, byt
 
 
 def _check_carried(name: str, view: ModelView) -> None:
-    if view.reads:
-        hint = (
-            f"leave it out of --package, or leave the buffer out (--weights-buffer 0): {' and '.join(_WHOLE)} take one"
-        )
-        raise PackageUnfit("weights are read through a buffer (--weights-buffer)", where=name, hint=hint)
-    if view.blob:
-        raise PackageUnfit("weights are a file of their own (--weights blob)", where=name)
     if view.scratchpad:
         raise PackageUnfit("its kernels work in a scratchpad, and the firmware has to bring a DMA", where=name)

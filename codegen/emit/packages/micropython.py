@@ -9,10 +9,13 @@ _CODES = {"int8_t": "b", "uint8_t": "B", "int16_t": "h", "int32_t": "i", "float"
 
 
 def files(project: Packaged) -> dict[str, bytes]:
-    """micropython/NAME/; LAM-EMIT-008 for a network whose input is streamed, or that works in several memories."""
+    """micropython/NAME/; LAM-EMIT-008 for a streamed input, weights in a file, or several memories."""
     view = project.view
     if view.stream:
         raise PackageUnfit("its input is streamed (--stream-input)", where="micropython")
+    if view.blob:
+        hint = "leave out --weights blob or the buffer: a module is part of the image, and so are its weights"
+        raise PackageUnfit("weights are a file of their own", where="micropython", hint=hint)
     if view.regions:
         raise PackageUnfit("it works in several memories", where="micropython")
     folder = f"micropython/{view.name}"

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from codegen.emit.context import ModelView
 from codegen.emit.render import render
+from codegen.emit.spelling import array_lines
 from codegen.resources import Roots
 
 _FLAT = ("src/", "include/", "runtime/")
@@ -34,8 +37,16 @@ class Packaged:
         """Sources and headers side by side, for systems that look into one folder."""
         found = {path: data for path, data in self.files.items() if path.startswith(_FLAT)}
         found["src/selftest.c"] = self.files["test/selftest.c"]
+        found |= self.blob("src")
         names = {path: path.rpartition("/")[2] for path in found}
         return {f"{folder}/{self._flat_name(name)}": found[path] for path, name in names.items()}
+
+    def blob(self, folder: str) -> dict[str, bytes]:
+        """The file of weights as an array in C, where the project has one."""
+        if not self.view.blob:
+            return {}
+        lines = array_lines(np.frombuffer(self.files["weights.bin"], np.uint8))
+        return {f"{folder}/{self.view.name}_blob.{s}": self.spelled(f"blob/blob.{s}.j2", lines=lines) for s in "ch"}
 
     def _flat_name(self, name: str) -> str:
         return f"{self.view.name}_selftest.c" if name == "selftest.c" else name

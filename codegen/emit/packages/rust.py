@@ -29,10 +29,13 @@ class RustPort:
 
 
 def files(project: Packaged) -> dict[str, bytes]:
-    """Cargo.toml and rust/; LAM-EMIT-008 for a network whose input is streamed, or that works in several memories."""
+    """Cargo.toml and rust/; LAM-EMIT-008 for a streamed input, a buffer for weights, or several memories."""
     view = project.view
     if view.stream:
         raise PackageUnfit("its input is streamed (--stream-input)", where="rust")
+    if view.reads:
+        hint = "leave the buffer out: the crate takes weights that are mapped"
+        raise PackageUnfit("weights are read through a buffer (--weights-buffer)", where="rust", hint=hint)
     if view.regions:
         raise PackageUnfit("it works in several memories", where="rust")
     more = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from codegen.emit.packages.packaged import Packaged
 
 _FILES = {
@@ -15,6 +17,30 @@ _FILES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What twister is told: the architecture, Kconfig symbols of the cores, emulated boards whose names are old."""
+
+    arch: str
+    filter: str
+    boards: tuple[str, ...] = ()
+
+
+_CORES = {
+    "armv6m": Where("arm", ""),
+    "armv7m": Where("arm", "", ("qemu_cortex_m3",)),
+    "armv7em": Where("arm", "CONFIG_CPU_CORTEX_M4 or CONFIG_CPU_CORTEX_M7 or CONFIG_ARMV8_M_DSP"),
+    "armv7em_wide": Where("arm", "CONFIG_CPU_CORTEX_M4 or CONFIG_CPU_CORTEX_M7 or CONFIG_ARMV8_M_DSP"),
+    "armv81m_mve": Where("arm", "CONFIG_ARMV8_1_M_MVEI"),
+    "rv32": Where("riscv", "", ("qemu_riscv32",)),
+}
+"""By level: another core builds with a warning, which twister takes for an error."""
+
+
 def files(project: Packaged) -> dict[str, bytes]:
     """All of zephyr/."""
-    return {f"zephyr/{path}": project.spelled(f"zephyr/{template}") for path, template in _FILES.items()}
+    where = _CORES.get(project.view.isa, Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
+    found = {f"zephyr/{path}": project.spelled(f"zephyr/{template}", where=where) for path, template in _FILES.items()}
+    if project.view.reads:
+        found[f"zephyr/{project.view.name}_flash_map.c"] = project.spelled("zephyr/flash_map.c.j2")
+    return found | project.blob("zephyr")

@@ -4,7 +4,7 @@
 #include "digits_helpers.h"
 
 #define SIDE 8
-#define LEVELS (int32_t)(sizeof(levels) - 2)
+#define LEVELS ((int32_t)(sizeof(levels) - 2))
 
 int digits_selftest(void);
 

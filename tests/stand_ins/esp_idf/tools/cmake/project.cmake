@@ -1,6 +1,24 @@
 # What ESP-IDF's file does for a project and its components, on this machine.
 get_filename_component(IDF "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(ESP_PLATFORM 1)
+include_directories("${IDF}/components/esp_partition/include")
+add_compile_definitions(STAND_IN_FLASH="${CMAKE_BINARY_DIR}/flash")
+
+# A partition that the project's table has gets its content.
+function(esptool_py_flash_to_partition action label file)
+  file(READ "${CMAKE_SOURCE_DIR}/sdkconfig.defaults" settings)
+  file(READ "${CMAKE_SOURCE_DIR}/partitions.csv" table)
+  if(NOT action STREQUAL flash OR NOT settings MATCHES "CONFIG_PARTITION_TABLE_CUSTOM=y"
+      OR NOT table MATCHES "\n${label}, data, 0x[0-9a-f]+, , (0x[0-9a-f]+),?\n")
+    message(FATAL_ERROR "no partition ${label}")
+  endif()
+  file(SIZE "${file}" bytes)
+  math(EXPR size "${CMAKE_MATCH_1}")
+  if(bytes GREATER size)
+    message(FATAL_ERROR "${label} has ${size} bytes, ${file} ${bytes}")
+  endif()
+  configure_file("${file}" "${CMAKE_BINARY_DIR}/flash/${label}.bin" COPYONLY)
+endfunction()
 
 function(idf_component_register)
   cmake_parse_arguments(A "" "" "SRCS;INCLUDE_DIRS;PRIV_INCLUDE_DIRS" ${ARGN})

@@ -7,17 +7,21 @@ a weights buffer, those that fit it as a whole are cut where that costs no memor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from codegen.errors import ArenaLimitUnreachable
+from codegen.errors import ArenaLimitUnreachable, WeightsBufferTooSmall
 from codegen.ir.plan import Plan
 from codegen.kernels import kernel_needs
-from codegen.options import Options
+from codegen.options import LEAST_BUFFER, Options
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates, Ordered
 from codegen.planning.weights import ALIGN, Buffered, buffered, without_buffer
 from codegen.schedule import Scheduler
 from codegen.target import Target
+
+_EIGHTHS = (6, 4, 3, 2)
+"""Of the buffer, tried where the smallest plan is asked for or the chip's RAM exceeded: a smaller one may do."""
 
 
 def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
@@ -28,18 +32,31 @@ def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
     """
     if not options.weights_buffer or not any(form.params_bytes for form in found.orders[0][1].values()):
         return _planned(found, target, options, target.ram_bytes)
-    tried: list[Plan] = []
-    refusal: ArenaLimitUnreachable | None = None
-    for buffer in buffered(*found.orders[0], target, options):
+    tried, refusals = _tried(found, target, options, options.weights_buffer)
+    least = min((plan.arena_bytes for plan in tried), default=None)
+    if choose_goal(options, target) == "memory" or least is None or least > (target.ram_bytes or least):
+        for size in (options.weights_buffer * part // 8 for part in _EIGHTHS):
+            with suppress(WeightsBufferTooSmall):
+                tried += _tried(found, target, options, size)[0] if size >= LEAST_BUFFER else []
+    if not tried:
+        raise refusals[-1]
+    return min(tried, key=lambda plan: plan.arena_bytes)
+
+
+def _tried(
+    found: Candidates, target: Target, options: Options, size: int
+) -> tuple[list[Plan], list[ArenaLimitUnreachable]]:
+    """Plans whose weights go through a buffer of that size, and why there is none."""
+    plans: list[Plan] = []
+    refusals: list[ArenaLimitUnreachable] = []
+    for buffer in buffered(*found.orders[0], target, replace(options, weights_buffer=size)):
         try:
-            tried.append(_through(buffer, found, target, options))
+            plans.append(_through(buffer, found, target, options))
         except ArenaLimitUnreachable as error:
-            refusal = error
-    if tried:
-        return min(tried, key=lambda plan: plan.arena_bytes)
-    assert refusal is not None, "there is a way through the buffer"
-    said = f"beside {buffer.arena_bytes} B of weights {refusal.found}"
-    raise ArenaLimitUnreachable(said, where=refusal.where, hint="raise --arena-limit, or lower --weights-buffer")
+            said = f"beside {buffer.arena_bytes} B of weights {error.found}"
+            hint = "raise --arena-limit, or lower --weights-buffer"
+            refusals.append(ArenaLimitUnreachable(said, where=error.where, hint=hint))
+    return plans, refusals
 
 
 def _through(buffer: Buffered, found: Candidates, target: Target, options: Options) -> Plan:

@@ -164,6 +164,16 @@ def test_the_arena_grows_by_the_buffer_and_no_more() -> None:
         assert read.program.weights is not None
 
 
+def test_the_smallest_plan_may_have_a_smaller_buffer() -> None:
+    plain, small = (
+        compile_file(model_path("kws_qdq"), Options(target="cortex-m4", weights_buffer=16384, vectors=0, goal=goal))
+        for goal in ("balanced", "memory")
+    )
+    assert small.program.weights is not None
+    assert small.program.weights.bytes < 16384 // 2
+    assert small.program.arena_bytes < 0.7 * plain.program.arena_bytes
+
+
 def test_a_limit_of_the_arena_counts_the_buffer() -> None:
     path = model_path("resnet8_qdq")
     free = compile_file(path, Options(weights_buffer=4096, vectors=0, goal="memory")).program

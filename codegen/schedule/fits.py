@@ -97,8 +97,10 @@ def _share(item: Resident, before: Sequence[Resident]) -> str:
 
 
 def _ways_out(plan: Plan, missing: int, first: str) -> str:
-    """`first`, streaming where the input lies at the peak, and a smaller network."""
+    """`first`, layers that take none of a weights buffer, streaming where the input is at the peak, a smaller network."""
     ways = [first]
+    if plan.weights is not None:
+        ways.append("pin or map weights of layers around it (--pin, --map), so that more run together")
     peak = find_peak(plan)
     freed = peak.bytes - used_bytes([r for r in peak.live if r.kind != "input"])
     if freed and not plan.streamed and plan.scratchpad is None and len(plan.graph.inputs) == 1:

@@ -97,7 +97,7 @@ def _share(item: Resident, before: Sequence[Resident]) -> str:
 
 
 def _ways_out(plan: Plan, missing: int, first: str) -> str:
-    """`first`, layers that take none of a weights buffer, streaming where the input is at the peak, a smaller network."""
+    """`first`, layers that take none of a weights buffer, streaming of an input at the peak, a smaller network."""
     ways = [first]
     if plan.weights is not None:
         ways.append("pin or map weights of layers around it (--pin, --map), so that more run together")

@@ -2,7 +2,8 @@
 
 Decides: that TFLite models are computed as TFLite computes them unless told otherwise, ONNX models as their metadata
 say, where somebody has said it there, and that a format's reader, and
-the packages that it needs, are loaded when there is such a file.
+the packages that it needs, are loaded when there is such a file.  A model's numbers may be anything, signalling NaNs
+too: what comes of them is looked at by value, and numpy's warnings would be about the file and not about this program.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from codegen.errors import CompileError
 from codegen.frontends.files import is_tflite, read_model_file
@@ -27,6 +30,7 @@ REQUANT_KEY = "lamina.requant"
 """Metadata of an ONNX model: the requantization mode that the network was made for."""
 
 
+@np.errstate(all="ignore")
 def import_model(
     path: Path,
     *,
@@ -59,6 +63,7 @@ def import_model(
     return replace(graph, labels=carried_labels(path))
 
 
+@np.errstate(all="ignore")
 def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HOUSE) -> RealGraph:
     """The RealGraph of a model's file, quantized or not; errors as of the formats' own readers."""
     if is_tflite(path):
@@ -77,6 +82,7 @@ def real_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> b
     return model_bytes(graph, metadata)
 
 
+@np.errstate(all="ignore")
 def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None, known: Vocabulary = HOUSE) -> Survey:
     """Every problem of a model's file that cannot be imported, and what can be read of it."""
     if is_tflite(path):

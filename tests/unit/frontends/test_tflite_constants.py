@@ -15,6 +15,7 @@ from codegen.frontends.tflite.fold import FOLDS
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
+from codegen.pipeline import Options, compile_file
 from tests.support.tflite_models import Model, run_litert, run_tflm
 from tests.support.tools import require_module
 
@@ -215,3 +216,15 @@ def test_constants_that_do_not_fit_are_refused(name: str, arrays: Sequence[Array
     with pytest.raises(CompileError) as caught:
         import_tflite(tmp_path / "m.tflite", mode="tflite")
     assert [p.code for p in caught.value.problems()] == [code]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("word", [0x7F800001, 0x7F800000, 0xFFC00000, 0x00000001])
+@pytest.mark.parametrize("kind", ["ADD", "MUL", "SUB"])
+def test_a_float_constant_of_any_bits_is_read_without_a_warning(kind: str, word: int, tmp_path: Path) -> None:
+    """A signalling NaN, an infinity, a quiet NaN, the smallest number."""
+    model = Model()
+    odd = model.const(np.array([[0x3F800000, word, 0]], np.uint32).view(np.float32))
+    model.op(kind, [odd, model.input((1, 3), "float32")], [model.output((1, 3), "float32")])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    assert compile_file(tmp_path / "m.tflite", Options(vectors=1)).program.arena_bytes > 0

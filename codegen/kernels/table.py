@@ -44,6 +44,7 @@ from codegen.kernels.dsp import DSP
 from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
 from codegen.kernels.mve import MVE
+from codegen.kernels.signal import SIGNAL
 from codegen.kernels.x86 import X86
 from codegen.ops import OPS
 
@@ -81,6 +82,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *triangle.KERNELS,
     *hardmax.KERNELS,
     *select.KERNELS,
+    *SIGNAL,
     *join.KERNELS,
     *movement.KERNELS,
 )

@@ -41,6 +41,7 @@ from codegen.ops.resize import ResizeBilinear, ResizeNearest
 from codegen.ops.scatter import Scatter
 from codegen.ops.select import Select
 from codegen.ops.sigmoid16 import Sigmoid16
+from codegen.ops.signal import SIGNAL_OPS
 from codegen.ops.slice import Gather, Slice
 from codegen.ops.softmax import Softmax
 from codegen.ops.softmax16 import Softmax16
@@ -111,6 +112,7 @@ OPS: tuple[type[Op], ...] = (
     LayerNorm,
     Svdf,
     Lstm,
+    *SIGNAL_OPS,
     *FLOAT_OPS,
 )
 

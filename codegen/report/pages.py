@@ -15,6 +15,7 @@ from codegen.errors import CompileError
 from codegen.errors.former import FORMER_IDS
 from codegen.frontends.onnx.real.translators import QUANTIZED
 from codegen.frontends.tflite.fold import FOLDS
+from codegen.frontends.tflite.nodes import CUSTOM
 from codegen.frontends.tflite.real.translators import SETTLED
 from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
@@ -124,8 +125,11 @@ def _spellings() -> Iterable[str]:
 
 def _tflite() -> str:
     folded = sorted({*FOLDS} - SETTLED)
+    own = sorted(name for name in SETTLED if not name.startswith(CUSTOM))
+    custom = sorted(name.removeprefix(CUSTOM) for name in SETTLED if name.startswith(CUSTOM))
     return (
-        f"TFLite: {', '.join(f'`{name}`' for name in sorted(SETTLED))}\n\n"
+        f"TFLite: {', '.join(f'`{name}`' for name in own)}\n\n"
+        f"Custom operators, TFLite Micro's for sound ([audio.md](audio.md)): {', '.join(f'`{n}`' for n in custom)}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
 

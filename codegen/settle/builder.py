@@ -131,7 +131,7 @@ class Builder:
         kind = TensorType(initial.shape, DType.of(initial), quant)
         self._elements += kind.elements
         value = self._add(Value(self._value_names.take(name), kind, source=source))
-        self.states = (*self.states, State(value, value, value, np.ascontiguousarray(initial)))
+        self.states = (*self.states, State(value, value, value, np.asarray(initial, order="C")))
         return value
 
     def becomes(self, state: str, value: str) -> None:

@@ -101,7 +101,7 @@ class Drawing(Sketch):
         self.data[name] = random_array(self.rng, shape, dtype)
         return name
 
-    def keep(self, shape: Sequence[int], dtype: DType, quant: Quant) -> str:
+    def keep(self, shape: Sequence[int], dtype: DType, quant: Quant | None) -> str:
         """A state that begins at random."""
         initial = random_array(self.rng, shape, dtype)
         name = self.state(initial, quant, f"kept{len(self.values)}")

@@ -6,9 +6,24 @@ import numpy as np
 
 from codegen.ir.quant import DType, Quant
 from codegen.ir.shape import Window
-from codegen.ops import Broadcast, Clamp, Concat, Lstm, Reshape, Slice, Svdf
+from codegen.ops import Broadcast, Cast, Clamp, Concat, Lstm, Lut, Reshape, Slice, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
+from codegen.ops.signal import (
+    Energy,
+    FilterBank,
+    FilterBankLog,
+    FilterBankRoot,
+    Framer,
+    Headroom,
+    Irfft,
+    OverlapAdd,
+    Pcan,
+    Rfft,
+    ShiftLeft,
+    SignalWindow,
+    SpectralSubtraction,
+)
 from codegen.settle.tflite.scales import gate_product, product_requant, svdf_requant
 from tests.random_networks.draw import Drawing, Unfit
 from tests.support.graphs import random_array
@@ -87,7 +102,60 @@ def recurrent(d: Drawing, x: str) -> str:
     return d.mul(x, d.conv(d.apply(Reshape((1, h, 1, units)), y), Window(1), Window(1), outputs=c))
 
 
-STATES = (delayed, running, history, filters, recurrent)
+def sound(d: Drawing, x: str) -> str:
+    """Samples of an image framed, windowed, shifted and transformed, to the logarithms of a few channels, and back."""
+    _, h, w, c = d.shape(x)
+    length, step = 1 << d.int(2, 5), h * w * c
+    samples = d.apply(Reshape((step,)), d.apply(Cast(DType.S16), x))
+    past = d.keep((d.int(max(0, length - step) + 1, length + 9),), DType.S16, None)
+    frame = d.apply(Reshape((length,)), d.apply(Framer(length, step), samples, past))
+    d.becomes(past, d.nodes[-2].outputs[1])
+    window = d.const(random_array(d.rng, (length,), DType.S16))
+    frame = d.apply(SignalWindow(d.int(8, 15)), frame, window)
+    bits = d.apply(Headroom(), frame)
+    spectrum = d.apply(Rfft(length), d.apply(ShiftLeft(), frame, bits))
+    x = _channels(d, x, spectrum, bits)
+    return _samples(d, x, spectrum) if d.chance(0.7) else x
+
+
+def _channels(d: Drawing, x: str, spectrum: str, bits: str) -> str:
+    """The image weighted by what channels of the spectrum are above their noise."""
+    count, channels = d.shape(spectrum)[0] // 2, d.shape(x)[3]
+    width = d.rng.integers(0, min(count, 5) + 1, channels + 1)
+    first, place = (np.array([d.int(0, count - n) for n in width]) for _ in range(2))
+    weights = d.rng.integers(0, 4097, count)
+    tables = [d.const(a.astype(np.int16)) for a in (weights, 4095 - weights, first, place, width)]
+    energies = d.apply(Energy(d.int(0, 1), count), spectrum)
+    roots = d.apply(FilterBankRoot(), d.apply(FilterBank(), energies, *tables), bits)
+    noise = d.keep((channels,), DType.S32, None)
+    above = d.apply(SpectralSubtraction((409, 983), (15975, 15401), 819, 10, 14, d.chance(0.5)), roots, noise)
+    following = d.nodes[-1].outputs[1]
+    d.becomes(noise, following)
+    gains = d.const(random_array(d.rng, (125,), DType.S16))
+    found = d.apply(FilterBankLog(3, 64), d.apply(Pcan(d.int(2, 20)), above, following, gains))
+    return _weighted(d, x, d.apply(Reshape((1, 1, 1, channels)), found))
+
+
+def _samples(d: Drawing, x: str, spectrum: str) -> str:
+    """The image weighted by samples of frames that are added up."""
+    size, channels = d.shape(spectrum)[0] - 2, d.shape(x)[3]
+    frames = d.apply(Reshape((1, size)), d.apply(Irfft(size), spectrum))
+    sums = d.keep((size,), DType.S16, None)
+    found = d.apply(OverlapAdd(min(channels, size)), frames, sums)
+    d.becomes(sums, d.nodes[-1].outputs[1])
+    if channels > size:
+        raise Unfit("fewer samples than channels")
+    return _weighted(d, x, d.apply(Reshape((1, 1, 1, channels)), found))
+
+
+def _weighted(d: Drawing, x: str, found: str) -> str:
+    """The image by bytes of 16-bit numbers."""
+    low = d.apply(Cast(DType.S8), found)
+    weights = d.apply(Lut(tuple(range(-128, 128)), DType.S8, Quant(1 / 64), "bytes"), low)
+    return d.mul(x, weights)
+
+
+STATES = (delayed, running, history, filters, recurrent, *[sound] * 3)
 
 
 def remembered(d: Drawing, x: str) -> str:

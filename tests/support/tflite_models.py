@@ -29,6 +29,8 @@ TYPES = {
     "int16": tflite.TensorType.INT16,
     "int8": tflite.TensorType.INT8,
     "int4": tflite.TensorType.INT4,
+    "uint32": tflite.TensorType.UINT32,
+    "uint64": tflite.TensorType.UINT64,
     "resource": tflite.TensorType.RESOURCE,
 }
 Scales = float | Sequence[float] | Array

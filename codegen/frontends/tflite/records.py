@@ -15,7 +15,7 @@ from codegen.settle.tflite.records import TYPES_HINT, meaning
 
 _HELD = {"int8": "int8", "uint8": "uint8", "int16": "int16", "int32": "int32", "int64": "int64", "int4": "int8"}
 """Types that hold real numbers where there is a scale, and the numpy type of each."""
-_PLAIN = frozenset(("float32", "float16", "int8", "uint8", "int16", "int32", "int64", "bool"))
+_PLAIN = frozenset(("float32", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "uint32", "uint64"))
 _QUANTIZED = ("int8", "uint8", "int16")
 
 

@@ -21,9 +21,9 @@ from codegen.settle.tflite.records import dtype_of, kind_of, meaning, spoken
 def declare_input(ctx: TfliteContext, name: str, borders: Borders) -> tuple[State, Interface]:
     """A network input, as the state of the model's tensor and its record."""
     record = ctx.record(name)
-    if kind_of(record) == "int64":
+    if kind_of(record) in ("int64", "uint32", "uint64"):
         hint = "convert the model with inputs of type int32"
-        raise TypeUnsupported("an input of type int64", where=spoken(record), hint=hint)
+        raise TypeUnsupported(f"an input of type {kind_of(record)}", where=spoken(record), hint=hint)
     kind = tensor_type(record)
     value = ctx.builder.input(name, kind, source=name)
     return of_record(record, value), Interface(value, name, kind.shape, kind_of(record))
@@ -49,7 +49,8 @@ def of_record(record: RealValue, value: str) -> State:
 def declare_state(ctx: TfliteContext, state: RealState) -> None:
     """What a run finds as the run before left it."""
     record = ctx.record(state.value)
-    value = ctx.builder.state(state.value, state.initial, tensor_type(record).quant)
+    kind = tensor_type(record)
+    value = ctx.builder.state(state.value, state.initial.astype(kind.dtype.numpy), kind.quant)
     ctx.states[state.value] = of_record(record, value)
 
 
@@ -68,6 +69,9 @@ def write_output(
     """A network output: the value that holds it, and its record."""
     record = ctx.record(tensor)
     dtype_of(record, spoken(record))
+    if kind_of(record) == "uint64":
+        hint = "give out what SignalFilterBankSquareRoot makes of it"
+        raise TypeUnsupported("an output of type uint64", where=spoken(record), hint=hint)
     value, builder = ctx.held_value(tensor, spoken(record)), ctx.builder
     maker = builder.maker(value)
     if borders.io_type == "quantized" and maker is not None and isinstance(maker.op, Dequantize):

@@ -18,8 +18,11 @@ from codegen.errors import (
 from codegen.ir.quant import DType, Quant
 from codegen.ir.real import RealValue, Stored
 
-DTYPES = {**{str(d.numpy): d for d in DType}, "bool": DType.U8, "int64": DType.S32}
-"""How tensors are held: flags as 0 and 1, and what has 64 bits (indices, sizes) in 32."""
+DTYPES = {
+    **{str(d.numpy): d for d in DType},
+    **{"bool": DType.U8, "int64": DType.S32, "uint32": DType.S32, "uint64": DType.S32},
+}
+"""How tensors are held: flags as 0 and 1, what has 64 bits (indices, sizes) in 32, words of signals by their bits."""
 
 TYPES_HINT = "networks hold int8, uint8, int16, int32 and float32: have the converter write one of these instead"
 _UNQUANTIZED_HINT = "quantize the whole model: full-integer post-training quantization"

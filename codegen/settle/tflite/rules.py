@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from codegen.ir.real import RealNode
-from codegen.real import along, cumulative, memory, normal, product, reduce, scatter, update, window
+from codegen.real import along, cumulative, memory, normal, product, reduce, scatter, signal, update, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import resize as real_resize
@@ -20,6 +20,7 @@ from codegen.settle.float32.rules import FLOAT_RULES
 from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
 from codegen.settle.tflite import elementwise, linear, logic, matmul, movement, pool, recurrent, resize, storage, unary
+from codegen.settle.tflite import signal as settle_signal
 from codegen.settle.tflite.context import TfliteContext, held
 from codegen.settle.tflite.storage import as_recorded
 
@@ -30,6 +31,13 @@ _BINARY = (
 _FUNCTIONS = (
     *("ABS", "ELU", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "NEG", "RELU", "RSQRT"),
     *("SQRT", "TANH"),
+)
+_SIGNALS = tuple(
+    f"custom operator Signal{name}"
+    for name in (
+        *("Delay", "Energy", "FftAutoScale", "FilterBank", "FilterBankLog", "FilterBankSpectralSubtraction"),
+        *("FilterBankSquareRoot", "Framer", "Irfft", "OverlapAdd", "PCAN", "Rfft", "Stacker", "Window"),
+    )
 )
 _RULES: tuple[Rule[Any], ...] = (
     Rule(along.TopK, movement.top_k, ("TOPK_V2",)),
@@ -68,6 +76,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(reduce.Reduce, pool.reduction, ("MEAN", "REDUCE_MAX", "REDUCE_MIN", "SUM")),
     Rule(reduce.Softmax, elementwise.softmax, ("LOG_SOFTMAX", "SOFTMAX")),
     Rule(scatter.GatherND, movement.gather_nd, ("GATHER_ND",)),
+    Rule(signal.Signal, settle_signal.signal, _SIGNALS),
     Rule(update.UpdateSlice, movement.update_slice, ("DYNAMIC_UPDATE_SLICE",)),
     Rule(window.AveragePool, pool.average_pool, ("AVERAGE_POOL_2D",)),
     Rule(window.Conv, linear.conv, ("CONV_2D", "DEPTHWISE_CONV_2D")),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from codegen.errors import FormUnsupported
 from codegen.ir.quant import DType, Quant
 from codegen.ir.real import RealNode
-from codegen.ops import Dequantize, Quantize, TwoSlopes
+from codegen.ops import Cast, Dequantize, Quantize, Reshape, TwoSlopes
 from codegen.ops.two_slopes import slope
 from codegen.real import elementwise
 from codegen.real import storage as real
@@ -64,11 +64,19 @@ def dequantize(ctx: TfliteContext, node: RealNode, op: real.Dequantize) -> Seque
 
 
 def cast(ctx: TfliteContext, node: RealNode, op: elementwise.Cast) -> Sequence[State]:
-    """Integers as wider ones, or as real numbers."""
+    """Integers as wider ones, as narrower ones that have their low bits, or as real numbers."""
     value, source = ctx.value(node, 0), ctx.dtype(node, 0)
     target = DTYPES.get(op.to, DType.F32)
+    if "uint32" in (ctx.kind_of(node, 0), op.to) and source is target:
+        return [Int(ctx.made(node, Reshape(ctx.type(value).shape), (value,)), op.to)]
     if target is DType.F32 and source is not DType.F32:
         return [Float(ctx.made(node, Dequantize(Quant(1.0)), (value,)))]
+    if (
+        not (target.is_float or source.is_float or op.to == "bool")
+        and target.bytes <= source.bytes
+        and target is not source
+    ):
+        return [Int(ctx.made(node, Cast(target), (value,)), op.to)]
     if DType.F32 in (target, source) or target.low > source.low or target.high < source.high:
         hint = "quantize instead of casting"
         raise FormUnsupported(f"a cast from {source.value} to {target.value}", where=node.where, hint=hint)

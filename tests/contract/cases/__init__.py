@@ -31,15 +31,16 @@ from tests.contract.cases import (
     recurrent,
     reduction,
     resize,
+    signal,
 )
 
 FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction, float_recurrent, float_trees)
 FAMILIES = (
-    *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border),
+    *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border, signal),
     *FLOATS,
 )
 PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = {
-    **(conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS),
+    **(conv.PRODUCTS | dense.PRODUCTS | recurrent.PRODUCTS | signal.PRODUCTS),
     **(float_conv.PRODUCTS | float_dense.PRODUCTS | float_reduction.PRODUCTS | float_recurrent.PRODUCTS),
 }
 """Multiplications of a case; operators that are not in it have none."""

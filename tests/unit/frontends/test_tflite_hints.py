@@ -9,7 +9,6 @@ import pytest
 
 from codegen.errors import CompileError, ModelRejected
 from codegen.frontends.tflite import import_tflite
-from tests.support.shared import shared_dir
 from tests.support.tflite_models import Model
 
 
@@ -25,21 +24,14 @@ def refused(model: Model | Path, folder: Path) -> list[CompileError]:
 def test_custom_operators_on_bare_integers_are_no_float_model(tmp_path: Path) -> None:
     model = Model()
     middle = model.tensor((1, 8), "int16")
-    model.op("SignalWindow", [model.input((1, 8), "int16")], [middle])
-    model.op("SignalEnergy", [middle], [model.output((1, 8), "int32")])
+    model.op("SoundWindow", [model.input((1, 8), "int16")], [middle])
+    model.op("SoundEnergy", [middle], [model.output((1, 8), "int32")])
     window, energy = refused(model, tmp_path)
-    assert "'SignalEnergy_1'" in energy.text()
+    assert "'SoundEnergy_1'" in energy.text()
     assert window.text() == (
-        "LAM-IMPORT-007 node 'SignalWindow_0', tensor 'main_t0': custom operator SignalWindow is not supported "
+        "LAM-IMPORT-007 node 'SoundWindow_0', tensor 'main_t0': custom operator SoundWindow is not supported "
         "(only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it)"
     )
-
-
-def test_the_features_of_a_wake_word_name_their_custom_operators(tmp_path: Path) -> None:
-    found = refused(shared_dir() / "models/tflite/audio_preprocessor_int8.tflite", tmp_path)
-    assert {p.code for p in found} == {"LAM-IMPORT-007"}
-    assert sum("custom operator Signal" in p.text() for p in found) == 9
-    assert not any("operator custom" in p.text() or "float" in p.text() for p in found)
 
 
 def test_integers_without_scales_are_read_where_no_operator_asks(tmp_path: Path) -> None:

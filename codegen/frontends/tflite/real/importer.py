@@ -13,6 +13,7 @@ from codegen.frontends.tflite.dilated import joined_nodes
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Tensor, read_model
 from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.signal import check_words
 from codegen.frontends.tflite.real.translators import SETTLED, TRANSLATORS
 from codegen.frontends.tflite.records import real_type, stored_of
 from codegen.frontends.tflite.tensors import free_name
@@ -100,6 +101,7 @@ class RealReader(ModelWalk):
         if node.op_type not in self._operators:
             hint = "it is read when its inputs are constants without a scale"
             raise FormUnsupported(f"{node.op_type} of a computed or quantized tensor", where=node.where, hint=hint)
+        check_words(node, [self._graph.tensors[i].kind for i in (*node.inputs, *node.outputs) if i >= 0])
         self._translators[node.op_type](self._ctx, node)
 
     def _output(self, place: int, names: list[str]) -> str:

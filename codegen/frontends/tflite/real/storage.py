@@ -40,7 +40,7 @@ def cast(ctx: RealContext, node: TfliteNode) -> None:
     held, stored = ctx.stored(value), stored_of(target, node.where)
     if held is not None:
         value = ctx.apply(node, Quantize(held), [value])
-    if target.kind not in ("float16", "float32", "int8", "uint8", "int16", "int32", "int64", "bool"):
+    if target.kind not in ("float16", "float32", "int8", "uint8", "int16", "int32", "int64", "bool", "uint32"):
         raise FormUnsupported(f"a cast to {target.kind}", where=node.where)
     if stored is None:
         ctx.write(node, Cast(target.kind), [value])

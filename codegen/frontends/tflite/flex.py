@@ -1,0 +1,79 @@
+"""Options of custom operators: a map from names to whole numbers in a flexbuffer, every offset checked.
+
+Source: flatbuffers.dev, "FlexBuffers" (the format from its end: the root's width, its type, the root).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codegen.errors import AttributeBad
+
+_INT, _UINT, _FAR_INT, _FAR_UINT, _MAP, _BOOL = 1, 2, 6, 7, 9, 26
+_SIGNED, _FAR = (_INT, _FAR_INT), (_FAR_INT, _FAR_UINT)
+_NUMBERS = (_INT, _UINT, *_FAR, _BOOL)
+_MOST_ENTRIES = 64
+_LONGEST_NAME = 64
+
+
+class _BrokenError(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    data: bytes
+
+    def number(self, position: int, width: int, *, signed: bool = False) -> int:
+        if width not in (1, 2, 4, 8) or not 0 <= position <= len(self.data) - width:
+            raise _BrokenError
+        return int.from_bytes(self.data[position : position + width], "little", signed=signed)
+
+    def target(self, position: int, width: int) -> int:
+        """Where the offset at a position leads."""
+        return position - self.number(position, width)
+
+    def name(self, position: int) -> str:
+        end = self.data.find(b"\0", position, position + _LONGEST_NAME) if position >= 0 else -1
+        if end < 0:
+            raise _BrokenError
+        return self.data[position:end].decode("ascii", errors="replace")
+
+
+def read_options(data: bytes, where: str) -> Mapping[str, int]:
+    """The whole numbers and truth values of a map, by name; LAM-IMPORT-013 for bytes that are none."""
+    try:
+        return _numbers(_Bytes(data))
+    except _BrokenError as error:
+        found = "its options are no flexbuffer" if data else "it has no options"
+        hint = "the file is damaged, or written for another operator of this name: convert the model again"
+        raise AttributeBad(found, where=where, hint=hint) from error
+
+
+def _numbers(found: _Bytes) -> Mapping[str, int]:
+    end = len(found.data)
+    if end < 3:
+        raise _BrokenError
+    root_width, kind = found.number(end - 1, 1), found.number(end - 2, 1)
+    if kind >> 2 != _MAP:
+        raise _BrokenError
+    values, width = found.target(end - 2 - root_width, root_width), 1 << (kind & 3)
+    names = found.target(values - 3 * width, width)
+    name_width, count = found.number(values - 2 * width, width), found.number(values - width, width)
+    if count > _MOST_ENTRIES:
+        raise _BrokenError
+    read: dict[str, int] = {}
+    for i in range(count):
+        name = found.name(found.target(names + i * name_width, name_width))
+        kind = found.number(values + count * width + i, 1)
+        if kind >> 2 in _NUMBERS:
+            read[name] = _number(found, values + i * width, width, kind)
+    return read
+
+
+def _number(found: _Bytes, position: int, width: int, kind: int) -> int:
+    own = kind >> 2
+    if own in _FAR:
+        position, width = found.target(position, width), 1 << (kind & 3)
+    return found.number(position, width, signed=own in _SIGNED)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from codegen.report.sensitive import SensitivityReport as SensitivityReport
     from codegen.report.sensitive import SensitivityRow as SensitivityRow
     from codegen.target import Target as Target
+    from codegen.verbs.camera import FramesCheck as FramesCheck
     from codegen.verbs.compare import Comparison as Comparison
     from codegen.verbs.compare import TensorComparison as TensorComparison
     from codegen.verbs.compare import compare as compare
@@ -78,6 +79,7 @@ _HOMES = {
     "Evaluation": "codegen.verbs.evaluate",
     "Finding": "codegen.verbs.doctor",
     "Fit": "codegen.verbs.fits",
+    "FramesCheck": "codegen.verbs.camera",
     "Inspection": "codegen.verbs.inspection",
     "LayerRow": "codegen.verbs.inspection",
     "Linked": "codegen.verbs.link",

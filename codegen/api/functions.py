@@ -72,6 +72,8 @@ def compile_model(
             calib: samples by which a float model is quantized first, as `quantize` takes them; `quantized` of the
                 result is the report.
             config: TOML file with their `[preprocess]` table.
+            preprocess: TOML file whose `[preprocess]` table, of a camera, becomes C beside the network
+                (LAM-PREPROCESS-006 where it cannot).  docs/preprocess.md.
             toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
                 that makes something of a model takes it.  docs/architecture.md.
     """
@@ -99,6 +101,8 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
             compiler: host compiler.
             flags: its optimisation flags; see `Network`.
             reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
+            preprocess: TOML file whose `[preprocess]` table, of a camera, becomes C with the network; as many random
+                frames go through it, line by line, and through golden.
             progress: called with the number of samples done.
     """
     return verbs.verify.verify(model, *parted(target, words, verbs.verify.Checking))

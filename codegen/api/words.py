@@ -56,6 +56,7 @@ class WritingWords(ToolWords, total=False):
     force: bool
     calib: Calibration | None
     config: str | Path | None
+    preprocess: str | Path | None
     weights_only: bool
     fits: str | Path | None
 
@@ -69,6 +70,7 @@ class CheckingWords(ToolWords, total=False):
     compiler: str | None
     flags: Sequence[str] | None
     reference: str | None
+    preprocess: str | Path | None
     progress: Callable[[int], None]
 
 

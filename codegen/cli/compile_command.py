@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import config_option, model_options, stack_option
+from codegen.cli.options import config_option, model_options, preprocess_option, stack_option
 from codegen.cli.progress import Progress
 from codegen.datafiles import read_labels
 from codegen.options import PACKAGES
@@ -40,6 +40,7 @@ def _packages(ctx: click.Context, param: click.Parameter, names: str | None) -> 
 @click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
 @click.option("--calib", metavar="D.npz", help="Of a float model: samples that it is quantized by first.")
 @config_option
+@preprocess_option
 @click.option("--labels", metavar="FILE", callback=_labels, help="What an output's numbers mean, one label a line.")
 @click.option(
     "--model-version", default="", metavar="TEXT", help="The model's version, for NAME_info and the manifest."
@@ -90,11 +91,19 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.append(("state", f"{kept}; kept from run to run ({m['name']}_reset forgets it)"))
     if m["streamed"]:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
+    if m.get("preprocess"):
+        pairs.append(("camera", _camera(m["preprocess"])))
     if m["weights_id"]:
         pairs.append(("weights id", f"{m['weights_id']}, structure {m['weights_structure']}"))
     arithmetic = m.get("arithmetic") or f"requant {m['requant']}"
     header = f"{m['name']} -> {m['path']}  (target {m['target']}, {arithmetic})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
+
+
+def _camera(p: Mapping[str, Any]) -> str:
+    """What the preprocessing takes, and of what."""
+    frame = f"{p['format']} {p['height']}x{p['width']}, lines of {size_text(p['line_bytes'])}"
+    return f"{frame}; state {size_text(p['state_bytes'])}"
 
 
 def _details(m: Mapping[str, Any]) -> str:

@@ -123,4 +123,7 @@ def model_options(function: Decorated) -> Decorated:
 stack_option = click.option(
     "--measure-stack", is_flag=True, help="Measure the stack on the emulated chip; needs its compiler and emulator."
 )
+preprocess_option = click.option(
+    "--preprocess", metavar="FILE", help="TOML file whose [preprocess] table, of a camera, becomes C with the network."
+)
 config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")

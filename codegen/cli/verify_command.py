@@ -8,12 +8,12 @@ import click
 from click.core import ParameterSource
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import config_option, model_options
+from codegen.cli.options import config_option, model_options, preprocess_option
 from codegen.cli.progress import Progress
 from codegen.report.table import shape_text
 
 if TYPE_CHECKING:
-    from codegen.api import LogCheck, ReferenceCheck, VerifyResult
+    from codegen.api import FramesCheck, LogCheck, ReferenceCheck, VerifyResult
 
 
 @click.command(
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--crc", "log", metavar="FILE", help="Compare what a board has said of its self-test (docs/board.md).")
 @model_options
 @config_option
+@preprocess_option
 @json_option
 @common
 def command(
@@ -65,7 +66,7 @@ def command(
     return 0 if result.equal else 1
 
 
-_OF_SAMPLES = ("samples", "seed", "reference")
+_OF_SAMPLES = ("samples", "seed", "reference", "preprocess")
 
 
 def _check_alone(data: str | None, config: str | None) -> None:
@@ -118,6 +119,7 @@ def _record(result: VerifyResult) -> dict[str, Any]:
         "first_difference": result.first_difference,
         "tensors": result.checks,
         "reference": result.reference,
+        **({} if result.preprocess is None else {"preprocess": result.preprocess}),
     }
 
 
@@ -135,9 +137,17 @@ def _text(result: VerifyResult) -> str:
         f"{said}: {result.tensors_checked} tensors, {result.samples} samples, target {result.target}, "
         f"requant {result.requant}"
     )
+    if result.preprocess is not None:
+        lines.append(_frames_text(result.preprocess))
     if result.reference is not None:
         lines.append(_reference_text(result.reference))
     return "\n".join(lines)
+
+
+def _frames_text(check: FramesCheck) -> str:
+    if check.first_difference is None:
+        return f"equal to the bit: {check.frames} frames {check.format} through the preprocessing, on this machine"
+    return f"NOT equal: the preprocessing of frames {check.format}; first difference: {check.first_difference.text()}"
 
 
 def _reference_text(check: ReferenceCheck) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from codegen.emit.about import memory_map
 from codegen.emit.addresses import Names
 from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
+from codegen.emit.camera import CameraView, camera_view
 from codegen.emit.functions import FieldView, FunctionView
 from codegen.emit.groups import GroupView, group_views
 from codegen.emit.interface import PortView, StateView, StreamView, port_view, state_view, stream_view
@@ -23,6 +24,7 @@ from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
 from codegen.errors import OptionBad
+from codegen.ir.camera import CameraProgram
 from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
 from codegen.resources import ABI, ROOTS, VERSION, Roots
@@ -103,6 +105,7 @@ class ModelView:
     package_version: str
     reads: ReadsView | None
     sliced: bool
+    camera: CameraView | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ class EmitOptions:
     packages: tuple[str, ...] = ()
     model_version: str = ""
     labels: tuple[str, ...] = ()
+    camera: CameraProgram | None = None
 
 
 def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
@@ -196,6 +200,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         cc=options.cc,
         reads=reads_view(program.weights) if program.weights else None,
         sliced=any(s.staged or s.gathered for group in program.groups for call in group.calls if (s := call.slices)),
+        camera=camera_view(options.camera) if options.camera else None,
         packages=options.packages,
         package_version=package_version(options.model_version),
     )

@@ -88,6 +88,9 @@ def project_files(
         "test/main.c": render("selftest_main.c.j2", roots, m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", roots, m=view),
     }
+    if view.camera is not None:
+        texts[f"include/{name}_preprocess.h"] = render("preprocess.h.j2", roots, m=view, p=view.camera)
+        texts[f"src/{name}_preprocess.c"] = render("preprocess.c.j2", roots, m=view, p=view.camera)
     said = helpers_of(program, view, options, manifest)
     texts[f"include/{name}_helpers.h"] = render("helpers.h.j2", roots, m=view, h=said)
     texts[f"src/{name}_info.c"] = render("info.c.j2", roots, m=view, h=said)

@@ -66,3 +66,10 @@ class ImageUnreadable(CompileError):
 
     code = "LAM-PREPROCESS-005"
     hint = "`jpeg` holds all files joined, and picture i lies at offset[i] .. offset[i + 1]"
+
+
+class PreprocessNotC(CompileError):
+    """A [preprocess] table cannot become C for this network: it has no camera, or the network takes no picture."""
+
+    code = "LAM-PREPROCESS-006"
+    hint = "docs/preprocess.md shows a table that a firmware's C is made of: format, size, crop, resize"

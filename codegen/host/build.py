@@ -72,6 +72,8 @@ def build_library(
     shim = resource_dir("runtime_c") / "host" / "lam_host_shim.c"
     library = out / f"lib{name}.so"
     sources = [*project_sources(project, name), shim]
+    if manifest.get("preprocess"):
+        sources.append(project / "src" / f"{name}_preprocess.c")
     threads: list[str] = []
     if manifest.get("scratchpad_bytes"):
         sources.append(shim.with_name("lam_dma_deferred.c"))
@@ -120,6 +122,9 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
         found += ["-DLAM_HOST_CORES"] if manifest["cores"] > 1 else []
     regions = [memory["memory"] for memory in manifest["plan"]["memories"][1:]]
     found += [f"-DLAM_HOST_REGIONS={host_regions(regions)}"] if regions else []
+    if manifest.get("preprocess"):
+        found.append(f'-DLAM_HOST_CAMERA="{name}_preprocess.h"')
+        found += ["-DLAM_HOST_CAMERA_CHROMA"] if manifest["preprocess"]["chroma"] else []
     if manifest["streamed"]:
         found.append("-DLAM_HOST_STREAM")
     if manifest["states"]:

@@ -37,7 +37,7 @@ void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes);
 """
 _FUNCTION = re.compile(r"\b(lam_host_\w+)\(")
 _GUARD = 256
-_NEED_MORE, _DONE = 32, 33
+NEED_MORE, DONE = 32, 33
 """LAM_NEED_MORE and LAM_DONE of lam_base.h."""
 _CANARY = 0xA5
 
@@ -223,9 +223,9 @@ class Network:
 
     def _pushed(self, row: Any) -> bool:
         status = self._lib.lam_host_push_row(self._net, row)
-        if status not in (_NEED_MORE, _DONE):
+        if status not in (NEED_MORE, DONE):
             raise RunFailed(f"push_row returned status {status}", where=self.manifest["name"])
-        return bool(status == _DONE)
+        return bool(status == DONE)
 
     def read(self) -> dict[str, Array]:
         """The outputs of the last inference, by the model's names, in its own layout and type."""
@@ -236,7 +236,28 @@ class Network:
         if self.manifest["streamed"]:
             self._run_streamed(feeds[self.inputs[0].value])
         else:
-            self._run_at_once(feeds)
+            self._fill(feeds)
+        return self.finished()
+
+    @property
+    def ffi(self) -> Any:
+        """What the library is called by."""
+        return self._ffi
+
+    @property
+    def lib(self) -> Any:
+        """The library's functions; LAM-API-031 when it is not there any more."""
+        return self._lib
+
+    @property
+    def handle(self) -> Any:
+        """The instance, as those functions take it."""
+        return self._net
+
+    def finished(self) -> dict[str, Array]:
+        """Outputs by tensor name, once the input was filled by other means; it is run where rows were not pushed."""
+        if not self.manifest["streamed"]:
+            self._run_filled()
         self._check_canaries()
         return {port.value: self._read(index, port) for index, port in enumerate(self.outputs)}
 
@@ -261,10 +282,12 @@ class Network:
         if not done:
             raise RunFailed("all rows pushed, and the network wants more", where=self.manifest["name"])
 
-    def _run_at_once(self, feeds: Mapping[str, Array]) -> None:
+    def _fill(self, feeds: Mapping[str, Array]) -> None:
         for index, port in enumerate(self.inputs):
             data = np.ascontiguousarray(feeds[port.value])
             self._ffi.memmove(self._lib.lam_host_input(self._net, index), data.tobytes(), data.nbytes)
+
+    def _run_filled(self) -> None:
         status = self._run_in_threads() if self._threads else self._lib.lam_host_run(self._net)
         if status != 0:
             raise RunFailed(f"run returned status {status}", where=self.manifest["name"])

@@ -40,7 +40,7 @@ def layout_of(sample: tuple[int, ...], shape: tuple[int, ...]) -> str | None:
 def table_for(given: Given, how: Preprocess, wanted: Wanted) -> str:
     """The table for these samples; pictures stay what the table given so far makes of them."""
     layout = "->".join((how.axes, how.model_axes)) if how.axes else layout_of(given.shape, wanted.shape)
-    lines = ["jpeg = true"] * how.jpeg
+    lines = [*how.before, *["jpeg = true"] * how.jpeg]
     lines += [f'layout = "{layout}"'] * (layout is not None)
     lines += [f"resize = {list(how.resize or ())}"] * (how.resize is not None)
     lines += [f'color = "{how.color}"'] * (how.color != "rgb")

@@ -12,11 +12,13 @@ from typing import TypeGuard
 
 from codegen.datafiles import read_toml
 from codegen.errors import ConfigKeyUnknown, ConfigUnreadable, ConfigValueBad
+from codegen.preprocess import camera_keys
+from codegen.preprocess.camera_keys import read_camera
 from codegen.preprocess.steps import COLORS, Preprocess
 
 TABLES = ("preprocess", "quantize", "layer", "tensor")
 """Of a file; all but the first are the quantizer's (`codegen/quantizer/config`)."""
-KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg")
+KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg", *camera_keys.KEYS)
 _NCHW = "NCHW"
 _LARGEST, _SMALLEST = 3.4e38, 1.2e-38
 """Of float32, but for its last steps and its subnormal numbers."""
@@ -46,6 +48,8 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
     reader = _Reader(table, file)
     axes, model_axes = reader.layout()
     scale, zero_point = reader.meaning("dequantize")
+    resize, color = reader.resize(), reader.color()
+    camera = read_camera(table, resize, color, reader.bad)
     return Preprocess(
         axes=axes,
         model_axes=model_axes,
@@ -54,10 +58,11 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
         divide=reader.divisor("divide")[0] if "divide" in table else 1.0,
         mean=reader.numbers("mean") if "mean" in table else (),
         std=reader.divisor("std") if "std" in table else (),
-        resize=reader.resize(),
-        color=reader.color(),
+        resize=None if camera else resize,
+        color="rgb" if camera else color,
         jpeg=reader.jpeg(),
         quantize=reader.meaning("quantize"),
+        camera=camera,
     )
 
 
@@ -145,7 +150,7 @@ class _Reader:
         value = self._table.get("jpeg", False)
         if not isinstance(value, bool):
             raise self.bad("jpeg", f"{value!r} is neither true nor false")
-        if value and self.layout()[0] not in ("", "NHWC"):
+        if (value or "format" in self._table) and self.layout()[0] not in ("", "NHWC"):
             raise self.bad("layout", "decoded pictures are NHWC")
         return value
 

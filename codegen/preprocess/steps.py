@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from codegen.errors import ExtraMissing, FeedNotFinite, ImageUnreadable, SampleDoesNotFit
 from codegen.ir.quant import Array
+from codegen.preprocess.camera import Camera
 
 COLORS = ("rgb", "bgr", "gray")
 _LAYOUT_HINT = 'say how its axes become the model\'s: layout = "NHWC->NCHW", for example, in [preprocess] of --config'
@@ -29,11 +30,12 @@ _QUANTIZE_HINT = (
 class Preprocess:
     """What happens to one sample, in this order; every step is optional.
 
-    `jpeg`: decode to u8[H, W, 3] RGB. `resize`: to (height, width), bilinear. `color`: `bgr` swaps the channels,
-    `gray` keeps the luma of ITU-R 601. `scale`, `zero_point`: real = scale * (x - zero_point). Then (x / divide -
-    mean) / std, in float32, mean and std for all channels or one per channel. `quantize`: scale and zero point of
-    an integer input, q = saturate(rint(x / scale) + zero_point), half to even. `axes` to `model_axes`: letters of
-    the data's and the model's axes, N first; an axis that the data lacks has size 1.
+    `camera`: a frame's bytes become a picture, resized and coloured. `jpeg`: decode to u8[H, W, 3] RGB. `resize`: to
+    (height, width), bilinear. `color`: `bgr` swaps the channels, `gray` keeps the luma of ITU-R 601. `scale`,
+    `zero_point`: real = scale * (x - zero_point). Then (x / divide - mean) / std, in float32, mean and std for all
+    channels or one per channel. `quantize`: scale and zero point of an integer input, q = saturate(rint(x / scale) +
+    zero_point), half to even. `axes` to `model_axes`: letters of the data's and the model's axes, N first; an axis that
+    the data lacks has size 1.
     """
 
     axes: str = ""
@@ -47,6 +49,23 @@ class Preprocess:
     color: str = "rgb"
     jpeg: bool = False
     quantize: tuple[float | None, int] = (None, 0)
+    camera: Camera | None = None
+    before: tuple[str, ...] = ()
+    """Lines of the table about what pictures were made of, and are not any more."""
+
+    @property
+    def behind(self) -> Preprocess:
+        """What happens to the picture that a camera's frame has become."""
+        return self if self.camera is None else replace(self, camera=None, before=self.camera.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The keys about numbers and layout, as a table has them."""
+        meant = (("dequantize", (self.scale, self.zero_point)), ("quantize", self.quantize))
+        said = [f"{key} = {{ scale = {scale!r}, zero_point = {zero} }}" for key, (scale, zero) in meant if scale]
+        said += [f"divide = {self.divide!r}"] if self.divide != 1.0 else []
+        said += [f"{key} = {list(values)}" for key, values in (("mean", self.mean), ("std", self.std)) if values]
+        return (*said, *([f'layout = "{self.axes}->{self.model_axes}"'] if self.axes else []))
 
     @property
     def computes(self) -> bool:
@@ -66,6 +85,8 @@ class Preprocess:
     def _applied(self, x: Array, shape: tuple[int, ...], dtype: str) -> Array:
         if x.dtype.kind not in "biuf":
             raise SampleDoesNotFit(f"samples of type {x.dtype} are not numbers")
+        if self.camera is not None:
+            x = self.camera.picture(x)
         axes = self._sample_axes(x)
         if self.resize is not None:
             x = _resized(x, axes, self.resize)
@@ -80,7 +101,8 @@ class Preprocess:
 
     def _sample_axes(self, x: Array) -> str:
         """Letters of one sample's axes; without a layout a picture's are known by `jpeg` only."""
-        axes = self.axes.replace("N", "") if self.axes else ("HWC" if self.jpeg else "")
+        pictures = self.jpeg or self.camera is not None or bool(self.before)
+        axes = self.axes.replace("N", "") if self.axes else ("HWC" if pictures else "")
         if (axes or self.axes) and len(axes) != x.ndim:
             raise SampleDoesNotFit(f"a sample of shape {list(x.shape)} does not have the axes {axes} of `layout`")
         return axes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from codegen.verbs import beside as beside
+    from codegen.verbs import camera as camera
     from codegen.verbs import compile as compile
     from codegen.verbs import evaluate as evaluate
     from codegen.verbs import fits as fits

@@ -43,6 +43,7 @@ class Writing:
     """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what.
 
     `calib` are samples by which a float model is quantized first, `config` the file with their `[preprocess]` table.
+    `preprocess` is the file whose table of a camera becomes C beside the network.
     `weights_only`: `out` is a file, which becomes the blob of the weights and nothing else; `fits` is the project whose
     code has to take it.
     """
@@ -53,6 +54,7 @@ class Writing:
     toolkit: Toolkit = HOUSE
     calib: Calibration | None = None
     config: str | Path | None = None
+    preprocess: str | Path | None = None
     weights_only: bool = False
     fits: str | Path | None = None
 
@@ -67,6 +69,8 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
         verbs.stack.check_stack_target(load_target(options.target))
     with _file(file_of(model), options, writing) as (path, report):
         compiled = compile_file(path, options, writing.toolkit)
+        if writing.preprocess is not None:
+            compiled = verbs.camera.with_camera(compiled, path_given(writing.preprocess, "preprocess"), options)
         if writing.measure_stack:
             stack = verbs.stack.measured(_plain(compiled, path, options, writing.toolkit))
             compiled = verbs.stack.with_stack(compiled, stack)
@@ -82,6 +86,8 @@ def _weights_alone(model: ModelSource, options: Options, writing: Writing) -> Pr
     def refused(found: str) -> OutputNotWritable:
         return OutputNotWritable(found, where=str(out))
 
+    if writing.preprocess is not None:
+        raise OptionBad(f"{writing.preprocess}", where="preprocess", hint="it is C; the blob of the weights has none")
     out = _given(writing.out)
     check_place(out, refused)
     check_outputs([out], [file_of(model)])

@@ -188,15 +188,16 @@ def _pictures(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess,
 
 
 def _single(x: Array, port: Port, how: Preprocess, where: str) -> Samples:
-    if how == Preprocess() and _without_ones(x.shape) == _without_ones(port.model_shape):
+    frame = how.camera is not None and how.camera.is_frame(x)
+    if frame or (how == Preprocess() and _without_ones(x.shape) == _without_ones(port.model_shape)):
         x = x[None]
     if x.ndim < 1:
         raise DataDoesNotFit("x is a single number", where=where)
 
     def raw(index: int) -> Array:
-        return np.asarray(x[index])
+        return np.asarray(x[index]) if how.camera is None else how.camera.picture(np.asarray(x[index]))
 
-    return _checked(Samples(len(x), where, _applied(raw, port, how)), raw, port, how)
+    return _checked(Samples(len(x), where, _applied(raw, port, how.behind)), raw, port, how.behind)
 
 
 def _applied(raw: Callable[[int], Array], port: Port, how: Preprocess) -> Callable[[int], Sample]:

@@ -19,7 +19,9 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.preprocess import load_preprocess
 from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.camera import FramesCheck, check_frames, with_camera
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
@@ -48,6 +50,7 @@ class VerifyResult:
     checks: tuple[TensorCheck, ...]
     first_difference: Difference | None
     reference: ReferenceCheck | None = None
+    preprocess: FramesCheck | None = None
 
     @property
     def tensors_checked(self) -> int:
@@ -65,6 +68,7 @@ class Checking:
     compiler: str | None = None
     flags: Sequence[str] | None = None
     reference: str | None = None
+    preprocess: str | Path | None = None
     progress: Callable[[int], None] = lambda done: None
     toolkit: Toolkit = HOUSE
 
@@ -73,12 +77,16 @@ class Checking:
 def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyResult:
     """Compare golden and C on the samples; the C runs on the host, or on the target's board when it has one."""
     compiled = compile_file(file_of(model), options, checking.toolkit)
+    if checking.preprocess is not None:
+        compiled = with_camera(compiled, Path(checking.preprocess), options)
     chosen = _samples(compiled.imported, checking)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
-        difference, done = _compared(compiled, project, chosen, checking)
-    result = _result(compiled, difference, done)
+        difference, done, frames = _compared(compiled, project, chosen, checking)
+    result = replace(_result(compiled, difference, done), preprocess=frames)
+    if frames is not None:
+        result = replace(result, equal=result.equal and frames.equal)
     if checking.reference is None:
         return result
     check = compare_with(checking.reference, file_of(model), compiled.imported, chosen[:done])
@@ -96,14 +104,31 @@ class Expected:
 
 def _compared(
     compiled: Compiled, project: Path, chosen: Sequence[Sample], checking: Checking
-) -> tuple[Difference | None, int]:
-    """The first difference, and how many of the samples were compared."""
+) -> tuple[Difference | None, int, FramesCheck | None]:
+    """The first difference, how many of the samples were compared, and the same for frames of a camera."""
     expected = _expectations(compiled, chosen)
     if compiled.target.board is not None:
         cases = [(e.feeds, e.tensors, e.outputs) for e in expected]
-        return run_on_board(compiled, project, cases, len(chosen)), len(chosen)
+        difference = run_on_board(compiled, project, cases, len(chosen))
+        if checking.preprocess is None:
+            return difference, len(chosen), None
+        with Network(project, compiler=checking.compiler, flags=checking.flags) as net:
+            return difference, len(chosen), _frames(compiled, net, checking)
     with Network(project, trace=True, compiler=checking.compiler, flags=checking.flags) as net:
-        return _on_host(net, expected, len(chosen), checking.progress)
+        difference, done = _on_host(net, expected, len(chosen), checking.progress)
+        return difference, done, None if checking.preprocess is None else _frames(compiled, net, checking)
+
+
+def _frames(compiled: Compiled, net: Network, checking: Checking) -> FramesCheck:
+    """Random frames of the camera through golden and C: rows of the input, and outputs."""
+    how = load_preprocess(Path(checking.preprocess or ""))
+    assert how.camera is not None, "it was compiled"
+    rng = np.random.default_rng(checking.seed)
+    frames = [rng.integers(0, 256, how.camera.frame_bytes, np.uint8) for _ in range(checking.samples)]
+    ports, _ = graph_ports(compiled.imported)
+    samples = [{p.name: how.apply(frame, p.model_shape, p.model_dtype)} for frame in frames for p in ports]
+    expected = [(e.feeds, e.outputs) for e in _expectations(compiled, samples)]
+    return check_frames(net, frames, expected)
 
 
 def _samples(graph: Graph, checking: Checking) -> list[Sample]:

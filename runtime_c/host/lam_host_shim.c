@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB [-DLAM_HOST_READ]] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB [-DLAM_HOST_READ]] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DLAM_HOST_CAMERA="kws_preprocess.h" [-DLAM_HOST_CAMERA_CHROMA]] [-DKWS_TRACE -DLAM_HOST_TRACE]
  *
  * LAM_HOST_REGIONS is REGION(psram, PSRAM) for each working memory beside the arena, one after another.
  */
@@ -12,6 +12,9 @@
 
 #include "lam_host_shim.h"
 #include "lam_host_names.h"
+#ifdef LAM_HOST_CAMERA
+#include LAM_HOST_CAMERA
+#endif
 #ifdef LAM_HOST_READ
 #include "lam_host_reads.h"
 
@@ -159,6 +162,76 @@ const void *lam_host_output(void *net, int32_t index)
 {
     return NET(_output)((const NET(_t) *)net, index);
 }
+
+#ifdef LAM_HOST_CAMERA
+#if defined(LAM_HOST_CAMERA_CHROMA)
+#define LINES (const uint8_t *)line, (const uint8_t *)chroma
+#else
+#define LINES (const uint8_t *)line
+#endif
+
+size_t lam_host_camera_bytes(void)
+{
+    return sizeof(NET(_preprocess_t));
+}
+
+void lam_host_camera_begin(void *pre, void *net)
+{
+    NET(_preprocess_begin)((NET(_preprocess_t) *)pre, (NET(_t) *)net);
+}
+
+int lam_host_camera_line(void *pre, const void *line, const void *chroma)
+{
+    LAM_UNUSED(chroma);
+    return (int)NET(_preprocess_line)((NET(_preprocess_t) *)pre, LINES);
+}
+
+int lam_host_camera_row(void *pre, void *row)
+{
+    return (int)NET(_preprocess_row)((NET(_preprocess_t) *)pre, (BIG(_INPUT0_TYPE) *)row);
+}
+
+int lam_host_camera_push(void *pre, void *net, const void *line, const void *chroma)
+{
+    LAM_UNUSED(chroma);
+    return (int)NET(_preprocess_push)((NET(_preprocess_t) *)pre, (NET(_t) *)net, LINES);
+}
+#else
+size_t lam_host_camera_bytes(void)
+{
+    return 0;
+}
+
+void lam_host_camera_begin(void *pre, void *net)
+{
+    LAM_UNUSED(pre);
+    LAM_UNUSED(net);
+}
+
+int lam_host_camera_line(void *pre, const void *line, const void *chroma)
+{
+    LAM_UNUSED(pre);
+    LAM_UNUSED(line);
+    LAM_UNUSED(chroma);
+    return (int)LAM_ERROR_NOT_READY;
+}
+
+int lam_host_camera_row(void *pre, void *row)
+{
+    LAM_UNUSED(pre);
+    LAM_UNUSED(row);
+    return (int)LAM_ERROR_NOT_READY;
+}
+
+int lam_host_camera_push(void *pre, void *net, const void *line, const void *chroma)
+{
+    LAM_UNUSED(pre);
+    LAM_UNUSED(net);
+    LAM_UNUSED(line);
+    LAM_UNUSED(chroma);
+    return (int)LAM_ERROR_NOT_READY;
+}
+#endif
 
 #ifdef LAM_HOST_TRACE
 /* Where the rows of each tensor are collected, and how often each row was reported. */

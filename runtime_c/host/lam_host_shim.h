@@ -20,5 +20,10 @@ void lam_host_reset(void *net);
 void *lam_host_next_row(void *net);
 int lam_host_push_row(void *net, const void *row);
 const void *lam_host_output(void *net, int32_t index);
+size_t lam_host_camera_bytes(void);
+void lam_host_camera_begin(void *pre, void *net);
+int lam_host_camera_line(void *pre, const void *line, const void *chroma);
+int lam_host_camera_row(void *pre, void *row);
+int lam_host_camera_push(void *pre, void *net, const void *line, const void *chroma);
 
 #endif /* LAM_HOST_SHIM_H */

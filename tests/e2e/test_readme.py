@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from codegen.emit import array_lines
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file, compile_graph
 from codegen.target import Memory, load_target
+from codegen.verbs.camera import with_camera
 from tests.e2e.projects import DIGITS, build, run, written
 from tests.support.graphs import Sketch, conv_chain, keeping
 from tests.support.tools import require_tool
@@ -42,6 +44,14 @@ def several_ports() -> Compiled:
     return compile_graph(sketch.graph(sketch.conv(a, 3), sketch.conv(b, 2)), load_target("host"), Options())
 
 
+def camera(table: str, **options: object) -> Compiled:
+    """The network of digits behind a camera."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "camera.toml"
+        file.write_text(f'[preprocess]\n{table}resize = [8, 8]\ncolor = "gray"\ndivide = 255\nlayout = "NHWC->NCHW"\n')
+        return with_camera(digits(**options), file, Options(name="digits"))
+
+
 FORMS: dict[str, Callable[[], Compiled]] = {
     "plain": digits,
     "model's layout and types": lambda: digits(**BORDERS),
@@ -55,6 +65,8 @@ FORMS: dict[str, Callable[[], Compiled]] = {
     "several memories": several_memories,
     "state": lambda: compile_graph(keeping(), load_target("host"), Options()),
     "several inputs and outputs": several_ports,
+    "camera": lambda: camera('format = "bayer_gbrg"\nsize = [20, 30]\n'),
+    "streamed camera of two planes": lambda: camera('format = "nv12"\nsize = [21, 30]\n', stream_input=True),
 }
 
 
@@ -74,6 +86,8 @@ def rest(made: Compiled, text: str) -> str:
             lines.append(
                 f"{returned}{name}(void)\n{{\n    static uint8_t zeros[{row}];\n    return (const void *)zeros;\n}}"
             )
+        elif name in ("next_line", "chroma_line"):
+            lines.append(f"{returned}{name}(void)\n{{\n    static uint8_t zeros[90];\n    return zeros;\n}}")
         elif "fill" in name:
             port = made.program.inputs[int(name.removeprefix("fill_input"))].operand
             lines.append(f"{returned}{name}({given})\n{{\n    memset(x, 0, {port.rows * port.row_bytes});\n}}")

@@ -144,10 +144,15 @@ def _text(result: VerifyResult) -> str:
     return "\n".join(lines)
 
 
+def _place(check: FramesCheck) -> str:
+    return "this machine" if check.where == "host" else f"the board of {check.where}"
+
+
 def _frames_text(check: FramesCheck) -> str:
+    how = f"{check.format} through the preprocessing, on {_place(check)}"
     if check.first_difference is None:
-        return f"equal to the bit: {check.frames} frames {check.format} through the preprocessing, on this machine"
-    return f"NOT equal: the preprocessing of frames {check.format}; first difference: {check.first_difference.text()}"
+        return f"equal to the bit: {check.frames} frames {how}"
+    return f"NOT equal: frames {how}; first difference: {check.first_difference.text()}"
 
 
 def _reference_text(check: ReferenceCheck) -> str:

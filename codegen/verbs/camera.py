@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramesCheck:
-    """Frames of a camera that were prepared by golden and by the C, and the first difference when there is one."""
+    """Frames of a camera that were prepared by golden and by the C, and the first difference when there is one.
+
+    `where` the C ran: `host`, or the target with its emulated board.
+    """
 
     equal: bool
+    where: str
     format: str
     frames: int
     first_difference: Difference | None
@@ -76,8 +80,8 @@ def check_frames(
         found = found or _difference(outputs, camera.run(frame))
         if found is not None:
             count = min(run + 1, len(frames))
-            return FramesCheck(equal=False, format=kind, frames=count, first_difference=found)
-    return FramesCheck(equal=True, format=kind, frames=len(frames), first_difference=None)
+            return FramesCheck(equal=False, where="host", format=kind, frames=count, first_difference=found)
+    return FramesCheck(equal=True, where="host", format=kind, frames=len(frames), first_difference=None)
 
 
 def _difference(golden: Mapping[str, Array], made: Mapping[str, Array]) -> Difference | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +20,11 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
-from codegen.preprocess import load_preprocess
+from codegen.preprocess import Preprocess, load_preprocess
+from codegen.preprocess.camera import Camera
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.camera import FramesCheck, check_frames, with_camera
+from codegen.verbs.camera_board import Golden, frames_on_board, has_board, pattern_frame
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
@@ -110,25 +113,47 @@ def _compared(
     if compiled.target.board is not None:
         cases = [(e.feeds, e.tensors, e.outputs) for e in expected]
         difference = run_on_board(compiled, project, cases, len(chosen))
-        if checking.preprocess is None:
-            return difference, len(chosen), None
-        with Network(project, compiler=checking.compiler, flags=checking.flags) as net:
-            return difference, len(chosen), _frames(compiled, net, checking)
+        frames = None if checking.preprocess is None else _frames_beside(compiled, project, checking)
+        return difference, len(chosen), frames
     with Network(project, trace=True, compiler=checking.compiler, flags=checking.flags) as net:
         difference, done = _on_host(net, expected, len(chosen), checking.progress)
         return difference, done, None if checking.preprocess is None else _frames(compiled, net, checking)
 
 
+def _frames_beside(compiled: Compiled, project: Path, checking: Checking) -> FramesCheck:
+    """Frames on the target's board; on this machine where the program for boards does not run the network."""
+    if not has_board(compiled):
+        with Network(project, compiler=checking.compiler, flags=checking.flags) as net:
+            return _frames(compiled, net, checking)
+    camera = _camera(_how(checking))
+    frames = [pattern_frame(camera, index, checking.seed) for index in range(checking.samples)]
+    expected = itertools.islice(expected_of_frames(compiled, frames, _how(checking)), len(frames))
+    found = frames_on_board(compiled, project, expected, checking.seed).difference
+    where, count = compiled.target.name, len(frames)
+    return FramesCheck(equal=found is None, where=where, format=camera.format, frames=count, first_difference=found)
+
+
 def _frames(compiled: Compiled, net: Network, checking: Checking) -> FramesCheck:
     """Random frames of the camera through golden and C: rows of the input, and outputs."""
-    how = load_preprocess(Path(checking.preprocess or ""))
+    rng, camera = np.random.default_rng(checking.seed), _camera(_how(checking))
+    frames = [rng.integers(0, 256, camera.frame_bytes, np.uint8) for _ in range(checking.samples)]
+    return check_frames(net, frames, expected_of_frames(compiled, frames, _how(checking)))
+
+
+def _how(checking: Checking) -> Preprocess:
+    return load_preprocess(Path(checking.preprocess or ""))
+
+
+def _camera(how: Preprocess) -> Camera:
     assert how.camera is not None, "it was compiled"
-    rng = np.random.default_rng(checking.seed)
-    frames = [rng.integers(0, 256, how.camera.frame_bytes, np.uint8) for _ in range(checking.samples)]
+    return how.camera
+
+
+def expected_of_frames(compiled: Compiled, frames: Sequence[Array], how: Preprocess) -> Iterator[Golden]:
+    """The input and the outputs that golden makes of each frame; with state twice over."""
     ports, _ = graph_ports(compiled.imported)
     samples = [{p.name: how.apply(frame, p.model_shape, p.model_dtype)} for frame in frames for p in ports]
-    expected = [(e.feeds, e.outputs) for e in _expectations(compiled, samples)]
-    return check_frames(net, frames, expected)
+    return ((e.feeds, e.outputs) for e in _expectations(compiled, samples))
 
 
 def _samples(graph: Graph, checking: Checking) -> list[Sample]:

@@ -70,6 +70,16 @@ def test_verify_compares_frames(options: dict[str, Any], table: Path) -> None:
     assert (result.preprocess.equal, result.preprocess.frames, result.preprocess.format) == (True, 2, "rgb565_le")
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_verify_compares_frames_on_a_board(stream: bool, tmp_path: Path) -> None:
+    require_tool("arm-none-eabi-gcc", "qemu-system-arm")
+    table = _table(tmp_path, format='"nv21"', size="[17, 26]", range='"full"')
+    result = codegen.verify(DIGITS, target="cortex-m4", preprocess=table, samples=2, stream_input=stream)
+    assert result.equal
+    assert result.preprocess is not None
+    assert (result.preprocess.where, result.preprocess.frames) == ("cortex-m4", 2)
+
+
 def other_number(text: str) -> str:
     return text.replace("lam_down(*a++, *b++, w)", "lam_down(*a++, *b++, w) / 2")
 
@@ -86,16 +96,20 @@ def no_rows(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("change", "streamed", "named"),
+    ("change", "streamed", "named", "target"),
     [
-        (other_number, False, "image, from a frame"),
-        (other_place, True, "image, from a frame"),
-        (no_rows, True, ", from a frame"),
+        (other_number, False, "image, from a frame", "host"),
+        (other_place, True, "image, from a frame", "host"),
+        (no_rows, True, ", from a frame", "host"),
+        (other_place, False, "image, from a frame", "cortex-m4"),
     ],
 )
 def test_verify_names_what_a_changed_preprocessing_makes(
-    change: Callable[[str], str], streamed: bool, named: str, table: Path, monkeypatch: pytest.MonkeyPatch
+    change: Callable[[str], str], streamed: bool, named: str, target: str, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if target != "host":
+        require_tool("arm-none-eabi-gcc", "qemu-system-arm")
+
     def changed(compiled: Compiled, table: Path, options: Options) -> Compiled:
         made = with_camera(compiled, table, options)
         path = "src/digits_qdq_preprocess.c"
@@ -104,7 +118,8 @@ def test_verify_names_what_a_changed_preprocessing_makes(
         return replace(made, files={**made.files, path: after})
 
     monkeypatch.setattr(codegen.verbs.verify, "with_camera", changed)
-    result = codegen.verify(DIGITS, preprocess=table, stream_input=streamed, samples=1, flags=("-O0",))
+    said: dict[str, Any] = {"target": target, "stream_input": streamed, "flags": ("-O0",)}
+    result = codegen.verify(DIGITS, preprocess=table, samples=1, **said)
     assert not result.equal
     assert result.first_difference is None
     assert result.preprocess is not None
@@ -240,7 +255,7 @@ def test_the_command_line_says_it(table: Path, tmp_path: Path, capsys: pytest.Ca
     assert manifest["preprocess"]["state_bytes"] == 44
     assert main(["verify", str(DIGITS), "--preprocess", str(table), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["preprocess"]
-    assert said == {"equal": True, "format": "rgb565_le", "frames": 3, "first_difference": None}
+    assert said == {"equal": True, "format": "rgb565_le", "frames": 3, "where": "host", "first_difference": None}
 
 
 def _table(tmp_path: Path, **change: str | None) -> Path:

@@ -58,6 +58,7 @@ class CameraView:
     right: int
     row_stride: int
     column_stride: int
+    column: str
     pixel_numbers: int
     line_numbers: int
     channels: tuple[ChannelView, ...]
@@ -116,6 +117,7 @@ def camera_view(camera: CameraProgram) -> CameraView:
         right=left + camera.columns.size,
         row_stride=camera.strides[0],
         column_stride=camera.strides[1],
+        column="i" if camera.strides[1] == 1 else f"i * {camera.strides[1]}",
         pixel_numbers=pixels,
         line_numbers=_line_numbers(camera),
         channels=tuple(_channel(camera, c) for c in range(pixels)),

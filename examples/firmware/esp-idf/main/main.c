@@ -4,12 +4,13 @@
 
 #include "esp_camera.h"
 #include "person_helpers.h"
+#include "person_preprocess.h"
 
-#define SIDE PERSON_INPUT0_ROWS
 #define PERSON 1 /* of the two outputs */
 
 static uint8_t arena[PERSON_ARENA_SIZE] PERSON_ARENA_ALIGNED;
 static person_t net;
+static person_preprocess_t pre;
 
 /* Pins of the board ESP32-S3-EYE; yours may have others. */
 static const camera_config_t camera = {
@@ -22,35 +23,6 @@ static const camera_config_t camera = {
 
 void app_main(void);
 
-/* 5 or 6 bits of a colour as 8, as the network takes it: real = SCALE * (q - ZERO_POINT). */
-static int8_t colour(uint32_t bits, uint32_t most)
-{
-    return (int8_t)((int32_t)(bits * 255u / most) + PERSON_INPUT0_ZERO_POINT);
-}
-
-/* A line of the camera, RGB565 with the high byte first, as a row of the network: red, green, blue. */
-static void converted(const uint8_t *line, int8_t *row)
-{
-    for (int32_t i = 0; i < SIDE; i++) {
-        const uint32_t pixel = (uint32_t)line[2 * i] << 8 | line[2 * i + 1];
-        *row++ = colour(pixel >> 11, 31);
-        *row++ = colour(pixel >> 5 & 63u, 63);
-        *row++ = colour(pixel & 31u, 31);
-    }
-}
-
-static lam_status look(const uint8_t *image)
-{
-    static int8_t row[PERSON_INPUT0_ROW_BYTES];
-    lam_status status = LAM_NEED_MORE;
-    person_reset(&net);
-    for (int32_t y = 0; y < SIDE && status == LAM_NEED_MORE; y++) {
-        converted(image + 2 * SIDE * y, row);
-        status = person_push_row(&net, row);
-    }
-    return status;
-}
-
 void app_main(void)
 {
     const person_memory memory = PERSON_MEMORY(arena);
@@ -60,11 +32,14 @@ void app_main(void)
         return;
     }
     while ((image = esp_camera_fb_get()) != NULL) {
-        const lam_status status = image->len == 2 * SIDE * SIDE ? look(image->buf) : LAM_NEED_MORE;
+        lam_status status = LAM_NEED_MORE;
         float score;
+        if (image->len == PERSON_PREPROCESS_FRAME_BYTES) {
+            status = person_preprocess_frame(&pre, &net, image->buf);
+        }
         esp_camera_fb_return(image);
         if (status != LAM_DONE) {
-            printf("not an image of the network's size\n");
+            printf("not a frame of the table's size\n");
             return;
         }
         score = PERSON_OUTPUT0_SCALE * (float)(person_output(&net, 0)[PERSON] - PERSON_OUTPUT0_ZERO_POINT);

@@ -22,7 +22,7 @@ from codegen.options import Options  # noqa: E402
 from codegen.pipeline import compile_file  # noqa: E402
 from codegen.preprocess import load_preprocess  # noqa: E402
 from codegen.verbs.camera import with_camera  # noqa: E402
-from codegen.verbs.camera_board import frames_on_board, pattern_frame  # noqa: E402
+from codegen.verbs.camera_board import Pattern, frames_on_board, pattern_frame  # noqa: E402
 from codegen.verbs.verify import expected_of_frames  # noqa: E402
 
 CHIP = "cortex-m4"
@@ -59,7 +59,7 @@ def measured(table: Path, streamed: bool) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         write_project(Path(folder) / "project", compiled.files)
         expected = expected_of_frames(compiled, frames, how)
-        said = frames_on_board(compiled, Path(folder) / "project", expected, 0, count=True)
+        said = frames_on_board(compiled, Path(folder) / "project", expected, Pattern(count=True))
     name = f"{table.stem}{'' if streamed else ', input held'}"
     total = sum(said.ram) + said.stack
     made = (how.camera.frame_bytes, *said.ram, said.stack, total, said.instructions, said.difference is None)

@@ -43,6 +43,14 @@ class OnBoard:
     instructions: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which frames the board makes up, and whether the emulator counts instructions, which takes longer."""
+
+    seed: int = 0
+    count: bool = False
+
+
 def has_board(compiled: Compiled) -> bool:
     """Whether the program for boards runs this network: its weights in the image, its kernels in the arena."""
     plain = "weights.bin" not in compiled.files and compiled.program.scratchpad is None
@@ -60,12 +68,10 @@ def pattern_frame(camera: Camera, index: int, seed: int) -> Array:
     return np.concatenate([line.reshape(-1) for line in lines])
 
 
-def frames_on_board(
-    compiled: Compiled, project: Path, expected: Iterable[Golden], seed: int, *, count: bool = False
-) -> OnBoard:
+def frames_on_board(compiled: Compiled, project: Path, expected: Iterable[Golden], how: Pattern) -> OnBoard:
     """Golden against the board, on its own frames; a whole frame at a time."""
     golden = list(expected)
-    said = _said(compiled, project, len(golden), seed, count)
+    said = _said(compiled, project, len(golden), how)
     rows = iter([numbers[0] for word, numbers in said if word == "r"])
     outputs = iter([numbers[1] for word, numbers in said if word == "o"])
     found: Difference | None = None
@@ -84,7 +90,7 @@ def _on_chip(array: Array, compiled: Compiled) -> bytes:
     return array.astype(kind).tobytes()
 
 
-def _said(compiled: Compiled, project: Path, frames: int, seed: int, count: bool) -> list[tuple[str, tuple[int, ...]]]:
+def _said(compiled: Compiled, project: Path, frames: int, how: Pattern) -> list[tuple[str, tuple[int, ...]]]:
     """What the program printed: a word and numbers a line."""
     host = resource_dir("runtime_c") / "host"
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
@@ -92,8 +98,8 @@ def _said(compiled: Compiled, project: Path, frames: int, seed: int, count: bool
             compiled.target,
             [*sorted((project / "src").glob("*.c")), host / "lam_camera_main.c"],
             [*(project / part for part in ("include", "runtime", "src")), host],
-            _defines(compiled, frames, seed),
-            count=count,
+            _defines(compiled, frames, how.seed),
+            count=how.count,
             timeout_s=_TIMEOUT_S,
             workdir=Path(folder),
         )

@@ -24,7 +24,7 @@ from codegen.preprocess import Preprocess, load_preprocess
 from codegen.preprocess.camera import Camera
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.camera import FramesCheck, check_frames, with_camera
-from codegen.verbs.camera_board import Golden, frames_on_board, has_board, pattern_frame
+from codegen.verbs.camera_board import Golden, Pattern, frames_on_board, has_board, pattern_frame
 from codegen.verbs.emulated import run_on_board
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
@@ -128,7 +128,7 @@ def _frames_beside(compiled: Compiled, project: Path, checking: Checking) -> Fra
     camera = _camera(_how(checking))
     frames = [pattern_frame(camera, index, checking.seed) for index in range(checking.samples)]
     expected = itertools.islice(expected_of_frames(compiled, frames, _how(checking)), len(frames))
-    found = frames_on_board(compiled, project, expected, checking.seed).difference
+    found = frames_on_board(compiled, project, expected, Pattern(checking.seed)).difference
     where, count = compiled.target.name, len(frames)
     return FramesCheck(equal=found is None, where=where, format=camera.format, frames=count, first_difference=found)
 

@@ -114,8 +114,7 @@ def sound(d: Drawing, x: str) -> str:
     frame = d.apply(SignalWindow(d.int(8, 15)), frame, window)
     bits = d.apply(Headroom(), frame)
     spectrum = d.apply(Rfft(length), d.apply(ShiftLeft(), frame, bits))
-    x = _channels(d, x, spectrum, bits)
-    return _samples(d, x, spectrum) if d.chance(0.7) else x
+    return _samples(d, x, spectrum) if d.chance(0.45) else _channels(d, x, spectrum, bits)
 
 
 def _channels(d: Drawing, x: str, spectrum: str, bits: str) -> str:
@@ -140,11 +139,11 @@ def _samples(d: Drawing, x: str, spectrum: str) -> str:
     """The image weighted by samples of frames that are added up."""
     size, channels = d.shape(spectrum)[0] - 2, d.shape(x)[3]
     frames = d.apply(Reshape((1, size)), d.apply(Irfft(size), spectrum))
-    sums = d.keep((size,), DType.S16, None)
-    found = d.apply(OverlapAdd(min(channels, size)), frames, sums)
-    d.becomes(sums, d.nodes[-1].outputs[1])
     if channels > size:
         raise Unfit("fewer samples than channels")
+    sums = d.keep((size,), DType.S16, None)
+    found = d.apply(OverlapAdd(channels), frames, sums)
+    d.becomes(sums, d.nodes[-1].outputs[1])
     return _weighted(d, x, d.apply(Reshape((1, 1, 1, channels)), found))
 
 

@@ -135,9 +135,13 @@ def test_resnet8_equals_golden(buffer: int) -> None:
     assert found.equal, found.first_difference
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("buffer", [4096, 16384])
-@pytest.mark.parametrize("model", ["tflite", "onnx"])
+@pytest.mark.parametrize(
+    ("model", "buffer"),
+    [
+        ("tflite", 16384),
+        *(pytest.param(*p, marks=pytest.mark.slow) for p in (("tflite", 4096), ("onnx", 4096), ("onnx", 16384))),
+    ],
+)
 def test_mobilenet_v2_equals_golden(model: str, buffer: int) -> None:
     path = shared_dir() / "models" / "tflite" / "mobilenet_v2_int8.tflite"
     path = path if model == "tflite" else network_path("mobilenet_v2_1.0_224")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,8 @@ def test_many_random_networks_equal_golden_in_c() -> None:
 def test_faults_are_found(tmp_path: Path) -> None:
     """An arena that is said to be larger than it is; constants that are others in the C."""
     require_tool("cc")
-    first, second = (planned(draw_case(seed)) for seed in seeds(8, 2))
+    plain = (found for seed in seeds(8, 20) if not (found := planned(draw_case(seed))).plan.regions)
+    first, second = islice(plain, 2)
     size = first.plan.arena_bytes + 64
     large = replace(first, plan=replace(first.plan, arena_bytes=size), program=replace(first.program, arena_bytes=size))
     drawn = second.case.drawn

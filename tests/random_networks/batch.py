@@ -44,6 +44,7 @@ _NAMES = (
     "output",
     "trace_into",
     "sink",
+    *(f"camera_{what}" for what in ("bytes", "begin", "line", "row", "push")),
 )
 _CDEF = """
 size_t {p}_net_bytes(void);

@@ -31,7 +31,7 @@ SCRATCHPAD = 0.25
 """Share of networks for chips with a scratchpad."""
 CORES = 0.5
 """Share of those for chips with several cores."""
-STATE = 0.35
+STATE = 0.26
 """Share of networks with state; they take inputs whole, and run on chips without a scratchpad."""
 REMEMBERED = 0.3
 """Share of their steps that keep something."""

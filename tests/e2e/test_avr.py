@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from codegen.emit import fill_pattern
 from codegen.errors import ModelRejected, OptionBad
+from codegen.golden.interface import graph_ports
+from codegen.ir.quant import DType, TensorType
 from codegen.pipeline import Options, compile_file
+from codegen.preprocess import load_preprocess
 from codegen.process import check_program, run_program
+from codegen.verbs.camera import with_camera
 from tests.e2e.projects import DIGITS, NETWORKS, TINY, Project, build, compiled, run, written
 from tests.support.shared import ROOT
 from tests.support.simavr import on_simavr
@@ -66,6 +73,71 @@ def test_weights_stay_in_program_memory(tmp_path: Path) -> None:
     flash = sum(size for name, size in rows.items() if name.startswith(".progmem"))
     assert flash == made.compiled.program.packed_bytes
     assert rows[".data"] + rows[".bss"] == 0
+
+
+_CAMERA = """
+#include <avr/io.h>
+#include "digits_preprocess.h"
+#include "lam_crc32.h"
+static digits_preprocess_t pre;
+static uint8_t line[3][DIGITS_PREPROCESS_LINE_BYTES];
+static uint32_t state = 1;
+static int8_t row[8];
+static uint32_t crc;
+static void fill(uint8_t *to)
+{
+    for (int i = 0; i < DIGITS_PREPROCESS_LINE_BYTES; i++) {
+        state = state * 1664525u + 1013904223u;
+        to[i] = (uint8_t)(state >> 24);
+    }
+}
+int main(void)
+{
+    const char *said = "wrong\\n";
+    UCSR0B = 1 << TXEN0;
+    digits_preprocess_begin(&pre, 0);
+    for (int y = 0; y < DIGITS_PREPROCESS_HEIGHT; y++) {
+        fill(line[0]);
+        fill(line[1 + y % 2]); /* colours are those of the even lines */
+        (void)digits_preprocess_line(&pre, LINES);
+        while (digits_preprocess_row(&pre, row) == LAM_OK) {
+            crc = lam_crc32(crc, row, sizeof(row));
+        }
+    }
+    if (crc == EXPECTED) {
+        said = "vectors right\\n";
+    }
+    for (; *said != 0; said++) {
+        while ((UCSR0A & (1 << UDRE0)) == 0) {
+        }
+        UDR0 = (uint8_t)*said;
+    }
+    for (;;) {
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["nv12", "bayer_grbg"])
+def test_lines_of_a_camera_become_the_same_rows(kind: str, tmp_path: Path) -> None:
+    """Tables in program memory, sums of an int of 16 bits; a second plane has a line for each two of the first."""
+    require_tool("avr-gcc")
+    table, size = tmp_path / "camera.toml", (19, 22)
+    keys = f'format = "{kind}"\nsize = {list(size)}\nresize = [8, 8]\nkeep_aspect = true\ncolor = "gray"\n'
+    table.write_text(f'[preprocess]\n{keys}divide = 255\nlayout = "NHWC->NCHW"\n')
+    options = Options(target="avr", name="digits", vectors=0)
+    made = written(tmp_path / "p", with_camera(compile_file(DIGITS, options), table, options))
+    how, ports = load_preprocess(table), graph_ports(made.compiled.imported)[0]
+    (drawn,) = fill_pattern(1, [TensorType((size[0], 2, size[1]), DType.U8)])
+    planes = [drawn[:, 0], drawn[0::2, 1]] if kind == "nv12" else [drawn[:, 0]]
+    frame = np.concatenate([plane.reshape(-1) for plane in planes])
+    golden = ports[0].to_network(how.apply(frame, ports[0].model_shape, ports[0].model_dtype))
+    main = tmp_path / "main.c"
+    lines = "line[0], line[1]" if kind == "nv12" else "line[0]"
+    main.write_text(_CAMERA.replace("EXPECTED", f"{zlib.crc32(golden.tobytes())}u").replace("LINES", lines))
+    sources = [*made.sources, main]
+    program = build("avr-gcc", ("-Os",), sources, tmp_path / "p.elf", includes=made.includes, warnings=FLAGS)
+    assert "vectors right" in on_simavr(program)
 
 
 def test_every_header_of_the_runtime_is_right_for_an_int_of_16_bits(tmp_path: Path) -> None:

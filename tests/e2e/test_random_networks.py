@@ -43,7 +43,7 @@ def test_random_networks_are_planned_soundly() -> None:
 @pytest.mark.slow
 def test_many_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
-    proof = prove(seeds(1, 600), flags=SANITIZE, jobs=2)
+    proof = prove(seeds(1, 800), flags=SANITIZE, jobs=2)
     assert proof.faults == []
     assert proof.coverage.missing(each=15) == []
 

@@ -154,7 +154,7 @@ def _weighted(d: Drawing, x: str, found: str) -> str:
     return d.mul(x, weights)
 
 
-STATES = (delayed, running, history, filters, recurrent, *[sound] * 4)
+STATES = (delayed, running, history, *[filters, recurrent] * 2, *[sound] * 4)
 
 
 def remembered(d: Drawing, x: str) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         sensitivity,
         targets,
         verify,
+        write_report,
     )
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "sensitivity",
     "targets",
     "verify",
+    "write_report",
 ]
 
 

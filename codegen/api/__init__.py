@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from codegen.api.functions import sensitivity as sensitivity
     from codegen.api.functions import verify as verify
     from codegen.api.functions import verify_log as verify_log
+    from codegen.api.functions import write_report as write_report
     from codegen.errors import CompileError as CompileError
     from codegen.host import Network as Network
     from codegen.old_names import OldName as OldName
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from codegen.verbs.load import load as load
     from codegen.verbs.quantize import Quantized as Quantized
     from codegen.verbs.reference import ReferenceCheck as ReferenceCheck
+    from codegen.verbs.report import Report as Report
     from codegen.verbs.run import save_arrays as save_arrays
     from codegen.verbs.targets import describe_target as describe_target
     from codegen.verbs.targets import targets as targets
@@ -98,6 +100,7 @@ _HOMES = {
     "QuantReport": "codegen.report.quantized",
     "Quantized": "codegen.verbs.quantize",
     "ReferenceCheck": "codegen.verbs.reference",
+    "Report": "codegen.verbs.report",
     "SensitivityReport": "codegen.report.sensitive",
     "SensitivityRow": "codegen.report.sensitive",
     "Target": "codegen.target",
@@ -128,6 +131,7 @@ _HOMES = {
     "targets": "codegen.verbs.targets",
     "verify": "codegen.api.functions",
     "verify_log": "codegen.api.functions",
+    "write_report": "codegen.api.functions",
 }
 """Each public name, and the module that defines it."""
 

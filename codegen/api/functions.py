@@ -21,6 +21,7 @@ from codegen.api.words import (
     OptionWords,
     PlainWords,
     QuantizingWords,
+    ReportWords,
     RunningWords,
     ToolWords,
     WritingWords,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from codegen.verbs.fits import Fit
     from codegen.verbs.inspection import Inspection
     from codegen.verbs.quantize import Quantized
+    from codegen.verbs.report import Report
     from codegen.verbs.verify import VerifyResult
     from codegen.verbs.verify_log import LogCheck
 
@@ -261,6 +263,31 @@ def fits(
     A chip that it does not fit, or that does not run it, says why; raised is only what leaves nothing to look at.
     """
     return verbs.fits.fits(model, options_of(None, words), chip=target, toolkit=toolkit)
+
+
+@takes_declared
+def write_report(
+    model: ModelSource, out: str | Path, targets: Sequence[str] = ("host",), **words: Unpack[ReportWords]
+) -> Report:
+    """Everything that is known of a model on targets, as one page that opens from a disk without a network.
+
+    Args:
+        model: the model file, as in `compile_model`.
+        out: the page, NAME.html; it is written whole or not at all.
+        targets: names of `targets()`, or .toml files.
+        **words: `options` and the fields of `Options`, `toolkit` as in `compile_model`, and
+
+            chips: rank all chips by whether the network fits, as `fits` does; True when not said.
+            measure: count instructions on the emulated chip of each target that has a board, as `profile` does.
+            float_model, data, config: compare with the float model on samples, as `compare_quantized` does.
+            against: the JSON of an older report, whose numbers are compared.
+
+    Raises:
+        OptionBad: LAM-IMPORT-030, a target twice, samples without a float model, or what is no older report.
+        PictureNotWritable: LAM-API-013, the page.
+    """
+    options, look = parted(None, {**words, "out": out}, verbs.report.Looking)
+    return verbs.report.report(model, tuple(targets), options, look)
 
 
 @takes_declared

@@ -15,6 +15,7 @@ from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, RecipeName, ShapesGiven, shape_pairs
 from codegen.toolkit import Toolkit
 from codegen.verbs.kinds import Calibration, Progress, Sample
+from codegen.verbs.sources import ModelSource
 
 _Record = TypeVar("_Record")
 
@@ -137,6 +138,17 @@ class BesideWords(TypedDict, total=False):
     config: str | Path | None
     samples: int | None
     progress: Progress | None
+
+
+class ReportWords(ToolWords, total=False):
+    """Of `report`."""
+
+    chips: bool
+    measure: bool
+    float_model: ModelSource | None
+    data: Calibration | None
+    config: str | Path | None
+    against: str | Path | None
 
 
 class JudgingWords(ToolWords, total=False):

@@ -16,6 +16,7 @@ COMMANDS = {
     "quantize": "a float model and samples to a quantized model",
     "verify": "the C against the numpy model, every tensor, to the bit",
     "inspect": "what a target runs of a model, and what it costs",
+    "report": "everything about a model on chips, as one page",
     "profile": "what each layer costs, counted on an emulated chip or timed here",
     "run": "one model on one engine, arrays in, arrays out",
     "sensitivity": "where quantizing a float model loses, and what would give it back",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from codegen.verbs import profile as profile
     from codegen.verbs import quantize as quantize
     from codegen.verbs import quantizing as quantizing
+    from codegen.verbs import report as report
     from codegen.verbs import run as run
     from codegen.verbs import samples as samples
     from codegen.verbs import sensitivity as sensitivity

@@ -1,0 +1,63 @@
+"""lamina report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codegen.cli.console import Command, common, json_option, say, show
+from codegen.cli.options import config_option, model_options
+from codegen.cli.progress import Progress
+from codegen.report.columns import Size
+from codegen.report.table import text_table
+
+if TYPE_CHECKING:
+    from codegen.api import Report
+
+
+@click.command(
+    "report",
+    cls=Command,
+    example="lamina report examples/digits/digits_qdq.onnx -t cortex-m4,cortex-m55 -o build/digits.html",
+)
+@click.option("-o", "--out", required=True, metavar="FILE.html", help="The page; it opens without a network.")
+@click.option("--chips/--no-chips", default=True, show_default=True, help="Rank all chips by whether it fits.")
+@click.option("--measure", is_flag=True, help="Count instructions where a target has an emulated board.")
+@click.option("--float-model", metavar="MODEL", help="Compare with the float model, on the samples of --data.")
+@click.option("--data", metavar="X.npz", help="Samples that both run on.")
+@click.option("--against", metavar="OLD.json", help="What `lamina report --json` printed before: show what changed.")
+@model_options
+@config_option
+@json_option
+@common
+def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
+    """Write everything that is known of MODEL on targets (-t A,B) as one page: what fits, layers, memory, rules."""
+    from codegen import api
+
+    with Progress("looking", quiet=quiet):
+        result = api.write_report(model, out, [name.strip() for name in target.split(",")], **options)
+    show(_text, result, as_json=as_json, quiet=quiet)
+    if not (as_json or quiet):
+        say(f"report -> {out}")
+    return 0
+
+
+def _text(result: Report) -> str:
+    headers = ["target", "runs", "arena", "weights", "MACs", "reasons"]
+    rows = [
+        (
+            r.target,
+            "yes" if r.supported else "no",
+            Size(r.arena_bytes) if r.arena_bytes is not None else None,
+            Size(r.weights_bytes) if r.weights_bytes is not None else None,
+            r.macs,
+            len(r.violations) or None,
+        )
+        for r in result.targets
+    ]
+    lines = [text_table(headers, rows)]
+    if result.chips:
+        lines.append(f"fits {sum(c.fits for c in result.chips)} of {len(result.chips)} chips")
+    lines += [f"note: {note}" for note in result.notes]
+    return "\n".join(lines)

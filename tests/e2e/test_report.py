@@ -1,0 +1,238 @@
+"""The report: numbers of the records, names that are no markup, a page that asks for nothing and works in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import codegen
+from codegen.api import Report
+from codegen.errors import CompileError
+from codegen.process import run_program
+from codegen.report.columns import size_text
+from tests.e2e.projects import DIGITS, TINY
+from tests.support.hostile import NAMES, onnx_named, tflite_named
+from tests.support.shared import ROOT
+from tests.support.tools import require_tool
+
+FLOAT = ROOT / "examples" / "digits" / "digits.onnx"
+DATA = ROOT / "examples" / "digits" / "digits_calib.npz"
+VOID = {"meta", "link", "input", "br"}
+
+
+class Page(HTMLParser):
+    """Tags in order, the cells of each table by its id, and every text; a tag left open or closed twice is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.rows: dict[str, list[list[str]]] = {}
+        self.attributes: list[tuple[str, str, str]] = []
+        self._open: list[str] = []
+        self._table = ""
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+        if tag == "table":
+            self._table = dict(attrs).get("id") or f"table{len(self.rows)}"
+            self.rows[self._table] = []
+        elif tag == "tr":
+            self.rows[self._table].append([])
+        elif tag in ("td", "th"):
+            self.rows[self._table][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._table and "table" in self._open and self.rows[self._table] and self.rows[self._table][-1]:
+            self.rows[self._table][-1][-1] += data.strip()
+
+    def column(self, table: str, name: str) -> list[str]:
+        head, *rows = self.rows[table]
+        return [row[head.index(name)] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
+    path = tmp_path_factory.mktemp("report") / "digits.html"
+    words = {"float_model": FLOAT, "data": DATA}
+    return path, codegen.write_report(DIGITS, path, ["cortex-m4", "gap8-like"], **words)  # type: ignore[arg-type]
+
+
+def test_the_page_has_the_numbers_of_the_records(made: tuple[Path, Report]) -> None:
+    path, report = made
+    page = Page(path.read_text())
+    assert page.column("table0", "target") == ["cortex-m4", "gap8-like"]
+    for index, look in enumerate(report.targets):
+        assert page.column("table0", "arena")[index] == size_text(look.arena_bytes or 0)
+        assert page.column(f"layers-{index}", "layer") == [row.name for row in look.layers]
+        assert page.column(f"layers-{index}", "MACs") == [f"{row.macs:,}" for row in look.layers]
+        assert page.column(f"layers-{index}", "kernel") == [row.kernel for row in look.layers]
+        assert look.plan is not None
+        assert page.column(f"held-{index}", "bytes") == [str(t.bytes) for t in look.plan.tensors]
+        assert (f"front-{index}" in page.rows) == bool(look.plan.front)
+    assert page.column("front-0", "taken").count("this one") == 1
+    assert page.column("chip-table", "chip") == [chip.target for chip in report.chips]
+    assert page.column("chip-table", "fits") == ["yes" if chip.fits else "no" for chip in report.chips]
+    assert report.accuracy is not None
+    worst = min(report.accuracy.tensors, key=lambda t: t.own_sqnr)
+    assert page.column("accuracy-table", "tensor")[0] == worst.tensor
+
+
+def test_the_page_asks_for_nothing_and_every_link_in_it_leads_somewhere(made: tuple[Path, Report]) -> None:
+    text = made[0].read_text()
+    page = Page(text)
+    assert "default-src 'none'" in text
+    assert not re.search(r"https?://|@import|url\(", text)
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(set(ids)) == len(ids)
+    links = [value for tag, name, value in page.attributes if name in ("href", "src") and tag != "link"]
+    assert len(links) > 20
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+def test_the_same_input_gives_the_same_page(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        codegen.write_report(TINY, tmp_path / f"{name}.html", ["cortex-m55"], chips=False)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize(("make", "ending"), [(onnx_named, "onnx"), (tflite_named, "tflite")])
+def test_names_are_text_and_never_markup(make: object, ending: str, tmp_path: Path) -> None:
+    def tags(stem: str) -> list[str]:
+        (tmp_path / f"m.{ending}").write_bytes(make(stem))  # type: ignore[operator]
+        codegen.write_report(tmp_path / f"m.{ending}", tmp_path / "m.html", ["generic"], chips=False)
+        text = (tmp_path / "m.html").read_text()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+        return [tag for tag in Page(text).tags if tag != "text"]
+
+    plain = tags("t")
+    for stem in NAMES:
+        assert tags(stem) == plain
+
+
+def test_what_a_target_does_not_run_stands_there_with_every_reason(tmp_path: Path) -> None:
+    report = codegen.write_report(DIGITS, tmp_path / "r.html", ["avr"], chips=False, arena_limit=300)
+    text = (tmp_path / "r.html").read_text()
+    assert not report.targets[0].supported
+    assert report.targets[0].violations
+    assert all(v.id in text for v in report.targets[0].violations)
+
+
+def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from codegen.cli import main
+
+    asked = ["report", str(DIGITS), "--no-chips", "-o", str(tmp_path / "r.html"), "-t", "cortex-m4"]
+    assert main([*asked, "--json"]) == 0
+    older = tmp_path / "old.json"
+    older.write_text(capsys.readouterr().out)
+    codegen.write_report(DIGITS, tmp_path / "r.html", ["cortex-m4"], chips=False, against=older)
+    assert "Nothing differs" in (tmp_path / "r.html").read_text()
+    said = json.loads(older.read_text())
+    said["targets"][0]["arena_bytes"] += 100
+    said["targets"][0]["layers"][0]["macs"] = 7
+    del said["targets"][0]["layers"][1]
+    older.write_text(json.dumps(said))
+    report = codegen.write_report(DIGITS, tmp_path / "r.html", ["cortex-m4"], chips=False, against=older)
+    first, second = report.targets[0].layers[:2]
+    assert [(c.layer, c.what, c.before) for c in report.changes] == [
+        ("", "arena", str(said["targets"][0]["arena_bytes"])),
+        (first.name, "macs", "7"),
+        (second.name, "layer", "not there"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        ({"out": "r.pdf"}, "LAM-API-013"),
+        ({"out": "no/such/folder/r.html"}, "LAM-API-013"),
+        ({"out": "folder.html"}, "LAM-API-013"),
+        ({"targets": []}, "LAM-IMPORT-030"),
+        ({"targets": ["host", "host"]}, "LAM-IMPORT-030"),
+        ({"targets": ["no-such-chip"]}, "LAM-TARGET-001"),
+        ({"float_model": "f.onnx"}, "LAM-IMPORT-030"),
+        ({"data": "d.npz"}, "LAM-IMPORT-030"),
+        ({"against": "missing.json"}, "LAM-IMPORT-030"),
+        ({"against": "broken.json"}, "LAM-IMPORT-030"),
+        ({"against": "other.json"}, "LAM-IMPORT-030"),
+        ({"model": "no.onnx"}, "LAM-IMPORT-002"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused_and_nothing_written(
+    words: dict[str, object], id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.html").mkdir()
+    (tmp_path / "broken.json").write_text("{" * 100000)
+    (tmp_path / "other.json").write_text('{"targets": [{"target": "host", "layers": 3}]}')
+    before = sorted(tmp_path.rglob("*"))
+    given: dict[str, object] = {"model": TINY, "out": "r.html", "targets": ["host"], "chips": False, **words}
+    with pytest.raises(CompileError) as caught:
+        codegen.write_report(**given)  # type: ignore[arg-type]
+    assert caught.value.problems()[0].code == id
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+CLICKS = """<script>
+const said = [];
+const table = document.getElementById("layers-0"), head = table.tHead.rows[0].cells[5];
+const macs = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[5].dataset.value));
+head.querySelector("button").click();
+said.push(head.getAttribute("aria-sort"), macs().every((m, i, a) => !i || a[i - 1] <= m));
+head.querySelector("button").click();
+said.push(head.getAttribute("aria-sort"), macs().every((m, i, a) => !i || a[i - 1] >= m));
+const search = document.querySelector("[data-filters=layers-0]");
+search.value = "CONV2D"; search.dispatchEvent(new Event("input"));
+said.push([...table.tBodies[0].rows].filter((r) => !r.hidden).length);
+const marks = document.querySelector("[data-marks=graph-0]");
+marks.value = "dense"; marks.dispatchEvent(new Event("input"));
+said.push(document.querySelectorAll("#graph-0 .found").length);
+const svg = document.querySelector("#graph-0 svg"), wide = svg.clientWidth;
+document.querySelector("[data-zoom='0.8']").click();
+said.push(svg.clientWidth < wide);
+said.push(document.documentElement.scrollWidth <= innerWidth);
+document.body.dataset.said = JSON.stringify(said);
+</script>"""
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_every_control_works_in_a_browser(width: int, made: tuple[Path, Report], tmp_path: Path) -> None:
+    """Headless Chromium: no word on the console, tables sorted and searched, boxes marked, the graph made smaller."""
+    require_tool("chromium")
+    path, report = made
+    page = tmp_path / "page.html"
+    page.write_text(path.read_text().replace("</body>", CLICKS + "</body>"))
+    quiet = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+        "--disable-component-update --disable-sync --enable-logging=stderr --log-level=0 --dump-dom"
+    )
+    argv = [
+        "chromium",
+        *quiet.split(),
+        f"--user-data-dir={tmp_path / 'user'}",
+        f"--window-size={width},900",
+        page.as_uri(),
+    ]
+    done = run_program(argv, timeout_s=120)
+    found = re.search(r'data-said="([^"]*)"', done.stdout.decode())
+    assert found, done.stderr.decode()[-2000:]
+    convolutions = sum(row.operator == "Conv2D" for row in report.targets[0].layers)
+    dense = sum(row.operator == "Dense" for row in report.targets[0].layers)
+    assert dense
+    assert json.loads(found[1].replace("&quot;", '"')) == [
+        *("ascending", True, "descending", True),
+        *(convolutions, dense, True, True),
+    ]
+    assert b"CONSOLE" not in done.stderr

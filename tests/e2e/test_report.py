@@ -7,7 +7,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import numpy_helper
 
 import codegen
 from codegen.api import Report
@@ -128,6 +130,20 @@ def test_what_a_target_does_not_run_stands_there_with_every_reason(tmp_path: Pat
     assert not report.targets[0].supported
     assert report.targets[0].violations
     assert all(v.id in text for v in report.targets[0].violations)
+
+
+@pytest.mark.parametrize("layer", ["stem", "residual_first"])
+def test_a_sabotaged_layer_stands_first(layer: str, tmp_path: Path) -> None:
+    model = onnx.load(DIGITS)
+    weights = next(t for t in model.graph.initializer if t.name == f"{layer}_weight_quantized")
+    turned = numpy_helper.to_array(weights)[..., ::-1].copy()
+    weights.CopyFrom(numpy_helper.from_array(turned, weights.name))
+    onnx.save(model, tmp_path / "bad.onnx")
+    words = {"float_model": FLOAT, "data": DATA, "chips": False}
+    codegen.write_report(tmp_path / "bad.onnx", tmp_path / "r.html", ["host"], **words)  # type: ignore[arg-type]
+    page = Page((tmp_path / "r.html").read_text())
+    made = next(n.output[0] for n in model.graph.node if any(layer in i for i in n.input) and n.op_type == "Conv")
+    assert page.column("accuracy-table", "tensor")[0] == made
 
 
 def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

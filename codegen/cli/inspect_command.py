@@ -124,7 +124,7 @@ def _body(result: Inspection) -> list[str]:
 
 
 def _layers(result: Inspection) -> str:
-    buffered = any(r.weights_way for r in result.layers)
+    buffered, placed = (any(getattr(r, key) for r in result.layers) for key in ("weights_way", "place"))
     rows = [
         (
             r.name,
@@ -139,12 +139,14 @@ def _layers(result: Inspection) -> str:
             Size(r.scratch_bytes),
             r.rows,
             *((r.weights_way,) if buffered else ()),
+            *((r.place,) if placed else ()),
         )
         for r in result.layers
     ]
     headers = ["layer", "operator", "kernel", "inputs", "output", "MACs", "params", "weights", "bytes out", "scratch"]
     least = ("rows", "scratch", "inputs", "bytes out", "params", "weights", "output")
-    return text_table([*headers, "rows", *(("weights are",) if buffered else ())], rows, keep=3, least=least)
+    headers += ["rows", *(["weights are"] if buffered else []), *(["for the"] if placed else [])]
+    return text_table(headers, rows, keep=3, least=least)
 
 
 def _totals(result: Inspection) -> str:

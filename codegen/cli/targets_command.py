@@ -15,7 +15,7 @@ from codegen.report.table import text_pairs, text_table
 
 if TYPE_CHECKING:
     from codegen.api import Fit, Target
-    from codegen.target import Memory
+    from codegen.target import Accelerator, Memory, Rule
 
 
 @click.command("targets", cls=Command, example="lamina targets cortex-m4")
@@ -125,8 +125,30 @@ def _one(t: Target) -> str:
         pairs.append(("compiler", " ".join([t.toolchain.cc, *t.toolchain.cflags])))
     if t.board is not None:
         pairs.append(("emulator", " ".join(t.board.emulator)))
-    pairs += [(f"rule {', '.join(r.operators) or 'of all'}", f"{r.sentence}  [{r.source}]") for r in t.rules]
-    return f"{t.name}: {t.description}\n{text_pairs(pairs)}"
+    pairs += [_rule(r) for r in t.rules]
+    said = f"{t.name}: {t.description}\n{text_pairs(pairs)}"
+    return said if t.accelerator is None else f"{said}\n\n{_accelerator(t.accelerator)}"
+
+
+def _accelerator(found: Accelerator) -> str:
+    """Its rules; what becomes of the layers that break one."""
+    rest = "is left to the core" if found.rest == "cpu" else "is refused (LAM-TARGET-020)"
+    first = f"{found.title}: a layer that breaks a rule {rest}  [{found.source}]"
+    return f"{first}\n{text_pairs([_rule(r) for r in found.rules])}"
+
+
+def _rule(rule: Rule) -> tuple[str, object]:
+    instead = f"; instead: {rule.instead}" if rule.instead else ""
+    return f"rule {_of(rule.operators)}", f"{rule.sentence}{instead}  [{rule.source}]"
+
+
+def _of(operators: tuple[str, ...]) -> str:
+    more = f" and {len(operators) - _SHOWN} more" if len(operators) > _SHOWN else ""
+    return f"{', '.join(operators[:_SHOWN]) or 'of all'}{more}"
+
+
+_SHOWN = 3
+"""Operators of a rule that are named before it."""
 
 
 def _place(memory: Memory) -> str:

@@ -3,7 +3,7 @@
 The plan must know what each kernel needs, so that kernels are chosen before it is made.
 """
 
-from codegen.kernels.chip import check_target, target_problems
+from codegen.kernels.chip import check_target, left_to_core, target_problems
 from codegen.kernels.choose import (
     choose_kernels,
     fastest_first,
@@ -29,6 +29,7 @@ __all__ = [
     "fastest_form",
     "find_form",
     "kernel_needs",
+    "left_to_core",
     "packing_growth",
     "params_needs",
     "same_function",

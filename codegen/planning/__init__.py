@@ -11,6 +11,7 @@ from codegen.kernels import TABLE, KernelTable
 from codegen.options import Options
 from codegen.planning.arena import plan_arena
 from codegen.planning.asked import (
+    accelerator_notes,
     asked_notes,
     choose_goal,
     choose_mode,
@@ -27,6 +28,7 @@ from codegen.planning.weights import for_buffer
 from codegen.target import Target
 
 __all__ = [
+    "accelerator_notes",
     "asked_notes",
     "choose_goal",
     "choose_mode",

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from codegen.errors import OptionBad, RequantUnsupported, TargetValueBad
 from codegen.frontends import own_mode
+from codegen.ir.graph import Graph
 from codegen.ir.labels import left_out
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, Mode
+from codegen.kernels import left_to_core
 from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
 from codegen.planning.apart import idle_notes
 from codegen.schedule import weights_notes
@@ -93,12 +95,22 @@ def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
     return (f"goal {options.goal} changes nothing: {target.name} has a scratchpad, its plan has fewest cycles",)
 
 
-def asked_notes(program: Program, options: Options, target: Target) -> tuple[str, ...]:
-    """What a user must know of what was asked of the plan, of a blob, and of labels that the model has."""
+def accelerator_notes(graph: Graph, target: Target) -> tuple[str, ...]:
+    """What a chip's accelerator takes of a network, and each layer that it leaves to the core, with why."""
+    if target.accelerator is None:
+        return ()
+    left, title = left_to_core(graph, target), target.accelerator.title
+    layers = [f"{name} is left to the core: {'; '.join(why)}" for name, why in left.items()]
+    taken = f"{len(graph.nodes) - len(left)} of {len(graph.nodes)} layers keep the rules of {title}"
+    return (f"{taken}; the C here runs all of them on the core", *layers)
+
+
+def asked_notes(graph: Graph, program: Program, options: Options, target: Target) -> tuple[str, ...]:
+    """What a user must know of what was asked of the plan, of a blob, of labels that the model has, of the chip."""
     blob = weights_notes(program.packed_bytes - program.mapped_bytes, target) if options.weights == "blob" else ()
     labels = () if options.labels else left_out(program.outputs, program.labels)
     idle = idle_notes(_with_weights(program), target) if program.weights else ()
-    return (*planning_notes(options, target), *blob, *labels, *idle)
+    return (*planning_notes(options, target), *blob, *labels, *idle, *accelerator_notes(graph, target))
 
 
 def _with_weights(program: Program) -> list[str]:

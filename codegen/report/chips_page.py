@@ -26,7 +26,28 @@ def chips_page(generated: str) -> str:
     parts = ["# Chips", generated, _INTRO]
     for maker in sorted({chip.maker for chip in chips}, key=str.lower):
         parts += [f"## {maker}", _chips(sorted((c for c in chips if c.maker == maker), key=lambda c: c.name))]
+    parts += ["## Accelerators", _UNITS_INTRO, _units(chips)]
     return "\n\n".join([*parts, "## Cores", _CORES_INTRO, _cores(chips)]) + "\n"
+
+
+_UNITS_INTRO = """\
+What the makers' tools take, as rules that `compile` and `inspect` hold networks to; `lamina targets NAME` lists them,
+each with its source. No code is written for an accelerator here: the C runs
+every layer on the core."""
+
+
+def _units(chips: Sequence[Target]) -> str:
+    users: dict[str, list[Target]] = {}
+    for chip in chips:
+        if chip.accelerator is not None:
+            users.setdefault(chip.accelerator.title, []).append(chip)
+    rows = []
+    for title, found in sorted(users.items()):
+        unit = found[0].accelerator
+        assert unit is not None
+        rest = "left to the core" if unit.rest == "cpu" else "refused"
+        rows.append((title, ", ".join(f"`{c.name}`" for c in found), str(len(unit.rules)), rest))
+    return markdown_table(("accelerator", "chips", "rules", "a layer that breaks one is"), rows)
 
 
 def _chips(chips: Sequence[Target]) -> str:

@@ -11,13 +11,12 @@ from codegen.target.chip import (
     Cycles,
     Dma,
     Memory,
-    Rule,
     Target,
     Toolchain,
     Weights,
 )
 from codegen.target.compose import find_chip
-from codegen.target.parts import Clock, Speed
+from codegen.target.parts import Accelerator, Clock, Rule, Speed
 from codegen.target.read import list_targets, load_target
 
 __all__ = [
@@ -27,6 +26,7 @@ __all__ = [
     "ISA_LEVELS",
     "OF_SINGLE",
     "REQUANT_MODES",
+    "Accelerator",
     "Board",
     "Clock",
     "Cycles",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codegen.target.parts import Clock, Speed
+from codegen.target.parts import Accelerator, Clock, Rule, Speed
 
 ISA_LEVELS = (
     "c99",
@@ -174,34 +174,6 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """What a chip asks of an operator's fact (`codegen.ops.facts`).
-
-    `operators` empty means every operator that has the fact.  `sentence` says the rule to the user, `source` where it
-    stands, `instead` the rewrite that would satisfy it.
-    """
-
-    operators: tuple[str, ...]
-    fact: str
-    at_least: int | None
-    at_most: int | None
-    multiple_of: int | None
-    one_of: tuple[int, ...]
-    sentence: str
-    source: str
-    instead: str
-
-    def holds(self, value: int) -> bool:
-        """Whether a fact of this value satisfies the rule."""
-        return not (
-            (self.at_least is not None and value < self.at_least)
-            or (self.at_most is not None and value > self.at_most)
-            or (self.multiple_of is not None and value % self.multiple_of)
-            or (self.one_of and value not in self.one_of)
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
 
@@ -233,6 +205,7 @@ class Target:
     weights: Weights
     unsupported: tuple[str, ...]
     rules: tuple[Rule, ...]
+    accelerator: Accelerator | None
 
     def memory(self, kind: str) -> Memory | None:
         """The first memory of a kind, or None when the chip has none."""

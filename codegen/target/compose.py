@@ -15,12 +15,13 @@ from codegen.datafiles import read_toml
 from codegen.errors import TargetFileBroken, TargetUnknown, TargetValueBad
 from codegen.resources import resource_dir
 from codegen.target.chip import Board, Target
+from codegen.target.parts import Accelerator
 from codegen.target.renamed import named_as_now
 from codegen.target.table import refuse_unknown
 
 Items = dict[str, object]
 _MOST_NAMED = 8
-_CHIP_ONLY = ("name", "description", "maker", "core", "clock", "memories")
+_CHIP_ONLY = ("name", "description", "maker", "core", "clock", "memories", "accelerator")
 
 
 def shipped(kind: str) -> dict[str, Path]:
@@ -49,10 +50,11 @@ def composed(items: Items, where: str) -> Items:
     core = _part("core", "cores", items, where)
     refuse_unknown(core, [f.name for f in fields(Target) if f.name not in _CHIP_ONLY], f"core {items.get('core')}, ")
     merged = _over(core, items)
-    if isinstance(merged.get("board"), str):
-        board = _part("board", "boards", merged, where)
-        refuse_unknown(board, [f.name for f in fields(Board)], f"board {merged['board']}, ")
-        merged["board"] = board
+    for key, shape in (("board", Board), ("accelerator", Accelerator)):
+        if isinstance(merged.get(key), str):
+            part = _part(key, f"{key}s", merged, where)
+            refuse_unknown(part, [f.name for f in fields(shape)], f"{key} {merged[key]}, ")
+            merged[key] = part
     return merged
 
 

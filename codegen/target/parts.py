@@ -1,4 +1,4 @@
-"""Facts of a chip that its generated C does not depend on: who makes it, how fast it is clocked.
+"""Facts of a chip that its generated C does not depend on: its clock, its speed, an accelerator beside it.
 
 Decides: what is known beside memories and instructions.  Leaves to `read` how it is spelled in a file.
 """
@@ -29,3 +29,48 @@ class Speed:
     dense: int
     element: int
     source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What a chip asks of an operator's fact (`codegen.ops.facts`).
+
+    `operators` empty means every operator that has the fact.  `sentence` says the rule to the user, `source` where it
+    stands, `instead` the rewrite that would satisfy it.
+    """
+
+    operators: tuple[str, ...]
+    fact: str
+    at_least: int | None
+    at_most: int | None
+    multiple_of: int | None
+    one_of: tuple[int, ...]
+    sentence: str
+    source: str
+    instead: str
+
+    def holds(self, value: int) -> bool:
+        """Whether a fact of this value satisfies the rule."""
+        return not (
+            (self.at_least is not None and value < self.at_least)
+            or (self.at_most is not None and value > self.at_most)
+            or (self.multiple_of is not None and value % self.multiple_of)
+            or (self.one_of and value not in self.one_of)
+        )
+
+
+RESTS = ("refused", "cpu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """A unit beside the core that the maker's own tools compile for: what it takes of a network.
+
+    No code is written for it here.  `rest` says what becomes of a layer that breaks one of `rules`: it is `refused`,
+    or left to the `cpu`, as the maker's tools do by what `source` names.
+    """
+
+    title: str
+    rest: str
+    source: str
+    rules: tuple[Rule, ...]

@@ -71,7 +71,8 @@ def _target(table: Table) -> chip.Target:
         speed=_speed(table.table("speed", parts.Speed)),
         weights=weights,
         unsupported=table.texts("unsupported", default=()),
-        rules=tuple(_rule(entry) for entry in table.tables("rules", chip.Rule)) if table.has("rules") else (),
+        rules=_rules(table) if table.has("rules") else (),
+        accelerator=_accelerator(table.table("accelerator", parts.Accelerator)),
     )
     if target.board and not target.toolchain:
         raise TargetKeyMissing("a [board] needs a [toolchain] that builds for it", where=table.at("toolchain"))
@@ -184,8 +185,23 @@ def _dma(table: Table | None) -> chip.Dma | None:
     )
 
 
-def _rule(table: Table) -> chip.Rule:
-    rule = chip.Rule(
+def _accelerator(table: Table | None) -> parts.Accelerator | None:
+    if table is None:
+        return None
+    return parts.Accelerator(
+        title=table.text("title"),
+        rest=table.text("rest", parts.RESTS),
+        source=table.text("source"),
+        rules=_rules(table),
+    )
+
+
+def _rules(table: Table) -> tuple[parts.Rule, ...]:
+    return tuple(_rule(entry) for entry in table.tables("rules", parts.Rule))
+
+
+def _rule(table: Table) -> parts.Rule:
+    rule = parts.Rule(
         operators=table.texts("operators", default=()),
         fact=table.text("fact"),
         at_least=table.whole("at_least"),

@@ -170,7 +170,7 @@ def _kind(chip: Target) -> Target:
     """The chip without what its generated C does not depend on, and without limits where it has no scratchpad."""
     memories = chip.memories if chip.dma is not None else _UNLIMITED
     cycles = replace(chip.cycles, source="") if chip.cycles else None
-    bare = replace(chip, name="chip", description="a chip", maker="", core="", clock=None, memories=memories)
+    bare = replace(chip, name="this chip", description="a chip", maker="", core="", clock=None, memories=memories)
     return replace(bare, toolchain=None, board=None, speed=None, cycles=cycles)
 
 

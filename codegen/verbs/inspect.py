@@ -18,6 +18,7 @@ from codegen.errors import (
     OperatorNotOnTarget,
     OptionBad,
     RequantUnsupported,
+    RuleBroken,
     ShapeBad,
     ShapeContradiction,
     ShapeOfNothing,
@@ -30,11 +31,11 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.quant import Mode
-from codegen.kernels import KernelTable, choose_kernels, fastest_form, packing_growth, target_problems
+from codegen.kernels import KernelTable, choose_kernels, fastest_form, left_to_core, packing_growth, target_problems
 from codegen.options import Options
 from codegen.passes import simplify
 from codegen.pipeline import Reached, finish, reach, read_model
-from codegen.planning import choose_mode, of_chip, planning_notes, settled
+from codegen.planning import accelerator_notes, choose_mode, of_chip, planning_notes, settled
 from codegen.prove import prove
 from codegen.report.layers import describe_rows, layer_weights, weights_way
 from codegen.report.plan import plan_record
@@ -48,7 +49,7 @@ from codegen.verbs.surveying import all_problems, operator_rows, quantizing, rea
 _OF_OPTIONS = (OptionBad, RequantUnsupported, ShapeBad, ShapeContradiction, ShapeOfNothing)
 _RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, *_OF_OPTIONS)
 """What leaves nothing to inspect."""
-_OF_A_NODE = (NoKernel, OperatorNotOnTarget, TypeNotOnTarget)
+_OF_A_NODE = (NoKernel, OperatorNotOnTarget, RuleBroken, TypeNotOnTarget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
         plan=record,
         interface=_interface(graph),
         interface_costs=_interface_costs(look, plan) if plan else (),
-        notes=notes,
+        notes=(*notes, *accelerator_notes(graph, chip)),
     )
 
 
@@ -204,6 +205,7 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
         packed |= {call.node.name: layer_weights(call) for call in group.calls}
         ways |= {call.node.name: weights_way(call, planned.program) for call in group.calls if planned.program}
     broken = {e.where: e.code for e in planned.problems if isinstance(e, _OF_A_NODE)}
+    left = left_to_core(graph, chip) if chip.accelerator else {}
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
         view = graph.view(node)
@@ -231,9 +233,15 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
                 note=node.note,
                 violation=broken.get(node.name, ""),
                 weights_way=ways.get(node.name, ""),
+                place=_place(node.name, broken, left) if chip.accelerator else "",
             )
         )
     return tuple(rows)
+
+
+def _place(name: str, broken: Mapping[str, str], left: Mapping[str, tuple[str, ...]]) -> str:
+    """What of a chip with an accelerator a layer could run on."""
+    return "nothing" if name in broken else "core" if name in left else "accelerator"
 
 
 def _why(form: Form, view: NodeView, chip: Target, table: KernelTable) -> str:

@@ -31,7 +31,8 @@ class LayerRow:
     `form` is what the kernel does with the layer and why.  `parameters` counts trained numbers, which take
     `trained_bytes`, and `weights_bytes` packed, with factors, shifts and filling, `added_bytes` of which the tightest
     packing would not have; `rows` says which input rows an output row needs; `source` names the model's nodes it stands
-    for, `note` how they were read.  `weights_way` says how weights come that are not read in place.
+    for, `note` how they were read.  `weights_way` says how weights come that are not read in place, `place` whether the
+    maker's tools put the layer on the chip's accelerator or leave it to the core, where there is an accelerator.
     """
 
     name: str
@@ -55,6 +56,7 @@ class LayerRow:
     note: str
     violation: str = ""
     weights_way: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,14 @@ BOUGHT = tuple(name for name, chip in CHIPS.items() if chip.maker)
 
 
 def _one_of_each_core() -> tuple[str, ...]:
-    """Of the chips that are built alike and run on one board the reference, or else the one of most RAM."""
+    """Of the chips that are built alike and run on one board the reference, or that of fewest rules and most RAM."""
+
+    def rank(item: tuple[str, Target]) -> tuple[bool, int, int]:
+        chip = item[1]
+        return chip.maker != "", len(chip.accelerator.rules) if chip.accelerator else 0, -(chip.ram_bytes or 1 << 40)
+
     found: dict[object, str] = {}
-    for name, chip in sorted(CHIPS.items(), key=lambda item: (item[1].maker != "", -(item[1].ram_bytes or 1 << 40))):
+    for name, chip in sorted(CHIPS.items(), key=rank):
         if chip.board and chip.toolchain:
             found.setdefault((chip.toolchain.cc, chip.toolchain.cflags, chip.board.emulator), name)
     return tuple(sorted(found.values()))

@@ -17,7 +17,8 @@ from tests.unit.cli.conftest import Lamina, lamina
 
 __all__ = ["lamina"]
 
-FILES = sorted(p for kind in ("chips", "cores") for p in (resource_dir("targets") / kind).rglob("*.toml"))
+KINDS = ("chips", "cores", "accelerators")
+FILES = sorted(p for kind in KINDS for p in (resource_dir("targets") / kind).rglob("*.toml"))
 LEAST = 12
 """Letters of a source: the name of a document and a place in it."""
 FAMILIES = (
@@ -88,7 +89,7 @@ _OF_OURS = ("the file", "weights")
 
 
 def test_at_least_sixty_chips_are_parts_that_one_can_buy() -> None:
-    assert len(BOUGHT) >= 60
+    assert len([name for name in BOUGHT if CHIPS[name].clock]) >= 60
     assert all(any(name.startswith(family) for name in BOUGHT) for family in FAMILIES)
 
 

@@ -39,6 +39,7 @@ def test_those_that_it_fits_come_first_and_the_fastest_at_the_top(found: tuple[F
     assert times == sorted(times)
     assert len(times) >= 60
     assert all(f.reason for f in found[len(good) :])
+    assert "LAM-TARGET-020" in next(f.reason for f in found if f.target == "ingenic-t02"), "its rules are asked"
     assert not any(f.reason for f in good)
 
 
@@ -132,4 +133,4 @@ def test_chips_of_one_kind_differ_by_name_memory_and_clock_alone() -> None:
         replace(c, name="", description="", maker="", core="", clock=None, memories=(), board=None, toolchain=None)
         for c in map(load_target, BOUGHT)
     }
-    assert len(bare) < len(CHIPS) / 4
+    assert len(bare) < len(CHIPS) / 3

@@ -49,6 +49,7 @@ sentence = "the unit has windows of at most 7 rows"
 source = "datasheet, section 7"
 """
 
+UNIT = "[accelerator]\ntitle = 'mine'\nrest = 'cpu'\nsource = 'datasheet, section 9'\n"
 SPEED = "[speed]\nconvolution = 1\ngrouped = 2\ndense = 3\nelement = 4\n"
 
 BAD = {
@@ -111,6 +112,28 @@ BAD = {
     "clock beyond all": ("[board]", "[clock]\nhz = 1099511627777\nsource = 'x'\n[board]", "LAM-TARGET-010", "clock.hz"),
     "unknown key of the clock": ("[board]", "[clock]\nmhz = 8\n[board]", "LAM-TARGET-003", "clock.mhz"),
     "clock that is no table": ("isa =", "clock = 80\nisa =", "LAM-TARGET-005", "clock"),
+    "unknown accelerator": ("isa =", 'accelerator = "npu"\nisa =', "LAM-TARGET-005", "accelerator"),
+    "accelerator that is a number": ("isa =", "accelerator = 4\nisa =", "LAM-TARGET-005", "accelerator"),
+    "accelerator that is a path": ("isa =", 'accelerator = "../boards/x"\nisa =', "LAM-TARGET-005", "accelerator"),
+    **{
+        f"accelerator without {key}": (
+            "[board]",
+            UNIT.replace(key, "# ") + "[board]",
+            "LAM-TARGET-004",
+            f"accelerator.{key}",
+        )
+        for key in ("title", "source", "rest")
+    },
+    "accelerator without rules": ("[board]", f"{UNIT}[board]", "LAM-TARGET-004", "accelerator.rules"),
+    "rest that goes nowhere": ("[board]", UNIT.replace("cpu", "gpu") + "[board]", "LAM-TARGET-005", "accelerator.rest"),
+    "unknown key of the accelerator": ("[board]", f"{UNIT}x = 64\n[board]", "LAM-TARGET-003", "accelerator.x"),
+    "rules of a unit as a table": ("[board]", f"{UNIT}rules = {{}}\n[board]", "LAM-TARGET-005", "accelerator.rules"),
+    "rule of an accelerator that asks nothing": (
+        "[board]",
+        f"{UNIT}{RULE.replace('rules', 'accelerator.rules')}[board]",
+        "LAM-TARGET-005",
+        "accelerator.rules[0].fact",
+    ),
     "speed without source": ("[board]", f"{SPEED}[board]", "LAM-TARGET-004", "speed.source"),
     "speed of three kinds": ("[board]", f"{SPEED}[board]".replace("dense = 3\n", ""), "LAM-TARGET-004", "speed.dense"),
     "speed of nothing": ("[board]", f"{SPEED}[board]".replace("= 3", "= 0"), "LAM-TARGET-005", "speed.dense"),
@@ -155,7 +178,7 @@ def test_every_target_may_let_its_weights_grow(tmp_path: Path) -> None:
 def test_every_shipped_target_loads_under_its_own_name(name: str) -> None:
     target = load_target(name)
     assert target.name == name
-    assert target.requant_default == "single"
+    assert target.requant_default == ("pot" if name == "amd-dpu" else "single")
     assert target.ram_bytes is None or target.ram_bytes > 0
     assert set(target.requant_modes) <= set(ALL_MODES)
     assert ("single" in target.requant_modes) == ("pot_half_even" in target.requant_modes)
@@ -320,7 +343,7 @@ def test_a_board_that_nobody_knows_is_answered_with_the_nearest(tmp_path: Path) 
         load_target(write(tmp_path, CHIP.replace("core =", 'board = "mps2-an384"\ncore =')))
 
 
-@pytest.mark.parametrize("kind", ["cores", "boards"])
+@pytest.mark.parametrize("kind", ["cores", "boards", "accelerators"])
 def test_every_shipped_part_is_used_by_a_chip(kind: str) -> None:
     """A part that nothing names is read by no test."""
     folder = resource_dir("targets")

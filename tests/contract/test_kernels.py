@@ -328,8 +328,12 @@ def test_self_test_passes(made: Made, build: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"kernels: all vectors right\n"), done.stderr.decode()
 
 
+ROOMY = tuple(n for n in ONE_OF_EACH_CORE if load_target(n).core != "cortex-m33")
+"""The Cortex-M33's kernels are the M4's, which has a board with room for all of them; its own has 512 KB for code."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ONE_OF_EACH_CORE)
+@pytest.mark.parametrize("name", ROOMY)
 def test_self_test_passes_on_the_emulated_chip(graph: Graph, name: str, tmp_path: Path) -> None:
     target = load_target(name)
     project = make_project(graph, tmp_path, target.isa)

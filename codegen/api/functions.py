@@ -73,7 +73,7 @@ def compile_model(
             force: replace edited files too.
             calib: samples by which a float model is quantized first, as `quantize` takes them; `quantized` of the
                 result is the report.
-            config: TOML file with their `[preprocess]` table.
+            config: TOML file with their `[preprocess]` table, and the network's `[weights]` (docs/weights.md).
             preprocess: TOML file whose `[preprocess]` table, of a camera, becomes C beside the network
                 (LAM-PREPROCESS-006 where it cannot).  docs/preprocess.md.
             toolkit: with what it is made, where operators, kernels or templates join the house's own; every function

@@ -126,4 +126,6 @@ stack_option = click.option(
 preprocess_option = click.option(
     "--preprocess", metavar="FILE", help="TOML file whose [preprocess] table, of a camera, becomes C with the network."
 )
-config_option = click.option("--config", metavar="FILE", help="TOML file of the model: its [preprocess] table.")
+config_option = click.option(
+    "--config", metavar="FILE", help="TOML file of the model: its [preprocess] table; of compile also [weights]."
+)

@@ -5,6 +5,7 @@ from codegen.preprocess.given import Given, Wanted
 from codegen.preprocess.npz import need, read_npz, write_npz
 from codegen.preprocess.plausible import FEW, check_fed, check_given
 from codegen.preprocess.steps import COLORS, Preprocess, decode_jpeg, jpeg_slices
+from codegen.preprocess.weights import with_weights
 
 __all__ = [
     "COLORS",
@@ -20,5 +21,6 @@ __all__ = [
     "need",
     "parse_preprocess",
     "read_npz",
+    "with_weights",
     "write_npz",
 ]

@@ -16,8 +16,8 @@ from codegen.preprocess import camera_keys
 from codegen.preprocess.camera_keys import read_camera
 from codegen.preprocess.steps import COLORS, Preprocess
 
-TABLES = ("preprocess", "quantize", "layer", "tensor")
-"""Of a file; all but the first are the quantizer's (`codegen/quantizer/config`)."""
+TABLES = ("preprocess", "weights", "quantize", "layer", "tensor")
+"""Of a file; all but the first two are the quantizer's (`codegen/quantizer/config`)."""
 KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg", *camera_keys.KEYS)
 _NCHW = "NCHW"
 _LARGEST, _SMALLEST = 3.4e38, 1.2e-38
@@ -35,7 +35,7 @@ def load_preprocess(config: Path | None) -> Preprocess:
     if config is None:
         return Preprocess()
     tables = read_toml(config, lambda found: ConfigUnreadable(found, where=str(config)))
-    _known(tables, TABLES, str(config), "")
+    known_keys(tables, TABLES, str(config), "")
     table = tables.get("preprocess", {})
     if not isinstance(table, dict):
         raise ConfigValueBad("is not a table", where=f"{config}, preprocess")
@@ -44,7 +44,7 @@ def load_preprocess(config: Path | None) -> Preprocess:
 
 def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
     """The table's keys, checked."""
-    _known(table, KEYS, file, "preprocess.")
+    known_keys(table, KEYS, file, "preprocess.")
     reader = _Reader(table, file)
     axes, model_axes = reader.layout()
     scale, zero_point = reader.meaning("dequantize")
@@ -66,7 +66,8 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
     )
 
 
-def _known(table: Mapping[str, object], keys: Sequence[str], file: str, place: str) -> None:
+def known_keys(table: Mapping[str, object], keys: Sequence[str], file: str, place: str) -> None:
+    """Every key is one of `keys`; LAM-PREPROCESS-002 with the closest one."""
     for key in table:
         if key not in keys:
             close = difflib.get_close_matches(key, keys, n=1)

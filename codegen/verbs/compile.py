@@ -42,7 +42,8 @@ class Project:
 class Writing:
     """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what.
 
-    `calib` are samples by which a float model is quantized first, `config` the file with their `[preprocess]` table.
+    `calib` are samples by which a float model is quantized first, `config` the file with their `[preprocess]` table,
+    and the network's `[weights]`.
     `preprocess` is the file whose table of a camera becomes C beside the network.
     `weights_only`: `out` is a file, which becomes the blob of the weights and nothing else; `fits` is the project whose
     code has to take it.
@@ -62,6 +63,7 @@ class Writing:
 @takes_model
 def compile_model(model: ModelSource, options: Options, writing: Writing) -> Project:
     """The C project of `model` stands at `writing.out`, whole, or CompileError is raised and it is as it was."""
+    options = _as_configured(options, writing.config)
     if writing.weights_only or writing.fits is not None:
         return _weights_alone(model, options, writing)
     out = folder_for(writing.out)
@@ -77,6 +79,15 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
     write_project(out, compiled.files, force=writing.force)
     code = estimate_code_bytes(compiled.files, compiled.program.name, compiled.target.isa)
     return Project(out, compiled.manifest, code, report)
+
+
+def _as_configured(options: Options, config: str | Path | None) -> Options:
+    """The options, with what the network's file says of its weights."""
+    if config is None:
+        return options
+    from codegen.preprocess import with_weights  # with what prepares samples, which compiling does without
+
+    return with_weights(options, path_given(config, "config"))
 
 
 def _weights_alone(model: ModelSource, options: Options, writing: Writing) -> Project:

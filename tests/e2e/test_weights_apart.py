@@ -122,3 +122,49 @@ def test_a_chip_names_layers_of_any_network(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(weights: str, options: dict[str, object], said: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=said):
         compile_file(DIGITS, Options(target=chip(tmp_path, weights), vectors=0, **options))  # type: ignore[arg-type]
+
+
+def test_a_model_s_configuration_says_where_its_weights_are(tmp_path: Path) -> None:
+    file = tmp_path / "digits.toml"
+    file.write_text('[weights]\nbuffer_bytes = 4096\nmap = ["stem", "classify*"]\npin = ["res*"]\n')
+    said = codegen.compile_model(DIGITS, out=tmp_path / "said", config=file)
+    given = codegen.compile_model(DIGITS, out=tmp_path / "given", weights_buffer=4096, **APART)  # type: ignore[arg-type]
+    assert said.manifest["files"] == given.manifest["files"]
+    assert said.manifest["weights_mapped_bytes"] > 0
+    blob = codegen.compile_model(DIGITS, out=tmp_path / "w.bin", config=file, weights_only=True, fits=tmp_path / "said")
+    assert blob.path.read_bytes() == (said.path / "weights.bin").read_bytes()
+    other = codegen.compile_model(DIGITS, out=tmp_path / "other", config=file, pinned=("stem",), mapped=("classify",))
+    assert other.manifest["weights_mapped_bytes"] < said.manifest["weights_mapped_bytes"]
+    none = codegen.compile_model(
+        DIGITS, out=tmp_path / "none", weights_buffer=0, config=_toml(tmp_path, "buffer_bytes = 1024")
+    )
+    assert none.manifest["files"] == codegen.compile_model(DIGITS, out=tmp_path / "plain").manifest["files"]
+
+
+def _toml(folder: Path, table: str) -> Path:
+    (folder / "c.toml").write_text(f"[weights]\n{table}\n")
+    return folder / "c.toml"
+
+
+@pytest.mark.parametrize(
+    ("table", "id"),
+    [
+        ("buffer = 4096", "LAM-PREPROCESS-002"),
+        ("buffer_bytes = 7", "LAM-PREPROCESS-003"),
+        ("buffer_bytes = -4096", "LAM-PREPROCESS-003"),
+        ("buffer_bytes = 4096.0", "LAM-PREPROCESS-003"),
+        ("buffer_bytes = true", "LAM-PREPROCESS-003"),
+        ('buffer_bytes = "4K"', "LAM-PREPROCESS-003"),
+        ('pin = "stem"', "LAM-PREPROCESS-003"),
+        ("map = [3]", "LAM-PREPROCESS-003"),
+        ('map = [""]', "LAM-PREPROCESS-003"),
+        ('pin = ["stem"]', "LAM-IMPORT-030"),
+        ('buffer_bytes = 4096\npin = ["nobody"]', "LAM-IMPORT-030"),
+        ("[weights]", "LAM-PREPROCESS-001"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_refused(table: str, id: str, tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as caught:
+        codegen.compile_model(DIGITS, out=tmp_path / "p", config=_toml(tmp_path, table))
+    assert caught.value.problems()[0].code == id
+    assert not (tmp_path / "p").exists()

@@ -27,8 +27,8 @@ SETTINGS: Mapping[str, type[Any]] = {
     "mixed": Mixed,
     "io": Io,
 }
-_TABLES = ("quantize", "layer", "tensor", "preprocess")
-"""Of a file; `preprocess` is read by the commands that prepare samples."""
+_TABLES = ("quantize", "layer", "tensor", "preprocess", "weights")
+"""Of a file; `preprocess` is read by the commands that prepare samples, `weights` by `compile`."""
 _GIVEN = ("range", "threshold")
 """Keys that cannot be meant for every tensor of a network."""
 Values = Mapping[str, object]

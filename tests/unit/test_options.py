@@ -66,7 +66,7 @@ OF_A_PROJECT = {"labels", "model_version", "package"}
 
 def test_every_command_on_a_model_has_every_option_of_a_compilation() -> None:
     context = click.Context(GROUP)
-    on_models = {"compile", "verify", "inspect", "profile", "run", "eval"}
+    on_models = {"compile", "verify", "inspect", "report", "profile", "run", "eval"}
     for name in COMMANDS:
         command = GROUP.get_command(context, name)
         assert command is not None

@@ -77,6 +77,8 @@ def _environment() -> jinja2.Environment:
     made.filters["size"] = _size
     made.filters["shape"] = shape_text
     made.filters["number"] = _number
+    made.filters["percent"] = lambda share: f"{100 * share:.2f}"
+    made.filters["per"] = lambda count, macs: f"{count / macs:.2f}" if macs else _NONE
     return made
 
 

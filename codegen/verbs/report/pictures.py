@@ -16,6 +16,8 @@ from codegen.verbs.inspection import LayerRow
 
 _WIDTH, _HEIGHT = 960.0, 380.0
 _BOX, _TALL, _GAP_X, _GAP_Y = 190.0, 50.0, 24.0, 34.0
+_LEAST_COLUMN = 16.0
+"""Width of a column from which on every group has its number."""
 _LETTER = 6.2
 """Width of a letter of a label, in units of the pictures."""
 
@@ -44,9 +46,21 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPicture:
-    """Memory over time.  `used` are the points of the line of bytes in use; `limit` and `bound` heights of lines."""
+class Tick:
+    """The number of a group, and where it stands."""
 
+    x: float
+    group: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryPicture:
+    """Memory over time.  `used` are the points of the line of bytes in use, `limit` and `bound` heights of lines.
+
+    `peak` is where the column of most bytes begins; ticks stand at height `foot`.
+    """
+
+    view: str
     width: float
     height: float
     boxes: tuple[Box, ...]
@@ -54,15 +68,17 @@ class MemoryPicture:
     limit: float
     bound: float
     column: float
-    peak: int
+    peak: float
+    ticks: tuple[Tick, ...]
+    foot: float
 
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """The network as it is compiled."""
+    """The network as it is compiled; `across` is its width, of all that `view` shows."""
 
-    width: float
-    height: float
+    view: str
+    across: float
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
 
@@ -80,7 +96,20 @@ def memory_picture(plan: PlanRecord) -> MemoryPicture:
     heights = [(g.index, _HEIGHT - g.live_bytes * scale) for g in plan.groups]
     used = " ".join(f"{i * column:.1f},{y:.1f} {(i + 1) * column:.1f},{y:.1f}" for i, y in heights)
     limit, bound = (_HEIGHT - size * scale for size in (plan.arena_bytes, plan.lower_bound_bytes))
-    return MemoryPicture(_WIDTH, _HEIGHT, boxes, used, limit, bound, column, plan.peak.group)
+    every = 1 if column > _LEAST_COLUMN else 10
+    return MemoryPicture(
+        view=f"-2 -2 {_WIDTH + 4} {_HEIGHT + 22}",
+        width=_WIDTH,
+        height=_HEIGHT,
+        boxes=boxes,
+        used=used,
+        limit=limit,
+        bound=bound,
+        column=column,
+        peak=plan.peak.group * column,
+        ticks=tuple(Tick((g.index + 0.5) * column, g.index) for g in plan.groups if g.index % every == 0),
+        foot=_HEIGHT + 14,
+    )
 
 
 def _held(tensor: TensorRecord, column: float, scale: float, row: int) -> Box:
@@ -116,7 +145,8 @@ def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dic
         if i in places
     )
     wide = max(seen.values(), default=1) * (_BOX + _GAP_X) - _GAP_X
-    return GraphPicture(wide, (max(seen, default=0) + 1) * (_TALL + _GAP_Y) - _GAP_Y, tuple(boxes), edges)
+    tall = (max(seen, default=0) + 1) * (_TALL + _GAP_Y) - _GAP_Y
+    return GraphPicture(f"-4 -4 {wide + 8} {tall + 8}", wide + 8, tuple(boxes), edges)
 
 
 def _source(name: str, place: tuple[float, float]) -> Box:

@@ -36,6 +36,8 @@ def run_line(arguments: Sequence[str]) -> int:
         return fail(_refused(error), as_json)
     except MemoryError as error:
         return fail(MemoryExhausted(str(error) or "no more memory"), as_json)
+    except CompileError as error:  # of a file that is read while the line itself is
+        return fail(error, as_json)
     except Exception as error:  # the only place: what gets here is a fault of the compiler
         if "--debug" in arguments:
             say(traceback.format_exc(), err=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from codegen.cli.command_line import run_line
 from codegen.host import host_compiler
 from codegen.resources import resource_dir
 from tests.support.tools import require_tool
@@ -440,3 +442,17 @@ def test_exceptions_of_every_kind_are_caught_in_one_place_only() -> None:
                 if kinds in ("everything", "Exception", "BaseException"):
                     found.append(str(path.relative_to(PACKAGE)))
     assert found == ["cli/command_line.py"]
+
+
+def test_a_file_of_labels_that_cannot_be_read_is_no_fault_of_the_compiler(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is read while the line itself is, before the command begins."""
+    (tmp_path / "gap.txt").write_bytes(b"one\n\ntwo\n")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    for name in ("none.txt", "", "gap.txt", "latin.txt"):
+        line = ["compile", "no.onnx", "-o", str(tmp_path / "out"), "--labels", str(tmp_path / name), "--json"]
+        assert run_line(line) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith("LAM-EMIT-007 ")
+        assert json.loads(said.out)["error"]["id"] == "LAM-EMIT-007"

@@ -41,7 +41,8 @@ PACKAGES = ("arduino", "cmake", "cmsis-pack", "cpp", "esp-idf", "micropython", "
 """Build systems and languages that a project is put into packages for."""
 MOST_VERSION_SIGNS = 100
 LEAST_BUFFER = 256
-"""Bytes of a weights buffer: the header of a blob goes through it, too."""
+MOST_BUFFER = 64 << 20
+"""Bytes of a weights buffer at least and at most: the header of a blob goes through it, too, and no chip has more."""
 MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""
 
@@ -136,11 +137,11 @@ class Options:
         return replace(self, weights="c", weights_buffer=0, pinned=(), mapped=(), vectors=0)
 
     def _check_buffer(self) -> None:
-        """Refuse a buffer that holds no header."""
+        """Refuse a buffer that holds no header, and one that no chip has room for."""
         if not self.weights_buffer:
             return
-        if self.weights_buffer < LEAST_BUFFER:
-            hint = f"give a whole number of bytes, {LEAST_BUFFER} or more; 0 for weights that are mapped"
+        if not LEAST_BUFFER <= self.weights_buffer <= MOST_BUFFER:
+            hint = f"give a whole number of bytes, {LEAST_BUFFER} to {MOST_BUFFER}; 0 for weights that are mapped"
             raise OptionBad(f"{self.weights_buffer!r}", where="weights_buffer", hint=hint)
         object.__setattr__(self, "weights", "blob")
 

@@ -554,6 +554,7 @@ def test_the_least_buffer_that_a_refusal_names_works() -> None:
     ("options", "code"),
     [
         ({"weights_buffer": LEAST_BUFFER - 1}, "LAM-IMPORT-030"),
+        ({"weights_buffer": 9_999_999_999_999}, "LAM-IMPORT-030"),
         ({"weights_buffer": "4K"}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "target": "gap8-like"}, "LAM-IMPORT-030"),
         ({"weights_buffer": 4096, "target": "avr"}, "LAM-IMPORT-030 weights_buffer: 4096 .*leave weights_buffer out"),

@@ -12,7 +12,10 @@ _INTRO = """\
 Parts that one can buy. `lamina targets NAME` says where each number stands, `-t NAME` compiles for one, and a chip that
 is not here needs a file of ten lines (`targets/README.md`). Memories are those of the datasheets; what an operating
 system, a radio or a stack take of them is yours to leave free (`--arena-limit`). RAM is the largest one in one piece;
-"and more" means that tensors which it cannot hold may go to others (docs/scheduler.md)."""
+"and more" means that tensors which it cannot hold may go to others (docs/scheduler.md).
+
+Each number names its source. Those of parts whose source is a file of Zephyr's device tree were compared with it; the
+others cite their maker's document by its title, and were not compared with its text again."""
 _CORES_INTRO = """\
 Where code for the core runs in this project's own tests: on a board of QEMU (`verify -t`, `profile -t`), as a process
 under QEMU, or not at all. Then the C is the plain C99 that runs on this machine and on the others, and was not run for

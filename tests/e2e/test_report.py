@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -183,6 +184,9 @@ def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: py
         ({"against": "missing.json"}, "LAM-IMPORT-030"),
         ({"against": "broken.json"}, "LAM-IMPORT-030"),
         ({"against": "other.json"}, "LAM-IMPORT-030"),
+        ({"against": "folder.html"}, "LAM-IMPORT-030"),
+        ({"against": "pipe"}, "LAM-API-020"),
+        ({"against": "/dev/zero"}, "LAM-API-020"),
         ({"model": "no.onnx"}, "LAM-IMPORT-002"),
     ],
 )
@@ -191,6 +195,7 @@ def test_what_cannot_be_reported_is_refused_and_nothing_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.html").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "broken.json").write_text("{" * 100000)
     (tmp_path / "other.json").write_text('{"targets": [{"target": "host", "layers": 3}]}')
     before = sorted(tmp_path.rglob("*"))

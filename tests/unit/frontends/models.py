@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from codegen.frontends.onnx import import_onnx
@@ -18,6 +17,7 @@ from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, Mode
 from codegen.ir.verify import verify_graph
+from tests.support.outsider import ort_session
 
 MICROSOFT = "com.microsoft"
 
@@ -105,14 +105,11 @@ def imported(model: onnx.ModelProto, folder: Path, mode: Mode = "single", **opti
 
 
 def oracle(model: onnx.ModelProto, sample: Mapping[str, Array]) -> list[Array]:
-    """ONNX Runtime without graph optimisation."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
+    """ONNX Runtime, without graph optimisation where no node multiplies integers itself."""
     typed = onnx.ModelProto()
     typed.CopyFrom(model)
-    session = onnxruntime.InferenceSession(_with_types(typed).SerializeToString(), options, ["CPUExecutionProvider"])
+    integers = any(n.op_type in ("QLinearConv", "QLinearMatMul", "QGemm", "QAttention") for n in model.graph.node)
+    session = ort_session(_with_types(typed), optimized=integers)
     return list(session.run(None, dict(sample)))
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -14,6 +13,8 @@ from codegen.errors import ScaleBad, TypeUnsupported
 from codegen.frontends.onnx.real import read_real
 from codegen.real.engine import RealEngine
 from codegen.real.storage import Dequantize, Quantize
+from codegen.verbs.float_engine import FloatEngine
+from tests.support.outsider import ort_session
 
 X = (np.float32(0.02), np.uint8(120))
 Y = (np.float32(0.05), np.uint8(117))
@@ -52,6 +53,15 @@ def _model(kind: str, folder: Path, parts: list[object] | None = None) -> Path:
     return path
 
 
+@pytest.mark.parametrize("kind", ["QLinearConv", "QLinearMatMul", "QGemm"])
+def test_the_float_engine_s_products_do_not_saturate(kind: str, tmp_path: Path) -> None:
+    path = _model(kind, tmp_path)
+    x = np.full(CASES[kind][0], 255, np.uint8)
+    (theirs,) = FloatEngine(path).run({"x": x}).values()
+    (ours,) = RealEngine(read_real(path)).run({"x": x}).values()
+    assert np.abs(ours.astype(int) - theirs).max() <= 1
+
+
 @pytest.mark.parametrize("kind", list(CASES))
 def test_an_operator_with_scales_is_its_real_operator_between_two_borders(kind: str, tmp_path: Path) -> None:
     path = _model(kind, tmp_path)
@@ -59,7 +69,7 @@ def test_an_operator_with_scales_is_its_real_operator_between_two_borders(kind: 
     assert isinstance(graph.nodes[0].op, Dequantize)
     assert isinstance(graph.nodes[-1].op, Quantize)
     x = np.random.default_rng(7).integers(0, 256, CASES[kind][0]).astype(np.uint8)
-    (wanted,) = onnxruntime.InferenceSession(str(path)).run(None, {"x": x})
+    (wanted,) = ort_session(path, optimized=True).run(None, {"x": x})
     (found,) = RealEngine(graph).run({"x": x}).values()
     assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
     apart = np.abs(found.astype(int) - wanted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 
 from codegen.frontends.onnx.real import read_real
@@ -13,6 +12,7 @@ from codegen.real.engine import RealEngine, numbers_of
 from codegen.real.movement import Gather, Reshape, Transpose
 from codegen.real.storage import Dequantize, Quantize
 from codegen.real.window import MaxPool
+from tests.support.outsider import ort_session
 from tests.support.shared import shared_dir
 
 FLOAT = (
@@ -31,14 +31,12 @@ def _both(name: str) -> tuple[RealGraph, list[np.ndarray], list[np.ndarray]]:
     """What the engine and ONNX Runtime give."""
     path = shared_dir() / "models" / f"{name}.onnx"
     graph = read_real(path)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     rng = np.random.default_rng(3)
     kinds = {port: graph.type(port) for port in graph.inputs}
     feeds = {
         n: rng.random(t.shape, np.float32) if t.is_real else np.full(t.shape, 16000, t.dtype) for n, t in kinds.items()
     }
-    wanted = onnxruntime.InferenceSession(str(path), options).run(None, feeds)
+    wanted = ort_session(path).run(None, feeds)
     return graph, list(RealEngine(graph).run(feeds).values()), wanted
 
 
@@ -68,9 +66,7 @@ def test_each_layer_gives_onnxruntime_s_integers_from_its_own_numbers(name: str)
     graph, model = read_real(path), onnx.load(path)
     given = {o.name for o in model.graph.output}
     model.graph.output.extend(onnx.ValueInfoProto(name=o) for n in model.graph.node for o in n.output if o not in given)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    session = ort_session(model)
     (port,) = graph.inputs
     known = {port: np.random.default_rng(3).random(graph.type(port).shape, np.float32)}
     known |= dict(zip([o.name for o in session.get_outputs()], session.run(None, dict(known)), strict=True))

@@ -7,6 +7,7 @@ products do not saturate, as they do on an x86 processor without VNNI: u8 * s8 i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ class FloatEngine(Held):
         if not model.is_file():
             raise ModelMissing("no such file" if not model.exists() else "not a file", where=str(model))
         self._model, self._runtime = model, runtime
-        self._session, self._errors = _session(runtime, model, "exact" if has_integer_kernels(model) else "off")
+        self._session, self._errors = _first_session(runtime, model)
         self.note = ""
         stored = stored_inputs(model)
         inputs = self._session.get_inputs()
@@ -111,6 +112,14 @@ def session_of(model: bytes, *, lean: bool = False) -> Any:
     import onnxruntime as runtime
 
     return _session(runtime, model, "off", lean=lean)[0]
+
+
+def _first_session(runtime: Any, model: Path) -> tuple[Any, tuple[type[Exception], ...]]:
+    """What a model is run on; the runtime's rewrite for exact products is not for s8 * s8, which saturate nowhere."""
+    if has_integer_kernels(model):
+        with contextlib.suppress(EngineFailed):
+            return _session(runtime, model, "exact")
+    return _session(runtime, model, "off")
 
 
 _LEVELS = {"off": "ORT_DISABLE_ALL", "exact": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}

@@ -12,7 +12,7 @@ def ort_session(model: onnx.ModelProto | Path, *, optimized: bool = False) -> on
     """One thread, quiet; not `optimized`, a model of QDQ form is computed in float.
 
     Products u8 * s8 do not saturate, as they would on an x86 processor without VNNI: the runtime avoids that by a
-    rewrite among its optimisations, so a model whose own nodes multiply integers needs `optimized`.
+    rewrite among its optimisations, so a model whose own nodes multiply u8 * s8 needs `optimized`.
     """
     options = onnxruntime.SessionOptions()
     levels = onnxruntime.GraphOptimizationLevel

@@ -62,6 +62,19 @@ def test_the_float_engine_s_products_do_not_saturate(kind: str, tmp_path: Path) 
     assert np.abs(ours.astype(int) - theirs).max() <= 1
 
 
+def test_the_float_engine_takes_products_of_signed_bytes(tmp_path: Path) -> None:
+    shape, parts, _ = CASES["QLinearConv"]
+    signed = ["x", X[0], np.int8(-8), *parts[3:7], np.int8(3), *parts[8:]]
+    path = _model("QLinearConv", tmp_path, signed)
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT8
+    onnx.save(model, path)
+    x = np.full(shape, -128, np.int8)
+    (theirs,) = FloatEngine(path).run({"x": x}).values()
+    (ours,) = RealEngine(read_real(path)).run({"x": x}).values()
+    assert np.abs(ours.astype(int) - theirs).max() <= 1
+
+
 @pytest.mark.parametrize("kind", list(CASES))
 def test_an_operator_with_scales_is_its_real_operator_between_two_borders(kind: str, tmp_path: Path) -> None:
     path = _model(kind, tmp_path)

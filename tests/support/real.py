@@ -24,7 +24,7 @@ MODELS: Mapping[str, str] = {
 }
 """Every quantized ONNX file, by its name without ending."""
 
-LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq")
+LARGE = ("yunet_n_320_qdq", "fastestdet_352_qdq", "vww_qdq_sym")
 """Those that take longer."""
 
 

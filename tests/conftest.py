@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import wheel as published
+from tests.support.browser import Browser, opened
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +27,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with `python` and `lamina` of a fresh environment that the wheel is installed in."""
     return published.installed(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A Chromium without a screen."""
+    with opened() as found:
+        yield found

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from codegen.api.functions import run as run
     from codegen.api.functions import run_file as run_file
     from codegen.api.functions import sensitivity as sensitivity
+    from codegen.api.functions import serve_report as serve_report
     from codegen.api.functions import verify as verify
     from codegen.api.functions import verify_log as verify_log
     from codegen.api.functions import write_report as write_report
@@ -128,6 +129,7 @@ _HOMES = {
     "run_file": "codegen.api.functions",
     "save_arrays": "codegen.verbs.run",
     "sensitivity": "codegen.api.functions",
+    "serve_report": "codegen.api.functions",
     "targets": "codegen.verbs.targets",
     "verify": "codegen.api.functions",
     "verify_log": "codegen.api.functions",

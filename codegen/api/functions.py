@@ -6,7 +6,7 @@ path, its bytes, an open file, or an onnx.ModelProto.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -288,6 +288,31 @@ def write_report(
     """
     options, look = parted(None, {**words, "out": out}, verbs.report.Looking)
     return verbs.report.report(model, tuple(targets), options, look)
+
+
+@takes_declared
+def serve_report(
+    model: ModelSource,
+    targets: Sequence[str] = ("host",),
+    *,
+    port: int = 0,
+    browser: bool = True,
+    ready: Callable[[str], None] | None = None,
+    **words: Unpack[ReportWords],
+) -> None:
+    """Serve the report to browsers of this machine, and make it again whenever its files change, until Ctrl-C.
+
+    Args:
+        model: the model file, as in `compile_model`.
+        targets: names of `targets()`, or .toml files.
+        port: of 127.0.0.1; 0 for any that is free (LAM-API-014 for one that cannot be had).
+        browser: open one.
+        ready: called with the address when the page is there.
+        **words: as of `write_report`.
+    """
+    options, look = parted(None, words, verbs.report.Looking)
+    serving = verbs.report.Serving(look=look, port=port, ready=ready, browser=browser)
+    verbs.report.serve(model, tuple(targets), options, serving)
 
 
 @takes_declared

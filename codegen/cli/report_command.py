@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     cls=Command,
     example="lamina report examples/digits/digits_qdq.onnx -t cortex-m4,cortex-m55 -o build/digits.html",
 )
-@click.option("-o", "--out", required=True, metavar="FILE.html", help="The page; it opens without a network.")
+@click.option("-o", "--out", metavar="FILE.html", help="The page; it opens without a network.")
+@click.option("--serve", is_flag=True, help="Show it in a browser, and again whenever its files change, until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65535), help="With --serve: of 127.0.0.1; a free one when left out.")
+@click.option("--browser/--no-browser", default=True, show_default=True, help="With --serve: open one.")
 @click.option("--chips/--no-chips", default=True, show_default=True, help="Rank all chips by whether it fits.")
 @click.option("--measure", is_flag=True, help="Count instructions where a target has an emulated board.")
 @click.option("--float-model", metavar="MODEL", help="Compare with the float model, on the samples of --data.")
@@ -31,16 +34,37 @@ if TYPE_CHECKING:
 @config_option
 @json_option
 @common
-def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
+def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
     """Write everything that is known of MODEL on targets (-t A,B) as one page: what fits, layers, memory, rules."""
     from codegen import api
 
+    out, serving = options.pop("out"), {name: options.pop(name) for name in ("serve", "port", "browser")}
+    _check(out, serving, as_json)
+    targets = [name.strip() for name in target.split(",")]
+    if serving["serve"]:
+        server = {"port": serving["port"] or 0, "browser": serving["browser"], "ready": _ready}
+        api.serve_report(model, targets, **server, **options)
+        return 0
     with Progress("looking", quiet=quiet):
-        result = api.write_report(model, out, [name.strip() for name in target.split(",")], **options)
+        result = api.write_report(model, out, targets, **options)
     show(_text, result, as_json=as_json, quiet=quiet)
     if not (as_json or quiet):
         say(f"report -> {out}")
     return 0
+
+
+def _check(out: str | None, serving: dict[str, Any], as_json: bool) -> None:
+    """A page is either written or served."""
+    if serving["serve"] == (out is not None):
+        raise click.UsageError("give either -o FILE.html or --serve")
+    if serving["serve"] and as_json:
+        raise click.UsageError("--json goes with -o: what is served has no end")
+    if not serving["serve"] and serving["port"] is not None:
+        raise click.UsageError("--port goes with --serve")
+
+
+def _ready(address: str) -> None:
+    say(f"report at {address} (Ctrl-C ends it)")
 
 
 def _text(result: Report) -> str:

@@ -135,6 +135,13 @@ class PictureNotWritable(CompileError):
     hint = "check the path, permissions and free space"
 
 
+class PortTaken(CompileError):
+    """A port of this machine cannot be listened at: another program has it, or the system forbids it."""
+
+    code = "LAM-API-014"
+    hint = "choose another with --port, or leave it out: then a free one is taken"
+
+
 class FileSpecial(CompileError):
     """A file that is to be read is a pipe, a device or a socket, which may have no end."""
 

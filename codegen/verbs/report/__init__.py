@@ -1,5 +1,6 @@
-"""report: everything that is known of a network on chips, as one page that opens from a disk."""
+"""report: everything that is known of a network on chips, as one page that opens from a disk, or is served."""
 
 from codegen.verbs.report.content import Change, Looking, Report, report
+from codegen.verbs.report.serve import Serving, serve
 
-__all__ = ["Change", "Looking", "Report", "report"]
+__all__ = ["Change", "Looking", "Report", "Serving", "report", "serve"]

@@ -46,13 +46,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Looking:
-    """The page that is written, and what it is to look at beside its targets.
+    """The page that is written, where there is one, and what it is to look at beside its targets.
 
     `chips` ranks all chips; `measure` counts instructions where a target has a board; `float_model` and `data` compare
     with the float model on samples; `against` is what `lamina report --json` printed before.
     """
 
-    out: str | Path
+    out: str | Path | None = None
     chips: bool = True
     measure: bool = False
     float_model: ModelSource | None = None
@@ -83,11 +83,20 @@ def report(model: ModelSource, targets: Sequence[str], options: Options, look: L
         PictureNotWritable: LAM-API-013, the page.
     """
     path = _page_path(look.out)
+    found = looked_at(model, targets, options, look)
+    text = page(found, compared=look.against is not None)
+    with written_file(path, lambda said: PictureNotWritable(said, where=str(path))) as file:
+        file.write(text.encode())
+    return found
+
+
+def looked_at(model: ModelSource, targets: Sequence[str], options: Options, look: Looking) -> Report:
+    """What the page says; errors as of `report`, but for the page's own."""
     _check(targets, look)
     before = None if look.against is None else _older(path_given(look.against, "against"))
     looks = tuple(inspect(model, replace(options, target=name), toolkit=look.toolkit) for name in targets)
     notes: list[str] = []
-    found = Report(
+    return Report(
         model=looks[0].model,
         targets=looks,
         profiles=tuple(_profiles(model, options, looks, look.toolkit)) if look.measure else (),
@@ -96,13 +105,9 @@ def report(model: ModelSource, targets: Sequence[str], options: Options, look: L
         changes=() if before is None else tuple(_changes(before, looks)),
         notes=tuple(notes),
     )
-    text = page(found, compared=before is not None)
-    with written_file(path, lambda said: PictureNotWritable(said, where=str(path))) as file:
-        file.write(text.encode())
-    return found
 
 
-def _page_path(out: str | Path) -> Path:
+def _page_path(out: str | Path | None) -> Path:
     path = path_given(out, "out")
     if path.suffix.lower() not in (".html", ".htm"):
         raise PictureNotWritable("a report is a page", where=str(path), hint="name the file NAME.html")

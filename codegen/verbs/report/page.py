@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
+from codegen.errors import CompileError
 from codegen.report.columns import size_text
 from codegen.report.profile import Profile
 from codegen.report.table import readable, shape_text
 from codegen.resources import VERSION, resource_dir
-from codegen.verbs.inspection import Inspection
+from codegen.verbs.inspection import Inspection, Violation
 from codegen.verbs.report.pictures import GraphPicture, MemoryPicture, graph_picture, memory_picture
 
 if TYPE_CHECKING:
@@ -40,13 +41,23 @@ class View:
     most_counted: int
 
 
-def page(report: Report, *, compared: bool) -> str:
-    """The whole page; `compared` says whether an older report was given."""
+def page(report: Report, *, compared: bool, version: int | None = None) -> str:
+    """The whole page; `compared` says whether an older report was given.
+
+    A page that is served has a `version`, and asks its server for a newer one.
+    """
     report = readable(report)
     profiles = {p.target: p for p in report.profiles}
     views = [_view(look, profiles.get(look.target)) for look in report.targets]
     template = _environment().get_template("page.html.j2")
-    return template.render(report=report, views=views, compared=compared, version=VERSION)
+    return template.render(report=report, views=views, compared=compared, live=version, version=VERSION)
+
+
+def refused_page(error: CompileError, version: int) -> str:
+    """What is served in place of a report that cannot be made."""
+    problems = tuple(Violation.of(problem) for problem in error.problems())
+    template = _environment().get_template("refused.html.j2")
+    return template.render(problems=readable(problems), live=version)
 
 
 def _view(look: Inspection, profile: Profile | None) -> View:

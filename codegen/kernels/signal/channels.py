@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.common import constant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.signal.sides import sides
+from codegen.kernels.sides import sides
 from codegen.ops.signal import FilterBank, FilterBankLog, FilterBankRoot, Pcan, SpectralSubtraction
 from codegen.ops.signal.filter_bank import spans_fit
 from codegen.ops.signal.logarithm import logarithms

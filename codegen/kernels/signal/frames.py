@@ -8,7 +8,7 @@ from typing import Any
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.signal.sides import sides
+from codegen.kernels.sides import sides
 from codegen.ops.signal import Energy, Framer, Headroom, OverlapAdd, ShiftLeft, SignalWindow
 
 _WINDOW = ("sound", "window")

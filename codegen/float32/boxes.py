@@ -64,9 +64,37 @@ def kept(
 
 
 def suppressed(
-    boxes: npt.NDArray[Any], scores: npt.NDArray[Any], least: float, limit: float, most: int, *, centred: bool = False
+    boxes: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    least: float | None,
+    limit: float,
+    most: int,
+    *,
+    centred: bool = False,
 ) -> Indexes:
-    """Boxes with a score above `least` that none with a better score overlaps by more than `limit`, best first."""
+    """Boxes with a score above `least` that none with a better score overlaps by more than `limit`, best first.
+
+    Without a least score all have one but those whose score is NaN.
+    """
     order = ranked(scores)
-    order = order[scores.astype(np.float32)[order] > np.float32(least)]
+    ranks = scores.astype(np.float32)[order]
+    order = order[~np.isnan(ranks) if least is None else ranks > np.float32(least)]
     return kept(boxes, order, limit, most, centred=centred)
+
+
+def suppressed_by_class(
+    boxes: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    least: float | None,
+    limit: float,
+    most: int,
+    *,
+    centred: bool = False,
+) -> Indexes:
+    """Rows [image, class, box] of what is selected of boxes [N, boxes, 4] with scores [N, classes, boxes]."""
+    rows = [
+        (n, c, i)
+        for n, c in np.ndindex(scores.shape[:2])
+        for i in suppressed(boxes[n], scores[n, c], least, limit, most, centred=centred)
+    ]
+    return np.array(rows, np.int64).reshape(-1, 3)

@@ -1,13 +1,25 @@
 """What has a size that depends on numbers: of constants only, for a network has fixed shapes.
 
+NonMaxSuppression of computed boxes has as many rows as it may have at most.
+
 Source: onnx/docs/Operators.md, NonMaxSuppression, Unique and MelWeightMatrix.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
+from codegen.errors import ShapeMismatch
+from codegen.float32.boxes import suppressed_by_class
 from codegen.ir.quant import Array
+from codegen.ir.real import RealType
+from codegen.ops.float32 import boxes as selection
+
+UNUSED = selection.UNUSED
+"""In rows of NonMaxSuppression that are left over."""
 
 
 def unique(x: Array, axis: int | None, *, ordered: bool) -> tuple[Array, Array, Array, Array]:
@@ -24,29 +36,35 @@ def unique(x: Array, axis: int | None, *, ordered: bool) -> tuple[Array, Array, 
     return values, first.astype(np.int64), back.astype(np.int64), counts.astype(np.int64)
 
 
-def non_max_suppression(
-    boxes: Array, scores: Array, most: int, overlap: float, least: float | None, *, centred: bool
-) -> Array:
-    """For each image and class the places of the best boxes, those left out that overlap a better one by more.
+@dataclass(frozen=True, slots=True)
+class NonMaxSuppression:
+    """Rows [image, class, box] of the best boxes of each class that overlap no better one, then rows of -1.
 
-    Args:
-        boxes: [N, boxes, 4] as two corners (y, x), or as the centre and sizes (x, y, w, h) where `centred`.
-        scores: [N, classes, boxes].
-        most: boxes of one class at most.
-        overlap: the greatest intersection over union.
-        least: the score that must be passed, if any.
-        centred: see `boxes`.
+    Boxes [N, boxes, 4] are two corners, or the middle and the sizes where `centred`; scores are [N, classes, boxes].
+    `most` boxes of one class; `limit`: the greatest intersection over union; `least`: the score that must be passed.
     """
-    chosen = []
-    for n, c in np.ndindex(scores.shape[:2]):
-        corners, kept = _corners(boxes[n], centred=centred), list[int]()
-        for i in np.argsort(-scores[n, c], kind="stable"):
-            if len(kept) >= most or (least is not None and not scores[n, c, i] > least):
-                break
-            if all(_shared(corners[i], corners[k]) <= overlap for k in kept):
-                kept.append(int(i))
-        chosen += [(n, c, i) for i in kept]
-    return np.array(chosen, np.int64).reshape(-1, 3)
+
+    most: int
+    limit: float
+    least: float | None = None
+    centred: bool = False
+
+    def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
+        """Rows for as many as there may be."""
+        boxes, scores = (t.shape for t in ins)
+        if len(boxes) != 3 or boxes[2] != 4 or len(scores) != 3 or scores[::2] != boxes[:2]:
+            raise ShapeMismatch(f"scores {list(scores)} of boxes {list(boxes)}")
+        return (RealType((selection.selected_rows(boxes, scores, self.most), 3), np.dtype(np.int64)),)
+
+    def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """In float32."""
+        found = self.selected(ins)
+        rows = selection.selected_rows(ins[0].shape, ins[1].shape, self.most)
+        return (np.pad(found, ((0, rows - len(found)), (0, 0)), constant_values=UNUSED),)
+
+    def selected(self, ins: Sequence[Array]) -> Array:
+        """The rows that are used."""
+        return suppressed_by_class(ins[0], ins[1], self.least, self.limit, self.most, centred=self.centred)
 
 
 def mel_weights(bands: int, length: int, rate: int, low: float, high: float) -> Array:
@@ -60,21 +78,3 @@ def mel_weights(bands: int, length: int, rate: int, low: float, high: float) -> 
     falling = (right - bins) / np.maximum(right - centre, 1)
     rises, falls = (bins >= left) & (bins <= centre), (bins >= centre) & (bins < right)
     return np.where(falls, falling, np.where(rises, rising, 0.0))
-
-
-def _corners(boxes: Array, *, centred: bool) -> Array:
-    """Lower and upper corner of each box."""
-    a, b = boxes[:, :2], boxes[:, 2:]
-    if centred:
-        return np.concatenate([a - b / 2, a + b / 2], 1)
-    return np.concatenate([np.minimum(a, b), np.maximum(a, b)], 1)
-
-
-def _shared(a: Array, b: Array) -> float:
-    """Intersection over union; 0 where one of the boxes is empty."""
-    sides = np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2])
-    areas = [float(np.prod(box[2:] - box[:2])) for box in (a, b)]
-    if min(sides) <= 0 or min(areas) <= 0:
-        return 0.0
-    shared = float(np.prod(sides))
-    return shared / (sum(areas) - shared)

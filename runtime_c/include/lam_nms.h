@@ -66,6 +66,19 @@ static inline int32_t lam_nms_above(const float *scores, int32_t count, float le
     return found;
 }
 
+/* The indexes of all scores that are numbers, rising, into `order`; how many. */
+static inline int32_t lam_nms_all(const float *scores, int32_t count, int32_t *order)
+{
+    int32_t found = 0;
+
+    for (int32_t i = 0; i < count; i++) {
+        if (lam_f32_is_nan(scores[i]) == 0) {
+            order[found++] = i;
+        }
+    }
+    return found;
+}
+
 /* 1 when box a comes before box b: the higher score, and of equal ones the lower index. */
 static inline int lam_nms_before(const float *scores, int32_t a, int32_t b)
 {

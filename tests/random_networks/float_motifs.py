@@ -16,7 +16,7 @@ from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
-from codegen.ops import ArgExtremum, Cast, Dequantize, Quantize, Reshape, Scatter, Slice, Transpose
+from codegen.ops import ArgExtremum, Cast, Dequantize, Quantize, Reshape, Scatter, Slice, Take, Transpose
 from codegen.ops.float32 import (
     FloatAveragePool2D,
     FloatBinary,
@@ -26,6 +26,7 @@ from codegen.ops.float32 import (
     FloatDense,
     FloatGlobalAveragePool,
     FloatMatMul,
+    FloatNonMaxSuppression,
     FloatNormalize,
     FloatRecurrent,
     FloatReduce,
@@ -119,6 +120,23 @@ def real_trees(d: Drawing, x: str) -> str:
     return _bytes(d, d.apply(FloatTrees(relation, d.pick(get_args(Aggregate))), y, *map(d.const, tables)))
 
 
+def real_boxes(d: Drawing, x: str) -> str:
+    """The best of boxes that overlap, looked up by where they are."""
+    _, h, w, c = d.shape(x)
+    count = min(h * w * c // 4, 40)
+    if count < 1:
+        raise Unfit("no box")
+    numbers, classes = d.apply(Reshape((h * w * c,)), _real(d, x)), d.int(1, 3)
+    boxes = d.apply(Reshape((1, count, 4)), d.apply(Slice((0,), (count * 4,), (1,)), numbers))
+    scores = d.apply(Slice((h * w * c - classes * count,), (classes * count,), (1,)), numbers)
+    op = FloatNonMaxSuppression(d.int(1, count), d.pick((0.0, 0.25, 0.5)), d.pick((None, 0.0)), d.chance(0.3))
+    chosen = d.apply(op, boxes, d.apply(Reshape((1, classes, count)), scores))
+    rows = d.shape(chosen)[0]
+    places = d.apply(Slice((0, 2), (rows, 1), (1, 1)), chosen)
+    found = d.apply(Take(1), d.apply(Reshape((count, 4)), boxes), places)
+    return _bytes(d, d.apply(Reshape((1, rows, 2, 2)), found))
+
+
 REAL = (
     *(real_layers,) * 3,
     *(real_attention,) * 3,
@@ -126,6 +144,7 @@ REAL = (
     *(real_sequence,) * 2,
     *(real_rows,) * 2,
     *(real_trees,) * 2,
+    *(real_boxes,) * 2,
 )
 """With those more often that are refused most often, for they have the most nodes."""
 

@@ -26,7 +26,8 @@ said in [operators.md](operators.md)."""
 _TESTS = """\
 The tests are those of the onnx package {version} whose tensors are numbers that numpy knows, integers of 2 and 4 bits
 included: {total}. Of these {right} are read and right, {constants} of them as constants only: what has a size that
-depends on numbers is resolved while the model is read. Every test is run with sums in the stated order and in any."""
+depends on numbers is resolved while the model is read; of computed boxes NonMaxSuppression has rows for all that it may
+select, which are -1 where a test has none. Every test is run with sums in the stated order and in any."""
 
 
 def page() -> str:

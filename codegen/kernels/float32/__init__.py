@@ -4,6 +4,7 @@ from typing import Any
 
 from codegen.kernels.float32 import (
     blocks,
+    boxes,
     conv2d,
     dense,
     matmul,
@@ -31,4 +32,5 @@ FLOAT32: tuple[Kernel[Any], ...] = (
     *taps.KERNELS,
     *recurrent.KERNELS,
     *trees.KERNELS,
+    *boxes.KERNELS,
 )

@@ -3,6 +3,7 @@
 from codegen.ir.op import Op
 from codegen.ops.float32.average_pool import FloatAveragePool2D, FloatGlobalAveragePool
 from codegen.ops.float32.binary import FloatBinary
+from codegen.ops.float32.boxes import FloatNonMaxSuppression
 from codegen.ops.float32.clip import FloatClip
 from codegen.ops.float32.conv2d import FloatConv2D
 from codegen.ops.float32.dense import FloatDense, FloatMatMul
@@ -29,6 +30,7 @@ FLOAT_OPS: tuple[type[Op], ...] = (
     FloatTaps,
     FloatRecurrent,
     FloatTrees,
+    FloatNonMaxSuppression,
 )
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "FloatDense",
     "FloatGlobalAveragePool",
     "FloatMatMul",
+    "FloatNonMaxSuppression",
     "FloatNormalize",
     "FloatRecurrent",
     "FloatReduce",

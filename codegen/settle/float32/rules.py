@@ -8,7 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.real import algebra as real_algebra
-from codegen.real import along, bits, cumulative, ngrams, product, resize, sampling, scatter, trees, unpool, window
+from codegen.real import (
+    along,
+    bits,
+    chosen,
+    cumulative,
+    ngrams,
+    product,
+    resize,
+    sampling,
+    scatter,
+    trees,
+    unpool,
+    window,
+)
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import normal as real_normal
@@ -18,6 +31,7 @@ from codegen.real import spectrum as real_spectrum
 from codegen.real import storage as real_storage
 from codegen.settle.float32 import (
     algebra,
+    boxes,
     conv,
     conv_transpose,
     elementwise,
@@ -49,6 +63,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(bits.CastNarrow, elementwise.cast_narrow),
     Rule(bits.IsInf, elementwise.is_inf),
     Rule(bits.IsNaN, elementwise.is_nan),
+    Rule(chosen.NonMaxSuppression, boxes.non_max_suppression),
     Rule(cumulative.CumulativeProduct, reduction.running_product),
     Rule(cumulative.CumulativeSum, reduction.running_sum),
     Rule(ngrams.CountNgrams, settle_ngrams.count_ngrams),

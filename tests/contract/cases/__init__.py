@@ -18,6 +18,7 @@ from tests.contract.cases import (
     conv,
     dense,
     elementwise,
+    float_boxes,
     float_conv,
     float_dense,
     float_elementwise,
@@ -34,7 +35,10 @@ from tests.contract.cases import (
     signal,
 )
 
-FLOATS = (float_conv, float_dense, float_pool, float_elementwise, float_reduction, float_recurrent, float_trees)
+FLOATS = (
+    *(float_conv, float_dense, float_pool, float_elementwise, float_reduction, float_recurrent, float_trees),
+    float_boxes,
+)
 FAMILIES = (
     *(conv, dense, elementwise, logic, pool, reduction, activation, recurrent, movement, resize, border, signal),
     *FLOATS,

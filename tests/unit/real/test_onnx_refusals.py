@@ -50,7 +50,6 @@ WRONG = {
         "LAM-IMPORT-014",
     ),
     "an equation of other letters": ("float[2] x", 'y = Einsum <equation="1->1"> (x)', "LAM-IMPORT-013"),
-    "computed boxes": ("float[1,2,4] x, float[1,1,2] s", "y = NonMaxSuppression (x, s)", "LAM-IMPORT-023"),
     "too long a transform": (
         "float[1,4,1] x",
         "n = Constant <value = int64 {1000000}> () y = DFT (x, n)",

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
+from codegen.errors import AttributeBad, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
 from codegen.frontends.onnx.real.reading import Reading, Table
-from codegen.real.chosen import mel_weights, non_max_suppression, unique
+from codegen.real.chosen import UNUSED, NonMaxSuppression, mel_weights, unique
 from codegen.real.ngrams import CountNgrams
 from codegen.settle.builder import MAX_ELEMENTS
+
+_MOST_KNOWN = 1 << 12
+"""Boxes that are looked at while a model is read."""
 
 
 def unique_op(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -32,17 +35,35 @@ def non_zero(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 
 def non_max(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """NonMaxSuppression, of constants."""
-    boxes, scores = r.const(node, 0), r.const(node, 1)
-    if boxes.ndim != 3 or boxes.shape[2] != 4 or scores.ndim != 3 or scores.shape[::2] != boxes.shape[:2]:
-        raise ShapeMismatch(f"scores {list(scores.shape)} of boxes {list(boxes.shape)}", where=node.where)
-    if boxes.shape[1] > 1 << 12:
-        raise AttributeBad(f"{boxes.shape[1]} boxes, at most {1 << 12} are read", where=node.where)
-    overlap, least = (None if r.optional(node, i) is None else float(r.number(node, i)) for i in (3, 4))
-    most = 0 if r.optional(node, 2) is None else r.whole_number(node, 2)
-    centred = node.flag("center_point_box")
-    found = non_max_suppression(boxes, scores, most, overlap or 0.0, least, centred=centred)
-    return [r.constant(node.outputs[0], found)]
+    """NonMaxSuppression: of constants what is selected; of computed boxes as many rows as there may be."""
+    inputs = [r.value(node, i) for i in range(2)]
+    boxes = r.type(inputs[0]).shape
+    most = 0 if r.optional(node, 2) is None else max(r.whole_number(node, 2), 0)
+    op = NonMaxSuppression(
+        min(most, boxes[1]) if len(boxes) == 3 else most,
+        _within(r, node, 3, 0.0, 1.0) or 0.0,
+        _within(r, node, 4, -math.inf, math.inf),
+        node.flag("center_point_box"),
+    )
+    (kind,) = op.infer([r.type(i) for i in inputs])
+    if 0 in kind.shape:
+        return [r.constant(node.outputs[0], np.zeros((0, 3), np.int64))]
+    if any(r.values[i].data is None for i in inputs):
+        r.note(f"{node.where}: {kind.shape[0]} rows, those that are not used are {UNUSED}")
+        return [r.apply(op, inputs, node)]
+    if boxes[1] > _MOST_KNOWN:
+        raise AttributeBad(f"{boxes[1]} boxes, at most {_MOST_KNOWN} are read", where=node.where)
+    return [r.constant(node.outputs[0], op.selected([r.const(node, i) for i in range(2)]))]
+
+
+def _within(r: Reading, node: OnnxNode, index: int, low: float, high: float) -> float | None:
+    """An optional number within bounds."""
+    if r.optional(node, index) is None:
+        return None
+    number = float(np.float32(r.number(node, index)))
+    if not low <= number <= high:
+        raise AttributeBad(f"input '{node.inputs[index]}' is {number}, allowed is {low} .. {high}", where=node.where)
+    return number
 
 
 def mel_weight_matrix(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -12,6 +12,7 @@ from codegen.frontends.onnx.writer.writing import Place, Table, plainly
 from codegen.real.activation import FACTORS, Activation
 from codegen.real.algebra import Determinant, Einsum
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
+from codegen.real.chosen import NonMaxSuppression
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.normal import BatchNorm, InstanceNorm, LayerNorm, LocalResponseNorm, LpNorm
 from codegen.real.product import Dense, Gemm, MatMul
@@ -162,6 +163,13 @@ def top_k(place: Place, op: TopK) -> None:
     place.writing.node("Cast", [places], place.outputs[1:], f"{place.real.name}:places", to=kind)
 
 
+def non_max_suppression(place: Place, op: NonMaxSuppression) -> None:
+    """NonMaxSuppression, whose rows that are not used are not there."""
+    known = [place.const(np.array([op.most]), "most"), place.const(np.array([op.limit], np.float32), "limit")]
+    known += [] if op.least is None else [place.const(np.array([op.least], np.float32), "least")]
+    place.write("NonMaxSuppression", [*place.inputs[:2], *known], center_point_box=int(op.centred))
+
+
 def triangle(place: Place, op: Triangle) -> None:
     """Trilu."""
     offset = place.const(np.array(op.offset), "offset")
@@ -294,6 +302,7 @@ SPELLINGS: Table = {
     LocalResponseNorm: local_response_norm,
     LpNorm: lp_norm,
     MatMul: plainly("MatMul"),
+    NonMaxSuppression: non_max_suppression,
     OneHot: one_hot,
     RNN: rnn,
     Reduce: reduce,

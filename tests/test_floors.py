@@ -40,6 +40,7 @@ FLOORS = {
     "report": 6,
     "preprocess": 6,
     "toolkit": 6,
+    "train": 6,
     "pipeline": 7,
     "verbs": 8,
     "api": 9,
@@ -64,6 +65,7 @@ CONFINED = {
     "PIL": {"preprocess"},
     "onnxruntime": {"verbs"},
     "matplotlib": {"report/plot"},
+    "torch": {"train"},
 }
 """Rooms that may import an outside package."""
 

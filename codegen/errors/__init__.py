@@ -15,4 +15,5 @@ from codegen.errors.project import *
 from codegen.errors.quantize import *
 from codegen.errors.target import *
 from codegen.errors.tools import *
+from codegen.errors.train import *
 from codegen.errors.usage import *

@@ -26,6 +26,8 @@ Method = Literal[
 """How a range is found; each is a function of `ranges`."""
 Rounding = Literal["half_even", "half_up", "half_away", "half_down"]
 """Where a number between two steps goes: to the even one, upwards, away from zero, towards zero."""
+Learn = Literal["auto", "lsq", "lsq+", "tqt", "pact", "none"]
+"""How training learns a range; `auto` is `tqt` for powers of two, else `lsq`."""
 Statistic = Literal["all", "mean", "median", "max", "mode"]
 """What the samples' own ranges are put together by; `all` takes the samples as one."""
 
@@ -37,8 +39,8 @@ class Spec:
     `group` is the number of entries along the reduced axis that share a scale: 0 means that nothing is shared by
     groups; with `per_channel`, each entry of the output channels' axis has its own.  `low` and `high` are the range
     that method `fixed` takes; `percentile` is in percent, `momentum` the weight of a new sample in a moving average.
-    `scales`, where there are any, are those of weights, whatever the numbers.  With `keep_float` the tensor stays real,
-    and the other fields say nothing.
+    `scales`, where there are any, are those of weights, whatever the numbers.  `learn` is how training finds
+    the range.  With `keep_float` the tensor stays real, and the other fields say nothing.
     """
 
     bits: int = 8
@@ -58,6 +60,7 @@ class Spec:
     high: float | None = None
     scales: tuple[float, ...] = ()
     keep_float: bool = False
+    learn: Learn = "auto"
 
     @property
     def least(self) -> int:

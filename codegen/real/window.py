@@ -204,10 +204,11 @@ class AveragePool:
         acc = np.zeros((len(x), *out, x.shape[-1]), x.dtype)
         for _, served, read in steps:
             acc[(slice(None), *served)] += x[(slice(None), *read)]
-        counts = self._counts(x.shape[1:-1], out).astype(x.dtype)
+        counts = self.counts(x.shape[1:-1], out).astype(x.dtype)
         return (np.moveaxis(acc / counts[..., None], -1, self.channel_axis),)
 
-    def _counts(self, spatial: Shape, out: Shape) -> Array:
+    def counts(self, spatial: Shape, out: Shape) -> Array:
+        """The elements that each result is divided by, of the shape `out`, over a map of `spatial`."""
         counted = self.counted or ((0, 0),) * len(spatial)
         total: Array = np.ones((1,) * len(spatial), np.int64)
         for axis, (w, n, (before, after)) in enumerate(zip(self.windows, spatial, counted, strict=True)):

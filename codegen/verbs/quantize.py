@@ -16,6 +16,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.applied import applied
+from codegen.quantizer.arithmetic import arithmetic_of
 from codegen.quantizer.asked import Asked, Asking
 from codegen.quantizer.calibrate import passes, scheme_of, watched
 from codegen.quantizer.config import Mixed, QuantConfig
@@ -38,7 +39,7 @@ from codegen.verbs.mixing import Network, mixed, mixing_of
 from codegen.verbs.ort_nodes import best_nodes
 from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantized_files import check_files, model_and_report, places_of, table_of
-from codegen.verbs.quantizer_files import Output, arithmetic_of, write_together
+from codegen.verbs.quantizer_files import Output, write_together
 from codegen.verbs.quantizing import Quantizing, asking_of, sampled
 from codegen.verbs.quantizing_report import rows_of
 from codegen.verbs.scoring import Scoring, score

@@ -1,7 +1,7 @@
 """The quantizer's files beside a model: its configuration and tables of ranges, in and out.
 
 Decides: that a name which a configuration of ours has and the model has not is refused, and one of another tool's file
-noted; that a network of powers of two is made for shifts, with the rounding that activations were given.
+noted.
 """
 
 from __future__ import annotations
@@ -12,13 +12,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from codegen.datafiles import written_file
 from codegen.errors import CompileError, TableNotWritten, TableOfAnother, TensorUnknown
-from codegen.fixedpoint import is_power_of_two
 from codegen.ir.real import RealGraph, Stored
-from codegen.quantizer.applied import stored_of
 from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.config.levels import Level
 from codegen.quantizer.foreign.load import load_config
@@ -71,21 +67,6 @@ def _lost(named: Named) -> Iterator[str]:
     if names:
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         yield f"names that the model does not have: {', '.join(names[:_MOST_NAMED])}{more}"
-
-
-def arithmetic_of(made: RealGraph, config: QuantConfig) -> tuple[str | None, tuple[str, ...]]:
-    """The requantization mode that a network is made for, and a word where a rounding was asked for in vain.
-
-    Powers of two throughout are for shifts, rounded as the configuration says of all activations, else half up.
-    """
-    held = [*(v.stored for v in made.values.values()), *stored_of(made).values()]
-    scales = [np.ravel(s.scale) for s in held if s is not None]
-    asked = any("rounding" in level.values and level.role in ("input", "activation") for level in config.levels)
-    if not scales or not is_power_of_two(np.concatenate(scales)).all():
-        word = "what is computed is rounded as the requantization mode (`lamina compile --requant`) rounds"
-        return None, (word,) if asked else ()
-    rounding = config.spec("activation").rounding if config.says("rounding", "activation") else "half_up"
-    return "pot" if rounding == "half_up" else f"pot_{rounding}", ()
 
 
 @dataclass(frozen=True, slots=True)

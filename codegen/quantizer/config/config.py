@@ -16,7 +16,7 @@ from typing import Any
 from codegen.errors import QuantConfigRejected, QuantKeysConflict
 from codegen.quantizer.config.keys import ROLES
 from codegen.quantizer.config.levels import ALL, Level, Levels, conflicts, in_order, resolved
-from codegen.quantizer.config.settings import Correct, General, Io, Mixed, Rewrite, Search
+from codegen.quantizer.config.settings import Correct, General, Io, Learning, Mixed, Rewrite, Search
 from codegen.quantizer.spec import Role, Spec
 
 
@@ -35,6 +35,7 @@ class QuantConfig:
     search: Search = field(default_factory=Search)
     mixed: Mixed = field(default_factory=Mixed)
     io: Io = field(default_factory=Io)
+    learning: Learning = field(default_factory=Learning)
     notes: tuple[str, ...] = ()
 
     @classmethod

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from codegen.quantizer.config.kinds import FLAG, GRANULARITY, RANGE, STEPS, Kind, one_of, real, whole, words_of
-from codegen.quantizer.spec import Method, Role, Rounding, Spec, Statistic
+from codegen.quantizer.spec import Learn, Method, Role, Rounding, Spec, Statistic
 
 ROLES: tuple[Role, ...] = get_args(Role)
 METHODS: tuple[str, ...] = get_args(Method)
@@ -19,6 +19,8 @@ _COMPUTED: tuple[Role, ...] = ("input", "activation")
 _KNOWN: tuple[Role, ...] = ("input", "weights", "activation")
 _OF_SAMPLES = ("moving_average", "fixed")
 """Methods that do not go with weights."""
+_OF_RESULTS = ("lsq+", "pact")
+"""Ways of learning that do not either."""
 _WIDE = 16
 """Bits that do not, and that tensors around zero have."""
 
@@ -115,6 +117,11 @@ KEYS: tuple[Key, ...] = (
     _key("bins", whole(128, 65536), "Bins of the histogram that methods look at."),
     _key("momentum", real(1e-6, 1, "above 0, to 1"), "Weight of a new sample in `moving_average`.", _COMPUTED),
     _key("statistic", words_of(get_args(Statistic)), "What the samples' own extremes become one range by.", _COMPUTED),
+    _key(
+        "learn",
+        words_of(get_args(Learn)),
+        "How training (docs/training.md) learns the range.",
+    ),
     _key("keep_float", FLAG, "Whether the tensor stays float.", ROLES),
 )
 _LAST = ("range", "symmetric", "method")
@@ -139,6 +146,8 @@ def said_to(role: Role, values: Mapping[str, object], for_all: bool) -> dict[str
 
 def _is_not_for(role: Role, name: str, value: object) -> bool:
     """Whether what is said of all tensors can only mean the others."""
+    if name == "learn":
+        return role == "weights" and value in _OF_RESULTS
     if name == "bits":
         return role == "bias" or (role == "weights" and value == _WIDE)
     return role == "weights" and (value in _OF_SAMPLES or (name in ("signed", "symmetric") and value is False))

@@ -12,6 +12,8 @@ from codegen.quantizer.spec import Role, Spec
 
 _EXTREMES = ("minmax", "diffs")
 _SEARCHING = ("entropy",)
+_ANY_SIZE = ("lsq", "lsq+", "pact")
+"""What learns scales of any size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,26 @@ RULES: tuple[Rule, ...] = (
         "`entropy` merges bins into half as many levels as there are integers: bins are at least twice those",
         ("method", "bins", "bits"),
         lambda role, spec: spec.method == "entropy" and spec.bins < 1 << spec.bits,
+    ),
+    Rule(
+        '`tqt` learns powers of two: scale = "pot"',
+        ("learn", "scale"),
+        lambda role, spec: spec.learn == "tqt" and not spec.pot,
+    ),
+    Rule(
+        'powers of two are learned by `tqt`, or not: learn = "tqt" or "none"',
+        ("learn", "scale"),
+        lambda role, spec: spec.learn in _ANY_SIZE and spec.pot,
+    ),
+    Rule(
+        "`lsq+` learns a zero point besides: symmetric = false",
+        ("learn", "symmetric"),
+        lambda role, spec: spec.learn == "lsq+" and spec.symmetric and role != "weights",
+    ),
+    Rule(
+        "`lsq+` and `pact` are for what is computed; weights are around zero, and none of them is cut off for good",
+        ("learn",),
+        lambda role, spec: spec.learn in ("lsq+", "pact") and role == "weights",
     ),
 )
 

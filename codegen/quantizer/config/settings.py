@@ -95,6 +95,15 @@ class Mixed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """`[quantize.learning]`: what training with the chip's arithmetic does; nothing else reads it."""
+
+    observe: Annotated[
+        int | None, whole(1, 4096), "Batches that pass as real numbers, to find the ranges that training begins with."
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Io:
     """`[quantize.io]`: how the network's outputs are held."""
 

@@ -17,7 +17,7 @@ from codegen.quantizer.config.findings import Findings
 from codegen.quantizer.config.keys import NAMED, ROLES, keys_of
 from codegen.quantizer.config.kinds import TEXT
 from codegen.quantizer.config.levels import ALL, LAYER_NAME, LAYER_TYPE, TENSOR, Level, in_order
-from codegen.quantizer.config.settings import Correct, General, Io, Mixed, Rewrite, Search, kinds_of
+from codegen.quantizer.config.settings import Correct, General, Io, Learning, Mixed, Rewrite, Search, kinds_of
 from codegen.quantizer.spec import Role
 
 SETTINGS: Mapping[str, type[Any]] = {
@@ -26,6 +26,7 @@ SETTINGS: Mapping[str, type[Any]] = {
     "search": Search,
     "mixed": Mixed,
     "io": Io,
+    "learning": Learning,
 }
 _TABLES = ("quantize", "layer", "tensor", "preprocess", "weights")
 """Of a file; `preprocess` is read by the commands that prepare samples, `weights` by `compile`."""

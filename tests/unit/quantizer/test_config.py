@@ -297,6 +297,10 @@ BROKEN: list[tuple[str, Role, dict[str, object], dict[str, object]]] = [
     ("biases have", "bias", {"bits": 8}, {"bits": 32}),
     ("inputs and activations", "activation", {"bits": 32}, {"bits": 16}),
     ("`entropy` merges", "activation", {"method": "entropy", "bits": 16}, {"method": "entropy", "bits": 8}),
+    ("`tqt` learns", "weights", {"learn": "tqt"}, {"learn": "tqt", "scale": "pot"}),
+    ("powers of two are learned", "activation", {"learn": "lsq", "scale": "pot"}, {"learn": "none", "scale": "pot"}),
+    ("`lsq+` learns", "activation", {"learn": "lsq+", "symmetric": True}, {"learn": "lsq+"}),
+    ("`lsq+` and `pact`", "weights", {"learn": "pact"}, {"learn": "lsq"}),
 ]
 
 

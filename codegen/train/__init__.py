@@ -1,0 +1,44 @@
+"""Training with the chip's arithmetic: the only room with torch, which is loaded when a name is asked for.
+
+Decides: what is said where torch is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from codegen.errors import ExtraMissing
+
+if TYPE_CHECKING:
+    from codegen.train.entry import export as export
+    from codegen.train.entry import prepare as prepare
+    from codegen.train.prepared import Prepared as Prepared
+
+_HOMES = {
+    "Prepared": "codegen.train.prepared",
+    "export": "codegen.train.entry",
+    "prepare": "codegen.train.entry",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """A public name, out of its module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    check_torch("codegen.train trains with PyTorch")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__
+
+
+def check_torch(purpose: str) -> None:
+    """LAM-API-002 where torch is not installed."""
+    try:
+        importlib.import_module("torch")
+    except ImportError:
+        raise ExtraMissing("torch", "train", purpose) from None

@@ -1,0 +1,60 @@
+"""What is asked of each tensor when training begins.
+
+Decides: that below 8 bits the range of least squared error is where training begins, unless the configuration names a
+method: the extremes leave almost nothing of two or three bits.  Everything else is said and resolved as `quantize`
+does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from codegen.quantizer.asked import Asked, asked_of
+from codegen.quantizer.config import QuantConfig, parse_config
+from codegen.quantizer.places import Places
+from codegen.quantizer.spec import Role, Spec
+
+OBSERVED = 8
+"""Batches that are seen as real numbers, where nobody says another number."""
+_BYTE = 8
+GIVEN = "config"
+
+Configuration = QuantConfig | Mapping[str, Any] | str | Path | None
+"""A configuration, its tables, or the file that has them."""
+
+
+def config_of(given: Configuration) -> QuantConfig:
+    """The configuration; LAM-QUANT-001 to -006 where it cannot be read."""
+    if given is None or isinstance(given, QuantConfig):
+        return given or QuantConfig()
+    if isinstance(given, Mapping):
+        return parse_config(given, GIVEN)
+    return QuantConfig.load(given)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A configuration for one network, with what training adds where nothing is said."""
+
+    asked: Asked
+
+    @property
+    def config(self) -> QuantConfig:
+        """What was said."""
+        return self.asked.config
+
+    def spec(self, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> Spec:
+        """How one tensor is to be quantized."""
+        spec = self.asked.spec(role, layer=layer, op_type=op_type, tensor=tensor)
+        said = self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor)
+        if said or spec.method != "minmax" or spec.bits >= _BYTE or role == "bias":
+            return spec
+        return replace(spec, method="diffs" if spec.pot else "mse")
+
+
+def training_of(config: QuantConfig, places: Places) -> Training:
+    """The configuration for a network."""
+    return Training(asked_of(config, places))

@@ -1,0 +1,58 @@
+"""The two ends of training: a module that begins it, and the file that it ends with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from codegen.datafiles import written_file
+from codegen.errors import ModelNotWritten, ModuleMissing, RequantUnsupported
+from codegen.frontends import REQUANT_KEY, real_bytes
+from codegen.ir.quant import ALL_MODES, Mode
+from codegen.quantizer.places import Places
+from codegen.train.asking import Configuration, config_of, training_of
+from codegen.train.prepared import Prepared
+from codegen.train.reading import Source
+
+
+def prepare(module: Any, example: Any, config: Configuration = None, requant: Mode | None = None) -> Prepared:
+    """A module as a network that is trained in the chip's arithmetic.
+
+    Args:
+        module: a torch.nn.Module; what it is given is not changed.
+        example: what it is called with: a tensor, or a tuple of them, samples along the first axis.
+        config: as `lamina quantize` takes it: a QuantConfig, its tables, or the file that has them.
+        requant: the requantization mode; `single`, or shifts where all scales are powers of two, when None.
+
+    Raises:
+        RequantUnsupported: LAM-TARGET-006.
+        CompileError: LAM-TRAIN-001 to -004 and -009, LAM-QUANT-001 to -006, LAM-IMPORT-001.
+    """
+    if requant not in (None, *ALL_MODES):
+        hint = f"one of {', '.join(ALL_MODES)}"
+        raise RequantUnsupported(f"no mode {requant!r}", where="requant", hint=hint)
+    source = Source(module, example)
+    places = Places(source.graph(source.batch))
+    return Prepared(source, training_of(config_of(config), places), requant)
+
+
+def export(prepared: Any, path: str | Path | None = None) -> bytes:
+    """The trained network as a QDQ file of ONNX, whose integers are those of the module's evaluation mode.
+
+    Args:
+        prepared: what `prepare` has made.
+        path: where the file goes besides.
+
+    Raises:
+        ModuleMissing: LAM-TRAIN-003.
+        CompileError: LAM-TRAIN-005 and -006.
+    """
+    if not isinstance(prepared, Prepared):
+        found = f"nothing that prepare() has made: it is of type {type(prepared).__name__}"
+        raise ModuleMissing(found, where="prepared")
+    made = prepared.integer_network()
+    data = real_bytes(made.real, {REQUANT_KEY: made.mode})
+    if path is not None:
+        with written_file(Path(path), lambda found: ModelNotWritten(found, where=str(path))) as file:
+            file.write(data)
+    return data

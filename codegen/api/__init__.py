@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from codegen.api.functions import compile_model as compile_model
     from codegen.api.functions import evaluate as evaluate
     from codegen.api.functions import fits as fits
+    from codegen.api.functions import fits_each as fits_each
     from codegen.api.functions import inspect as inspect
     from codegen.api.functions import profile as profile
     from codegen.api.functions import quantize as quantize
@@ -119,6 +120,7 @@ _HOMES = {
     "draw_plan": "codegen.verbs.draw",
     "evaluate": "codegen.api.functions",
     "fits": "codegen.api.functions",
+    "fits_each": "codegen.api.functions",
     "inspect": "codegen.api.functions",
     "link": "codegen.verbs.link",
     "load": "codegen.verbs.load",

@@ -16,6 +16,7 @@ from codegen.api.words import (
     CheckingWords,
     DumpingWords,
     FeedingWords,
+    FittingWords,
     JudgingWords,
     MeasuringWords,
     OptionWords,
@@ -23,6 +24,7 @@ from codegen.api.words import (
     QuantizingWords,
     ReportWords,
     RunningWords,
+    SensitivityWords,
     ToolWords,
     WritingWords,
     options_of,
@@ -32,7 +34,7 @@ from codegen.arguments import takes_declared
 from codegen.ir.quant import Array
 from codegen.options import By, ShapesGiven
 from codegen.toolkit import HOUSE, Toolkit
-from codegen.verbs.kinds import Calibration, Sample
+from codegen.verbs.kinds import Calibration, DataGiven, Sample
 from codegen.verbs.sources import ModelSource
 
 if TYPE_CHECKING:
@@ -189,7 +191,7 @@ def sensitivity(
     *,
     target: str | None = None,
     shapes: ShapesGiven = None,
-    **words: Unpack[QuantizingWords],
+    **words: Unpack[SensitivityWords],
 ) -> SensitivityReport:
     """Where quantizing a float model loses, the layer first that loses most when it alone is quantized.
 
@@ -199,7 +201,7 @@ def sensitivity(
         by: `layer`, `type` for all layers of an operator at once, or `tensor` for each tensor and each constant.
         target: as in `quantize`.
         shapes: of inputs whose dimensions the model leaves open.
-        **words: as in `quantize`; what is written there is not written here.
+        **words: as in `quantize`; what is written there is not written here; and `scheduler` as in `evaluate`.
 
     Returns:
         For each part the SQNR of the outputs in dB with it alone quantized, and how many dB the whole network gains
@@ -255,14 +257,28 @@ def inspect(
 
 
 @takes_declared
-def fits(
-    model: ModelSource, target: str | None = None, *, toolkit: Toolkit = HOUSE, **words: Unpack[OptionWords]
-) -> tuple[Fit, ...]:
+def fits(model: ModelSource, target: str | None = None, **words: Unpack[FittingWords]) -> tuple[Fit, ...]:
     """On which chips a network fits: all that a maker sells, or `target` alone; the fastest that it fits come first.
 
     A chip that it does not fit, or that does not run it, says why; raised is only what leaves nothing to look at.
+
+    Args:
+        model: the model file, as in `compile_model`.
+        target: the only chip that is looked at.
+        **words: `options` and the fields of `Options`, `toolkit`, `scheduler` as in `evaluate`, and
+            `progress`, called with the kinds of chips done and all of them.
     """
-    return verbs.fits.fits(model, options_of(None, words), chip=target, toolkit=toolkit)
+    options, fitting = parted(None, {**words, "chip": target}, verbs.fits.Fitting)
+    return verbs.fits.fits(model, options, fitting)
+
+
+@takes_declared
+def fits_each(
+    models: Sequence[str | Path], target: str | None = None, **words: Unpack[FittingWords]
+) -> tuple[tuple[Fit, ...], ...]:
+    """On which chips each of several networks fits, as `fits` says of one; with `scheduler` all pieces are shared."""
+    options, fitting = parted(None, {**words, "chip": target}, verbs.fits.Fitting)
+    return verbs.fits.fits_each(models, options, fitting)
 
 
 @takes_declared
@@ -405,25 +421,28 @@ def run_file(
 @takes_declared
 def evaluate(
     model: ModelSource,
-    data: str | Path,
+    data: DataGiven,
     metric: str = "top1",
     engine: str | Sequence[str] = "c",
     *,
     target: str | None = None,
     **words: Unpack[JudgingWords],
 ) -> Evaluation:
-    """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
+    """Run the labelled samples of `data` and judge the answers; of a network with state they are steps, in order.
 
     Args:
-        model: a model file, as in `compile_model`, whose first output has one number per class.
-        data: .npz with samples and `y`, the class numbers.
-        metric: `top1`, or `top5`: the right class is among the five largest.
+        model: a model file, as in `compile_model`.
+        data: .npz with samples and `y`, what is true of each; a folder with a folder of pictures or sounds for each
+            class; a .txt list of files and labels; or arrays by name.  docs/metrics.md.
+        metric: `top1`, `top5`, `f1`, `auc`, `psnr`, `miou`, `wer`, or FILE.py:FUNCTION.
         engine: names of engines, as a sequence or joined by commas.
         target: whose requantization and code are run; `host` when None.
         **words: `options` and the fields of `Options`, and
 
             config: TOML file with the model's `[preprocess]` table.
             limit: use the first samples only.
+            scheduler: who shares the work: `local` or `local:N` processes of this machine, or the address of a Dask
+                scheduler; this process alone when None.  The result is the same.  docs/cluster.md.
             progress: called after each sample with done and all.
     """
     options, judging = parted(target, {**words, "metric": metric, "engine": engine}, verbs.evaluate.Judging)

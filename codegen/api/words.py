@@ -132,6 +132,12 @@ class QuantizingWords(TypedDict, total=False):
     progress: Progress | None
 
 
+class SensitivityWords(QuantizingWords, total=False):
+    """Of `sensitivity`."""
+
+    scheduler: str | None
+
+
 class BesideWords(TypedDict, total=False):
     """Of `compare_quantized`."""
 
@@ -151,11 +157,19 @@ class ReportWords(ToolWords, total=False):
     against: str | Path | None
 
 
+class FittingWords(ToolWords, total=False):
+    """Of `fits` and `fits_each`."""
+
+    scheduler: str | None
+    progress: Progress | None
+
+
 class JudgingWords(ToolWords, total=False):
     """Of `evaluate`."""
 
     config: str | Path | None
     limit: int | None
+    scheduler: str | None
     progress: Progress | None
 
 

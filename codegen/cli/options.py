@@ -129,3 +129,8 @@ preprocess_option = click.option(
 config_option = click.option(
     "--config", metavar="FILE", help="TOML file of the model: its [preprocess] table; of compile also [weights]."
 )
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="WHO",
+    help="Who shares the work: local, local:N processes, or a Dask scheduler's tcp://HOST:PORT.",
+)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import config_option, shape_option, target_option
+from codegen.cli.options import config_option, scheduler_option, shape_option, target_option
 from codegen.cli.progress import Progress
 from codegen.report.sensitive import sensitivity_text
 
@@ -30,6 +30,7 @@ from codegen.report.sensitive import sensitivity_text
 @click.option("--seed", type=int, default=0, show_default=True, help="By which they are drawn.")
 @click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
 @config_option
+@scheduler_option
 @json_option
 @common
 def command(model: str, calib: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import shape_option
+from codegen.cli.options import scheduler_option, shape_option
 from codegen.cli.progress import Progress
 from codegen.report.columns import size_text
 from codegen.report.table import text_pairs, text_table
@@ -20,16 +21,24 @@ if TYPE_CHECKING:
 
 @click.command("targets", cls=Command, example="lamina targets cortex-m4")
 @click.argument("name", required=False)
-@click.option("--fits", "model", metavar="MODEL", help="Rank the chips by whether this network fits, and how fast.")
+@click.option(
+    "--fits",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="Rank the chips by whether this network fits, and how fast; several times: a table of networks and chips.",
+)
 @click.option("--stream-input", is_flag=True, help="With --fits: the input comes row by row.")
 @shape_option
+@scheduler_option
 @json_option
 @common
 def command(
     name: str | None,
-    model: str | None,
+    models: tuple[str, ...],
     stream_input: bool,
     shapes: Mapping[str, tuple[int, ...]] | None,
+    scheduler: str | None,
     as_json: bool,
     quiet: bool,
     verbose: bool,
@@ -37,12 +46,17 @@ def command(
     """List the chips that are known; with NAME (or a .toml file), everything about one; with --fits, those it fits."""
     from codegen import api
 
-    if model is not None:
-        with Progress("trying the chips", quiet=quiet):
-            fit = api.fits(model, name, stream_input=stream_input, shapes=shapes or {})
-        show(_fits, fit, as_json=as_json, quiet=quiet)
-    elif stream_input or shapes:
-        raise click.UsageError("--stream-input and --shape go with --fits MODEL")
+    if models:
+        with Progress("trying the chips", quiet=quiet) as progress:
+            found_each = api.fits_each(
+                models, name, stream_input=stream_input, shapes=shapes or {}, scheduler=scheduler, progress=progress
+            )
+        if len(models) == 1:
+            show(_fits, found_each[0], as_json=as_json, quiet=quiet)
+        else:
+            show(_matrix, dict(zip(models, found_each, strict=True)), as_json=as_json, quiet=quiet)
+    elif stream_input or shapes or scheduler:
+        raise click.UsageError("--stream-input, --shape and --scheduler go with --fits MODEL")
     elif name is None:
         found = api.targets()
         show(_list, found, as_json=as_json, quiet=quiet)
@@ -62,6 +76,26 @@ def _fits(found: tuple[Fit, ...]) -> str:
     ]
     table = text_table(["target", "core", "fits", "about ms", "arena / RAM", "flash", "why not"], rows, keep=4)
     return f"{table}\n\nfits {sum(f.fits for f in found)} of {len(found)}; {_ABOUT}"
+
+
+def _matrix(found: Mapping[str, tuple[Fit, ...]]) -> str:
+    """A row for each chip, a column for each network: about how many milliseconds where it fits."""
+    names = [Path(model).stem for model in found]
+    by_chip: dict[str, list[Fit]] = {}
+    for fits in found.values():
+        for fit in fits:
+            by_chip.setdefault(fit.target, []).append(fit)
+    ordered = sorted(by_chip.items(), key=lambda item: (-sum(f.fits for f in item[1]), item[0]))
+    rows = [(chip, fits[0].core, *map(_cell, fits)) for chip, fits in ordered]
+    counts = ", ".join(f"{name} {sum(f.fits for f in fits)}" for name, fits in zip(names, found.values(), strict=True))
+    table = text_table(["target", "core", *names], rows, keep=2 + len(names))
+    return f"{table}\n\nof {len(by_chip)} chips fit: {counts}; {_ABOUT}"
+
+
+def _cell(fit: Fit) -> str:
+    if not fit.fits:
+        return "no"
+    return "yes" if fit.milliseconds is None else f"{_time(fit.milliseconds)} ms"
 
 
 _ABOUT = "flash is weights and about the code at -Os, RAM without stack and firmware, milliseconds are estimates"

@@ -5,7 +5,8 @@ Decides: how a refusal is spelled, in one line whatever a model says.  The cause
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 _LONGEST_PLACE = 400
 LONGEST_FINDING = 600
@@ -22,7 +23,7 @@ def one_line(text: str, longest: int) -> str:
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of what an exception of another library says; its kind when that is empty."""
     return ((str(error).splitlines() or [""])[0] or type(error).__name__)[:200]
 
@@ -63,6 +64,17 @@ class CompileError(Exception):
     def problems(self) -> tuple[CompileError, ...]:
         """The single errors this one stands for."""
         return (self,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its parts, so that a refusal that another process met is the same here."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[CompileError], args: tuple[Any, ...], parts: Mapping[str, Any]) -> CompileError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(parts)
+    return error
 
 
 class ModelRejected(CompileError):

@@ -89,7 +89,7 @@ class MetricUnknown(CompileError):
 
     code = "LAM-API-006"
     is_usage = True
-    hint = "the metrics are top1 and top5"
+    hint = "docs/metrics.md lists them"
 
 
 class DumpUnsupported(CompileError):
@@ -207,3 +207,10 @@ class NetworkClosed(CompileError):
 
     code = "LAM-API-031"
     hint = "open it again with codegen.load(project)"
+
+
+class MetricBad(CompileError):
+    """The Python function that is to be the metric cannot be read, fails, or gives no number."""
+
+    code = "LAM-API-032"
+    hint = "a function of all outputs and all labels that gives a number; docs/metrics.md shows one"

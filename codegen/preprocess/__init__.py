@@ -4,12 +4,15 @@ from codegen.preprocess.config import load_preprocess, parse_preprocess
 from codegen.preprocess.given import Given, Wanted
 from codegen.preprocess.npz import need, read_npz, write_npz
 from codegen.preprocess.plausible import FEW, check_fed, check_given
+from codegen.preprocess.readers import Data, DataGiven, read_data
 from codegen.preprocess.steps import COLORS, Preprocess, decode_jpeg, jpeg_slices
 from codegen.preprocess.weights import with_weights
 
 __all__ = [
     "COLORS",
     "FEW",
+    "Data",
+    "DataGiven",
     "Given",
     "Preprocess",
     "Wanted",
@@ -20,6 +23,7 @@ __all__ = [
     "load_preprocess",
     "need",
     "parse_preprocess",
+    "read_data",
     "read_npz",
     "with_weights",
     "write_npz",

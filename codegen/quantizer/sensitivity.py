@@ -16,6 +16,7 @@ from codegen.quantizer.observe import Progress
 from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.spec import Role, Spec
+from codegen.spread import HERE, Spread
 
 BY: tuple[By, ...] = get_args(By)
 Judge = Callable[[Scheme], float]
@@ -126,16 +127,35 @@ def _chosen(every: Mapping[_Key, _Value], keys: Collection[_Key]) -> dict[_Key, 
     return {key: value for key, value in every.items() if key in keys}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """By what parts are looked at: the whole scheme, its judge, and one of 16 bits where gains are asked for."""
+
+    scheme: Scheme
+    judge: Judge
+    wide: Scheme | None = None
+
+
 def sensitivities(
-    parts: Sequence[Part], scheme: Scheme, judge: Judge, wide: Scheme | None = None, progress: Progress | None = None
+    parts: Sequence[Part], look: Looking, spread: Spread = HERE, progress: Progress | None = None
 ) -> tuple[Sensitivity, ...]:
     """Each part, the one that loses most by itself first."""
-    whole, found = judge(scheme), []
-    for index, part in enumerate(parts):
-        alone = judge(only(scheme, part))
-        returned = judge(without(scheme, part)) - whole
-        wider = None if wide is None else judge(exchanged(scheme, part, wide)) - whole
-        found.append(Sensitivity(part, alone, returned, wider))
-        if progress is not None:
-            progress(index + 1, len(parts))
+    whole = look.judge(look.scheme)
+    told = None if progress is None else lambda done: progress(done, len(parts))
+    found = spread.each(_Look(look, whole), parts, told)
     return tuple(sorted(found, key=lambda s: s.alone))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One part after another, beside the whole."""
+
+    look: Looking
+    whole: float
+
+    def __call__(self, part: Part) -> Sensitivity:
+        judge, scheme, wide = self.look.judge, self.look.scheme, self.look.wide
+        alone = judge(only(scheme, part))
+        returned = judge(without(scheme, part)) - self.whole
+        wider = None if wide is None else judge(exchanged(scheme, part, wide)) - self.whole
+        return Sensitivity(part, alone, returned, wider)

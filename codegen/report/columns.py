@@ -86,3 +86,8 @@ def _widen(kept: list[int], widths: Sequence[int], shown: Sequence[int], limit: 
     """Give what is left of the line back to shortened columns, from the left."""
     for i in shown:
         kept[i] += max(0, min(widths[i] - kept[i], limit - _total(kept, shown)))
+
+
+def score_text(value: float, unit: str) -> str:
+    """A score as it is read: a share in percent, anything else with its unit."""
+    return f"{value:.2%}" if unit == "share" else f"{value:.4g} {unit}".strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codegen.report.columns import score_text
 from codegen.report.mixed import MixedReport, mixed_text
 from codegen.report.table import text_table
 
@@ -51,7 +52,9 @@ class QuantizedWeight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """Shares of right answers, of the quantized network on `engine` and of the float one; `drop` is in points.
+    """Scores in `unit`s, of the quantized network on `engine` and of the float one; `drop` is in points.
+
+    A point is a hundredth of a share, an area or a rate, and one of any other unit.
 
     `missed`: more is lost than was `allowed`.
     """
@@ -59,6 +62,7 @@ class Scored:
     metric: str
     samples: int
     score: float
+    unit: str
     engine: str
     float_score: float
     drop: float
@@ -155,7 +159,8 @@ def _verdict(report: QuantReport) -> str:
 
 
 def _score(scored: Scored) -> str:
-    made, real = f"{scored.score:.2%} ({scored.engine})", f"float {scored.float_score:.2%}"
+    made = f"{score_text(scored.score, scored.unit)} ({scored.engine})"
+    real = f"float {score_text(scored.float_score, scored.unit)}"
     text = f"{scored.metric} of {scored.samples} samples: {made}, {real}"
     if not scored.missed:
         return text

@@ -16,12 +16,13 @@ import numpy as np
 from codegen.errors import CalibrationNotFinite, CountBad, DataDoesNotFit, first_line
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
+from codegen.preprocess import read_data
 from codegen.quantizer.observe import Sample, Samples
 from codegen.verbs.fed_back import fed_back, one_after_the_other, states_of
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.kinds import Calibration as Calibration
 from codegen.verbs.quantizer_files import preprocess_file
-from codegen.verbs.samples import check_count, open_samples, read_npz, samples_of
+from codegen.verbs.samples import check_count, open_samples, samples_of
 
 _JUDGING = 5
 """Every how many-th sample judges."""
@@ -122,7 +123,7 @@ def all_samples(graph: RealGraph, given: Calibration | None, config: str | Path 
 
 def _in_steps(given: Calibration | None, ports: Sequence[FloatPort]) -> tuple[Calibration | None, int]:
     """Sequences as the steps of one after the other, and how many steps each has; 0 where all are one."""
-    arrays = read_npz(Path(given)) if isinstance(given, str | Path) else given
+    arrays = read_data(given)[0].arrays if isinstance(given, str | Path) else given
     if isinstance(arrays, np.ndarray):
         arrays = {"x": arrays}
     if not isinstance(arrays, Mapping):
@@ -134,7 +135,7 @@ def _in_steps(given: Calibration | None, ports: Sequence[FloatPort]) -> tuple[Ca
 def _names(given: Calibration | None) -> Collection[str]:
     """The names of the arrays that were given, where they have names."""
     if isinstance(given, str | Path):
-        return read_npz(Path(given))
+        return read_data(given)[0].arrays
     if isinstance(given, Mapping):
         return given
     first = given[0] if isinstance(given, Sequence) and len(given) else None

@@ -87,7 +87,7 @@ def demo(out: str | Path = "lamina-demo", *, told: Callable[[str], None] = lambd
         tensors_checked=checked.tensors_checked,
         samples=checked.samples,
         value=score.value,
-        right=score.right,
+        right=score.right or 0,
         count=score.count,
         images_per_s=score.images_per_s,
     )

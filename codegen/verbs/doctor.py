@@ -19,6 +19,7 @@ _PACKAGES = {
     "ai_edge_litert": ("litert", "the engine litert"),
     "tflite_micro": ("tflm", "the engine tflm"),
     "matplotlib": ("plot", "--plan-svg and draw_plan"),
+    "distributed": ("dask", "--scheduler: work on other processes and machines"),
     "PIL": ("images", "data files of pictures: jpeg, resize"),
 }
 """Optional Python packages by the name they are imported by: the extra that brings each, and what it is for."""

@@ -1,35 +1,39 @@
-"""evaluate: accuracy of a model over a labelled set, on one engine or several side by side."""
+"""evaluate: how good a model's answers are over labelled samples, on one engine or several side by side."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from codegen.errors import DataDoesNotFit, EngineUnknown, MetricUnknown
-from codegen.ir.quant import Array
+from codegen.errors import EngineUnknown
+from codegen.metrics import find_metric
 from codegen.options import Options
-from codegen.preprocess import need, read_npz
+from codegen.spread import Spread, ranges_of, spread_over
 from codegen.toolkit import HOUSE, Toolkit
-from codegen.verbs.engines import Engine, Opening, check_engine, open_engine
-from codegen.verbs.samples import Progress, Samples, check_count, open_samples
+from codegen.verbs.answering import Answering, Answers, Question, answer_there, has_state
+from codegen.verbs.engines import check_engine
+from codegen.verbs.kinds import DataGiven, Progress
+from codegen.verbs.samples import check_count
 from codegen.verbs.sources import ModelSource, file_of, takes_model
-
-Metric = Callable[[Array, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class EngineScore:
-    """One engine's result: `value` is the share of right answers, 0 .. 1, `images_per_s` counts the engine's time."""
+    """One engine's result: `value` in `unit`s, a `share` is 0 .. 1; `images_per_s` counts the engine's time.
+
+    `right`: how many samples are right, where the metric calls each right or wrong.  `outputs_sha256` is that of all
+    outputs in the order of the samples: the same wherever they were run.
+    """
 
     engine: str
     value: float
-    right: int
+    unit: str
+    right: int | None
     count: int
     images_per_s: float
+    outputs_sha256: str
     note: str = ""
 
 
@@ -39,6 +43,7 @@ class Evaluation:
 
     metric: str
     value: float
+    unit: str
     count: int
     images_per_s: float
     engine: str
@@ -47,36 +52,43 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """By which metric which engines are judged, made with what, and how the data file becomes samples."""
+    """By which metric which engines are judged, made with what, how data becomes samples, and who runs them."""
 
     metric: str = "top1"
     engine: str | Sequence[str] = "c"
     config: str | Path | None = None
     limit: int | None = None
+    scheduler: str | None = None
     progress: Progress | None = None
     toolkit: Toolkit = HOUSE
 
 
 @takes_model
-def evaluate(model: ModelSource, data: str | Path, options: Options, judging: Judging) -> Evaluation:
-    """Run the labelled samples of `data` and count the right answers; of a network with state they are steps, in order.
-
-    `data` has samples and `y`, the class numbers; the model's first output has one number per class.
-    """
+def evaluate(model: ModelSource, data: DataGiven, options: Options, judging: Judging) -> Evaluation:
+    """Run the labelled samples of `data` and judge the answers; of a network with state they are steps, in order."""
     names = _engines(judging)
     check_count(judging.limit)
-    judge = _metric(judging.metric)
-    options = replace(options, vectors=0)
-    config = None if judging.config is None else Path(judging.config)
-    labels = _labels(Path(data))
-    scores: list[EngineScore] = []
-    for place, name in enumerate(names):
-        with open_engine(name, file_of(model), options, Opening(toolkit=judging.toolkit)) as opened:
-            samples = open_samples(Path(data), opened.inputs, config, judging.limit)
-            told = _told(judging.progress, place, len(names))
-            scores.append(_score(opened, samples, _fitting(labels, samples, judging.limit), (name, judge, told)))
+    metric = find_metric(judging.metric)
+    questions = [
+        Question(
+            model=file_of(model).absolute(),
+            options=replace(options, vectors=0),
+            engine=name,
+            metric=metric,
+            data=Path(data).absolute() if isinstance(data, str) else data,
+            config=None if judging.config is None else Path(judging.config).absolute(),
+            limit=judging.limit,
+            toolkit=judging.toolkit,
+        )
+        for name in names
+    ]
+    with spread_over(judging.scheduler) as spread:
+        scores = tuple(
+            _score(question, _asked(question, spread, _told(judging.progress, place, len(names))))
+            for place, question in enumerate(questions)
+        )
     first = scores[0]
-    return Evaluation(judging.metric, first.value, first.count, first.images_per_s, first.engine, tuple(scores))
+    return Evaluation(judging.metric, first.value, first.unit, first.count, first.images_per_s, first.engine, scores)
 
 
 def _engines(judging: Judging) -> list[str]:
@@ -89,20 +101,35 @@ def _engines(judging: Judging) -> list[str]:
     return names
 
 
-def _score(engine: Engine, samples: Samples, labels: Array, how: tuple[str, Metric, Progress | None]) -> EngineScore:
-    """What an engine of a name gets by a metric."""
-    name, judge, progress = how
-    right, seconds = 0, 0.0
-    for index in range(samples.count):
-        sample = samples[index]
-        start = time.perf_counter()
-        outputs = engine.run(sample)
-        seconds += time.perf_counter() - start
-        right += judge(_first(outputs), int(labels[index]))
-        if progress is not None:
-            progress(index + 1, samples.count)
-    rate = samples.count / max(seconds, 1e-9)
-    return EngineScore(name, right / samples.count, right, samples.count, rate, engine.note)
+def _asked(question: Question, spread: Spread, progress: Progress | None) -> Sequence[Answers]:
+    """The answers to all samples, run by run, whoever ran them."""
+    opened = Answering(question)
+    try:
+        count = opened.count
+        if spread.width == 1 or has_state(question):
+            return [opened.run(range(count), progress)]
+    finally:
+        opened.close()
+    runs = ranges_of(count, spread)
+    ends = [run.stop for run in runs]
+    told = None if progress is None else lambda done: progress(ends[done - 1], count)
+    return spread.each(answer_there, [(question, run) for run in runs], told)
+
+
+def _score(question: Question, runs: Sequence[Answers]) -> EngineScore:
+    """What the metric says of all runs."""
+    verdicts = [verdict for run in runs for verdict in run.verdicts]
+    score = question.metric.total(verdicts)
+    return EngineScore(
+        engine=question.engine,
+        value=score.value,
+        unit=score.unit,
+        right=score.right,
+        count=len(verdicts),
+        images_per_s=len(verdicts) / max(sum(run.seconds for run in runs), 1e-9),
+        outputs_sha256=hashlib.sha256(b"".join(d for run in runs for d in run.digests)).hexdigest(),
+        note=runs[0].note,
+    )
 
 
 def _told(progress: Progress | None, place: int, engines: int) -> Progress | None:
@@ -110,36 +137,3 @@ def _told(progress: Progress | None, place: int, engines: int) -> Progress | Non
     if progress is None:
         return None
     return lambda done, count: progress(place * count + done, engines * count)
-
-
-def _first(outputs: Mapping[str, Array]) -> Array:
-    return next(iter(outputs.values())).reshape(-1)
-
-
-def _metric(name: str) -> Metric:
-    places = {"top1": 1, "top5": 5}
-    if name not in places:
-        raise MetricUnknown(f"no metric {name!r}")
-
-    def judge(scores: Array, label: int) -> bool:
-        if not 0 <= label < scores.size:
-            raise DataDoesNotFit(f"label {label}, the model's first output has {scores.size} numbers", where="y")
-        if places[name] == 1:
-            return int(np.argmax(scores)) == label
-        return label in np.argsort(-scores.astype(np.float64), kind="stable")[: places[name]]
-
-    return judge
-
-
-def _labels(data: Path) -> Array:
-    y = need(read_npz(data, ("y",)), "y", str(data))
-    if y.ndim != 1 or y.dtype.kind not in "iu":
-        raise DataDoesNotFit(f"y is {y.dtype}{list(y.shape)}, not one whole number per sample", where=str(data))
-    return y
-
-
-def _fitting(labels: Array, samples: Samples, limit: int | None) -> Array:
-    """The labels, when there are as many as samples."""
-    if len(labels) < samples.count or (limit is None and len(labels) != samples.count):
-        raise DataDoesNotFit(f"{len(labels)} labels for {samples.count} samples", where=samples.where)
-    return labels

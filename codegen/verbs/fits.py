@@ -6,9 +6,11 @@ planned for by itself, so that what is said of it is what `compile` would say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 
 from codegen.errors import CompileError
 from codegen.ir.form import Form
@@ -18,8 +20,10 @@ from codegen.pipeline import compile_graph, reach, read_model
 from codegen.planning import of_chip, settled
 from codegen.report.code_size import estimate_code_bytes
 from codegen.report.speed import estimated_cycles
+from codegen.spread import kept, spread_over
 from codegen.target import Memory, Target, list_targets, load_target
 from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.kinds import Progress
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 _UNLIMITED = (Memory("ram", "ram", None, ""), Memory("flash", "flash", None, ""))
@@ -57,18 +61,73 @@ class _Made:
     refusal: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """Which chip is looked at, where not all are; who shares the work, who is told of it, and the tools."""
+
+    chip: str | None = None
+    scheduler: str | None = None
+    progress: Progress | None = None
+    toolkit: Toolkit = HOUSE
+
+
 @takes_model
-def fits(model: ModelSource, options: Options, *, chip: str | None = None, toolkit: Toolkit = HOUSE) -> tuple[Fit, ...]:
+def fits(model: ModelSource, options: Options, fitting: Fitting) -> tuple[Fit, ...]:
     """Every chip that a maker sells, or the one named: those that it fits come first, the fastest of them at the top.
 
     Raises only when there is nothing to look at: no such chip, an unreadable file, a bad option.
     """
-    options = settled(replace(options, vectors=0), file_of(model))
-    asked = [load_target(chip)] if chip else [c for c in map(load_target, list_targets()) if c.maker]
-    look = _Look(file_of(model), options, toolkit)
-    found = sorted((look.fit(c) for c in asked), key=_rank)
-    look.raise_if_unread()
-    return tuple(found)
+    return fits_each((file_of(model),), options, fitting)[0]
+
+
+def fits_each(models: Sequence[str | Path], options: Options, fitting: Fitting) -> tuple[tuple[Fit, ...], ...]:
+    """The same of each of several model files, which share the work too."""
+    chips = [load_target(fitting.chip)] if fitting.chip else [c for c in map(load_target, list_targets()) if c.maker]
+    kinds: dict[Target, list[Target]] = {}
+    for chip in chips:
+        kinds.setdefault(_kind(chip), []).append(chip)
+    jobs = [_Job(Path(m).absolute(), settled(replace(options, vectors=0), Path(m)), fitting.toolkit) for m in models]
+    pieces = [(job, tuple(group)) for job in jobs for group in kinds.values()]
+    told = None if fitting.progress is None else partial(_told, fitting.progress, len(pieces))
+    with spread_over(fitting.scheduler) as spread:
+        seen = spread.each(_looked, pieces, told)
+    return tuple(_ranked(seen[i : i + len(kinds)]) for i in range(0, len(seen), len(kinds)))
+
+
+def _told(progress: Progress, count: int, done: int) -> None:
+    progress(done, count)
+
+
+def _ranked(seen: Sequence[_Seen]) -> tuple[Fit, ...]:
+    """One model's chips; the refusal of a model that no chip could be asked about, for they all were told the same."""
+    errors = [one.unread for one in seen if one.unread is not None]
+    if len(errors) == len(seen) and len({e.text() for e in errors}) == 1:
+        raise errors[0]
+    return tuple(sorted((fit for one in seen for fit in one.fits), key=_rank))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """One model that chips are asked about."""
+
+    model: Path
+    options: Options
+    toolkit: Toolkit
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """What is said of some chips of one kind; `unread` is why the model could not be read for them."""
+
+    fits: tuple[Fit, ...]
+    unread: CompileError | None
+
+
+def _looked(piece: tuple[_Job, tuple[Target, ...]]) -> _Seen:
+    job, chips = piece
+    look = kept(job.key, lambda: _Look(job.model, job.options, job.toolkit))
+    return _Seen(tuple(map(look.fit, chips)), look.unread(chips[0]))
 
 
 def _rank(fit: Fit) -> tuple[object, ...]:
@@ -80,7 +139,7 @@ def _rank(fit: Fit) -> tuple[object, ...]:
 class _Look:
     """One model, compiled once for each kind of chip."""
 
-    def __init__(self, model: Any, options: Options, tools: Toolkit) -> None:
+    def __init__(self, model: Path, options: Options, tools: Toolkit) -> None:
         self._model, self._options, self._tools = model, options, tools
         self._graphs: dict[object, Graph | CompileError] = {}
         self._made: dict[Target, _Made] = {}
@@ -117,11 +176,10 @@ class _Look:
             reason=reason,
         )
 
-    def raise_if_unread(self) -> None:
-        """The refusal of a model that no chip could be asked about, for they all were told the same."""
-        errors = [e for e in self._graphs.values() if isinstance(e, CompileError)]
-        if len(errors) == len(self._graphs) and len({e.text() for e in errors}) == 1:
-            raise errors[0]
+    def unread(self, chip: Target) -> CompileError | None:
+        """Why the model could not be read for a chip."""
+        found = self._graphs.get(_reading(_kind(chip)))
+        return found if isinstance(found, CompileError) else None
 
     def _compiled(self, kind: Target) -> _Made:
         """The network for a kind of chip."""
@@ -141,7 +199,7 @@ class _Look:
 
     def _imported(self, chip: Target, options: Options) -> Graph:
         """The model as it is imported for a chip; most chips want the same."""
-        key = (chip.requant_modes, chip.requant_default, chip.float_default, chip.has_fpu, chip.dtypes)
+        key = _reading(chip)
         if key not in self._graphs:
             try:
                 self._graphs[key] = read_model(self._model, options, chip, self._tools)
@@ -164,6 +222,11 @@ class _Look:
             return arena, found
         lacks = found - sum(m.bytes or found for m in chip.working[:1])
         return found, f"RAM lacks {lacks} B" if lacks > 0 else ""
+
+
+def _reading(chip: Target) -> object:
+    """What of a chip decides how a model is read for it."""
+    return chip.requant_modes, chip.requant_default, chip.float_default, chip.has_fpu, chip.dtypes
 
 
 def _kind(chip: Target) -> Target:

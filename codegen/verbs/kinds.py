@@ -16,3 +16,5 @@ Progress = Callable[[int, int], None]
 """Called with the number of samples done and the number of all."""
 Calibration = str | Path | Array | Mapping[str, Array] | Sequence[Mapping[str, Array]] | Iterator[Mapping[str, Array]]
 """A data file, one array of samples, arrays of samples by input, or samples one by one."""
+DataGiven = str | Path | Mapping[str, Array]
+"""A file of arrays, a sound, a folder or a list of pictures or sounds, or arrays by name."""

@@ -55,6 +55,7 @@ class Quantizing:
     eval_data: str | Path | None = None
     metric: str = "top1"
     max_drop: float | None = None
+    scheduler: str | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from codegen.ir.quant import Array, DType, Quant
 from codegen.options import Options
 from codegen.pipeline import read_model
 from codegen.preprocess import (
+    Data,
     Given,
     Preprocess,
     Wanted,
@@ -25,8 +26,8 @@ from codegen.preprocess import (
     jpeg_slices,
     load_preprocess,
     need,
+    read_data,
 )
-from codegen.preprocess import read_npz as read_npz
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.kinds import Progress as Progress
@@ -82,9 +83,14 @@ def open_samples(path: Path, inputs: Sequence[Port], config: Path | None = None,
             config.py and preprocess.py; LAM-API-030 for data that cannot be what the input takes.
     """
     check_count(limit)
-    how = load_preprocess(config)
-    samples = _open(read_npz(path), inputs, how, str(path))
+    samples = data_samples(*read_data(path), inputs, config)
     return samples if limit is None else replace(samples, count=min(limit, samples.count))
+
+
+def data_samples(data: Data, where: str, inputs: Sequence[Port], config: Path | None = None) -> Samples:
+    """The samples of data that was read, as those of its file; `where` is what errors call it."""
+    how = load_preprocess(config)
+    return _open(data.arrays, inputs, replace(how, jpeg=True) if data.pictures else how, where)
 
 
 def given_samples(inputs: Sequence[Port], given: str | Path | Mapping[str, Array], count: int) -> list[Sample]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.metrics import points_lost
 from codegen.options import Options
 from codegen.report.quantized import Scored
 from codegen.verbs.evaluate import Judging, evaluate
@@ -30,11 +31,12 @@ def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) 
     engine = how.engine
     made = evaluate(quantized, how.data, options, Judging(metric=how.metric, engine=engine, config=how.config))
     real = evaluate(model, how.data, options, Judging(metric=how.metric, engine="float", config=how.config))
-    drop = 100 * (real.value - made.value)
+    drop = points_lost(made.unit, real.value, made.value)
     return Scored(
         metric=how.metric,
         samples=made.count,
         score=made.value,
+        unit=made.unit,
         engine=engine,
         float_score=real.value,
         drop=drop,

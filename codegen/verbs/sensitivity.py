@@ -5,8 +5,9 @@ from __future__ import annotations
 from codegen.errors import OptionBad
 from codegen.options import Options
 from codegen.quantizer.places import Places
-from codegen.quantizer.sensitivity import BY, By, Sensitivity, Wide, parts_of, sensitivities
+from codegen.quantizer.sensitivity import BY, By, Looking, Sensitivity, Wide, parts_of, sensitivities
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
+from codegen.spread import spread_over
 from codegen.target import load_target
 from codegen.verbs.calibration import calibration_of
 from codegen.verbs.float_source import float_graph, kept_real
@@ -33,7 +34,9 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
     scheme, wide = scheme_of(asking), scheme_of(Wide(asking))
     chosen = held.judging.first(_JUDGED)
     judge = quick_judge(places, Judge(graph, chosen, options))
-    found = sensitivities(parts_of(places, scheme, by), scheme, judge, wide, how.progress)
+    look = Looking(scheme=scheme, judge=judge, wide=wide)
+    with spread_over(how.scheduler) as spread:
+        found = sensitivities(parts_of(places, scheme, by), look, spread, how.progress)
     return SensitivityReport(
         model=shown(file_of(model)),
         by=by,

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ import pytest
 
 from codegen.cli import main as lamina
 from codegen.process import run_program
+from codegen.spread import Spread, spread_over
 from tests.e2e.mutations import BYTES, FIELDS
 from tests.e2e.tflite_mutations import change_numbers, places
 from tests.support.shared import ROOT, shared_dir
@@ -169,11 +171,20 @@ def _fields(rng: random.Random, original: onnx.ModelProto) -> tuple[str, bytes]:
 
 def run(found: Iterable[Mutant], *, verify_every: int = 0, jobs: int = 1, keep: Path | None = None) -> list[Outcome]:
     """Every mutant through `lamina compile`, and each `verify_every`th that compiles through `lamina verify` too."""
-    chosen = list(found)
-    batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
     with ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(lambda batch: _run_batch(batch, verify_every, keep), batches)
+        results = pool.map(partial(_run_batch, verify_every=verify_every, keep=keep), _batches(found))
         return [outcome for batch in results for outcome in batch]
+
+
+def run_spread(found: Iterable[Mutant], spread: Spread, *, verify_every: int, keep: Path | None) -> list[Outcome]:
+    """The same, batch by batch, by whoever shares the work."""
+    results = spread.each(partial(_run_batch, verify_every=verify_every, keep=keep), _batches(found))
+    return [outcome for batch in results for outcome in batch]
+
+
+def _batches(found: Iterable[Mutant]) -> list[list[Mutant]]:
+    chosen = list(found)
+    return [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
 
 
 def _run_batch(batch: Sequence[Mutant], verify_every: int, keep: Path | None) -> list[Outcome]:
@@ -310,11 +321,16 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for the files of mutants that fail")
     parser.add_argument("--messages", action="store_true", help="print every message")
+    parser.add_argument("--scheduler", help="who shares the work, as of `lamina eval`")
     given = parser.parse_args(arguments)
     start, count = (0, given.count) if given.only is None else (given.only, 1)
     began = time.monotonic()
     drawn = (tflite_mutants if given.format == "tflite" else mutants)(count, given.seed, start)
-    outcomes = run(drawn, verify_every=given.verify_every, jobs=given.jobs, keep=given.keep)
+    if given.scheduler is None:
+        outcomes = run(drawn, verify_every=given.verify_every, jobs=given.jobs, keep=given.keep)
+    else:
+        with spread_over(given.scheduler) as spread:
+            outcomes = run_spread(drawn, spread, verify_every=given.verify_every, keep=given.keep)
     if given.messages or given.only is not None:
         for o in outcomes:
             print(f"#{o.mutant.index} {o.mutant.source} {o.mutant.kind}\n{o.text}", end="")

@@ -6,7 +6,8 @@ import argparse
 import sys
 import time
 
-from tests.random_networks.proof import prove, seeds
+from codegen.spread import spread_over
+from tests.random_networks.proof import Proving, prove_each, seeds
 
 
 def main() -> int:
@@ -17,11 +18,13 @@ def main() -> int:
     parser.add_argument("--plan-only", action="store_true", help="up to the shadow run, without C")
     parser.add_argument("--flags", default="-O1", help="of the compiler")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--scheduler", help="who shares the work, as of `lamina eval`")
     given = parser.parse_args()
     numbers = seeds(given.seed, given.count) if given.only is None else range(given.only, given.only + 1)
     began = time.monotonic()
-    options = {"flags": tuple(given.flags.split()), "jobs": given.jobs, "plan_only": given.plan_only}
-    proof = prove(numbers, tell=lambda line: print(line, file=sys.stderr, flush=True), **options)
+    how = Proving(tuple(given.flags.split()), given.jobs, given.plan_only)
+    with spread_over(given.scheduler) as spread:
+        proof = prove_each(numbers, how, spread, lambda line: print(line, file=sys.stderr, flush=True))
     print(proof.coverage.table())
     missing = proof.coverage.missing() if given.only is None else []
     print("".join(f"too little: {what}\n" for what in missing), end="")

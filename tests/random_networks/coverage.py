@@ -34,6 +34,12 @@ class Coverage:
         self.features.update(features(found))
         self.operators.update({type(node.op).__name__ for node in found.case.graph.nodes})
 
+    def join(self, other: Coverage) -> None:
+        """Count the networks of another one."""
+        self.networks += other.networks
+        self.features.update(other.features)
+        self.operators.update(other.operators)
+
     def missing(self, *, each: int = EACH_OPERATOR) -> list[str]:
         """What was covered too little."""
         rare = [f"{op.__name__} in {n} networks" for op in OPS if (n := self.operators[op.__name__]) < each]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codegen.spread import Spread
 from tests.random_networks.batch import Batch, Fault
 from tests.random_networks.cases import Planned, draw_case, planned
 from tests.random_networks.coverage import Coverage
@@ -22,6 +23,29 @@ class Proof:
 
     coverage: Coverage = field(default_factory=Coverage)
     faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """How networks are proved: the compiler's flags, compilers at a time, or up to the shadow run alone."""
+
+    flags: tuple[str, ...] = ("-O1",)
+    jobs: int = 1
+    plan_only: bool = False
+
+    def __call__(self, numbers: range) -> Proof:
+        """Those of a few numbers, wherever that is done."""
+        return prove(numbers, flags=self.flags, jobs=self.jobs, plan_only=self.plan_only)
+
+
+def prove_each(numbers: range, how: Proving, spread: Spread, tell: Callable[[str], None]) -> Proof:
+    """Every network of these numbers, a batch's worth at a time, by whoever shares the work."""
+    pieces = [numbers[i : i + PER_BATCH] for i in range(0, len(numbers), PER_BATCH)]
+    whole = Proof()
+    for part in spread.each(how, pieces, lambda done: tell(f"{min(done * PER_BATCH, len(numbers))} networks")):
+        whole.coverage.join(part.coverage)
+        whole.faults += part.faults
+    return whole
 
 
 def seeds(seed: int, count: int) -> range:

@@ -20,7 +20,7 @@ from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.beside import Beside, compare_quantized
 from codegen.verbs.calibration import Calibration
-from codegen.verbs.fits import Fit, fits
+from codegen.verbs.fits import Fit, Fitting, fits
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection
 from codegen.verbs.profile import Measuring, profile
@@ -137,7 +137,7 @@ def _profiles(model: ModelSource, options: Options, looks: Sequence[Inspection],
 
 def _chips(model: ModelSource, options: Options, toolkit: Toolkit, notes: list[str]) -> tuple[Fit, ...]:
     try:
-        return fits(model, options, toolkit=toolkit)
+        return fits(model, options, Fitting(toolkit=toolkit))
     except CompileError as error:
         notes.append(f"no chips are ranked: {error}")
         return ()

@@ -16,6 +16,7 @@ from codegen.quantizer.sensitivity import (
     BY,
     By,
     Judge,
+    Looking,
     Part,
     exchanged,
     layer_of,
@@ -76,7 +77,7 @@ def test_a_layer_whose_scale_is_four_times_too_large_comes_first(seed: int) -> N
     layers = [p for p in parts_of(places, scheme) if p.weights]
     victim = layers[np.random.default_rng(seed).integers(len(layers))]
     bad = sabotaged(scheme, victim)
-    ranked = sensitivities(parts_of(places, bad), bad, judge_of(graph))
+    ranked = sensitivities(parts_of(places, bad), Looking(scheme=bad, judge=judge_of(graph)))
     assert ranked[0].part.name == victim.name
     assert ranked[0].gains_float == max(r.gains_float for r in ranked) > 3
 
@@ -118,7 +119,9 @@ def test_wider_integers_give_back_nearly_what_real_numbers_do() -> None:
     places, scheme, wide = schemes(graph)
     done: list[tuple[int, int]] = []
     ranked = sensitivities(
-        parts_of(places, scheme, "tensor"), scheme, judge_of(graph), wide, lambda *counts: done.append(counts)
+        parts_of(places, scheme, "tensor"),
+        Looking(scheme=scheme, judge=judge_of(graph), wide=wide),
+        progress=lambda *counts: done.append(counts),
     )
     tensors = [r for r in ranked if r.part.tensors and r.part.op_type != "Input"]
     assert done == [(i + 1, len(ranked)) for i in range(len(ranked))]

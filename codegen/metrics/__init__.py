@@ -1,0 +1,44 @@
+"""How good a network's answers are: a metric of each name, one that a user's file defines, and what joins them.
+
+Decides: which names there are.  A metric is a line in METRICS; each is judged sample by sample, so that samples may be
+run anywhere, and totalled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codegen.errors import MetricUnknown
+from codegen.metrics.anomaly import Auc
+from codegen.metrics.classes import F1, TopClasses
+from codegen.metrics.function import read_function
+from codegen.metrics.metric import Metric, Score, Seen, points_lost
+from codegen.metrics.pictures import MeanIoU, Psnr
+from codegen.metrics.words import WordErrors
+
+METRICS: Mapping[str, Metric] = {
+    "top1": TopClasses(1),
+    "top5": TopClasses(5),
+    "f1": F1(),
+    "auc": Auc(),
+    "psnr": Psnr(),
+    "miou": MeanIoU(),
+    "wer": WordErrors(),
+}
+
+
+def find_metric(name: str) -> Metric:
+    """The metric of a name, or the function that FILE.py:NAME defines.
+
+    Raises:
+        MetricUnknown: LAM-API-006, no such name.
+        MetricBad: LAM-API-031, a file or function that is none.
+    """
+    if name in METRICS:
+        return METRICS[name]
+    if ".py:" in name:
+        return read_function(name)
+    raise MetricUnknown(f"no metric {name!r}", hint=f"one of {', '.join(METRICS)}, or FILE.py:FUNCTION")
+
+
+__all__ = ["METRICS", "Metric", "Score", "Seen", "find_metric", "points_lost"]

@@ -18,14 +18,29 @@ def resource_dir(name: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
+class PluginRoot:
+    """The folder of a plug-in: `kernels/NAME/FILE` is its template FILE, and `headers` are its files of C."""
+
+    name: str
+    folder: Path
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Roots:
-    """Folders laid out as `templates/` and as `runtime_c/` are; a file is taken from the first one that has it."""
+    """Folders laid out as `templates/` and as `runtime_c/` are; a file is taken from the first one that has it.
+
+    Those of `plugins` are not: their files lie beside one another.
+    """
 
     templates: tuple[Path, ...]
     runtime: tuple[Path, ...]
+    plugins: tuple[PluginRoot, ...] = ()
 
 
 ROOTS = Roots((resource_dir("templates"),), (resource_dir("runtime_c"),))
+PLUGIN_MODULES = "lamina_plugin_"
+"""How the names of modules begin that plug-ins' files become."""
 ASIDE = ".lamina-writing"
 """Folder inside a project in which the next one is made ready; see codegen/emit/aside.py."""
 JOURNAL = f"{ASIDE}/journal.json"

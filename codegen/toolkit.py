@@ -15,7 +15,7 @@ from codegen.frontends import Vocabulary
 from codegen.ir.op import Op
 from codegen.kernels import TABLE, KernelTable
 from codegen.kernels.kernel import Kernel
-from codegen.resources import ROOTS, Roots
+from codegen.resources import ROOTS, PluginRoot, Roots
 
 if TYPE_CHECKING:
     from codegen.frontends.onnx.real.reading import Translator
@@ -48,6 +48,7 @@ class Toolkit:
         kernels: Sequence[Kernel[Any]] = (),
         templates: Sequence[Path] = (),
         runtime: Sequence[Path] = (),
+        plugins: Sequence[PluginRoot] = (),
     ) -> Toolkit:
         """Another toolkit: these tools, and those before them.
 
@@ -61,6 +62,7 @@ class Toolkit:
             kernels: for them, or for those of the house; the first that takes a node serves it.
             templates: folders with a folder `kernels` as the house's `templates/` has it.
             runtime: folders with headers in `include`, as the house's `runtime_c/` has it.
+            plugins: folders of plug-ins, with templates and headers side by side.
         """
         known, table, roots = self.vocabulary, self.table, self.roots
         return Toolkit(
@@ -71,7 +73,7 @@ class Toolkit:
                 {**known.tflite_rules, **{rule.kind: rule for rule in tflite_rules}},
             ),
             KernelTable((*operators, *table.operators), (*kernels, *table.kernels)),
-            Roots((*templates, *roots.templates), (*runtime, *roots.runtime)),
+            Roots((*templates, *roots.templates), (*runtime, *roots.runtime), (*plugins, *roots.plugins)),
         )
 
 

@@ -44,6 +44,7 @@ FLOORS = {
     "metrics": 6,
     "toolkit": 6,
     "train": 6,
+    "plugin": 7,
     "pipeline": 7,
     "verbs": 8,
     "api": 9,

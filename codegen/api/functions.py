@@ -29,6 +29,7 @@ from codegen.api.words import (
     WritingWords,
     options_of,
     parted,
+    with_plugins,
 )
 from codegen.arguments import takes_declared
 from codegen.ir.quant import Array
@@ -80,6 +81,8 @@ def compile_model(
                 (LAM-PREPROCESS-006 where it cannot).  docs/preprocess.md.
             toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
                 that makes something of a model takes it.  docs/architecture.md.
+            plugins: operators of one's own: .py files, names of entry points, or `Plugin` objects.  Their code is run;
+                nothing is loaded unless it is named here.  docs/plugins.md.
     """
     options, writing = parted(target, {**words, "out": out}, verbs.compile.Writing)
     return verbs.compile.compile_model(model, options, writing)
@@ -119,6 +122,7 @@ def verify_log(
     *,
     target: str | None = None,
     toolkit: Toolkit = HOUSE,
+    plugins: Sequence[Any] = (),
     **words: Unpack[OptionWords],
 ) -> LogCheck:
     """Compare what a board has said of its self-test with the golden model, tensor by tensor.
@@ -129,8 +133,10 @@ def verify_log(
         target: as the firmware was compiled, and so all of `words`, `options` and the fields of `Options`
             (LAM-VERIFY-004 says what is not as it was); `name` is read from the log.
         toolkit: with what it was made.
+        plugins: as in `compile_model`.
     """
-    return verbs.verify_log.verify_log(model, log, options_of(target, words), toolkit)
+    tools = with_plugins(toolkit, plugins)
+    return verbs.verify_log.verify_log(model, log, options_of(target, words), tools)
 
 
 @takes_declared
@@ -244,16 +250,20 @@ def inspect(
     *,
     measure_stack: bool = False,
     toolkit: Toolkit = HOUSE,
+    plugins: Sequence[Any] = (),
     **words: Unpack[OptionWords],
 ) -> Inspection:
-    """Look at a model through the eyes of a target; `measure_stack` and `toolkit` as in `compile_model`.
+    """Look at a model through the eyes of a target.
 
-    A plan that cannot be made (LAM-SCHEDULE-303, -304) is a violation like any other; no stack is measured then.
+    `measure_stack`, `toolkit` and `plugins` are as in `compile_model`.  A plan that cannot be made (LAM-SCHEDULE-303,
+    -304) is a violation like any other; no stack is measured then.
 
     Raises only when there is nothing to look at: no such model or target, an unreadable file, a bad option, or a stack
     that cannot be measured.
     """
-    return verbs.inspect.inspect(model, options_of(target, words), measure_stack=measure_stack, toolkit=toolkit)
+    return verbs.inspect.inspect(
+        model, options_of(target, words), measure_stack=measure_stack, toolkit=with_plugins(toolkit, plugins)
+    )
 
 
 @takes_declared

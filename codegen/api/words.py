@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, RecipeName, ShapesGiven, shape_pairs
-from codegen.toolkit import Toolkit
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.kinds import Calibration, Progress, Sample
 from codegen.verbs.sources import ModelSource
 
@@ -48,6 +48,7 @@ class ToolWords(OptionWords, total=False):
     """Of whatever makes something of a model."""
 
     toolkit: Toolkit
+    plugins: Sequence[Any]
 
 
 class WritingWords(ToolWords, total=False):
@@ -188,8 +189,20 @@ def options_of(target: str | None, words: Mapping[str, Any]) -> Options:
 def parted(target: str | None, words: Mapping[str, Any], record: type[_Record]) -> tuple[Options, _Record]:
     """The options of a call, and the verb's own record."""
     said = {current(word, OLD_WORDS, "keyword"): value for word, value in words.items()}
+    plugins = said.pop("plugins", ())
+    if plugins:
+        said["toolkit"] = with_plugins(said.get("toolkit", HOUSE), plugins)
     own = {word: said.pop(word) for word in _names(record) if word in said}
     return options_of(target, said), record(**own)
+
+
+def with_plugins(toolkit: Toolkit, plugins: Sequence[Any]) -> Toolkit:
+    """The toolkit with the plug-ins that are named; LAM-PLUGIN-001 .. -006."""
+    if not plugins:
+        return toolkit
+    from codegen.plugin import tools_with  # whose code is run for those who name one
+
+    return tools_with(plugins, toolkit)
 
 
 def _names(record: type[Any]) -> tuple[str, ...]:

@@ -14,7 +14,16 @@ import click
 from codegen.cli.console import abandon_output, fail, output_is_lost, say
 from codegen.cli.group import GROUP
 from codegen.cli.renamed import old_names_told
-from codegen.errors import CompileError, InternalFault, MemoryExhausted, OutputLost, SystemRefused, UsageWrong
+from codegen.errors import (
+    CompileError,
+    InternalFault,
+    MemoryExhausted,
+    OutputLost,
+    PluginFault,
+    SystemRefused,
+    UsageWrong,
+)
+from codegen.resources import PLUGIN_MODULES
 
 
 def run_line(arguments: Sequence[str]) -> int:
@@ -41,7 +50,16 @@ def run_line(arguments: Sequence[str]) -> int:
     except Exception as error:  # the only place: what gets here is a fault of the compiler
         if "--debug" in arguments:
             say(traceback.format_exc(), err=True)
-        return fail(InternalFault(f"{type(error).__name__}: {error}"[:300]), as_json)
+        return fail(_fault(error), as_json)
+
+
+def _fault(error: Exception) -> CompileError:
+    """Of the plug-in's code, where it came from there; else of the compiler."""
+    said = f"{type(error).__name__}: {error}"[:300]
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if str(frame.f_globals.get("__name__", "")).startswith(PLUGIN_MODULES):
+            return PluginFault(said, where=f"{frame.f_code.co_filename}, line {line}")
+    return InternalFault(said)
 
 
 def _refused(error: OSError) -> CompileError:

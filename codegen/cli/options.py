@@ -66,9 +66,17 @@ shape_option = click.option(
     metavar="NAME=N,N,..",
     help="Shape of an input whose dimensions the model leaves open; an open batch is 1 without.",
 )
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py",
+    help="Operators of your own: a file, or the name of an installed package's. Its code is run.",
+)
 _MODEL_OPTIONS = (
     click.argument("model"),
     target_option,
+    plugin_option,
     click.option(
         "--requant",
         type=Renamed(_MODES, OLD_MODES),

@@ -10,6 +10,8 @@ import jinja2
 from codegen.emit.compiled import KeptBeside
 from codegen.emit.context import ModelView
 from codegen.emit.functions import FunctionView
+from codegen.errors import TemplateBroken
+from codegen.errors.base import first_line
 from codegen.resources import ROOTS, Roots
 
 
@@ -17,7 +19,7 @@ from codegen.resources import ROOTS, Roots
 def environment(roots: Roots = ROOTS) -> jinja2.Environment:
     """The only environment of these folders."""
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(roots.templates),
+        loader=jinja2.ChoiceLoader([_of_plugins(roots), jinja2.FileSystemLoader(roots.templates)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -26,6 +28,12 @@ def environment(roots: Roots = ROOTS) -> jinja2.Environment:
         optimized=False,
         bytecode_cache=KeptBeside(),
     )
+
+
+def _of_plugins(roots: Roots) -> jinja2.BaseLoader:
+    """The templates of plug-ins, each below its plug-in's name."""
+    folders = {root.name: jinja2.FileSystemLoader(root.folder) for root in roots.plugins}
+    return jinja2.PrefixLoader({"kernels": jinja2.PrefixLoader(folders)})
 
 
 def render(template: str, roots: Roots = ROOTS, **context: Any) -> str:
@@ -58,6 +66,19 @@ def render_layers(view: ModelView, roots: Roots = ROOTS) -> str:
 
 def render_kernel(function: FunctionView, roots: Roots = ROOTS) -> str:
     """One layer function, without the blank lines in function bodies that macros leave behind."""
-    lines = render(f"kernels/{function.template}", roots, k=function.context, f=function).rstrip().splitlines()
+    lines = _rendered(function, roots).rstrip().splitlines()
     following = [*lines[1:], ""]
     return "\n".join(line for line, after in zip(lines, following, strict=True) if line or not after.startswith(" "))
+
+
+def _rendered(function: FunctionView, roots: Roots) -> str:
+    """The function's text; LAM-PLUGIN-007 where the template is a plug-in's and wrong."""
+    try:
+        return render(f"kernels/{function.template}", roots, k=function.context, f=function)
+    except (jinja2.TemplateError, TypeError, AttributeError, ArithmeticError) as error:
+        root = next((r for r in roots.plugins if function.template.startswith(f"{r.name}/")), None)
+        if root is None:
+            raise
+        line = f", line {error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
+        where = f"{root.name}, {function.template.removeprefix(f'{root.name}/')}{line}"
+        raise TemplateBroken(first_line(error), where=where) from error

@@ -20,6 +20,7 @@ def _headers(roots: Roots) -> dict[str, str]:
     paths = [
         path for root in reversed(roots.runtime) for part in ("include/*.h", "isa/*/*.h") for path in root.glob(part)
     ]
+    paths += [root.folder / name for root in roots.plugins for name in root.headers]
     return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
@@ -34,3 +35,8 @@ def header_closure(texts: Iterable[str], roots: Roots = ROOTS) -> dict[str, str]
             found[name] = known[name]
             todo += _INCLUDED.findall(found[name])
     return dict(sorted(found.items()))
+
+
+def header_names(roots: Roots = ROOTS) -> frozenset[str]:
+    """The headers that there are."""
+    return frozenset(_headers(roots))

@@ -12,6 +12,7 @@ from codegen.errors.crc_log import *
 from codegen.errors.data import *
 from codegen.errors.model import *
 from codegen.errors.operators import *
+from codegen.errors.plugin import *
 from codegen.errors.project import *
 from codegen.errors.quantize import *
 from codegen.errors.target import *

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -13,62 +11,13 @@ from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
 from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, TensorType, is_pot
 from codegen.ir.shape import Window
-from tests.support.graphs import power_below, random_array, step_of
+from codegen.ops.case import Case as Case
+from codegen.ops.case import Input as Input
+from codegen.ops.case import random_array
+from codegen.ops.case import same as same
+from tests.support.graphs import power_below, step_of
 
 S8, U8, S16, S32, F32 = DType.S8, DType.U8, DType.S16, DType.S32, DType.F32
-Input = TensorType | Array | int
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One operator.  `ins` are computed inputs (types), constants (arrays), or the index of an input to repeat.
-
-    `few`: computed inputs are drawn from so many numbers from 0 on; 0 from all that their types have.
-    `bits`: those in which the second input, a constant, is to be stored; 0 for its type's.  `block`: so many of its
-    numbers share a factor.  `storage`: what it is to be stored as, which holds its numbers.
-    """
-
-    name: str
-    op: Op
-    ins: tuple[Input, ...]
-    few: int = 0
-    bits: int = 0
-    block: int = 0
-    storage: Storage = ""
-
-    @cached_property
-    def types(self) -> tuple[TensorType, ...]:
-        """Types of the inputs."""
-        return tuple(self._type(i) for i in range(len(self.ins)))
-
-    def _type(self, index: int) -> TensorType:
-        given = self.ins[index]
-        if isinstance(given, int):
-            return self._type(given)
-        if isinstance(given, TensorType):
-            return given
-        kind = TensorType(given.shape, DType.of(given))
-        return replace(kind, bits=self.bits, block=self.block, storage=self.storage) if index == 1 else kind
-
-    @cached_property
-    def arrays(self) -> tuple[Array, ...]:
-        """Inputs: the constants, and random numbers for what is computed."""
-        return tuple(x if isinstance(x, np.ndarray) else self._draw(i) for i, x in enumerate(self.ins))
-
-    def _draw(self, index: int) -> Array:
-        kind = self.types[index]
-        drawn = random_array(np.random.default_rng([zlib.crc32(self.name.encode()), index]), kind.shape, kind.dtype)
-        return (drawn % self.few).astype(drawn.dtype) if self.few else drawn
-
-    @property
-    def consts(self) -> tuple[int, ...]:
-        """Inputs that are known at compile time."""
-        return tuple(i for i, x in enumerate(self.ins) if isinstance(x, np.ndarray))
-
-    @property
-    def dynamic(self) -> tuple[int, ...]:
-        """Inputs that are computed."""
-        return tuple(i for i in range(len(self.ins)) if i not in self.consts)
 
 
 def q(scale: float, zero_point: int = 0) -> Quant:
@@ -151,8 +100,3 @@ def in_powers(op: Op) -> Op:
 def named(case: Case) -> Case:
     """The case with its operator's name before its own."""
     return replace(case, name=f"{type(case.op).__name__}_{case.name}")
-
-
-def same(a: Array, b: Array) -> bool:
-    """Whether two results are equal; NaN equals NaN."""
-    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

@@ -26,6 +26,7 @@ from codegen.ops import (
     Svdf,
     make_requant,
 )
+from codegen.ops.case import random_array as random_array
 
 HALF = Quant(0.5, 0)
 
@@ -103,13 +104,6 @@ class Sketch:
         requant = spread_requant(mode, w, DType.S8, kind.quant.zero_point)
         op = Dense(kind.quant.zero_point, requant, DType.S8, kind.quant)
         return self.apply(op, x, self.const(w), self.const(b))
-
-
-def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Integers over the whole range of the type, or normal numbers for f32."""
-    if dtype.is_float:
-        return rng.normal(0, 20, shape).astype(np.float32)
-    return rng.integers(dtype.low, dtype.high, shape, endpoint=True).astype(dtype.numpy)
 
 
 def step_of(

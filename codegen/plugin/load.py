@@ -1,0 +1,104 @@
+"""Plug-ins by name: a Python file, or an entry point of an installed package.  Loading one runs its code.
+
+Decides: that nothing is loaded unless it is named, and what is refused of a file that is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
+
+from codegen.errors import CompileError, PluginBroken, PluginEmpty, PluginMissing
+from codegen.errors.base import first_line
+from codegen.plugin.joining import with_plugins
+from codegen.plugin.record import Plugin
+from codegen.resources import PLUGIN_MODULES
+from codegen.toolkit import HOUSE, Toolkit
+
+PluginGiven: TypeAlias = str | Path | Plugin
+"""A file, the name of an entry point, or the plug-in itself."""
+GROUP = "lamina.operators"
+"""Entry points of packages that bring plug-ins."""
+OBJECT = "PLUGIN"
+"""What the plug-in is called in its module."""
+
+
+def tools_with(plugins: Sequence[PluginGiven], tools: Toolkit = HOUSE) -> Toolkit:
+    """The tools, and those of the plug-ins that are named; LAM-PLUGIN-001 .. -006."""
+    return with_plugins([load_plugin(given) for given in plugins], tools)
+
+
+def load_plugin(given: PluginGiven) -> Plugin:
+    """The plug-in that is meant."""
+    if isinstance(given, Plugin):
+        return given
+    if not isinstance(given, str | Path):
+        raise PluginMissing(f"{given!r:.60} is no name and no path", where="plugins")
+    if isinstance(given, Path) or given.endswith(".py") or "/" in given or "\\" in given:
+        return _of_file(Path(given))
+    return _of_package(given)
+
+
+def _of_file(path: Path) -> Plugin:
+    if not path.is_file():
+        raise PluginMissing("there is no such file", where=str(path))
+    return _plugin_of(_executed(path.resolve(), str(path)), str(path))
+
+
+def _executed(path: Path, where: str) -> ModuleType:
+    """The module that a file is, run anew each time."""
+    name = f"{PLUGIN_MODULES}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PluginMissing("is no .py file", where=where)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except CompileError:
+        raise
+    except SyntaxError as error:
+        raise PluginBroken(f"line {error.lineno}: {error.msg}", where=where) from error
+    except (Exception, SystemExit) as error:
+        raise PluginBroken(f"{type(error).__name__}: {first_line(error)}", where=_place(error, path, where)) from error
+    return module
+
+
+def _place(error: BaseException, path: Path, where: str) -> str:
+    """The file, and the line of it where the error came from."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{where}, line {lines[-1]}" if lines else where
+
+
+def _of_package(name: str) -> Plugin:
+    known = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in known:
+        names = f"; there are {', '.join(sorted(known))}" if known else ", nor any other"
+        raise PluginMissing(f"no installed package brings it{names}", where=name)
+    return _plugin_of(_loaded(known[name]), name)
+
+
+def _loaded(entry: EntryPoint) -> object:
+    try:
+        return entry.load()
+    except CompileError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginBroken(f"{type(error).__name__}: {first_line(error)}", where=entry.value) from error
+
+
+def _plugin_of(found: object, where: str) -> Plugin:
+    """The plug-in: what was found, or what is called PLUGIN in it."""
+    plugin = getattr(found, OBJECT, None) if isinstance(found, ModuleType) else found
+    if plugin is None:
+        raise PluginEmpty(f"nothing in it is called {OBJECT}", where=where)
+    if not isinstance(plugin, Plugin):
+        raise PluginEmpty(f"{OBJECT} is of type {type(plugin).__name__}", where=where)
+    return plugin

@@ -1,0 +1,143 @@
+"""Plug-ins that are wrong: each gets one error with an id, before anything is written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import codegen
+from codegen.cli.command_line import run_line
+from codegen.errors import CompileError
+from codegen.plugin import Plugin, load_plugin, tools_with
+from codegen.resources import resource_dir
+from tests.support.examples import example_model
+
+MEDIAN = resource_dir("examples") / "plugins" / "median"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the example, to be spoiled."""
+    shutil.copytree(MEDIAN, tmp_path / "median")
+    return tmp_path / "median"
+
+
+def spoiled(folder: Path, old: str, new: str, file: str = "median_ops.py") -> Path:
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    return folder / "median_ops.py"
+
+
+WRONG = {
+    "a syntax error": ("002", "def infer(", "def infer("[:-1]),
+    "an exception": ("002", "PLUGIN = Plugin(", "1 / 0\nPLUGIN = Plugin("),
+    "an exit": ("002", "PLUGIN = Plugin(", "raise SystemExit\nPLUGIN = Plugin("),
+    "an import that is missing": ("002", "import numpy as np", "import numpyy as np"),
+    "no object": ("003", "PLUGIN = ", "MINE = "),
+    "an object of another type": ("003", "PLUGIN = Plugin(", "PLUGIN = dict("),
+    "a name of Lamina's": ("004", "MedianRows", "Conv2D"),
+    "an operator that is not frozen": ("005", "frozen=True, ", ""),
+    "no dataclass": ("005", "@dataclass(frozen=True, slots=True)", ""),
+    "a question without an answer": ("005", "def golden", "def goldenn"),
+    "limits that are no tuple": ("005", "limits = (", "limits = 5\n    bounds = ("),
+    "an operator without a file's name": ("005", 'onnx="example.median::MedianRows"', 'onnx=""'),
+    "ONNX's own domain": ("005", "example.median::", "ai.onnx::"),
+    "a name without a domain": ("005", "example.median::", ""),
+    "a run that is none": ("005", 'needs=("dsp",)', 'run="rowz"'),
+    "a header without a function": ("005", 'call="median_dsp", ', ""),
+    "C that is no C": ("005", 'C(file="median.c.j2", fit=numbers)', '"median.c.j2"'),
+    "C in another folder": ("005", 'file="median.c.j2"', 'file="../median.c.j2"'),
+    "a name of capitals": ("005", 'name="median"', 'name="Median"'),
+    "cases that are no function": ("005", "cases=cases", "cases=()"),
+    "a template that is missing": ("006", 'file="median.c.j2"', 'file="mean.c.j2"'),
+    "a word too much": ("002", "images=True", "pictures=True"),
+}
+
+
+@pytest.mark.parametrize(("code", "old", "new"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_is_refused(folder: Path, code: str, old: str, new: str) -> None:
+    with pytest.raises(CompileError) as refused:
+        tools_with([spoiled(folder, old, new)])
+    assert refused.value.code == f"LAM-PLUGIN-{code}", refused.value
+    assert "\n" not in refused.value.text()
+
+
+@pytest.mark.parametrize("given", ["missing.py", ".", "nobody", "folder/of/nobody", "", "/dev/null"])
+def test_what_is_no_plugin_is_refused(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CompileError) as refused:
+        load_plugin(given)
+    assert refused.value.code == "LAM-PLUGIN-001"
+    assert refused.value.is_usage
+
+
+@pytest.mark.parametrize("given", [5, None, b"median_ops.py"])
+def test_other_types_are_refused(given: object) -> None:
+    with pytest.raises(CompileError, match="LAM-PLUGIN-001"):
+        codegen.inspect(example_model("median"), plugins=[given])
+
+
+def test_a_line_number_is_told(folder: Path) -> None:
+    with pytest.raises(CompileError, match=r"median_ops\.py, line \d+: ZeroDivisionError"):
+        load_plugin(spoiled(folder, "PLUGIN = Plugin(", "1 / 0\nPLUGIN = Plugin("))
+
+
+def test_two_alike_are_refused(folder: Path) -> None:
+    path = folder / "median_ops.py"
+    with pytest.raises(CompileError, match=r"LAM-PLUGIN-004 median: two plug-ins are called median"):
+        tools_with([path, path])
+    other = spoiled(folder, 'name="median"', 'name="other"')
+    with pytest.raises(CompileError, match="LAM-PLUGIN-004"):
+        tools_with([MEDIAN / "median_ops.py", other])
+
+
+def test_a_header_of_laminas_is_not_replaced(folder: Path) -> None:
+    (folder / "lam_order.h").write_text("")
+    with pytest.raises(CompileError, match=r"LAM-PLUGIN-004 .*lam_order\.h"):
+        tools_with([spoiled(folder, "median_dsp.h", "lam_order.h")])
+
+
+FAULTS = {
+    "a name that the template does not get": ("007", "k.count", "k.elements", "median.c.j2"),
+    "a template that is none": ("007", "{{ k.count }}", "{{ k.count }", "median.c.j2"),
+    "a macro file that is missing": ("007", "macros/c.j2", "macros/d.j2", "median.c.j2"),
+    "numbers that are none": ("005", "columns * channels}", "columns / channels}", "median_ops.py"),
+    "no numbers": ("005", 'return {"count": columns * channels}', "return 5", "median_ops.py"),
+    "an answer that raises": ("008", "return (feature_map(self, ins),)", "return (ins[7],)", "median_ops.py"),
+    "a rule of rows that raises": ("008", "return RowRule(taps=3,", "return RowRule(taps=1 // 0,", "median_ops.py"),
+    "golden that raises": ("008", "x = ins[0]", "x = ins[1]", "median_ops.py"),
+    "a field that the file does not have": ("", "reach: int", "stretch: int", "median_ops.py"),
+}
+
+
+@pytest.mark.parametrize(("code", "old", "new", "file"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_while_compiling_is_the_plugins(
+    folder: Path, code: str, old: str, new: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = spoiled(folder, old, new, file), folder / "out"
+    line = ["compile", str(example_model("median")), "--plugin", str(path), "-o", str(out), "--json"]
+    assert run_line(line) == 1
+    (error, *_) = json.loads(capsys.readouterr().out)["errors"]
+    assert error["id"] == (f"LAM-PLUGIN-{code}" if code else "LAM-IMPORT-013"), error
+    assert not out.exists()
+
+
+def test_a_missing_plugin_is_a_mistake_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_line(["inspect", str(example_model("median")), "--plugin", "gone.py"]) == 2
+    assert "LAM-PLUGIN-001 gone.py: there is no such file" in capsys.readouterr().err
+
+
+def test_without_the_plugin_the_operator_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_line(["verify", str(example_model("median"))]) == 1
+    assert "example.median.MedianRows is not supported" in capsys.readouterr().err
+
+
+def test_a_plugin_itself_may_be_given() -> None:
+    plugin = load_plugin(MEDIAN / "median_ops.py")
+    assert isinstance(plugin, Plugin)
+    assert plugin.place == MEDIAN
+    assert codegen.inspect(example_model("median"), plugins=[plugin]).supported

@@ -16,6 +16,7 @@ from codegen.errors.former import FORMER_IDS
 from codegen.frontends.onnx.real.translators import QUANTIZED
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.nodes import CUSTOM
+from codegen.frontends.tflite.real.signal import SIGNALS
 from codegen.frontends.tflite.real.translators import SETTLED
 from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
@@ -126,10 +127,12 @@ def _spellings() -> Iterable[str]:
 def _tflite() -> str:
     folded = sorted({*FOLDS} - SETTLED)
     own = sorted(name for name in SETTLED if not name.startswith(CUSTOM))
-    custom = sorted(name.removeprefix(CUSTOM) for name in SETTLED if name.startswith(CUSTOM))
+    sounds = sorted(name.removeprefix(CUSTOM) for name in SIGNALS)
+    others = sorted(name.removeprefix(CUSTOM) for name in SETTLED if name.startswith(CUSTOM) and name not in SIGNALS)
     return (
         f"TFLite: {', '.join(f'`{name}`' for name in own)}\n\n"
-        f"Custom operators, TFLite Micro's for sound ([audio.md](audio.md)): {', '.join(f'`{n}`' for n in custom)}\n\n"
+        f"Custom operators, TFLite Micro's for sound ([audio.md](audio.md)): {', '.join(f'`{n}`' for n in sounds)}\n\n"
+        f"Custom operators of detectors ([tflite.md](tflite.md#detections)): {', '.join(f'`{n}`' for n in others)}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
 

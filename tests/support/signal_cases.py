@@ -18,7 +18,7 @@ RUNS = 5
 _T = {"int16": 7, "int32": 2}
 
 
-def options(**told: int | bool) -> bytes:
+def options(**told: float) -> bytes:
     """A flexbuffer."""
     return bytes(flexbuffers.Dumps(told))
 

@@ -1,18 +1,23 @@
-"""Options of custom operators: a map from names to whole numbers in a flexbuffer, every offset checked.
+"""Options of custom operators: a map from names to numbers in a flexbuffer, every offset checked.
 
 Source: flatbuffers.dev, "FlexBuffers" (the format from its end: the root's width, its type, the root).
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.errors import AttributeBad
 
-_INT, _UINT, _FAR_INT, _FAR_UINT, _MAP, _BOOL = 1, 2, 6, 7, 9, 26
-_SIGNED, _FAR = (_INT, _FAR_INT), (_FAR_INT, _FAR_UINT)
-_NUMBERS = (_INT, _UINT, *_FAR, _BOOL)
+_INT, _UINT, _FLOAT, _FAR_INT, _FAR_UINT, _FAR_FLOAT, _MAP, _BOOL = 1, 2, 3, 6, 7, 8, 9, 26
+_SIGNED, _REAL, _FAR = (_INT, _FAR_INT), (_FLOAT, _FAR_FLOAT), (_FAR_INT, _FAR_UINT, _FAR_FLOAT)
+_NUMBERS = (_INT, _UINT, _FLOAT, *_FAR, _BOOL)
+_REALS = {2: "<e", 4: "<f", 8: "<d"}
+"""By the bytes of one."""
+Told = Mapping[str, float]
+"""Options by their names; whole numbers and truth values are int."""
 _MOST_ENTRIES = 64
 _LONGEST_NAME = 64
 
@@ -30,6 +35,12 @@ class _Bytes:
             raise _BrokenError
         return int.from_bytes(self.data[position : position + width], "little", signed=signed)
 
+    def real(self, position: int, width: int) -> float:
+        if width not in _REALS:
+            raise _BrokenError
+        bits = self.number(position, width).to_bytes(width, "little")
+        return float(struct.unpack(_REALS[width], bits)[0])
+
     def target(self, position: int, width: int) -> int:
         """Where the offset at a position leads."""
         return position - self.number(position, width)
@@ -41,8 +52,8 @@ class _Bytes:
         return self.data[position:end].decode("ascii", errors="replace")
 
 
-def read_options(data: bytes, where: str) -> Mapping[str, int]:
-    """The whole numbers and truth values of a map, by name; LAM-IMPORT-013 for bytes that are none."""
+def read_options(data: bytes, where: str) -> Told:
+    """The numbers and truth values of a map, by name; LAM-IMPORT-013 for bytes that are none."""
     try:
         return _numbers(_Bytes(data))
     except _BrokenError as error:
@@ -51,7 +62,7 @@ def read_options(data: bytes, where: str) -> Mapping[str, int]:
         raise AttributeBad(found, where=where, hint=hint) from error
 
 
-def _numbers(found: _Bytes) -> Mapping[str, int]:
+def _numbers(found: _Bytes) -> Told:
     end = len(found.data)
     if end < 3:
         raise _BrokenError
@@ -63,7 +74,7 @@ def _numbers(found: _Bytes) -> Mapping[str, int]:
     name_width, count = found.number(values - 2 * width, width), found.number(values - width, width)
     if count > _MOST_ENTRIES:
         raise _BrokenError
-    read: dict[str, int] = {}
+    read: dict[str, float] = {}
     for i in range(count):
         name = found.name(found.target(names + i * name_width, name_width))
         kind = found.number(values + count * width + i, 1)
@@ -72,8 +83,8 @@ def _numbers(found: _Bytes) -> Mapping[str, int]:
     return read
 
 
-def _number(found: _Bytes, position: int, width: int, kind: int) -> int:
+def _number(found: _Bytes, position: int, width: int, kind: int) -> float:
     own = kind >> 2
     if own in _FAR:
         position, width = found.target(position, width), 1 << (kind & 3)
-    return found.number(position, width, signed=own in _SIGNED)
+    return found.real(position, width) if own in _REAL else found.number(position, width, signed=own in _SIGNED)

@@ -13,6 +13,7 @@ from codegen.real import (
     bits,
     chosen,
     cumulative,
+    detections,
     ngrams,
     product,
     resize,
@@ -46,6 +47,7 @@ from codegen.settle.float32 import (
     spectrum,
     storage,
 )
+from codegen.settle.float32 import detections as settle_detections
 from codegen.settle.float32 import ngrams as settle_ngrams
 from codegen.settle.float32 import sampling as settle_sampling
 from codegen.settle.float32 import trees as settle_trees
@@ -67,6 +69,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(cumulative.CumulativeProduct, reduction.running_product),
     Rule(cumulative.CumulativeSum, reduction.running_sum),
     Rule(ngrams.CountNgrams, settle_ngrams.count_ngrams),
+    Rule(detections.Detections, settle_detections.detections),
     Rule(product.Dense, matmul.dense),
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from codegen.ir.real import RealNode
-from codegen.real import along, cumulative, memory, normal, product, reduce, scatter, signal, update, window
+from codegen.real import along, cumulative, detections, memory, normal, product, reduce, scatter, signal, update, window
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import resize as real_resize
 from codegen.real import storage as real_storage
 from codegen.settle.arg_extremum import arg_extremum
+from codegen.settle.float32 import detections as settle_detections
 from codegen.settle.float32.rules import FLOAT_RULES
 from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
@@ -42,6 +43,7 @@ _SIGNALS = tuple(
 _RULES: tuple[Rule[Any], ...] = (
     Rule(along.TopK, movement.top_k, ("TOPK_V2",)),
     Rule(cumulative.CumulativeSum, pool.cumulative_sum, ("CUMSUM",)),
+    Rule(detections.Detections, settle_detections.detections, ("custom operator TFLite_Detection_PostProcess",)),
     Rule(memory.SequenceLstm, recurrent.lstm, ("UNIDIRECTIONAL_SEQUENCE_LSTM",)),
     Rule(memory.Svdf, recurrent.svdf, ("SVDF",)),
     Rule(normal.LpNorm, elementwise.unit_length, ("L2_NORMALIZATION",)),

@@ -143,11 +143,33 @@ def test_options_are_those_of_the_flatbuffers_package() -> None:
         told = {f"option_{i}": int(n) for i, n in enumerate(rng.integers(-reach, reach, count))} | {"flag": True}
         assert dict(read_options(bytes(flexbuffers.Dumps(told)), "here")) == told
     mixed = {"a": 1, "b": 2.5, "c": "text", "d": [1, 2], "e": False}
-    assert dict(read_options(bytes(flexbuffers.Dumps(mixed)), "here")) == {"a": 1, "e": 0}
+    assert dict(read_options(bytes(flexbuffers.Dumps(mixed)), "here")) == {"a": 1, "b": 2.5, "e": 0}
+
+
+def test_real_options_are_those_of_the_flatbuffers_package() -> None:
+    rng = np.random.default_rng(5)
+    for count in range(1, 12):
+        numbers = rng.standard_normal(count) * 10.0 ** rng.integers(-20, 20, count)
+        told = {f"option_{i}": float(x if i % 2 else np.float32(x)) for i, x in enumerate(numbers)} | {"flag": True}
+        for given in (told, {"only": told["option_0"]}, {**told, "size": 1 << int(rng.integers(62))}):
+            read = dict(read_options(bytes(flexbuffers.Dumps(given)), "here"))
+            assert read == given
+            assert all(isinstance(read[n], type(v)) or n == "flag" for n, v in given.items())
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("width", [4, 8])
+def test_real_options_of_both_widths(far: bool, width: int) -> None:
+    builder = flexbuffers.Builder()
+    with builder.Map():
+        builder.Key("x")
+        (builder.IndirectFloat if far else builder.Float)(-1.1, width)
+    (read,) = read_options(bytes(builder.Finish()), "here").values()
+    assert read == (float(np.float32(-1.1)) if width == 4 else -1.1)
 
 
 def test_damaged_options_are_refused_or_read_as_others() -> None:
-    data = options(**FRAME, longer=1 << 40, shorter=-3)
+    data = options(**FRAME, longer=1 << 40, shorter=-3, real=0.3)
     rng = np.random.default_rng(4)
     for _ in range(3000):
         cut = bytearray(data[: int(rng.integers(0, len(data) + 1))])
@@ -155,4 +177,4 @@ def test_damaged_options_are_refused_or_read_as_others() -> None:
             if cut:
                 cut[int(rng.integers(0, len(cut)))] = int(rng.integers(0, 256))
         with suppress(AttributeBad):
-            assert all(isinstance(n, int) for n in read_options(bytes(cut), "here").values())
+            assert all(isinstance(n, int | float) for n in read_options(bytes(cut), "here").values())

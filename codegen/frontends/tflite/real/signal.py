@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
-from codegen.frontends.tflite.flex import read_options
+from codegen.frontends.tflite.flex import Told, read_options
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.real.framing import delay, framer, overlap_add, stacker
@@ -97,7 +97,7 @@ def spectral_subtraction(ctx: RealContext, node: TfliteNode) -> None:
     ctx.builder.becomes(noise, made[1])
 
 
-def _factor(node: TfliteNode, told: Mapping[str, int], name: str) -> int:
+def _factor(node: TfliteNode, told: Told, name: str) -> int:
     """A factor as 32 bits without a sign have it."""
     return option(node, told, name, -(_FACTORS >> 1), _FACTORS - 1) % _FACTORS
 

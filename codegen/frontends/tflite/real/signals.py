@@ -1,10 +1,14 @@
-"""What the translators of signal operators share: options within bounds, inputs as integers, results."""
+"""What the translators of custom operators share: options within bounds; of signal operators inputs, results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from codegen.errors import AttributeBad, InputsDoNotFit
+from codegen.frontends.tflite.flex import Told
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.records import stored_of
@@ -12,12 +16,26 @@ from codegen.real.signal import Signal
 from codegen.real.storage import Dequantize, Quantize
 
 
-def option(node: TfliteNode, told: Mapping[str, int], name: str, low: int, high: int) -> int:
-    """An option within low .. high; LAM-IMPORT-013 otherwise."""
+def option(node: TfliteNode, told: Told, name: str, low: int, high: int) -> int:
+    """A whole option within low .. high; LAM-IMPORT-013 otherwise."""
+    number = _given(node, told, name)
+    if not isinstance(number, int) or not low <= number <= high:
+        raise AttributeBad(f"option {name} is {number}, allowed is {low} .. {high}", where=node.where)
+    return number
+
+
+def real_option(node: TfliteNode, told: Told, name: str, within: tuple[float, float] = (-math.inf, math.inf)) -> float:
+    """A finite option, as float32 has it, within bounds; LAM-IMPORT-013 otherwise."""
+    with np.errstate(over="ignore"):
+        number = float(np.float32(_given(node, told, name)))
+    if not math.isfinite(number) or not within[0] <= number <= within[1]:
+        raise AttributeBad(f"option {name} is {number}, allowed is {within[0]} .. {within[1]}", where=node.where)
+    return number
+
+
+def _given(node: TfliteNode, told: Told, name: str) -> float:
     if name not in told:
         raise AttributeBad(f"option {name} is missing", where=node.where)
-    if not low <= told[name] <= high:
-        raise AttributeBad(f"option {name} is {told[name]}, allowed is {low} .. {high}", where=node.where)
     return told[name]
 
 

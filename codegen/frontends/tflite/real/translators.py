@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from codegen.frontends.tflite import shapes
 from codegen.frontends.tflite.real import (
+    detections,
     elementwise,
     movement,
     place,
@@ -27,6 +28,7 @@ TRANSLATORS: Mapping[str, Translator] = {
     **dict.fromkeys(elementwise.BINARY, elementwise.binary),
     **dict.fromkeys(reduce.REDUCTIONS, reduce.reduce),
     **signal.SIGNALS,
+    **detections.DETECTIONS,
     "ADD_N": elementwise.add_n,
     "ARG_MAX": reduce.arg_extremum,
     "ARG_MIN": reduce.arg_extremum,

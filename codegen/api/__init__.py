@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from codegen.verbs.link import LinkedNetwork as LinkedNetwork
     from codegen.verbs.link import link as link
     from codegen.verbs.load import load as load
+    from codegen.verbs.postprocess import FoundCheck as FoundCheck
     from codegen.verbs.quantize import Quantized as Quantized
     from codegen.verbs.reference import ReferenceCheck as ReferenceCheck
     from codegen.verbs.report import Report as Report
@@ -84,6 +85,7 @@ _HOMES = {
     "Finding": "codegen.verbs.doctor",
     "Fit": "codegen.verbs.fits",
     "FramesCheck": "codegen.verbs.camera",
+    "FoundCheck": "codegen.verbs.postprocess",
     "Inspection": "codegen.verbs.inspection",
     "LayerRow": "codegen.verbs.inspection",
     "Linked": "codegen.verbs.link",

@@ -76,7 +76,8 @@ def compile_model(
             force: replace edited files too.
             calib: samples by which a float model is quantized first, as `quantize` takes them; `quantized` of the
                 result is the report.
-            config: TOML file with their `[preprocess]` table, and the network's `[weights]` (docs/weights.md).
+            config: TOML file with their `[preprocess]` table, the network's `[weights]` (docs/weights.md), and its
+                `[postprocess]` table, which becomes C beside the network (docs/postprocess.md).
             preprocess: TOML file whose `[preprocess]` table, of a camera, becomes C beside the network
                 (LAM-PREPROCESS-006 where it cannot).  docs/preprocess.md.
             toolkit: with what it is made, where operators, kernels or templates join the house's own; every function
@@ -110,6 +111,8 @@ def verify(model: ModelSource, *, target: str | None = None, **words: Unpack[Che
             reference: `tflm` or `litert`: compare the outputs of a TFLite model with that runtime's too.
             preprocess: TOML file whose `[preprocess]` table, of a camera, becomes C with the network; as many random
                 frames go through it, line by line, and through golden.
+            config: TOML file whose `[postprocess]` table becomes C with the network; what it finds in the outputs of
+                the inputs, and in as many random outputs, is compared.  docs/postprocess.md.
             progress: called with the number of samples done.
     """
     return verbs.verify.verify(model, *parted(target, words, verbs.verify.Checking))

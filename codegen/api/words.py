@@ -73,6 +73,7 @@ class CheckingWords(ToolWords, total=False):
     flags: Sequence[str] | None
     reference: str | None
     preprocess: str | Path | None
+    config: str | Path | None
     progress: Callable[[int], None]
 
 

@@ -93,6 +93,8 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.append(("streamed", f"{m['plan']['streamed']} is pushed row by row ({m['name']}_push_row)"))
     if m.get("preprocess"):
         pairs.append(("camera", _camera(m["preprocess"])))
+    if m.get("postprocess"):
+        pairs.append(("found", _found(m["postprocess"])))
     if m["weights_id"]:
         pairs.append(("weights id", f"{m['weights_id']}, structure {m['weights_structure']}"))
     arithmetic = m.get("arithmetic") or f"requant {m['requant']}"
@@ -104,6 +106,11 @@ def _camera(p: Mapping[str, Any]) -> str:
     """What the preprocessing takes, and of what."""
     frame = f"{p['format']} {p['height']}x{p['width']}, lines of {size_text(p['line_bytes'])}"
     return f"{frame}; state {size_text(p['state_bytes'])}"
+
+
+def _found(p: Mapping[str, Any]) -> str:
+    """What the postprocessing gives."""
+    return f"by {p['decode']}, {p['most']} at most; state {size_text(p['state_bytes'])}"
 
 
 def _details(m: Mapping[str, Any]) -> str:

@@ -135,7 +135,9 @@ preprocess_option = click.option(
     "--preprocess", metavar="FILE", help="TOML file whose [preprocess] table, of a camera, becomes C with the network."
 )
 config_option = click.option(
-    "--config", metavar="FILE", help="TOML file of the model: its [preprocess] table; of compile also [weights]."
+    "--config",
+    metavar="FILE",
+    help="TOML file of the model: its tables [preprocess], [postprocess], and of compile [weights].",
 )
 scheduler_option = click.option(
     "--scheduler",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +11,11 @@ from click.core import ParameterSource
 from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options, preprocess_option
 from codegen.cli.progress import Progress
+from codegen.configuration import config_table
 from codegen.report.table import shape_text
 
 if TYPE_CHECKING:
-    from codegen.api import FramesCheck, LogCheck, ReferenceCheck, VerifyResult
+    from codegen.api import FoundCheck, FramesCheck, LogCheck, ReferenceCheck, VerifyResult
 
 
 @click.command(
@@ -53,17 +55,25 @@ def command(
         return _verify_log(model, log, as_json, quiet, {k: v for k, v in options.items() if k not in _OF_SAMPLES})
     from codegen import api
 
-    if config is not None and data is None:
-        raise click.UsageError("--config says how the samples of --input are prepared; give --input too")
+    _check_told(data, config)
     with Progress("verifying", quiet=quiet) as progress:
         count = options["samples"]
         inputs: Any = data
         if data is not None and config is not None:
             chosen = {key: options[key] for key in ("target", "requant", "shapes")}
             inputs = api.read_samples(model, data, config, count, **chosen)
-        result = api.verify(model, inputs=inputs, progress=lambda done: progress(done, count), **options)
+        told: Any = {"config": config, "progress": lambda done: progress(done, count)}
+        result = api.verify(model, inputs=inputs, **told, **options)
     show(_text, result, as_json=as_json, quiet=quiet and result.equal, record=_record(result))
     return 0 if result.equal else 1
+
+
+def _check_told(data: str | None, config: str | None) -> None:
+    """A usage error for a configuration that nothing is done with."""
+    if config is not None and data is None and config_table(Path(config), "postprocess") is None:
+        raise click.UsageError(
+            "--config says how the samples of --input are prepared, and has no [postprocess] table; give --input too"
+        )
 
 
 _OF_SAMPLES = ("samples", "seed", "reference", "preprocess")
@@ -120,6 +130,7 @@ def _record(result: VerifyResult) -> dict[str, Any]:
         "tensors": result.checks,
         "reference": result.reference,
         **({} if result.preprocess is None else {"preprocess": result.preprocess}),
+        **({} if result.postprocess is None else {"postprocess": result.postprocess}),
     }
 
 
@@ -139,6 +150,8 @@ def _text(result: VerifyResult) -> str:
     )
     if result.preprocess is not None:
         lines.append(_frames_text(result.preprocess))
+    if result.postprocess is not None:
+        lines.append(_found_text(result.postprocess))
     if result.reference is not None:
         lines.append(_reference_text(result.reference))
     return "\n".join(lines)
@@ -153,6 +166,13 @@ def _frames_text(check: FramesCheck) -> str:
     if check.first_difference is None:
         return f"equal to the bit: {check.frames} frames {how}"
     return f"NOT equal: frames {how}; first difference: {check.first_difference.text()}"
+
+
+def _found_text(check: FoundCheck) -> str:
+    how = f"found in {check.outputs} outputs by {check.decode}, on this machine"
+    if check.first_difference is None:
+        return f"equal to the bit: {check.found} {how}"
+    return f"NOT equal: what was {how}; first difference: {check.first_difference.text()}"
 
 
 def _reference_text(check: ReferenceCheck) -> str:

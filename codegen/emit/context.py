@@ -19,12 +19,14 @@ from codegen.emit.functions import FieldView, FunctionView
 from codegen.emit.groups import GroupView, group_views
 from codegen.emit.interface import PortView, StateView, StreamView, port_view, state_view, stream_view
 from codegen.emit.names import comment, package_version
+from codegen.emit.postprocess import PostView, post_view
 from codegen.emit.reads import ReadsView, reads_view
 from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
 from codegen.errors import OptionBad
 from codegen.ir.camera import CameraProgram
+from codegen.ir.postprocess import PostProgram
 from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
 from codegen.resources import ABI, ROOTS, VERSION, Roots
@@ -106,6 +108,7 @@ class ModelView:
     reads: ReadsView | None
     sliced: bool
     camera: CameraView | None
+    post: PostView | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ class EmitOptions:
     model_version: str = ""
     labels: tuple[str, ...] = ()
     camera: CameraProgram | None = None
+    post: PostProgram | None = None
 
 
 def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
@@ -201,6 +205,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         reads=reads_view(program.weights) if program.weights else None,
         sliced=any(s.staged or s.gathered for group in program.groups for call in group.calls if (s := call.slices)),
         camera=camera_view(options.camera) if options.camera else None,
+        post=post_view(options.post) if options.post else None,
         packages=options.packages,
         package_version=package_version(options.model_version),
     )

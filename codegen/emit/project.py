@@ -91,6 +91,9 @@ def project_files(
     if view.camera is not None:
         texts[f"include/{name}_preprocess.h"] = render("preprocess.h.j2", roots, m=view, p=view.camera)
         texts[f"src/{name}_preprocess.c"] = render("preprocess.c.j2", roots, m=view, p=view.camera)
+    if view.post is not None:
+        texts[f"include/{name}_postprocess.h"] = render("postprocess.h.j2", roots, m=view, p=view.post)
+        texts[f"src/{name}_postprocess.c"] = render("postprocess.c.j2", roots, m=view, p=view.post)
     said = helpers_of(program, view, options, manifest)
     texts[f"include/{name}_helpers.h"] = render("helpers.h.j2", roots, m=view, h=said)
     texts[f"src/{name}_info.c"] = render("info.c.j2", roots, m=view, h=said)

@@ -73,3 +73,17 @@ class PreprocessNotC(CompileError):
 
     code = "LAM-PREPROCESS-006"
     hint = "docs/preprocess.md shows a table that a firmware's C is made of: format, size, crop, resize"
+
+
+class PostprocessValueBad(CompileError):
+    """A key of the [postprocess] table has a value of the wrong type, or out of range."""
+
+    code = "LAM-POSTPROCESS-001"
+    hint = "docs/postprocess.md lists the keys of each decoder"
+
+
+class PostprocessMisfit(CompileError):
+    """The decoder that a [postprocess] table names finds no outputs of its kind in the network."""
+
+    code = "LAM-POSTPROCESS-002"
+    hint = "docs/postprocess.md says which shapes each decoder takes; `outputs` names them in its order"

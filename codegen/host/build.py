@@ -74,6 +74,8 @@ def build_library(
     sources = [*project_sources(project, name), shim]
     if manifest.get("preprocess"):
         sources.append(project / "src" / f"{name}_preprocess.c")
+    if manifest.get("postprocess"):
+        sources.append(project / "src" / f"{name}_postprocess.c")
     threads: list[str] = []
     if manifest.get("scratchpad_bytes"):
         sources.append(shim.with_name("lam_dma_deferred.c"))
@@ -125,6 +127,8 @@ def shim_defines(manifest: Mapping[str, Any], *, trace: bool) -> list[str]:
     if manifest.get("preprocess"):
         found.append(f'-DLAM_HOST_CAMERA="{name}_preprocess.h"')
         found += ["-DLAM_HOST_CAMERA_CHROMA"] if manifest["preprocess"]["chroma"] else []
+    if manifest.get("postprocess"):
+        found.append(f'-DLAM_HOST_POST="{name}_postprocess.h"')
     if manifest["streamed"]:
         found.append("-DLAM_HOST_STREAM")
     if manifest["states"]:

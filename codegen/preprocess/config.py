@@ -5,19 +5,16 @@ Decides: which tables and keys there are, and that every value is usable.  What 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeGuard
 
-from codegen.datafiles import read_toml
-from codegen.errors import ConfigKeyUnknown, ConfigUnreadable, ConfigValueBad
+from codegen.configuration import config_table, known_keys
+from codegen.errors import ConfigValueBad
 from codegen.preprocess import camera_keys
 from codegen.preprocess.camera_keys import read_camera
 from codegen.preprocess.steps import COLORS, Preprocess
 
-TABLES = ("preprocess", "weights", "quantize", "layer", "tensor")
-"""Of a file; all but the first two are the quantizer's (`codegen/quantizer/config`)."""
 KEYS = ("layout", "dequantize", "quantize", "divide", "mean", "std", "resize", "color", "jpeg", *camera_keys.KEYS)
 _NCHW = "NCHW"
 _LARGEST, _SMALLEST = 3.4e38, 1.2e-38
@@ -34,12 +31,8 @@ def load_preprocess(config: Path | None) -> Preprocess:
     """
     if config is None:
         return Preprocess()
-    tables = read_toml(config, lambda found: ConfigUnreadable(found, where=str(config)))
-    known_keys(tables, TABLES, str(config), "")
-    table = tables.get("preprocess", {})
-    if not isinstance(table, dict):
-        raise ConfigValueBad("is not a table", where=f"{config}, preprocess")
-    return parse_preprocess(table, str(config))
+    table = config_table(config, "preprocess")
+    return Preprocess() if table is None else parse_preprocess(table, str(config))
 
 
 def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
@@ -64,15 +57,6 @@ def parse_preprocess(table: Mapping[str, object], file: str) -> Preprocess:
         quantize=reader.meaning("quantize"),
         camera=camera,
     )
-
-
-def known_keys(table: Mapping[str, object], keys: Sequence[str], file: str, place: str) -> None:
-    """Every key is one of `keys`; LAM-PREPROCESS-002 with the closest one."""
-    for key in table:
-        if key not in keys:
-            close = difflib.get_close_matches(key, keys, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(keys)}"
-            raise ConfigKeyUnknown("unknown key", where=f"{file}, {place}{key}", hint=hint)
 
 
 class _Reader:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from codegen.datafiles import read_toml
-from codegen.errors import ConfigUnreadable, ConfigValueBad
+from codegen.configuration import config_table, known_keys
+from codegen.errors import ConfigValueBad
 from codegen.options import LEAST_BUFFER, Options
-from codegen.preprocess.config import TABLES, known_keys
 
 _KEYS = ("buffer_bytes", "pin", "map")
 
@@ -25,11 +24,7 @@ def with_weights(options: Options, config: Path) -> Options:
         ConfigValueBad: LAM-PREPROCESS-003.
     """
     file = str(config)
-    tables = read_toml(config, lambda found: ConfigUnreadable(found, where=file))
-    known_keys(tables, TABLES, file, "")
-    table = tables.get("weights", {})
-    if not isinstance(table, dict):
-        raise ConfigValueBad("is not a table", where=f"{file}, weights")
+    table = config_table(config, "weights") or {}
     known_keys(table, _KEYS, file, "weights.")
     size = table.get("buffer_bytes")
     if size is not None and (type(size) is not int or (size != 0 and size < LEAST_BUFFER)):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from codegen.verbs import fits as fits
     from codegen.verbs import inspect as inspect
     from codegen.verbs import on_the_way as on_the_way
+    from codegen.verbs import postprocess as postprocess
     from codegen.verbs import profile as profile
     from codegen.verbs import quantize as quantize
     from codegen.verbs import quantizing as quantizing

@@ -43,7 +43,7 @@ class Writing:
     """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what.
 
     `calib` are samples by which a float model is quantized first, `config` the file with their `[preprocess]` table,
-    and the network's `[weights]`.
+    the network's `[weights]`, and its `[postprocess]` table, which becomes C beside the network.
     `preprocess` is the file whose table of a camera becomes C beside the network.
     `weights_only`: `out` is a file, which becomes the blob of the weights and nothing else; `fits` is the project whose
     code has to take it.
@@ -73,6 +73,8 @@ def compile_model(model: ModelSource, options: Options, writing: Writing) -> Pro
         compiled = compile_file(path, options, writing.toolkit)
         if writing.preprocess is not None:
             compiled = verbs.camera.with_camera(compiled, path_given(writing.preprocess, "preprocess"), options)
+        if writing.config is not None:
+            compiled = verbs.postprocess.with_postprocess(compiled, path_given(writing.config, "config"), options)
         if writing.measure_stack:
             stack = verbs.stack.measured(_plain(compiled, path, options, writing.toolkit))
             compiled = verbs.stack.with_stack(compiled, stack)

@@ -26,6 +26,7 @@ from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.camera import FramesCheck, check_frames, with_camera
 from codegen.verbs.camera_board import Golden, Pattern, frames_on_board, has_board, pattern_frame
 from codegen.verbs.emulated import run_on_board
+from codegen.verbs.postprocess import FoundCheck, check_found, random_outputs, with_postprocess
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
@@ -54,6 +55,7 @@ class VerifyResult:
     first_difference: Difference | None
     reference: ReferenceCheck | None = None
     preprocess: FramesCheck | None = None
+    postprocess: FoundCheck | None = None
 
     @property
     def tensors_checked(self) -> int:
@@ -72,6 +74,7 @@ class Checking:
     flags: Sequence[str] | None = None
     reference: str | None = None
     preprocess: str | Path | None = None
+    config: str | Path | None = None
     progress: Callable[[int], None] = lambda done: None
     toolkit: Toolkit = HOUSE
 
@@ -82,14 +85,17 @@ def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyRe
     compiled = compile_file(file_of(model), options, checking.toolkit)
     if checking.preprocess is not None:
         compiled = with_camera(compiled, Path(checking.preprocess), options)
+    if checking.config is not None:
+        compiled = with_postprocess(compiled, Path(checking.config), options)
     chosen = _samples(compiled.imported, checking)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
         difference, done, frames = _compared(compiled, project, chosen, checking)
-    result = replace(_result(compiled, difference, done), preprocess=frames)
-    if frames is not None:
-        result = replace(result, equal=result.equal and frames.equal)
+        found = _found(compiled, project, chosen[:done], checking)
+    result = replace(_result(compiled, difference, done), preprocess=frames, postprocess=found)
+    others = [check.equal for check in (frames, found) if check is not None]
+    result = replace(result, equal=result.equal and all(others))
     if checking.reference is None:
         return result
     check = compare_with(checking.reference, file_of(model), compiled.imported, chosen[:done])
@@ -138,6 +144,17 @@ def _frames(compiled: Compiled, net: Network, checking: Checking) -> FramesCheck
     rng, camera = np.random.default_rng(checking.seed), _camera(_how(checking))
     frames = [rng.integers(0, 256, camera.frame_bytes, np.uint8) for _ in range(checking.samples)]
     return check_frames(net, frames, expected_of_frames(compiled, frames, _how(checking)))
+
+
+def _found(compiled: Compiled, project: Path, chosen: Sequence[Sample], checking: Checking) -> FoundCheck | None:
+    """What golden and the C find in outputs; on this machine, whatever the target."""
+    if compiled.emit.post is None:
+        return None
+    ports, _ = graph_ports(compiled.imported)
+    feeds = (network_feeds(ports, sample) for sample in chosen)
+    with Network(project, compiler=checking.compiler, flags=checking.flags) as net:
+        others = random_outputs(compiled.graph, checking.seed, checking.samples)
+        return check_found(net, compiled, feeds, others)
 
 
 def _how(checking: Checking) -> Preprocess:

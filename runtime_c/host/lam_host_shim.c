@@ -4,7 +4,7 @@
  * Host test shim: gives every network the same function names, so that one cffi binding serves them all, and collects
  * traced rows.  Not part of a firmware.  Compile with
  *
- *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB [-DLAM_HOST_READ]] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DLAM_HOST_CAMERA="kws_preprocess.h" [-DLAM_HOST_CAMERA_CHROMA]] [-DKWS_TRACE -DLAM_HOST_TRACE]
+ *     -DLAM_HOST_NAME=kws -DLAM_HOST_HEADER="kws.h" [-DLAM_HOST_BLOB [-DLAM_HOST_READ]] [-DLAM_HOST_STREAM] [-DLAM_HOST_STATE] [-DLAM_HOST_SCRATCHPAD [-DLAM_HOST_CORES]] [-DLAM_HOST_REGIONS=...] [-DLAM_HOST_CAMERA="kws_preprocess.h" [-DLAM_HOST_CAMERA_CHROMA]] [-DLAM_HOST_POST="kws_postprocess.h"] [-DKWS_TRACE -DLAM_HOST_TRACE]
  *
  * LAM_HOST_REGIONS is REGION(psram, PSRAM) for each working memory beside the arena, one after another.
  */
@@ -14,6 +14,9 @@
 #include "lam_host_names.h"
 #ifdef LAM_HOST_CAMERA
 #include LAM_HOST_CAMERA
+#endif
+#ifdef LAM_HOST_POST
+#include LAM_HOST_POST
 #endif
 #ifdef LAM_HOST_READ
 #include "lam_host_reads.h"
@@ -260,5 +263,29 @@ void NET(_trace)(const NET(_t) *net, int32_t tensor, int32_t row, int32_t col, c
             trace_sinks[tensor].seen[row]++;
         }
     }
+}
+#endif
+
+#ifdef LAM_HOST_POST
+size_t lam_host_post_bytes(void)
+{
+    return sizeof(NET(_postprocess_t));
+}
+
+int lam_host_post(void *post, const void *net)
+{
+    return (int)NET(_postprocess)((NET(_postprocess_t) *)post, (const NET(_t) *)net);
+}
+#else
+size_t lam_host_post_bytes(void)
+{
+    return 0;
+}
+
+int lam_host_post(void *post, const void *net)
+{
+    LAM_UNUSED(post);
+    LAM_UNUSED(net);
+    return -1;
 }
 #endif

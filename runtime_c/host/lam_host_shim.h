@@ -24,6 +24,8 @@ size_t lam_host_camera_bytes(void);
 void lam_host_camera_begin(void *pre, void *net);
 int lam_host_camera_line(void *pre, const void *line, const void *chroma);
 int lam_host_camera_row(void *pre, void *row);
+size_t lam_host_post_bytes(void);
+int lam_host_post(void *post, const void *net);
 int lam_host_camera_push(void *pre, void *net, const void *line, const void *chroma);
 
 #endif /* LAM_HOST_SHIM_H */

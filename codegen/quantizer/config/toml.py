@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from codegen.configuration import TABLES
 from codegen.datafiles import read_toml
 from codegen.errors import QuantConfigUnreadable, QuantKeyUnknown
 from codegen.quantizer.config.config import QuantConfig, soundness
@@ -28,8 +29,6 @@ SETTINGS: Mapping[str, type[Any]] = {
     "io": Io,
     "learning": Learning,
 }
-_TABLES = ("quantize", "layer", "tensor", "preprocess", "weights")
-"""Of a file; `preprocess` is read by the commands that prepare samples, `weights` by `compile`."""
 _GIVEN = ("range", "threshold")
 """Keys that cannot be meant for every tensor of a network."""
 Values = Mapping[str, object]
@@ -49,8 +48,8 @@ def parse_config(tables: Values, file: str) -> QuantConfig:
     """The configuration in tables that were read from `file`."""
     findings = Findings(file)
     for key in tables:
-        if key not in _TABLES:
-            findings.unknown("", key, _TABLES)
+        if key not in TABLES:
+            findings.unknown("", key, TABLES)
     top = findings.table(tables, "quantize", "")
     own = {k: v for k, v in top.items() if k not in SETTINGS}
     general = {k: own.pop(k) for k in kinds_of(General) if k in own}

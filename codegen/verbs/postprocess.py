@@ -1,0 +1,140 @@
+"""A network whose outputs are made sense of, by the `[postprocess]` table of its file: in golden and in C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from codegen.configuration import config_table
+from codegen.emit import project_files, selftest_vectors
+from codegen.errors import PostprocessValueBad
+from codegen.golden.compare import Difference, first_difference
+from codegen.golden.interface import PortSpec, graph_ports
+from codegen.ir.graph import Graph
+from codegen.ir.postprocess import PostProgram
+from codegen.ir.quant import Array
+from codegen.options import Options
+from codegen.pipeline import Compiled
+from codegen.postprocess import Decoder, Found, parse_postprocess, post_program
+from codegen.preprocess import need, read_npz
+
+if TYPE_CHECKING:
+    from codegen.host import Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCheck:
+    """What golden and the C found in outputs of samples and in random outputs, and the first difference."""
+
+    equal: bool
+    decode: str
+    outputs: int
+    found: int
+    first_difference: Difference | None
+
+
+def table_program(config: Path, graph: Graph) -> PostProgram | None:
+    """What the file's table means for the outputs of a graph; None without such a table.
+
+    Raises:
+        CompileError: LAM-PREPROCESS-001 and -002, LAM-POSTPROCESS-001 and -002; the ids of `read_npz`.
+    """
+    keys = config_table(config, "postprocess")
+    if keys is None:
+        return None
+    table = parse_postprocess(keys, str(config))
+    return post_program(table, *graph_ports(graph), _priors(config, table.priors))
+
+
+def _priors(config: Path, name: str) -> Array | None:
+    """The boxes of an .npz file beside the configuration, under the name `priors`."""
+    if not name:
+        return None
+    path = config.parent / name
+    found = need(read_npz(path, ("priors",)), "priors", str(path))
+    if found.dtype.kind != "f" or found.ndim != 2 or not np.isfinite(found).all():
+        said = f"{name}: priors is {found.dtype}{list(found.shape)}, not real numbers [boxes, 4]"
+        raise PostprocessValueBad(said, where=f"{config}, postprocess.priors")
+    return found
+
+
+def decoder_of(config: Path, graph: Graph) -> Decoder | None:
+    """What makes sense of the outputs that any engine gives; None without a table."""
+    program = table_program(config, graph)
+    return None if program is None else Decoder(program, graph_ports(graph)[1])
+
+
+def with_postprocess(compiled: Compiled, config: Path, options: Options) -> Compiled:
+    """The same project with NAME_postprocess.h and .c; as it is where the file has no such table.
+
+    Raises:
+        CompileError: the ids of `table_program`.
+    """
+    program = table_program(config, compiled.graph)
+    if program is None:
+        return compiled
+    emit = replace(compiled.emit, post=program)
+    manifest = {k: v for k, v in compiled.manifest.items() if k != "files"} | {"postprocess": _record(program)}
+    vectors = selftest_vectors(compiled.plan.graph, options.vectors)
+    files, manifest = project_files(compiled.program, emit, vectors, manifest)
+    return replace(compiled, emit=emit, files=files, manifest=manifest)
+
+
+def _record(program: PostProgram) -> dict[str, Any]:
+    """The manifest's record."""
+    return {
+        "decode": program.decode,
+        "most": program.most,
+        "state_bytes": program.state_bytes,
+        "members": [{"name": m.name, "ctype": m.ctype, "count": m.count} for m in program.members],
+        "table": list(program.said),
+    }
+
+
+def check_found(
+    net: Network, compiled: Compiled, feeds: Iterable[Mapping[str, Array]], others: Iterable[list[Array]]
+) -> FoundCheck:
+    """Whether the C finds what golden does: in the outputs of each sample, and in other ones."""
+    from codegen.host.postprocess import HostPostprocess
+
+    assert compiled.emit.post is not None, "it was compiled with one"
+    ports = graph_ports(compiled.graph)[1]
+    golden, there = Decoder(compiled.emit.post, ports), HostPostprocess(net)
+    decode, outputs, count = compiled.emit.post.decode, 0, 0
+    for held, found in _pairs(net, there, feeds, others):
+        wanted = golden.run_raw(held)
+        outputs, count = outputs + 1, count + len(next(iter(wanted.values())))
+        difference = _difference(wanted, found)
+        if difference is not None:
+            return FoundCheck(equal=False, decode=decode, outputs=outputs, found=count, first_difference=difference)
+    return FoundCheck(equal=True, decode=decode, outputs=outputs, found=count, first_difference=None)
+
+
+def _pairs(net: Network, there: Any, feeds: Iterable[Mapping[str, Array]], others: Iterable[list[Array]]) -> Any:
+    """Outputs, and what the C finds in them."""
+    for feed in feeds:
+        yield net.run_raw(feed), there.found()
+    for arrays in others:
+        yield there.of(arrays)
+
+
+def random_outputs(graph: Graph, seed: int, count: int) -> Iterable[list[Array]]:
+    """Outputs whose quantized numbers are each as likely as any other; floats are normal."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        yield [_drawn(port, rng) for port in graph_ports(graph)[1]]
+
+
+def _drawn(port: PortSpec, rng: np.random.Generator) -> Array:
+    if port.dtype.is_float:
+        return rng.standard_normal(port.shape).astype(np.float32)
+    return rng.integers(port.dtype.low, port.dtype.high, port.shape, endpoint=True).astype(port.dtype.numpy)
+
+
+def _difference(golden: Found, made: Mapping[str, Array]) -> Difference | None:
+    pairs = ((f"{name}, of what was found", array, made[name]) for name, array in golden.items())
+    return next((d for d in (first_difference(*pair) for pair in pairs) if d is not None), None)

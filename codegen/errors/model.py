@@ -230,6 +230,13 @@ class WeightsTooWide(CompileError):
     hint = "quantize weights symmetrically: zero point 0, or 32768 of uint16"
 
 
+class RowsLeftOver(CompileError):
+    """An operator counts, orders or joins the rows that NonMaxSuppression selects, of which some may be left over."""
+
+    code = "LAM-IMPORT-057"
+    hint = "end the network before it: the firmware knows the rows that are used by the first column, which is not -1"
+
+
 class OutputConstant(CompileError):
     """A network output that depends on no input holds numbers that no element type of the network can hold."""
 

@@ -203,3 +203,68 @@ def test_of_no_boxes_at_most_nothing_is_selected(most: int | None, tmp_path: Pat
     )
     graph = read_real(tmp_path / "m.onnx")
     assert graph.type(graph.outputs[0]).shape == (0, 3)
+
+
+HEAD = "most = Constant <value = int64[1] {3}> () limit = Constant <value = float[1] {0.5}> () "
+HEAD += "chosen = NonMaxSuppression (boxes, scores, most, limit) "
+COLUMN = HEAD + "two = Constant <value = int64[1] {2}> () column = Gather <axis = 1> (chosen, two) "
+PLACES = COLUMN + "ones = Constant <value = int64[1] {1}> () places = Squeeze (column, ones) "
+FOUND = PLACES + "found = Gather <axis = 1> (boxes, places) "
+FOLLOWED = {
+    "columns": HEAD + "y, b, c = Split <axis = 1, num_outputs = 3> (chosen)",
+    "the first rows": HEAD + "a = Constant <value = int64[1] {0}> () b = Constant <value = int64[1] {2}> () "
+    "y = Slice (chosen, a, b, a)",
+    "boxes": FOUND + "y = Transpose <perm = [1, 0, 2]> (found)",
+    "parts of boxes": FOUND + "k = Constant <value = int64[2] {1, 3}> () y = Gather <axis = 2> (found, k)",
+    "boxes in other units": FOUND + "k = Constant <value = float[4] {1, 2, 3, 4}> () y = Mul (found, k)",
+    "boxes times a matrix": FOUND + "k = Constant <value = float[4,1] {1, 2, 3, 4}> () y = MatMul (found, k)",
+    "the sizes of boxes": FOUND + "k = Constant <value = int64[1] {2}> () y = ReduceSum <keepdims = 0> (found, k)",
+    "joined columns": FOUND + "y = Concat <axis = 2> (found, found)",
+    "scores by places of two axes": HEAD + "k = Constant <value = int64[2] {1, 2}> () "
+    "both = Gather <axis = 1> (chosen, k) s = Squeeze (scores) y = GatherND (s, both)",
+    "the other sizes": FOUND + "n = Shape <start = 2> (found) y = Expand (found, n)",
+}
+NOT_FOLLOWED = {
+    "how many there are": HEAD + "n = Shape (chosen) y = Cast <to = 1> (n)",
+    "how many numbers": HEAD + "n = Size (chosen) y = Cast <to = 1> (n)",
+    "the mean box": FOUND + "k = Constant <value = int64[1] {1}> () y = ReduceMean (found, k)",
+    "the sum of all": FOUND + "y = ReduceSum (found)",
+    "the best": FOUND + "k = Constant <value = int64[1] {1}> () y, at = TopK <axis = 1> (found, k)",
+    "the last row": HEAD + "a = Constant <value = int64[1] {-1}> () b = Constant <value = int64[1] {9}> () "
+    "k = Constant <value = int64[1] {0}> () y = Slice (chosen, a, b, k)",
+    "rows by number": HEAD + "k = Constant <value = int64[2] {0, 4}> () y = Gather <axis = 0> (chosen, k)",
+    "rows behind rows": FOUND + "y = Concat <axis = 1> (found, boxes)",
+    "a softmax over rows": FOUND + "y = Softmax <axis = 1> (found)",
+    "rows as one list": FOUND + "k = Constant <value = int64[1] {-1}> () y = Reshape (found, k)",
+    "each row with each other": FOUND + "t = Transpose <perm = [0, 2, 1]> (found) y = MatMul (found, t)",
+    "numbers put at rows": PLACES + "u = Cast <to = 1> (places) y = ScatterND (boxes, chosen, u)",
+}
+
+
+def parsed(nodes: str, folder: Path) -> Path:
+    """A model in ONNX's text, whose results are of any shape."""
+    given = "float[1,5,4] boxes, float[1,2,5] scores"
+    text = f"""<ir_version: 9, opset_import: ["" : 20]> g ({given}) => (float y) {{ {nodes} }}"""
+    model = onnx.parser.parse_model(text)
+    model.graph.output[0].type.Clear()
+    onnx.save(model, folder / "m.onnx")
+    return folder / "m.onnx"
+
+
+@pytest.mark.parametrize("what", FOLLOWED)
+def test_what_takes_rows_one_by_one_may_follow(what: str, tmp_path: Path) -> None:
+    """The first rows are those that ONNX Runtime has, whatever follows."""
+    path = parsed(FOLLOWED[what], tmp_path)
+    rng = np.random.default_rng(2)
+    feeds = {n: rng.random(s).astype(np.float32) for n, s in (("boxes", (1, 5, 4)), ("scores", (1, 2, 5)))}
+    graph = import_onnx(path, mode="ort", io_type="model", io_layout="model")
+    golden = run_graph(graph, feeds)[graph.outputs[0].value]
+    (wanted,) = onnxruntime.InferenceSession(path).run(None, feeds)
+    assert np.allclose(golden[tuple(slice(n) for n in wanted.shape)], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("what", NOT_FOLLOWED)
+def test_what_counts_or_joins_rows_is_refused(what: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelRejected) as caught:
+        read_real(parsed(NOT_FOLLOWED[what], tmp_path))
+    assert [p.code for p in caught.value.problems()] == ["LAM-IMPORT-057"]

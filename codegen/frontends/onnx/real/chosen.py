@@ -50,7 +50,9 @@ def non_max(r: Reading, node: OnnxNode) -> Sequence[str]:
         return [r.constant(node.outputs[0], np.zeros((0, 3), np.int64))]
     if any(r.values[i].data is None for i in inputs):
         r.note(f"{node.where}: {kind.shape[0]} rows, those that are not used are {UNUSED}")
-        return [r.apply(op, inputs, node)]
+        rows = r.apply(op, inputs, node)
+        r.left_over[rows] = 0
+        return [rows]
     if boxes[1] > _MOST_KNOWN:
         raise AttributeBad(f"{boxes[1]} boxes, at most {_MOST_KNOWN} are read", where=node.where)
     return [r.constant(node.outputs[0], op.selected([r.const(node, i) for i in range(2)]))]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
+from codegen.errors import AttributeBad, FormUnsupported, RowsLeftOver, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.tensors import constant_of, decode
@@ -46,10 +46,13 @@ def constant_of_shape(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def shape_of(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Shape, or a part of it, and Size."""
-    shape = r.type(r.value(node, 0)).shape
+    value = r.value(node, 0)
+    shape = r.type(value).shape
+    start, stop = node.integer("start", 0), node.integer("end", len(shape))
+    if value in r.left_over and (node.op_type == "Size" or r.left_over[value] in range(len(shape))[start:stop]):
+        raise RowsLeftOver(f"{node.op_type} counts rows of which some may be left over", where=node.where)
     if node.op_type == "Size":
         return [r.constant(node.outputs[0], np.array(math.prod(shape), np.int64))]
-    start, stop = node.integer("start", 0), node.integer("end", len(shape))
     return [r.constant(node.outputs[0], np.array(shape[start:stop], np.int64))]
 
 

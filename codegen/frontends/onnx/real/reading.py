@@ -10,6 +10,7 @@ from typing import Any
 
 from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.frontends.onnx.real.left_over import axis_behind
 from codegen.frontends.onnx.tensors import bits_of, decode
 from codegen.frontends.real import RealBuilder
 from codegen.ir.quant import Array
@@ -45,6 +46,8 @@ class Reading(RealBuilder):
         self.said_bits: Mapping[str, int] = {}
         """Of integers, by the tensor that they mean, as the file's metadata has them."""
         self.whole: OnnxNode | None = None
+        self.left_over: dict[str, int] = {}
+        """Axes along which rows may be left over, by values that have one."""
 
     # Reading inputs
 
@@ -162,4 +165,13 @@ class Reading(RealBuilder):
         names = [f"{node.outputs[0]}:{name}"] if name else [o or f"{node.name}:{i}" for i, o in enumerate(node.outputs)]
         shown = self.whole or node
         tensor = next((o for o in shown.outputs if o), "")
-        return self.write(op, inputs, names, shown, tensor, part=self.whole is not None)
+        made = self.write(op, inputs, names, shown, tensor, part=self.whole is not None)
+        self._follow(op, inputs, made)
+        return made
+
+    def _follow(self, op: RealOp, inputs: Sequence[str], made: Sequence[str]) -> None:
+        """Know along which axis of a result rows may be left over; LAM-IMPORT-057 where they do not stay apart."""
+        if not self.left_over.keys().isdisjoint(inputs):
+            shapes = [self.type(i).shape for i in inputs]
+            axis = axis_behind(op, [self.left_over.get(i) for i in inputs], shapes, self.type(made[0]).shape)
+            self.left_over[made[0]] = axis

@@ -16,7 +16,7 @@ $(VENV)/.base: pyproject.toml
 	touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[all,test]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[all,test,train]"
 	touch $@
 
 demo: $(VENV)/.base

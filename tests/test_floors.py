@@ -74,6 +74,7 @@ CONFINED = {
     "torch": {"train"},
     "dask": {"spread"},
     "distributed": {"spread"},
+    "keras": {"verbs/frameworks"},
 }
 """Rooms that may import an outside package."""
 

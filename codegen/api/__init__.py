@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from codegen.verbs.examples import copy_examples as copy_examples
     from codegen.verbs.findings import LogFinding as LogFinding
     from codegen.verbs.fits import Fit as Fit
+    from codegen.verbs.frameworks import from_torch as from_torch
     from codegen.verbs.inspection import Inspection as Inspection
     from codegen.verbs.inspection import LayerRow as LayerRow
     from codegen.verbs.inspection import Violation as Violation
@@ -123,6 +124,7 @@ _HOMES = {
     "evaluate": "codegen.api.functions",
     "fits": "codegen.api.functions",
     "fits_each": "codegen.api.functions",
+    "from_torch": "codegen.verbs.frameworks",
     "inspect": "codegen.api.functions",
     "link": "codegen.verbs.link",
     "load": "codegen.verbs.load",

@@ -73,3 +73,17 @@ class InputsBad(CompileError):
 
     code = "LAM-TRAIN-010"
     hint = "only the number of samples, along the first axis, may differ from the example"
+
+
+class ProgramUnreadable(CompileError):
+    """A .pt2 file is no program that torch.export has saved, or does not say what it is called with."""
+
+    code = "LAM-TRAIN-011"
+    hint = "write it with torch.export.save(torch.export.export(module.eval(), (x,)), path), with this version of torch"
+
+
+class KerasNotRead(CompileError):
+    """Keras cannot load a .keras file, or cannot export its model to ONNX."""
+
+    code = "LAM-TRAIN-012"
+    hint = "save the model with this version of Keras; layers of your own must be registered with Keras"

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from codegen.train.entry import export as export
     from codegen.train.entry import prepare as prepare
     from codegen.train.prepared import Prepared as Prepared
+    from codegen.train.programs import from_torch as from_torch
+    from codegen.train.programs import program_bytes as program_bytes
 
 _HOMES = {
     "Prepared": "codegen.train.prepared",
     "export": "codegen.train.entry",
+    "from_torch": "codegen.train.programs",
     "prepare": "codegen.train.entry",
+    "program_bytes": "codegen.train.programs",
 }
 __all__ = sorted(_HOMES)
 

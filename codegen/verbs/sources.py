@@ -1,7 +1,7 @@
 """A model as a verb may be given it: a file's path, its bytes, an open file, or onnx.ModelProto.
 
 Decides: that all of them are read from a file, the others from one that is gone when the verb returns, so that no stage
-knows of more than paths.
+knows of more than paths; and that a file of another framework (.pt2, .keras) is made one of ONNX first.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from codegen.errors import CompileError, ModelMissing
+from codegen.verbs.frameworks import onnx_of_framework
 
 
 class Serializable(Protocol):
@@ -48,12 +50,33 @@ def takes_model(verb: Verb) -> Verb:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args and "model" in kwargs:
             args = (kwargs.pop("model"),)
-        if not args or isinstance(args[0], str | os.PathLike):
+        given = _of_framework(args[0]) if args else None
+        if not args or (given is None and isinstance(args[0], str | os.PathLike)):
             return verb(*args, **kwargs)
-        with _as_file(args[0]) as path:
+        with _as_file(args[0] if given is None else given) as path:
             return verb(path, *args[1:], **kwargs)
 
     return cast(Verb, call)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What another framework's file became, under that file's name."""
+
+    name: str
+    data: bytes
+
+    def read(self) -> bytes:
+        """All of it."""
+        return self.data
+
+
+def _of_framework(source: object) -> _Named | None:
+    """The model of another framework's file; None for everything else."""
+    if not isinstance(source, str | os.PathLike):
+        return None
+    data = onnx_of_framework(Path(source))
+    return None if data is None else _Named(Path(source).name, data)
 
 
 def file_of(model: ModelSource) -> Path:

@@ -1,4 +1,4 @@
-"""The blocks of the pages about PyTorch run as they stand."""
+"""The blocks of the pages about PyTorch run as they stand, Python and commands in their order."""
 
 from __future__ import annotations
 
@@ -7,22 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from codegen.cli import main
 from tests.support.shared import ROOT
 from tests.support.tools import require_module
 
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ["training.md"]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ["training.md", "pytorch.md"])
 def test_the_blocks_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_module("torch")
     import torch
 
     monkeypatch.chdir(tmp_path)
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     names: dict[str, object] = {"__name__": "__main__"}
     blocks = BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))
     assert blocks
-    for block in blocks:
-        exec(compile(block, name, "exec"), names)
+    for language, block in blocks:
+        if language == "python":
+            exec(compile(block, name, "exec"), names)
+        else:
+            commands(block)
+
+
+def commands(block: str) -> None:
+    for line in block.splitlines():
+        program, *words = line.split()
+        assert program == "lamina"
+        assert main(words) == 0, line

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from codegen.train import Prepared, prepare
 from tests.support.shared import ROOT
 
+torch.set_num_threads(1)  # small batches: threads that wait for each other only slow the others down
 DIGITS = ROOT / "examples" / "digits"
 
 

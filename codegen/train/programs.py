@@ -1,0 +1,50 @@
+"""Modules and exported programs of PyTorch as files of ONNX, for everything that takes a model.
+
+Decides: nothing about numbers; what an exported program is called with stands in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from codegen.errors import ProgramUnreadable, first_line
+from codegen.train.writing import onnx_of, tensors_of
+
+
+def from_torch(module: Any, example_inputs: Any) -> bytes:
+    """The ONNX file of a module, which every function of `codegen` takes as a model.
+
+    Args:
+        module: a torch.nn.Module, float or quantized by PyTorch; or a torch.export.ExportedProgram.
+        example_inputs: what it is called with, a tensor or a tuple of them; their shapes are the network's.
+
+    Raises:
+        CompileError: LAM-TRAIN-001 to -003.
+    """
+    return onnx_of(_module(module), tensors_of(example_inputs))[1]
+
+
+def program_bytes(path: Path) -> bytes:
+    """The ONNX file of a program that torch.export.save has written.
+
+    Raises:
+        ProgramUnreadable: LAM-TRAIN-011.
+        CompileError: LAM-TRAIN-001 and -002.
+    """
+    try:
+        program = torch.export.load(str(path))
+    except Exception as error:
+        raise ProgramUnreadable(first_line(error), where=str(path)) from error
+    example = program.example_inputs
+    if example is None or example[1]:
+        said = "example inputs are missing" if example is None else "inputs by keyword"
+        raise ProgramUnreadable(said, where=str(path))
+    return from_torch(program, example[0])
+
+
+def _module(given: Any) -> Any:
+    """An exported program's module; anything else is what it is."""
+    return given.module() if isinstance(given, torch.export.ExportedProgram) else given

@@ -1,0 +1,89 @@
+"""Files of other frameworks as files of ONNX: exported programs of PyTorch, models of Keras.
+
+Decides: which file is which, by its ending, and what is said where its framework is not installed.  Both are read by
+their own framework, which may run code that is in them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from codegen import train
+from codegen.datafiles import read_file
+from codegen.errors import ExtraMissing, KerasNotRead, ModelMissing, first_line
+from codegen.frontends.files import MAX_FILE_BYTES
+
+
+def onnx_of_framework(path: Path) -> bytes | None:
+    """The ONNX file of another framework's; None for a file that is none."""
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        return None
+    read_file(path, MAX_FILE_BYTES, lambda found: ModelMissing(found, where=str(path)))
+    return read(path)
+
+
+def from_torch(module: Any, example_inputs: Any) -> bytes:
+    """The ONNX file of a PyTorch module, which every function here takes as a model.
+
+    Args:
+        module: a torch.nn.Module, float or quantized by PyTorch; or a torch.export.ExportedProgram.
+        example_inputs: what it is called with, a tensor or a tuple of them; their shapes are the network's.
+
+    Raises:
+        ExtraMissing: LAM-API-002, torch is not installed.
+        CompileError: LAM-TRAIN-001 to -003.
+    """
+    train.check_torch("from_torch reads PyTorch's modules")
+    made: bytes = train.from_torch(module, example_inputs)
+    return made
+
+
+def _program(path: Path) -> bytes:
+    train.check_torch("a .pt2 file is read by PyTorch")
+    made: bytes = train.program_bytes(path)
+    return made
+
+
+def _keras(path: Path) -> bytes:
+    """By Keras' own exporter, once the model has been called, which some backends want."""
+    keras = _loaded_keras()
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        made = Path(folder) / "model.onnx"
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                model = keras.saving.load_model(path, compile=False)
+                shapes = model.input_shape if isinstance(model.input_shape, list) else [model.input_shape]
+                model(_called([np.zeros([n or 1 for n in shape], np.float32) for shape in shapes]))
+                model.export(made, format="onnx", verbose=False)
+            return made.read_bytes()
+        except ImportError as error:
+            raise ExtraMissing(error.name or "onnxscript", "keras", "Keras exports through it") from error
+        except Exception as error:
+            raise KerasNotRead(first_line(error), where=str(path)) from error
+
+
+def _called(inputs: list[Any]) -> Any:
+    return inputs[0] if len(inputs) == 1 else inputs
+
+
+def _loaded_keras() -> Any:
+    """Keras, on the backend that the user has chosen, or on PyTorch."""
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    try:
+        return importlib.import_module("keras")
+    except ImportError as error:
+        raise ExtraMissing(error.name or "keras", "keras", "a .keras file is read by Keras") from None
+
+
+_READERS: Mapping[str, Callable[[Path], bytes]] = {".keras": _keras, ".pt2": _program}
+"""By the ending of a file."""

@@ -1,0 +1,177 @@
+"""PyTorch's modules and programs, and Keras' files, as models: against what the framework computes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import codegen
+from codegen.cli import main
+from codegen.errors import CompileError
+from tests.support.tools import require_module
+
+CLOSE = 1e-5
+
+
+@pytest.fixture(scope="module")
+def nets() -> ModuleType:
+    require_module("torch")
+    from tests.support import training
+
+    return training
+
+
+@pytest.fixture
+def program(nets: ModuleType, tmp_path: Path) -> tuple[Path, Any, Any]:
+    """A saved program, its module and its example."""
+    import torch
+
+    x = nets.images(4)
+    net = nets.seeded(nets.Small, x)
+    path = tmp_path / "digits.pt2"
+    torch.export.save(torch.export.export(net, (x[:1],)), path)
+    return path, net, x
+
+
+def close(model: Any, net: Any, x: Any) -> None:
+    """What the network gives for each sample, in float32."""
+    wanted = net(x).detach().numpy()
+    given = np.asarray(codegen.run(model, x.numpy())).reshape(wanted.shape)
+    assert np.abs(given - wanted).max() <= CLOSE * np.abs(wanted).max()
+
+
+def test_a_module(nets: ModuleType) -> None:
+    x = nets.images(4)
+    net = nets.seeded(nets.Small, x)
+    model = codegen.from_torch(net, x[:1])
+    close(model, net, x)
+    assert codegen.from_torch(net, (x[:1],)) == model
+
+
+def test_a_module_is_left_as_it_was(nets: ModuleType) -> None:
+    x = nets.images(4)
+    net = nets.seeded(nets.Small, x).train()
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    codegen.from_torch(net, x)
+    assert net.training
+    assert all(tensor.equal(before[name]) for name, tensor in net.state_dict().items())
+
+
+def test_an_exported_program(program: tuple[Path, Any, Any]) -> None:
+    import torch
+
+    path, net, x = program
+    close(path, net, x)
+    close(codegen.from_torch(torch.export.load(path), x[:1]), net, x)
+
+
+def test_a_program_on_the_command_line(program: tuple[Path, Any, Any], tmp_path: Path) -> None:
+    out = tmp_path / "project"
+    assert main(["compile", str(program[0]), "-t", "host", "-o", str(out)]) == 0
+    assert json.loads((out / "manifest.json").read_text())["name"] == "digits"
+
+
+def test_a_program_is_quantized(program: tuple[Path, Any, Any]) -> None:
+    path, _, x = program
+    made = codegen.quantize(path, {"x": x.numpy()}, recipe="fast")
+    assert made.report.sqnr is not None
+    assert made.report.sqnr > 20
+
+
+def test_a_module_that_pytorch_has_quantized(nets: ModuleType) -> None:
+    """FX quantization: QDQ with one scale per tensor, whose integers are those of PyTorch but for halves."""
+    import torch
+    from torch.ao import quantization
+    from torch.ao.quantization import quantize_fx
+
+    x = nets.images(32)
+    net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 5))
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.backends.quantized.engine = "qnnpack"
+        watched = quantize_fx.prepare_fx(net.eval(), quantization.get_default_qconfig_mapping("qnnpack"), (x,))
+        watched(x)
+        quantized = quantize_fx.convert_fx(watched)
+        wanted = quantized(x).numpy()
+    given = np.asarray(codegen.run(codegen.from_torch(quantized, x[:1]), x.numpy(), "c")).reshape(wanted.shape)
+    step = np.diff(np.unique(np.concatenate([wanted.ravel(), [0.0]]))).min()
+    assert np.abs(given - wanted).max() <= 1.01 * step
+    assert (given == wanted).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("missing.pt2", None, "LAM-IMPORT-002"),
+        ("text.pt2", b"not a program", "LAM-TRAIN-011"),
+        ("empty.pt2", b"", "LAM-TRAIN-011"),
+        ("zip.pt2", b"PK\x05\x06" + bytes(18), "LAM-TRAIN-011"),
+    ],
+)
+def test_wrong_programs(nets: ModuleType, name: str, content: bytes | None, code: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    warnings.simplefilter("ignore")
+    with pytest.raises(CompileError) as error:
+        codegen.inspect(path)
+    assert error.value.code == code
+    assert name in error.value.where
+
+
+def test_a_folder_is_no_program(nets: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "a.pt2").mkdir()
+    with pytest.raises(CompileError, match="LAM-IMPORT-002"):
+        codegen.inspect(tmp_path / "a.pt2")
+
+
+@pytest.mark.parametrize("example", ["x", (), [1.0], np.zeros((1, 1, 8, 8))])
+def test_wrong_examples(nets: ModuleType, example: Any) -> None:
+    with pytest.raises(CompileError, match="LAM-TRAIN-002"):
+        codegen.from_torch(nets.Small(), example)
+
+
+def test_wrong_modules(nets: ModuleType) -> None:
+    import torch
+
+    class Branching(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.linalg.eigh(x @ x.mT)[0]
+
+    x = nets.images(1)
+    for module, code in (("net", "LAM-TRAIN-003"), (nets.Small, "LAM-TRAIN-003"), (Branching(), "LAM-TRAIN-001")):
+        with pytest.raises(CompileError, match=code):
+            codegen.from_torch(module, x)
+
+
+@pytest.mark.parametrize("ending", [".pt2", ".keras"])
+def test_without_its_framework_the_message_says_what_to_install(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("torch", "keras"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / f"model{ending}").write_bytes(b"x")
+    assert main(["compile", str(tmp_path / f"model{ending}"), "-o", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "LAM-API-002" in said
+    assert f'pip install "lamina[{"train" if ending == ".pt2" else "keras"}]"' in said
+    with pytest.raises(CompileError, match="LAM-API-002 torch"):
+        codegen.from_torch(None, None)
+
+
+def test_nothing_else_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its import blocked, a network compiles as ever, and no module of ours has asked for it."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    importlib.reload(importlib.import_module("codegen.verbs.frameworks"))
+    from tests.e2e.projects import TINY
+
+    assert codegen.inspect(TINY).layers

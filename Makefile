@@ -8,7 +8,7 @@ JOBS ?= 2
 # Tests run in parallel; a numpy that starts threads of its own only slows them down.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test test-all lint fuzz docs clean
+.PHONY: demo test test-all lint fuzz docs site clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +47,10 @@ docs: $(VENV)/.base
 	$(BIN)/python -m codegen.report.pages
 	$(BIN)/python -m codegen.verbs.generated_page
 	$(BIN)/python -m tests.support.node_page
+
+# The documentation as a site, in build/site.
+site: $(VENV)/.test
+	$(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Finds templates/, runtime_c/ and targets/ in a checkout or in an installed wheel.
+"""Finds templates/, runtime_c/, targets/ and docs/ in a checkout or in an installed wheel.
 
 Only this module knows that a wheel carries them inside the package (see `force-include` in pyproject.toml).
 """
@@ -12,7 +12,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def resource_dir(name: str) -> Path:
-    """The folder `templates`, `runtime_c` or `targets`, wherever it was installed."""
+    """The folder `templates`, `runtime_c`, `targets` or `docs`, wherever it was installed."""
     installed = _PACKAGE / "_resources" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 

@@ -26,7 +26,7 @@ COMMANDS = {
     "demo": "an example network, from model to accuracy, on this machine",
     "examples": "the examples, firmware among them, copied into a folder",
     "doctor": "compilers, emulators and packages: what is here, and how to get the rest",
-    "help": "the help of a command",
+    "help": "the help of a command, an error by its id, or a page of the documentation",
 }
 """Command to the line that `lamina --help` shows."""
 

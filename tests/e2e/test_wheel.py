@@ -10,7 +10,7 @@ from pathlib import Path
 from codegen.process import check_program
 from tests.support.shared import ROOT
 
-RESOURCES = ("templates", "runtime_c", "targets", "examples")
+RESOURCES = ("templates", "runtime_c", "targets", "examples", "docs")
 
 
 def files_of(folder: str) -> set[str]:

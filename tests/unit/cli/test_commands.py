@@ -16,6 +16,7 @@ from codegen.cli.group import COMMANDS
 from codegen.errors import OutputNotOurs
 from codegen.process import find_program
 from codegen.verbs.inspection import Inspection
+from tests.support.shared import ROOT
 from tests.unit.cli.conftest import DIGITS, ENVIRONMENT, HELD_OUT, TINY, Lamina
 
 COMPILE_KEYS = {
@@ -311,3 +312,21 @@ def test_a_reader_that_stops_early_is_no_fault() -> None:
     os.close(writer)
     assert b"Traceback" not in done.stderr
     assert b"LAM-INTERNAL" not in done.stderr
+
+
+def test_help_explains_an_error_and_prints_a_page(lamina: Lamina) -> None:
+    assert "Samples or labels do not fit" in lamina("help", "lam-api-005").out
+    assert lamina("help", "LAM-OPS-430").out.startswith("LAM-OPS-ACTIVATION-01\n")
+    page = (ROOT / "docs" / "packages" / "zephyr.md").read_text(encoding="utf-8")
+    for name in ("packages/zephyr", "docs/packages/zephyr.md"):
+        assert lamina("help", name).out == page
+    assert lamina("help", "docs/report.md").out.startswith("# The report")
+
+
+@pytest.mark.parametrize(
+    "name", ["LAM-API-999", "LAM-", "nothing", "../README", "docs/../README.md", "", "metrics.txt"]
+)
+def test_help_knows_no_other_name(lamina: Lamina, name: str) -> None:
+    ran = lamina("help", name)
+    assert ran.code == 2
+    assert "pages: api, " in ran.err

@@ -13,12 +13,34 @@ from codegen.errors import ExtraMissing
 if TYPE_CHECKING:
     from codegen.train.entry import export as export
     from codegen.train.entry import prepare as prepare
+    from codegen.train.layers import QuantAdaptiveAvgPool2d as QuantAdaptiveAvgPool2d
+    from codegen.train.layers import QuantAdd as QuantAdd
+    from codegen.train.layers import QuantAvgPool2d as QuantAvgPool2d
+    from codegen.train.layers import QuantBatchNorm2d as QuantBatchNorm2d
+    from codegen.train.layers import QuantConv2d as QuantConv2d
+    from codegen.train.layers import QuantConvTranspose2d as QuantConvTranspose2d
+    from codegen.train.layers import QuantDepthwiseConv2d as QuantDepthwiseConv2d
+    from codegen.train.layers import QuantLinear as QuantLinear
+    from codegen.train.layers import QuantMul as QuantMul
+    from codegen.train.layers import QuantSEBlock as QuantSEBlock
+    from codegen.train.layers import QuantUpsample as QuantUpsample
     from codegen.train.prepared import Prepared as Prepared
     from codegen.train.programs import from_torch as from_torch
     from codegen.train.programs import program_bytes as program_bytes
 
 _HOMES = {
     "Prepared": "codegen.train.prepared",
+    "QuantAdaptiveAvgPool2d": "codegen.train.layers",
+    "QuantAdd": "codegen.train.layers",
+    "QuantAvgPool2d": "codegen.train.layers",
+    "QuantBatchNorm2d": "codegen.train.layers",
+    "QuantConv2d": "codegen.train.layers",
+    "QuantConvTranspose2d": "codegen.train.layers",
+    "QuantDepthwiseConv2d": "codegen.train.layers",
+    "QuantLinear": "codegen.train.layers",
+    "QuantMul": "codegen.train.layers",
+    "QuantSEBlock": "codegen.train.layers",
+    "QuantUpsample": "codegen.train.layers",
     "export": "codegen.train.entry",
     "from_torch": "codegen.train.programs",
     "prepare": "codegen.train.entry",

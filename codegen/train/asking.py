@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from codegen.ir.real import RealGraph
 from codegen.quantizer.asked import Asked, asked_of
 from codegen.quantizer.config import QuantConfig, parse_config
 from codegen.quantizer.places import Places
@@ -53,6 +54,11 @@ class Training:
         if said or spec.method != "minmax" or spec.bits >= _BYTE or role == "bias":
             return spec
         return replace(spec, method="diffs" if spec.pot else "mse")
+
+
+def places_of(graph: RealGraph, config: QuantConfig) -> Places:
+    """What is given integers, but for outputs that the configuration keeps real."""
+    return Places(graph, graph.outputs if config.io.outputs == "float" else ())
 
 
 def training_of(config: QuantConfig, places: Places) -> Training:

@@ -9,8 +9,8 @@ from codegen.datafiles import written_file
 from codegen.errors import ModelNotWritten, ModuleMissing, RequantUnsupported
 from codegen.frontends import REQUANT_KEY, real_bytes
 from codegen.ir.quant import ALL_MODES, Mode
-from codegen.quantizer.places import Places
-from codegen.train.asking import Configuration, config_of, training_of
+from codegen.train.asking import Configuration, config_of, places_of, training_of
+from codegen.train.layers import check_widths, said_by
 from codegen.train.prepared import Prepared
 from codegen.train.reading import Source
 
@@ -32,8 +32,11 @@ def prepare(module: Any, example: Any, config: Configuration = None, requant: Mo
         hint = f"one of {', '.join(ALL_MODES)}"
         raise RequantUnsupported(f"no mode {requant!r}", where="requant", hint=hint)
     source = Source(module, example)
-    places = Places(source.graph(source.batch))
-    return Prepared(source, training_of(config_of(config), places), requant)
+    asked = config_of(config).over(said_by(module))
+    places = places_of(source.graph(source.batch), asked)
+    training = training_of(asked, places)
+    check_widths(module, places, training)
+    return Prepared(source, training, requant)
 
 
 def export(prepared: Any, path: str | Path | None = None) -> bytes:

@@ -1,17 +1,18 @@
 """The integer network of a moment: settled from the numbers as they are, and run by the golden model.
 
-Decides nothing: `codegen.settle` says which integers there are, `codegen.golden` what they are.  Training and
-evaluation look here for every tensor's integers, so that what is trained is what is compiled.
+Decides: that samples run together where every operator of the network takes several of them, and one after the other
+elsewhere.  `codegen.settle` says which integers there are, `codegen.golden` what they are: training and evaluation look
+here for every tensor's integers, so that what is trained is what is compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from codegen.golden.interface import PortSpec, graph_ports, network_feeds
+from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, Mode
@@ -27,6 +28,15 @@ DEFAULT_MODE: Mode = "single"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Ran:
+    """What a run gave: of each tensor the integers less its zero point, float32; of each output integers and reals."""
+
+    centred: Mapping[str, Array]
+    integers: Mapping[str, Array]
+    reals: Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Integers:
     """A quantized network and its integer form.  `held` are the integer values of tensors by their names."""
 
@@ -35,23 +45,30 @@ class Integers:
     mode: Mode
     held: Mapping[str, str]
 
-    def run(self, feeds: Mapping[str, Array]) -> Mapping[str, Array]:
-        """All integers, by the names of the graph's values."""
-        ports, _ = graph_ports(self.graph)
-        return run_graph(self.graph, network_feeds(ports, feeds))
+    def run(self, feeds: Mapping[str, Array]) -> Ran:
+        """All samples: as many at once as the network takes."""
+        count, at_once = len(next(iter(feeds.values()))), self.graph.inputs[0].model_shape[0]
+        parts = ({name: x[i : i + at_once] for name, x in feeds.items()} for i in range(0, count, at_once))
+        return _joined([self._run(part) for part in parts])
 
-    def centred(self, values: Mapping[str, Array], tensor: str) -> Array | None:
-        """A tensor's integers less their zero point, float32; None where the network holds no integers of it."""
-        value = self.held.get(tensor, "")
-        if value not in values:
-            return None
+    def _run(self, feeds: Mapping[str, Array]) -> Ran:
+        ins, outs = graph_ports(self.graph)
+        values = run_graph(self.graph, network_feeds(ins, feeds))
+        centred = {name: self._centred(values, value) for name, value in self.held.items() if value in values}
+        integers = {port.name: values[port.value] for port in outs}
+        return Ran(centred, integers, {port.name: port.to_model(values[port.value]) for port in outs})
+
+    def _centred(self, values: Mapping[str, Array], value: str) -> Array:
         quant = self.graph.type(value).quant
         zero = 0 if quant is None else quant.zero_point
         return (values[value].astype(np.int64) - zero).astype(np.float32)
 
-    def outputs(self) -> tuple[PortSpec, ...]:
-        """What the network gives."""
-        return graph_ports(self.graph)[1]
+
+def _joined(parts: Sequence[Ran]) -> Ran:
+    if len(parts) == 1:
+        return parts[0]
+    kinds = ([p.centred for p in parts], [p.integers for p in parts], [p.reals for p in parts])
+    return Ran(*({name: np.concatenate([one[name] for one in kind]) for name in kind[0]} for kind in kinds))
 
 
 def integers_of(graph: RealGraph, scheme: Scheme, config: QuantConfig, mode: Mode | None) -> Integers:

@@ -1,6 +1,7 @@
 """Names of parameters: those of the module's own layers, where torch.onnx has told them.
 
-Decides: `/stem/conv/Conv` of the file is `stem.conv`, so that a weight is `stem.conv.weight` as it was in the module.
+Decides: `/stem/conv/Conv` of the file is `stem.conv`, and `/stem/stem.0/Conv` is `stem.0`, so that a weight is
+`stem.conv.weight` as it was in the module.
 """
 
 from __future__ import annotations
@@ -17,9 +18,30 @@ _OUTPUT = "_output_"
 
 def path_of(name: str) -> str:
     """The module that a node of the file stands in, or the node itself where it stands in none."""
-    parts = [part.replace(".", "_") for part in name.split("/") if part]
-    parts = parts[:-1] if len(parts) > 1 else parts
-    return ".".join(f"{part}_" if hasattr(nn.Module, part) else part for part in parts) or "node"
+    parts = [part for part in name.split("/") if part]
+    scopes = parts[:-1] if len(parts) > 1 else parts
+    before = ["", *scopes[:-1]]
+    found = ".".join(part.removeprefix(f"{prior}.") for prior, part in zip(before, scopes, strict=True))
+    return ".".join(_free(part) for part in found.split(".") if part) or "node"
+
+
+def _free(part: str) -> str:
+    """A name that torch's modules do not have for themselves."""
+    return f"{part}_" if hasattr(nn.Module, part) else part
+
+
+def scope_of(root: nn.Module, path: str) -> str:
+    """How torch.onnx begins the names of nodes in a module of `root`: "/features/features.0/" for features[0]."""
+    scopes: list[str] = []
+    module, last = root, ""
+    for part in path.split(".") if path else ():
+        listed = isinstance(module, nn.Sequential | nn.ModuleList | nn.ModuleDict) and last
+        if listed and not isinstance(module, nn.Sequential):
+            scopes.pop()
+        last = f"{last}.{part}" if listed else part
+        scopes.append(last)
+        module = module.get_submodule(part)
+    return "/".join(["", *scopes, ""])
 
 
 def constant_path(node: RealNode, role: str, taken: Container[str]) -> str:

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from codegen.errors import NothingTrained, TrainingDiverged
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, Stored
-from codegen.quantizer.places import Constant, Places
+from codegen.quantizer.places import Constant
 from codegen.quantizer.places import Tensor as Place
 from codegen.quantizer.scheme import Scheme, Weight
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.weights import least_scales
 from codegen.real.normal import BatchNorm
-from codegen.train.asking import Training
+from codegen.train.asking import Training, places_of
 from codegen.train.learning import Grid, WeightGrid, array_of, biased, way_of
 from codegen.train.naming import constant_path, put, tensor_path
 
@@ -52,7 +52,7 @@ class Numbers:
 
     def __init__(self, graph: RealGraph, training: Training) -> None:
         """Ranges of weights are those that the configuration's methods find; the others are not known yet."""
-        self.places, self._training = Places(graph), training
+        self.places, self._training = places_of(graph, training.config), training
         self.network, self.ranges = nn.Module(), nn.Module()
         self._constants = self._take_constants(graph)
         self._weights = self._take_weights(graph)
@@ -84,11 +84,6 @@ class Numbers:
         grid = self.ranges.get_submodule(self._tensors[self._holding[name]])
         given = known.get(name)
         return grid.hold(x, None if given is None else given.reshape(x.shape))
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        """The tensors that are rounded."""
-        return tuple(self._holding)
 
     def moment(self) -> Moment:
         """Everything as it is now; LAM-TRAIN-006 for a parameter that is no number."""

@@ -18,8 +18,8 @@ from codegen.errors import GradientUnknown, InputsBad, ModelRejected, RangesUnse
 from codegen.ir.quant import Array, Mode
 from codegen.ir.real import RealGraph, RealNode
 from codegen.train.asking import OBSERVED, Training
-from codegen.train.integers import Integers, integers_of, renewed
-from codegen.train.learning import array_of
+from codegen.train.integers import Integers, Ran, integers_of, renewed
+from codegen.train.learning import array_of, through
 from codegen.train.numbers import Moment, Numbers
 from codegen.train.operators import is_known, run
 from codegen.train.reading import Source
@@ -43,6 +43,7 @@ class Prepared(nn.Module):  # type: ignore[misc]
         graph = source.graph(source.batch)
         _check(graph)
         self.exact = True
+        self._together = True
         self._source, self._training, self._mode = source, training, mode
         self._numbers = Numbers(graph, training)
         self.network, self.ranges = self._numbers.network, self._numbers.ranges
@@ -80,10 +81,7 @@ class Prepared(nn.Module):  # type: ignore[misc]
 
     def integers(self, *inputs: Tensor) -> dict[str, Array]:
         """The integers of the outputs, by the outputs' names: what the C gives for the same samples."""
-        feeds = self._feeds(inputs)
-        made = self._integers(_samples(feeds), self._moment())
-        values = made.run(_arrays(feeds))
-        return {port.name: values[port.value] for port in made.outputs()}
+        return dict(self._ran(self._feeds(inputs), self._moment()).integers)
 
     def integer_network(self, samples: int = 1) -> Integers:
         """The integer network as it is now, for so many samples; LAM-TRAIN-005 and -006."""
@@ -132,30 +130,32 @@ class Prepared(nn.Module):  # type: ignore[misc]
 
     def _evaluated(self, feeds: Feeds) -> Any:
         """What the integer network gives, as real numbers."""
-        made = self._integers(_samples(feeds), self._moment())
-        values = made.run(_arrays(feeds))
-        device = next(iter(feeds.values())).device
-        return _given([torch.as_tensor(p.to_model(values[p.value]), device=device) for p in made.outputs()])
+        ran = self._ran(feeds, self._moment())
+        return _given([torch.as_tensor(y, device=self.unseen.device) for y in ran.reals.values()])
 
     def _trained(self, feeds: Feeds) -> Any:
         """The same through torch, for gradients."""
         moment = self._moment()
-        graph, known = self._source.graph(_samples(feeds)), self._known(feeds, moment)
+        graph = self._source.graph(_samples(feeds))
+        ran = self._ran(feeds, moment) if self.exact else Ran({}, {}, {})
+        known = {name: torch.as_tensor(q, device=self.unseen.device) for name, q in ran.centred.items()}
         live = {name: self._numbers.hold(name, x, known) for name, x in feeds.items()}
         for node in graph.nodes:
             name = node.outputs[0]
             live[name] = self._numbers.hold(name, run(node, self._operands(graph, node, live, moment)), known)
-        return _given([live[name] for name in graph.outputs])
+        given = [torch.as_tensor(y, device=self.unseen.device) for y in ran.reals.values()]
+        computed = [live[name] for name in graph.outputs]
+        return _given([through(y, like) for y, like in zip(given, computed, strict=True)] if given else computed)
 
-    def _known(self, feeds: Feeds, moment: Moment) -> dict[str, Tensor]:
-        """The integers of each tensor less its zero point, out of the golden model."""
-        if not self.exact:
-            return {}
-        made = self._integers(_samples(feeds), moment)
-        values = made.run(_arrays(feeds))
-        device = next(iter(feeds.values())).device
-        found = {name: made.centred(values, name) for name in self._numbers.held}
-        return {name: torch.as_tensor(q, device=device) for name, q in found.items() if q is not None}
+    def _ran(self, feeds: Feeds, moment: Moment) -> Ran:
+        """The integer network on these samples: on all at once, unless an operator of it takes one alone."""
+        samples = _samples(feeds)
+        if self._together and samples > 1:
+            try:
+                return self._integers(samples, moment).run(_arrays(feeds))
+            except ModelRejected:
+                self._together = False
+        return self._integers(1, moment).run(_arrays(feeds))
 
     def _operands(self, graph: RealGraph, node: RealNode, live: Feeds, moment: Moment) -> list[Tensor]:
         held = [moment.held.get((node.label, place)) for place in range(len(node.inputs))]

@@ -47,6 +47,7 @@ FLOORS = {
     "toolkit": 6,
     "train": 6,
     "plugin": 7,
+    "laws": 7,
     "pipeline": 7,
     "verbs": 8,
     "api": 9,

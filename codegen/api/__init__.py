@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from codegen.verbs.link import LinkedNetwork as LinkedNetwork
     from codegen.verbs.link import link as link
     from codegen.verbs.load import load as load
+    from codegen.verbs.plugin_test import LawCheck as LawCheck
+    from codegen.verbs.plugin_test import PluginCheck as PluginCheck
+    from codegen.verbs.plugin_test import check_plugin as check_plugin
     from codegen.verbs.postprocess import FoundCheck as FoundCheck
     from codegen.verbs.quantize import Quantized as Quantized
     from codegen.verbs.reference import ReferenceCheck as ReferenceCheck
@@ -89,6 +92,7 @@ _HOMES = {
     "FoundCheck": "codegen.verbs.postprocess",
     "Inspection": "codegen.verbs.inspection",
     "LayerRow": "codegen.verbs.inspection",
+    "LawCheck": "codegen.verbs.plugin_test",
     "Linked": "codegen.verbs.link",
     "LinkedMemory": "codegen.verbs.link",
     "LinkedNetwork": "codegen.verbs.link",
@@ -97,6 +101,7 @@ _HOMES = {
     "Network": "codegen.host",
     "OldName": "codegen.old_names",
     "Options": "codegen.options",
+    "PluginCheck": "codegen.verbs.plugin_test",
     "PlanRecord": "codegen.report.plan",
     "Profile": "codegen.report.profile",
     "ProfiledLayer": "codegen.report.profile",
@@ -113,6 +118,7 @@ _HOMES = {
     "TensorComparison": "codegen.verbs.compare",
     "VerifyResult": "codegen.verbs.verify",
     "Violation": "codegen.verbs.inspection",
+    "check_plugin": "codegen.verbs.plugin_test",
     "compare": "codegen.verbs.compare",
     "compare_quantized": "codegen.api.functions",
     "compile_model": "codegen.api.functions",

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "two files of arrays, or a quantized model and its float one, tensor by tensor",
     "eval": "accuracy over a labelled set",
     "targets": "the chips that are known",
+    "plugin": "operators of your own: try the laws that each one keeps",
     "demo": "an example network, from model to accuracy, on this machine",
     "examples": "the examples, firmware among them, copied into a folder",
     "doctor": "compilers, emulators and packages: what is here, and how to get the rest",

@@ -44,13 +44,15 @@ def first_difference(tensor: str, expected: Array, actual: Array) -> Difference 
     unequal = _unequal(expected, actual)
     if not unequal.any():
         return None
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(expected.astype(np.float64) - actual.astype(np.float64))[unequal]
     index = tuple(int(i) for i in np.unravel_index(int(unequal.argmax()), unequal.shape))
     return Difference(
         tensor=tensor,
         index=index,
         expected=expected[index].item(),
         actual=actual[index].item(),
-        max_abs=float(np.abs(expected.astype(np.float64) - actual.astype(np.float64))[unequal].max()),
+        max_abs=float(apart.max()),
         count=int(unequal.sum()),
         elements=int(expected.size),
     )

@@ -2,7 +2,7 @@
 
 Assigned in a class body (`rows = same_row`), a function of the first kind is that operator's method.  What an operator
 does not say of itself is not so: it has no bounds, no other layout, no turned form, and no channels to share out.
-tests/contract/test_answers.py holds a law for each.
+codegen/laws/answers.py holds a law for each.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class Case:
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """Inputs: the constants, and random numbers for what is computed."""
-        return tuple(x if isinstance(x, np.ndarray) else self._draw(i) for i, x in enumerate(self.ins))
+        """Inputs: the constants, and random numbers for what is computed; nobody may write to them."""
+        return tuple(_kept(x if isinstance(x, np.ndarray) else self._draw(i)) for i, x in enumerate(self.ins))
 
     def _draw(self, index: int) -> Array:
         kind = self.types[index]
@@ -71,6 +71,12 @@ class Case:
     def dynamic(self) -> tuple[int, ...]:
         """Inputs that are computed."""
         return tuple(i for i in range(len(self.ins)) if i not in self.consts)
+
+
+def _kept(x: Array) -> Array:
+    view = np.asarray(x).view()
+    view.flags.writeable = False
+    return view
 
 
 def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:

@@ -6,8 +6,6 @@ Decides: that nothing is loaded unless it is named, and what is refused of a fil
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -15,10 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeAlias
 
-from codegen.errors import CompileError, PluginBroken, PluginEmpty, PluginMissing
-from codegen.errors.base import first_line
+from codegen.errors import PluginBroken, PluginEmpty, PluginMissing
 from codegen.plugin.joining import with_plugins
 from codegen.plugin.record import Plugin
+from codegen.python_files import guarded, run_python
 from codegen.resources import PLUGIN_MODULES
 from codegen.toolkit import HOUSE, Toolkit
 
@@ -55,20 +53,11 @@ def _of_file(path: Path) -> Plugin:
 def _executed(path: Path, where: str) -> ModuleType:
     """The module that a file is, run anew each time."""
     name = f"{PLUGIN_MODULES}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PluginMissing("is no .py file", where=where)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except CompileError:
-        raise
-    except SyntaxError as error:
-        raise PluginBroken(f"line {error.lineno}: {error.msg}", where=where) from error
-    except (Exception, SystemExit) as error:
-        raise PluginBroken(f"{type(error).__name__}: {first_line(error)}", where=_place(error, path, where)) from error
-    return module
+        return run_python(path, name, lambda found: PluginBroken(found, where=where))
+    except PluginBroken as refused:
+        cause = refused.__cause__ or refused
+        raise PluginBroken(refused.found, where=_place(cause, path, where)) from cause
 
 
 def _place(error: BaseException, path: Path, where: str) -> str:
@@ -86,12 +75,8 @@ def _of_package(name: str) -> Plugin:
 
 
 def _loaded(entry: EntryPoint) -> object:
-    try:
+    with guarded(lambda found: PluginBroken(found, where=entry.value)):
         return entry.load()
-    except CompileError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise PluginBroken(f"{type(error).__name__}: {first_line(error)}", where=entry.value) from error
 
 
 def _plugin_of(found: object, where: str) -> Plugin:

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import pytest
 
 from codegen.ir.op import Op
+from codegen.laws import Law
 from codegen.ops import OPS
 from tests.contract.case import Case
 from tests.contract.cases import cases
 
-Law = Callable[[Case], None]
+Trial = Callable[[Case], None]
 Test = Callable[[type[Op]], None]
 
 
-def on_every_case(law: Law) -> Test:
+def on_every_case(law: Trial) -> Test:
     """A law of all operators."""
     return _tests(law, cases(), OPS)
 
 
-def on_cases(answered: Callable[[Case], bool]) -> Callable[[Law], Test]:
-    """A law of the operators that answer a question, on the cases that do; that there are some is part of it."""
-    chosen = [case for case in cases() if answered(case)]
-    kinds = {type(case.op) for case in chosen}
-    assert kinds
-    return lambda law: _tests(law, chosen, [op for op in OPS if op in kinds])
+@cache
+def _by_operator() -> dict[type[Op], list[Case]]:
+    found: dict[type[Op], list[Case]] = {op: [] for op in OPS}
+    for case in cases():
+        found[type(case.op)].append(case)
+    return found
 
 
-def _tests(law: Law, chosen: Iterable[Case], kinds: Iterable[type[Op]]) -> Test:
+def cases_of(op: type[Op]) -> list[Case]:
+    """The cases of an operator."""
+    return _by_operator()[op]
+
+
+def keeps(law: Law, op: type[Op]) -> None:
+    """Try a law of the package on every case of an operator that it is about."""
+    assert cases_of(op), "an operator has a case at least"
+    for case in cases_of(op):
+        try:
+            if law.is_asked(case):
+                law.holds(case)
+        except Exception as error:
+            error.add_note(f"on the case {case.name}")
+            raise
+
+
+def _tests(law: Trial, chosen: Iterable[Case], kinds: Iterable[type[Op]]) -> Test:
     by_kind: dict[type[Op], list[Case]] = {kind: [] for kind in kinds}
     for case in chosen:
         by_kind[type(case.op)].append(case)

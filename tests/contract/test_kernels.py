@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,23 +21,16 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegen.emit import EmitOptions, Vector, fill_pattern, project_files, selftest_crc, write_project
 from codegen.emulator import build_and_run
-from codegen.golden.compare import first_difference
-from codegen.golden.interpreter import run_graph
-from codegen.host import WARNINGS, Network
-from codegen.ir.graph import Graph, Interface, Node, Value
+from codegen.host import WARNINGS
+from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import ALL_MODES, MODES, Array, DType, TensorType
-from codegen.kernels import KERNELS, find_form, kernel_needs, select_kernels
-from codegen.lower import lower
-from codegen.ops import OPS, Dense, MatMul, check_limits, make_requant
-from codegen.options import Options
+from codegen.kernels import KERNELS, find_form
+from codegen.laws import LEVELS, differences, make_project, sources_of
+from codegen.laws import graph_of as build_graph
+from codegen.ops import OPS, Dense, MatMul, make_requant
 from codegen.process import check_program, run_program
-from codegen.prove import shadow_run
-from codegen.report.manifest import Asked, build_manifest
-from codegen.resources import ABI
-from codegen.schedule import schedule
 from codegen.target import load_target
 from tests.contract.case import S8, S16, Case, q, t
 from tests.contract.cases import cases
@@ -68,8 +61,6 @@ PROGRAMS = {
 }
 
 
-LEVELS = ("c99", "host", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", "armv81m_mve")
-"""Instruction sets with kernels of their own."""
 LIKE_C99 = ("rv32",)
 """Levels that today get the very functions of c99."""
 QUICK = {
@@ -91,36 +82,6 @@ QUICK = {
 The ninths are the first third again: clang takes time that grows with the square of a network's layers.
 Undefined behaviour is looked for without optimisation, and what it leads to with: half of what both at once cost.
 """
-
-
-def build_graph(chosen: Sequence[Case]) -> Graph:
-    values: dict[str, Value] = {}
-    nodes: list[Node] = []
-    ports: tuple[list[Interface], list[Interface]] = ([], [])
-
-    def port(side: int, name: str, kind: TensorType) -> None:
-        ports[side].append(Interface(name, name, kind.shape, kind.dtype.numpy.name))
-
-    for case in chosen:
-        names: list[str] = []
-        for index, given in enumerate(case.ins):
-            if isinstance(given, int):
-                names.append(names[given])
-                continue
-            name = f"{case.name}.{index}"
-            const, kind = (given if isinstance(given, np.ndarray) else None), case.types[index]
-            values[name] = Value(name, kind, const)
-            names.append(name)
-            if const is None:
-                port(0, name, kind)
-        check_limits(case.op, case.types)
-        made = case.op.infer(case.types)
-        outs = tuple(f"{case.name}{f'.next{i}' if i else ''}" for i in range(len(made)))
-        values |= {out: Value(out, kind, source=out) for out, kind in zip(outs, made, strict=True)}
-        nodes.append(Node(case.name, case.op, tuple(names), outs))
-        for out, kind in zip(outs, made, strict=True):
-            port(1, out, kind)
-    return Graph("kernels", values, tuple(nodes), tuple(ports[0]), tuple(ports[1]))
 
 
 @pytest.fixture(scope="module")
@@ -214,42 +175,6 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Made(graph, make_project(graph, tmp_path_factory.mktemp("kernels"), level))
 
 
-def make_project(graph: Graph, folder: Path, isa: str) -> Path:
-    """A project whose self-test has two vectors of golden."""
-    kernels = select_kernels(graph, isa)
-    plan = schedule(graph, kernel_needs(graph, kernels), arena_align=8, goal="speed")
-    program = lower(plan, kernels)
-    types = [graph.type(i.value) for i in graph.inputs]
-    vectors = []
-    for seed in (1, 2):
-        known = run_graph(graph, {i.value: x for i, x in zip(graph.inputs, fill_pattern(seed, types), strict=True)})
-        vectors.append(Vector(seed, selftest_crc([known[o.value] for o in graph.outputs])))
-    asked = Asked(target=load_target("host"), options=Options(), requant="single", goal="speed")
-    manifest = build_manifest(plan, program, shadow_run(program), asked)
-    options = EmitOptions("0", ABI, "all kernels", isa, "little")
-    write_project(folder / "project", project_files(program, options, vectors, manifest)[0])
-    return folder / "project"
-
-
-def feeds(graph: Graph) -> Iterator[dict[str, Array]]:
-    """All least, all greatest, one of both at random, and noise."""
-    rng = np.random.default_rng(7)
-    for pattern in ("low", "high", "extremes", "noise", "noise", "noise"):
-        yield {i.value: _values(rng, graph.type(i.value), pattern) for i in graph.inputs}
-
-
-def _values(rng: np.random.Generator, kind: TensorType, pattern: str) -> Array:
-    if kind.dtype.is_float:
-        specials = np.array([np.inf, -np.inf, np.nan, -0.0, 1e-42, 3e38, 0.5, -0.5], np.float32)
-        noise = np.float32(2) * rng.standard_normal(kind.shape).astype(np.float32)
-        return np.where(rng.random(kind.shape) < 0.3, rng.choice(specials, kind.shape), noise).astype(np.float32)
-    low, high = kind.dtype.low, kind.dtype.high
-    if pattern == "noise":
-        return rng.integers(low, high, kind.shape, endpoint=True).astype(kind.dtype.numpy)
-    picked = {"low": [low], "high": [high], "extremes": [low, high]}[pattern]
-    return rng.choice(np.array(picked, kind.dtype.numpy), kind.shape)
-
-
 def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
     for op in OPS:
         known = get_args(get_type_hints(op).get("mode"))
@@ -259,17 +184,6 @@ def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
 def test_every_kernel_has_a_case(graph: Graph) -> None:
     found = [find_form(graph.view(node), isa) for node in graph.nodes for isa in LEVELS]
     assert {form.kernel for form in found if form} == {k.name for k in KERNELS}
-
-
-def differences(graph: Graph, project: Path, compiler: str, flags: str) -> list[str]:
-    """The first difference of each output, for each pattern of inputs."""
-    texts: list[str] = []
-    with Network(project, compiler=compiler, flags=flags.split()) as network:
-        for given in feeds(graph):
-            expected, actual = run_graph(graph, given), network.run_raw(given)
-            found = [first_difference(o.value, expected[o.value], actual[o.value]) for o in graph.outputs]
-            texts += [d.text() for d in found if d is not None]
-    return texts
 
 
 @pytest.mark.parametrize(("made", "build"), pairs(LIBRARIES), indirect=["made"])
@@ -298,12 +212,6 @@ def test_c_equals_golden_on_random_shapes(seed: int, isa: str, tmp_path: Path) -
     require_tool("gcc")
     graph = build_graph(list(random_cases(seed, 200)))
     assert differences(graph, make_project(graph, tmp_path, isa), *LIBRARIES["gcc-O2-ubsan"]) == []
-
-
-def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
-    """C files of the self-test without `main`, and folders to include from."""
-    sources = [*sorted((project / "src").glob("*.c")), project / "test" / "selftest.c"]
-    return sources, [project / folder for folder in ("include", "runtime", "src")]
 
 
 @pytest.mark.parametrize(("made", "build"), pairs(PROGRAMS), indirect=["made"])

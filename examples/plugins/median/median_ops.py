@@ -35,7 +35,7 @@ from codegen.plugin import (
 
 @dataclass(frozen=True, slots=True)
 class MedianRows:
-    """The median of a row with those `reach` above and below it; beyond the border its own row stands in for them."""
+    """The median of each element with those some rows above and below it; beyond the border it stands in for them."""
 
     reach: int
 
@@ -55,7 +55,9 @@ class MedianRows:
         above = np.where(rows >= self.reach, rows - self.reach, rows)
         below = np.where(rows + self.reach < len(rows), rows + self.reach, rows)
         a, b, c = x[:, above], x, x[:, below]
-        return (np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c)),)
+        low, high = np.where(a < b, a, b), np.where(a < b, b, a)
+        middle = np.where(high < c, high, c)
+        return (np.where(low > middle, low, middle),)  # as the C compares, so that NaN ends up in the same place
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """Row r of the output reads rows r - reach, r and r + reach: null pointers where there is none."""

@@ -1,0 +1,135 @@
+"""check_plugin: the laws that every operator keeps, tried on the cases of a plug-in.
+
+Decides: that all laws are tried whatever the first one finds, and which flags the C is built with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.errors import CompileError, LawBroken, PluginFault, PluginWrong, ToolMissing
+from codegen.laws import ANSWER_LAWS, BUILDS, OPERATOR_LAWS, CompiledLaws, Law
+from codegen.ops.case import Case
+from codegen.plugin import Operator, Plugin, load_plugin, tools_with
+from codegen.python_files import guarded
+
+
+@dataclass(frozen=True, slots=True)
+class LawCheck:
+    """A law tried on an operator: on how many cases, and what was found where it is broken, else empty."""
+
+    operator: str
+    law: str
+    sentence: str
+    cases: int
+    found: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is kept."""
+        return not self.found
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCheck:
+    """What was tried on a plug-in."""
+
+    plugin: str
+    checks: tuple[LawCheck, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every law is kept."""
+        return all(check.ok for check in self.checks)
+
+
+def check_plugin(plugin: str | Path | Plugin, targets: Sequence[str] = ()) -> PluginCheck:
+    """Try the laws on every case of a plug-in's operators: of its answers, and of its C on this machine.
+
+    Args:
+        plugin: a file, the name of an entry point, or the plug-in itself; its code is run.
+        targets: chips on whose emulated boards the C is run too.
+
+    Raises:
+        CompileError: LAM-PLUGIN-001 .. -006 for what is no plug-in; LAM-PROCESS-001 without a C compiler.
+    """
+    found = load_plugin(plugin)
+    tools_with([found])
+    checks = [check for op in found.operators for check in _of_operator(found, op, targets)]
+    return PluginCheck(found.name, tuple(checks))
+
+
+def _of_operator(plugin: Plugin, op: Operator, targets: Sequence[str]) -> Iterator[LawCheck]:
+    cases = _cases(op)
+    name = op.kind.__name__
+    kept = True
+    for law in (*OPERATOR_LAWS, *ANSWER_LAWS):
+        asked = [case for case in cases if _is_asked(law, case)]
+        if asked:
+            check = LawCheck(name, law.name, law.sentence, len(asked), _tried(lambda c, law=law: law.holds(c), asked))  # type: ignore[misc]
+            kept = kept and check.ok
+            yield check
+    if kept:  # C of an operator that breaks its own word proves nothing
+        yield from _compiled(name, CompiledLaws(cases, tools_with([plugin])), targets)
+
+
+def _cases(op: Operator) -> list[Case]:
+    """The cases, each called after its operator; LAM-PLUGIN-005 where there are none."""
+    name = op.kind.__name__
+    with guarded(lambda found: PluginFault(f"cases: {found}", where=name)):
+        cases = list(op.cases()) if op.cases is not None else []
+    if not cases or not all(isinstance(case, Case) for case in cases):
+        raise PluginWrong("`cases` gives no Case(...) to try the laws on", where=name)
+    if len({case.name for case in cases}) < len(cases):
+        raise PluginWrong("two cases have one name", where=name)
+    return cases
+
+
+def _is_asked(law: Law, case: Case) -> bool:
+    """Whether a law is about a case; it is where the answer itself is wrong, which trying the law tells."""
+    asked = []
+    _broken(lambda: asked.append(law.is_asked(case)))
+    return not asked or asked[0]
+
+
+def _tried(trial: Callable[[Case], None], cases: Sequence[Case]) -> str:
+    """What the first case finds that breaks a law; empty where all keep it."""
+    for case in cases:
+        found = _broken(lambda: trial(case))  # noqa: B023
+        if found:
+            return f"{found}, on the case {case.name}"
+    return ""
+
+
+def _broken(trial: Callable[[], None]) -> str:
+    try:
+        with guarded(LawBroken):
+            trial()
+    except ToolMissing:
+        raise
+    except LawBroken as error:
+        return error.found
+    except CompileError as error:
+        return error.problems()[0].text()
+    return ""
+
+
+def _compiled(name: str, laws: CompiledLaws, targets: Sequence[str]) -> Iterator[LawCheck]:
+    """The laws of the C; on an instruction set those cases that have functions of its own."""
+    try:
+        levels = list(laws.levels())
+    except CompileError as error:
+        yield LawCheck(name, "c99", "every case has C", len(laws.cases), error.problems()[0].text())
+        return
+    for level, graph in levels:
+        for build, flags in BUILDS.items():
+            found = _broken(lambda: laws.equal(level, graph, flags))  # noqa: B023
+            sentence = f"the C equals `golden` to the bit ({build})"
+            yield LawCheck(name, level, sentence, len(graph.nodes), found)
+        found = _broken(lambda: laws.addressed(level, graph))  # noqa: B023
+        yield LawCheck(name, level, "the C touches no memory but its own (ASan)", len(graph.nodes), found)
+    for target in targets:
+        found = _broken(lambda: laws.on_board(target))  # noqa: B023
+        yield LawCheck(name, target, "the C equals `golden` on the emulated chip", len(laws.cases), found)

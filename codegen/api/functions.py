@@ -307,8 +307,10 @@ def write_report(
         **words: `options` and the fields of `Options`, `toolkit` as in `compile_model`, and
 
             chips: rank all chips by whether the network fits, as `fits` does; True when not said.
+            others: other networks, which are asked of the same chips.
             measure: count instructions on the emulated chip of each target that has a board, as `profile` does.
             float_model, data, config: compare with the float model on samples, as `compare_quantized` does.
+            sensitivity: try what each tensor of the float model would gain with more bits, as `sensitivity` does.
             against: the JSON of an older report, whose numbers are compared.
 
     Raises:

@@ -152,10 +152,12 @@ class ReportWords(ToolWords, total=False):
     """Of `report`."""
 
     chips: bool
+    others: Sequence[ModelSource]
     measure: bool
     float_model: ModelSource | None
     data: Calibration | None
     config: str | Path | None
+    sensitivity: bool
     against: str | Path | None
 
 

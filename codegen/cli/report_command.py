@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), help="With --serve: of 127.0.0.1; a free one when left out.")
 @click.option("--browser/--no-browser", default=True, show_default=True, help="With --serve: open one.")
 @click.option("--chips/--no-chips", default=True, show_default=True, help="Rank all chips by whether it fits.")
+@click.option("--also", "others", multiple=True, metavar="MODEL", help="Another network, on the same chips beside it.")
 @click.option("--measure", is_flag=True, help="Count instructions where a target has an emulated board.")
 @click.option("--float-model", metavar="MODEL", help="Compare with the float model, on the samples of --data.")
 @click.option("--data", metavar="X.npz", help="Samples that both run on.")
+@click.option("--sensitivity", is_flag=True, help="With --data: what each tensor would gain with more bits.")
 @click.option("--against", metavar="OLD.json", help="What `lamina report --json` printed before: show what changed.")
 @model_options
 @config_option

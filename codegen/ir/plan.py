@@ -113,12 +113,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class FrontPoint:
-    """One Pareto-optimal plan: peak live bytes, time in the cost model's units, groups, and whether it was chosen."""
+    """One Pareto-optimal plan: peak live bytes, time in the cost model's units, groups, and whether it was chosen.
+
+    `fused` are its groups of more than one layer, by the layers' names.
+    """
 
     peak_bytes: int
     time: float
     groups: int
     chosen: bool = False
+    fused: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

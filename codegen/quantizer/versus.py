@@ -16,6 +16,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, Stored, Summing
 from codegen.quantizer.measure import CEILING
+from codegen.quantizer.numbers import Numbers, TensorNumbers
 from codegen.quantizer.observe import Progress, Sample, Samples
 from codegen.quantizer.rewrite.moved import AllMoved, Moved
 from codegen.quantizer.scheme import Runner, Running
@@ -73,16 +74,26 @@ def versus(
     runner: Runner,
     progress: Progress | None = None,
     moved: AllMoved | None = None,
+    numbers: list[TensorNumbers] | None = None,
 ) -> tuple[TensorError, ...]:
-    """Every tensor that both networks have, in the order in which it is computed; `moved` by the quantized one's."""
+    """Every tensor that both networks have, in the order in which it is computed; `moved` by the quantized one's.
+
+    A list for `numbers` is given those of each tensor, in the same order.
+    """
     pairs = _pairs(graph, quantized)
     sums = {p.tensor: _Sums((moved or {}).get(p.quantize.inputs[0]), guessing=moved is None) for p in pairs}
+    if numbers is not None:
+        for pair in pairs:
+            names = (*pair.quantize.inputs[:1], *pair.quantize.outputs, *pair.dequantize.outputs)
+            sums[pair.tensor].watched = Numbers(pair.tensor, names, pair.stored)
     own = {p.tensor: _Own(p.stored) for p in pairs}
     runs = 2 * len(samples)
     running, other = runner(graph), runner(quantized)
     for index in range(len(samples)):
         _accumulate(pairs, sums, _tensors(running, samples[index], sums), other.tensors(samples[index]))
         _told(progress, index + 1, runs)
+    if numbers is not None:
+        numbers += [s.watched.record() for s in sums.values() if s.watched is not None]
     running, alone = runner(graph), _Alone(quantized, pairs)
     _doubt(pairs, sums, alone, (samples[0], _tensors(runner(graph), samples[0], sums)))
     for index in range(len(samples)):
@@ -159,9 +170,12 @@ class _Sums:
         self._sums: Array = np.zeros((3, 1))
         self._moved, self._away = moved, 0.0
         self.count, self.believed = 0, guessing
+        self.watched: Numbers | None = None
 
     def add(self, real: Array, other: Array) -> None:
         """One more sample of both."""
+        if self.watched is not None:
+            self.watched.add(real if self._moved is None else self._moved.of(real), other)
         if self._moved is not None:
             self._away += float(np.square(self._moved.of(real) - other, dtype=np.float64).sum())
             other = self._moved.back(other)

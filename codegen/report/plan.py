@@ -34,13 +34,24 @@ class SharedRecord:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class WorkRecord:
+    """What one layer's kernel calls were given and made in one inference: rows, and all of its weights each time."""
+
+    layer: str
+    kernel_calls: int
+    weights_read_bytes: int
+    read_bytes: int
+    written_bytes: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRecord:
     """Layers that run together, and what one inference moves there.
 
     `live_bytes` of the arena are in use.  A kernel call reads all of its layer's weights: `weights_read_bytes` counts
     them per call, `weights_bytes` once.  `read_bytes` and `written_bytes` are the rows that calls were given and made.
-    `stack_bytes` is None where the stack was not measured (codegen/report/stack.py).
+    `stack_bytes` is None where the stack was not measured (codegen/report/stack.py).  `work` says it layer by layer.
     """
 
     index: int
@@ -55,6 +66,7 @@ class GroupRecord:
     rings: tuple[RingRecord, ...]
     shared: tuple[SharedRecord, ...]
     stack_bytes: int | None = None
+    work: tuple[WorkRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +239,10 @@ def _group(
         written_bytes=sum(done.written_bytes for _, done in work),
         rings=tuple(RingRecord(r.name, r.layer, r.ring, r.rows, r.row_bytes, r.bytes) for r in rings),
         shared=tuple(_shared(alive, index)),
+        work=tuple(
+            WorkRecord(call.node.name, done.calls, _weights(call) * done.calls, done.read_bytes, done.written_bytes)
+            for call, done in work
+        ),
     )
 
 

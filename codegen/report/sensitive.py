@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.quantizer.numbers import TensorNumbers
 from codegen.quantizer.versus import TensorError
 from codegen.report.table import text_table
 
@@ -59,7 +60,8 @@ def _cells(row: SensitivityRow, by: str) -> list[object]:
 class QuantComparison:
     """A quantized network beside the float one, in the order in which tensors are computed.
 
-    `unmatched` are the quantized tensors that the float network has none of that name for.
+    `unmatched` are the quantized tensors that the float network has none of that name for.  `numbers` are those of the
+    tensors, where they were asked for.
     """
 
     model: str
@@ -67,6 +69,7 @@ class QuantComparison:
     samples: int
     tensors: tuple[TensorError, ...]
     unmatched: tuple[str, ...]
+    numbers: tuple[TensorNumbers, ...] = ()
 
 
 def comparison_text(report: QuantComparison) -> str:

@@ -20,17 +20,23 @@ _HUNDRED = 100
 
 def estimated_cycles(graph: Graph, kernels: Mapping[int, Form], speed: Speed) -> int | None:
     """Of one run; None where layers compute with real numbers, of which the file says nothing."""
-    views = [graph.view(graph.nodes[i]) for i in sorted(kernels)]
-    if any(DType.F32 in {t.dtype for t in (*view.ins, *view.outs)} for view in views):
+    found = [layer_cycles(graph.view(graph.nodes[i]), speed) for i in sorted(kernels)]
+    known = [cycles for cycles in found if cycles is not None]
+    return int(sum(known)) if len(known) == len(found) else None
+
+
+def layer_cycles(view: NodeView, speed: Speed) -> float | None:
+    """Of one layer; None where it computes with real numbers."""
+    if DType.F32 in {t.dtype for t in (*view.ins, *view.outs)}:
         return None
-    work = [kind_and_work(view) for view in views]
+    kind, count = kind_and_work(view)
     cost = {
         CONVOLUTION: speed.convolution,
         GROUPED: speed.grouped,
         DENSE: speed.dense,
         ELEMENT: speed.element,
     }
-    return sum(count * cost[kind] for kind, count in work) // _HUNDRED
+    return count * cost[kind] / _HUNDRED
 
 
 def kind_and_work(view: NodeView) -> tuple[str, int]:

@@ -170,8 +170,11 @@ class Scheduler:
         for offer in self.offers:
             label = offer.label
             if label.time < fastest or label is chosen.label:
-                groups = sum(c.start in offer.placer.grouping.needs for c in label.groups())
-                yield FrontPoint(label.peak, round(label.time, 1), groups, label is chosen.label)
+                grouping, made = offer.placer.grouping, label.groups()
+                groups = sum(c.start in grouping.needs for c in made)
+                names = [tuple(n.name for n in grouping.graph.nodes[c.start : c.stop]) for c in made]
+                fused = tuple(group for group in names if len(group) > 1)
+                yield FrontPoint(label.peak, round(label.time, 1), groups, label is chosen.label, fused)
             fastest = min(fastest, label.time)
 
 

@@ -21,7 +21,8 @@ class Speed:
     """About how many cycles a core takes for a hundred products, by kind of layer; `source` says how that was found.
 
     `grouped` are convolutions of few channels each, `dense` layers that use each weight once, `element` a hundred
-    elements of a layer that has no products.
+    elements of a layer that has no products.  One instruction makes `products` at most, and moves `bytes`: a load or
+    store of one fixed width.
     """
 
     convolution: int
@@ -29,6 +30,8 @@ class Speed:
     dense: int
     element: int
     source: str
+    products: int = 1
+    bytes: int = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,6 +170,8 @@ def _speed(table: Table | None) -> parts.Speed | None:
         dense=table.number("dense"),
         element=table.number("element"),
         source=table.text("source"),
+        products=table.number("products", default=1),
+        bytes=table.number("bytes", default=4),
     )
 
 

@@ -9,6 +9,7 @@ from codegen.errors import NothingInCommon
 from codegen.frontends import metadata_of, read_real
 from codegen.ir.real import RealGraph
 from codegen.options import Options
+from codegen.quantizer.numbers import TensorNumbers
 from codegen.quantizer.observe import Progress
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.moved import Moved, told_moved
@@ -26,13 +27,17 @@ _MOST = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Beside:
-    """What a float model is compared with, and by which samples: as `Quantizing` takes them."""
+    """What a float model is compared with, and by which samples: as `Quantizing` takes them.
+
+    `numbers`: histograms and pairs of each tensor are wanted besides.
+    """
 
     quantized: ModelSource
     given: Calibration
     config: str | Path | None = None
     samples: int | None = None
     progress: Progress | None = None
+    numbers: bool = False
 
 
 @takes_model
@@ -51,7 +56,8 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
     source, _ = all_samples(graph, how.given, how.config)
     chosen = Chosen(source, tuple(range(min(len(source), how.samples or _MOST))))
     check_finite(source, chosen.places)
-    tensors = versus(graph, quantized, chosen, best_runner(), how.progress, moved)
+    seen: list[TensorNumbers] | None = [] if how.numbers else None
+    tensors = versus(graph, quantized, chosen, best_runner(), how.progress, moved, seen)
     if not tensors:
         raise NothingInCommon("no tensor of one is a tensor of the other", where=name)
     return QuantComparison(
@@ -60,6 +66,7 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
         samples=len(chosen),
         tensors=tensors,
         unmatched=unmatched(graph, quantized),
+        numbers=tuple(seen or ()),
     )
 
 

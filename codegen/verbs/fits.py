@@ -23,6 +23,7 @@ from codegen.report.speed import estimated_cycles
 from codegen.spread import kept, spread_over
 from codegen.target import Memory, Target, list_targets, load_target
 from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.inspection import Violation
 from codegen.verbs.kinds import Progress
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
@@ -34,7 +35,7 @@ class Fit:
     """One chip: whether the network fits it, and with what.
 
     `flash_needed` are weights and about how much code; `milliseconds` are estimated for one inference, None where the
-    core's file or the clock says too little; `reason` is why it does not fit.
+    core's file or the clock says too little; `reason` is why it does not fit, `rules` everything that it does not run.
     """
 
     target: str
@@ -47,6 +48,7 @@ class Fit:
     flash_bytes: int | None = None
     milliseconds: float | None = None
     reason: str = ""
+    rules: tuple[Violation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class _Made:
     graph: Graph | None = None
     kernels: Mapping[int, Form] | None = None
     refusal: str = ""
+    rules: tuple[Violation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +163,7 @@ class _Look:
             flash_bytes=chip.flash_bytes,
         )
         if made.refusal:
-            return replace(about, reason=made.refusal)
+            return replace(about, reason=made.refusal, rules=made.rules)
         arena, reason = made.arena_bytes, ""
         if chip.ram_bytes is not None and arena > chip.ram_bytes:
             arena, reason = self._by_itself(chip, arena)
@@ -188,7 +191,8 @@ class _Look:
             compiled = compile_graph(self._imported(kind, options), kind, options, tools=self._tools)
         except CompileError as error:
             first, *others = error.problems()
-            return _Made(refusal=first.text() + (f" (and {len(others)} more)" if others else ""))
+            said = first.text() + (f" (and {len(others)} more)" if others else "")
+            return _Made(refusal=said, rules=tuple(Violation.of(e) for e in (first, *others)))
         return _Made(
             compiled.plan.arena_bytes,
             compiled.program.params_bytes,

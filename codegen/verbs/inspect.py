@@ -39,6 +39,7 @@ from codegen.planning import accelerator_notes, choose_mode, of_chip, planning_n
 from codegen.prove import prove
 from codegen.report.layers import describe_rows, layer_weights, weights_way
 from codegen.report.plan import plan_record
+from codegen.report.speed import estimated_cycles, layer_cycles
 from codegen.report.stack import plan_with_stack
 from codegen.target import Target, load_target
 from codegen.toolkit import HOUSE, Toolkit
@@ -173,6 +174,7 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
     graph, plan, program, chip = planned.graph, planned.plan, planned.program, look.chip
     layers = _layers(planned, chip, look.tools.table)
     record = plan_record(plan, program, prove(program)) if plan and program else None
+    cycles = estimated_cycles(graph, planned.kernels, chip.speed) if plan and chip.speed else None
     return Inspection(
         model=graph.name,
         target=chip.name,
@@ -194,6 +196,8 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
         interface=_interface(graph),
         interface_costs=_interface_costs(look, plan) if plan else (),
         notes=(*notes, *accelerator_notes(graph, chip)),
+        cycles=cycles,
+        milliseconds=1000 * cycles / chip.clock.hz if cycles is not None and chip.clock else None,
     )
 
 
@@ -209,7 +213,7 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
         view = graph.view(node)
-        form = planned.kernels.get(index)
+        form, quant = planned.kernels.get(index), view.outs[0].quant
         rows.append(
             LayerRow(
                 name=node.name,
@@ -234,9 +238,21 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
                 violation=broken.get(node.name, ""),
                 weights_way=ways.get(node.name, ""),
                 place=_place(node.name, broken, left) if chip.accelerator else "",
+                tensor=graph.values[node.outputs[0]].source,
+                scale=quant.scale if quant else None,
+                zero_point=quant.zero_point if quant else None,
+                cycles=_cycles(view, form, chip),
             )
         )
     return tuple(rows)
+
+
+def _cycles(view: NodeView, form: Form | None, chip: Target) -> int | None:
+    """Estimated; 0 for a view."""
+    if chip.speed is None:
+        return None
+    cycles = layer_cycles(view, chip.speed) if form else 0.0
+    return None if cycles is None else round(cycles)
 
 
 def _place(name: str, broken: Mapping[str, str], left: Mapping[str, tuple[str, ...]]) -> str:

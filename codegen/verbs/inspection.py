@@ -33,6 +33,8 @@ class LayerRow:
     packing would not have; `rows` says which input rows an output row needs; `source` names the model's nodes it stands
     for, `note` how they were read.  `weights_way` says how weights come that are not read in place, `place` whether the
     maker's tools put the layer on the chip's accelerator or leave it to the core, where there is an accelerator.
+    `tensor` is what the model calls the output; `scale` and `zero_point` are its own, where it has them.  `cycles` are
+    estimated for one inference, None where the core's file says nothing of such a layer.
     """
 
     name: str
@@ -57,6 +59,10 @@ class LayerRow:
     violation: str = ""
     weights_way: str = ""
     place: str = ""
+    tensor: str = ""
+    scale: float | None = None
+    zero_point: int | None = None
+    cycles: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +141,7 @@ class Inspection:
 
     `bytes_at_8_bits`: of a float model, the trained numbers with 8 bits each, vectors among them with 32, and
     `arena_at_8_bits` the arena that it would have.
+    `cycles` are estimated for one inference, and `milliseconds` by them and the chip's clock.
     `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % at most.
     """
 
@@ -163,3 +170,5 @@ class Inspection:
     quantizing: Quantizing | None = None
     bytes_at_8_bits: int | None = None
     arena_at_8_bits: int | None = None
+    cycles: int | None = None
+    milliseconds: float | None = None

@@ -15,12 +15,10 @@ from onnx import numpy_helper
 import codegen
 from codegen.api import Report
 from codegen.errors import CompileError
-from codegen.process import run_program
 from codegen.report.columns import size_text
 from tests.e2e.projects import DIGITS, TINY
 from tests.support.hostile import NAMES, onnx_named, tflite_named
 from tests.support.shared import ROOT
-from tests.support.tools import require_tool
 
 FLOAT = ROOT / "examples" / "digits" / "digits.onnx"
 DATA = ROOT / "examples" / "digits" / "digits_calib.npz"
@@ -204,56 +202,3 @@ def test_what_cannot_be_reported_is_refused_and_nothing_written(
         codegen.write_report(**given)  # type: ignore[arg-type]
     assert caught.value.problems()[0].code == id
     assert sorted(tmp_path.rglob("*")) == before
-
-
-CLICKS = """<script>
-const said = [];
-const table = document.getElementById("layers-0"), head = table.tHead.rows[0].cells[5];
-const macs = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[5].dataset.value));
-head.querySelector("button").click();
-said.push(head.getAttribute("aria-sort"), macs().every((m, i, a) => !i || a[i - 1] <= m));
-head.querySelector("button").click();
-said.push(head.getAttribute("aria-sort"), macs().every((m, i, a) => !i || a[i - 1] >= m));
-const search = document.querySelector("[data-filters=layers-0]");
-search.value = "CONV2D"; search.dispatchEvent(new Event("input"));
-said.push([...table.tBodies[0].rows].filter((r) => !r.hidden).length);
-const marks = document.querySelector("[data-marks=graph-0]");
-marks.value = "dense"; marks.dispatchEvent(new Event("input"));
-said.push(document.querySelectorAll("#graph-0 .found").length);
-const svg = document.querySelector("#graph-0 svg"), wide = svg.clientWidth;
-document.querySelector("[data-zoom='0.8']").click();
-said.push(svg.clientWidth < wide);
-said.push(document.documentElement.scrollWidth <= innerWidth);
-document.body.dataset.said = JSON.stringify(said);
-</script>"""
-
-
-@pytest.mark.parametrize("width", [360, 1440])
-def test_every_control_works_in_a_browser(width: int, made: tuple[Path, Report], tmp_path: Path) -> None:
-    """Headless Chromium: no word on the console, tables sorted and searched, boxes marked, the graph made smaller."""
-    require_tool("chromium")
-    path, report = made
-    page = tmp_path / "page.html"
-    page.write_text(path.read_text().replace("</body>", CLICKS + "</body>"))
-    quiet = (
-        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-        "--disable-component-update --disable-sync --enable-logging=stderr --log-level=0 --dump-dom"
-    )
-    argv = [
-        "chromium",
-        *quiet.split(),
-        f"--user-data-dir={tmp_path / 'user'}",
-        f"--window-size={width},900",
-        page.as_uri(),
-    ]
-    done = run_program(argv, timeout_s=120)
-    found = re.search(r'data-said="([^"]*)"', done.stdout.decode())
-    assert found, done.stderr.decode()[-2000:]
-    convolutions = sum(row.operator == "Conv2D" for row in report.targets[0].layers)
-    dense = sum(row.operator == "Dense" for row in report.targets[0].layers)
-    assert dense
-    assert json.loads(found[1].replace("&quot;", '"')) == [
-        *("ascending", True, "descending", True),
-        *(convolutions, dense, True, True),
-    ]
-    assert b"CONSOLE" not in done.stderr

@@ -59,9 +59,9 @@ class Browser:
         """What the script returns as soon as that is something; it may begin on a page that another one replaces."""
         return until(lambda: self.run(script))
 
-    def run_async(self, script: str) -> Any:
-        """What the script gives to the function that is its last argument."""
-        return self._post("execute/async", script=script, args=[])
+    def run_async(self, script: str, *arguments: object) -> Any:
+        """What the script gives to the function that is its last argument, behind `arguments`."""
+        return self._post("execute/async", script=script, args=list(arguments))
 
     def tell(self, command: str, **words: object) -> Any:
         """Ask of the browser itself, in the words of its protocol of development tools."""
@@ -71,9 +71,13 @@ class Browser:
         """Move the pointer to the middle of an element, which is brought into view."""
         script = """
             const box = document.querySelector(arguments[0]); box.scrollIntoView({ block: "center", inline: "center" });
-            const r = box.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2];
+            const told = arguments[1], place = () => {
+              const r = box.getBoundingClientRect();
+              told([r.x + r.width / 2, r.y + r.height / 2]);
+            };
+            requestAnimationFrame(() => requestAnimationFrame(place));
         """
-        x, y = self.run(script, selector)
+        x, y = self.run_async(script, selector)
         self.tell("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def press(self, key: str) -> None:

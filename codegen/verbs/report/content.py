@@ -5,17 +5,20 @@ Decides: that the page has the numbers of the records that `--json` prints, and 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from codegen.datafiles import path_given, read_file, written_file
+from codegen.datafiles import path_given, written_file
+from codegen.emit import network_name
 from codegen.errors import CompileError, OptionBad, PictureNotWritable
+from codegen.frontends.files import read_model_file
 from codegen.options import Options
+from codegen.planning import met, said
 from codegen.report.profile import Profile
-from codegen.report.sensitive import QuantComparison
+from codegen.report.sensitive import QuantComparison, SensitivityReport
+from codegen.report.table import plain
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.beside import Beside, compare_quantized
@@ -24,53 +27,63 @@ from codegen.verbs.fits import Fit, Fitting, fits
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection
 from codegen.verbs.profile import Measuring, profile
+from codegen.verbs.quantizing import Quantizing
+from codegen.verbs.report.changes import Change, changes, facts, older
+from codegen.verbs.report.costs import Roof, roofs
+from codegen.verbs.report.guilt import Guilty, guilty
 from codegen.verbs.report.page import page
-from codegen.verbs.sources import ModelSource
-
-_LARGEST = 64 << 20
-"""Bytes of an older report that are read."""
-_TOTALS = ("arena_bytes", "weights_bytes", "macs", "parameters")
-_OF_LAYERS = ("kernel", "macs", "weights_bytes", "scratch_bytes", "output_bytes")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One number or name that differs from an older report's; `layer` is empty for the network's own."""
-
-    target: str
-    layer: str
-    what: str
-    before: str
-    now: str
+from codegen.verbs.sensitivity import sensitivity
+from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Looking:
     """The page that is written, where there is one, and what it is to look at beside its targets.
 
-    `chips` ranks all chips; `measure` counts instructions where a target has a board; `float_model` and `data` compare
-    with the float model on samples; `against` is what `lamina report --json` printed before.
+    `chips` ranks all chips, for the networks of `others` too; `measure` counts instructions where a target has a board;
+    `float_model` and `data` compare with the float model on samples, and `sensitivity` tries what each layer would gain
+    otherwise; `against` is what `lamina report --json` printed before.
     """
 
     out: str | Path | None = None
     chips: bool = True
+    others: Sequence[ModelSource] = ()
     measure: bool = False
     float_model: ModelSource | None = None
     data: Calibration | None = None
     config: str | Path | None = None
+    sensitivity: bool = False
     against: str | Path | None = None
     toolkit: Toolkit = HOUSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """Everything on the page.  `profiles` are those of the targets with a board, where they were asked for."""
+class Network:
+    """Another network, and whether it fits the same chips."""
 
     model: str
+    chips: tuple[Fit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything on the page.  `profiles` are those of the targets with a board, where they were asked for.
+
+    `sha256` is the model file's; `asked` has the options of each target, in words; `guilty` ranks the tensors of
+    `accuracy`.
+    """
+
+    model: str
+    sha256: str
+    asked: tuple[str, ...]
     targets: tuple[Inspection, ...]
     profiles: tuple[Profile, ...]
+    roofs: tuple[Roof, ...]
     chips: tuple[Fit, ...]
+    others: tuple[Network, ...]
     accuracy: QuantComparison | None
+    guilty: tuple[Guilty, ...]
+    sensitivity: SensitivityReport | None
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
 
@@ -90,21 +103,43 @@ def report(model: ModelSource, targets: Sequence[str], options: Options, look: L
     return found
 
 
+@takes_model
 def looked_at(model: ModelSource, targets: Sequence[str], options: Options, look: Looking) -> Report:
     """What the page says; errors as of `report`, but for the page's own."""
     _check(targets, look)
-    before = None if look.against is None else _older(path_given(look.against, "against"))
-    looks = tuple(inspect(model, replace(options, target=name), toolkit=look.toolkit) for name in targets)
+    before = None if look.against is None else older(path_given(look.against, "against"))
+    asked = tuple(replace(options, target=name) for name in targets)
+    looks = tuple(inspect(model, each, toolkit=look.toolkit) for each in asked)
+    profiles = tuple(_profiles(model, options, looks, look.toolkit)) if look.measure else ()
+    accuracy = _accuracy(model, options, look)
+    gains = _sensitivity(options, look)
     notes: list[str] = []
-    return Report(
+    found = Report(
         model=looks[0].model,
+        sha256=hashlib.sha256(read_model_file(file_of(model))).hexdigest(),
+        asked=tuple(_said(each, file_of(model)) for each in asked),
         targets=looks,
-        profiles=tuple(_profiles(model, options, looks, look.toolkit)) if look.measure else (),
+        profiles=profiles,
+        roofs=tuple(roofs(looks, profiles)),
         chips=_chips(model, options, look.toolkit, notes) if look.chips else (),
-        accuracy=_accuracy(model, options, look),
-        changes=() if before is None else tuple(_changes(before, looks)),
+        others=tuple(_other(other, options, look.toolkit) for other in look.others) if look.chips else (),
+        accuracy=accuracy,
+        guilty=tuple(guilty(accuracy, gains)) if accuracy else (),
+        sensitivity=gains,
+        changes=(),
         notes=tuple(notes),
     )
+    return found if before is None else replace(found, changes=changes(before, facts(plain(found))))
+
+
+def _said(options: Options, model: Path) -> str:
+    chip, options = met(options, model)
+    return said(options, chip)
+
+
+@takes_model
+def _other(model: ModelSource, options: Options, toolkit: Toolkit) -> Network:
+    return Network(model=network_name(file_of(model).stem), chips=fits(model, options, Fitting(toolkit=toolkit)))
 
 
 def _page_path(out: str | Path | None) -> Path:
@@ -124,6 +159,10 @@ def _check(targets: Sequence[str], look: Looking) -> None:
             where="report",
             hint="give both --float-model and --data, or neither",
         )
+    if look.sensitivity and look.float_model is None:
+        raise OptionBad("nothing to try", where="sensitivity", hint="give --float-model and --data with it")
+    if look.others and not look.chips:
+        raise OptionBad("no chips are asked", where="others", hint="leave out --no-chips, or --also")
     for name in targets:
         load_target(name)
 
@@ -146,48 +185,12 @@ def _chips(model: ModelSource, options: Options, toolkit: Toolkit, notes: list[s
 def _accuracy(model: ModelSource, options: Options, look: Looking) -> QuantComparison | None:
     if look.float_model is None or look.data is None:
         return None
-    how = Beside(quantized=model, given=look.data, config=look.config)
+    how = Beside(quantized=model, given=look.data, config=look.config, numbers=True)
     return compare_quantized(look.float_model, options, how)
 
 
-def _older(path: Path) -> Mapping[str, Mapping[str, Any]]:
-    """The targets of an older report, by name."""
-    hint = "give what `lamina report --json` printed"
-    data = read_file(path, _LARGEST, lambda said: OptionBad(said, where=str(path), hint=hint))
-    try:
-        found = json.loads(data)
-        targets = {
-            str(t["target"]): {**t, "layers": {str(r["name"]): r for r in t["layers"]}} for t in found["targets"]
-        }
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise OptionBad("is no older report", where=str(path), hint=hint) from error
-    return targets
-
-
-def _changes(before: Mapping[str, Mapping[str, Any]], looks: Sequence[Inspection]) -> list[Change]:
-    """What differs, target by target: totals first, then layers that came, went or cost something else."""
-    found: list[Change] = []
-    for look in looks:
-        old = before.get(look.target)
-        if old is None:
-            continue
-        for what in _TOTALS:
-            found += _change(look.target, "", what, old.get(what), getattr(look, what))
-        now = {row.name: row for row in look.layers}
-        for name, row in now.items():
-            for what in _OF_LAYERS if name in old["layers"] else ():
-                found += _change(look.target, name, what, old["layers"][name].get(what), getattr(row, what))
-        found += [_known(look.target, name, "there", "gone") for name in old["layers"] if name not in now]
-        found += [_known(look.target, name, "not there", "new") for name in now if name not in old["layers"]]
-    return found
-
-
-def _change(target: str, layer: str, what: str, before: object, now: object) -> list[Change]:
-    if before == now:
-        return []
-    words = what.removesuffix("_bytes").replace("_", " ")
-    return [Change(target=target, layer=layer, what=words, before=str(before), now=str(now))]
-
-
-def _known(target: str, layer: str, before: str, now: str) -> Change:
-    return Change(target=target, layer=layer, what="layer", before=before, now=now)
+def _sensitivity(options: Options, look: Looking) -> SensitivityReport | None:
+    """By the tensors that layers give, so that they are those of the comparison."""
+    if not look.sensitivity or look.float_model is None or look.data is None:
+        return None
+    return sensitivity(look.float_model, options, Quantizing(calib=look.data, config=look.config), "tensor")

@@ -1,24 +1,30 @@
 """The page itself: records in, one HTML file out, which asks nobody for anything.
 
-Decides: that names of a model, which are anybody's text, are escaped twice: control characters here, markup by the
-template's environment.
+Decides: which tabs there are; and that names of a model, which are anybody's text, are escaped twice: control
+characters here, markup by the template's environment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from codegen.errors import CompileError
 from codegen.report.columns import size_text
+from codegen.report.pictures import ChartPicture, MemoryPicture, front_picture, memory_picture
+from codegen.report.plan import TensorRecord
 from codegen.report.profile import Profile
-from codegen.report.table import readable, shape_text
+from codegen.report.table import plain, readable, shape_text
 from codegen.resources import VERSION, resource_dir
-from codegen.verbs.inspection import Inspection, Violation
-from codegen.verbs.report.pictures import GraphPicture, MemoryPicture, graph_picture, memory_picture
+from codegen.verbs.fits import Fit
+from codegen.verbs.inspection import Inspection, LayerRow, Violation
+from codegen.verbs.report.costs import LayerCost, Roof
+from codegen.verbs.report.pictures import GraphPicture, graph_picture, roof_picture
 
 if TYPE_CHECKING:
     from codegen.verbs.report.content import Report
@@ -28,17 +34,57 @@ _NONE = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True)
+class Tensor:
+    """A line of the graph: who makes it and who reads it, where it lies, and its place among the compared numbers."""
+
+    name: str
+    maker: str
+    readers: tuple[str, ...]
+    row: LayerRow | None
+    held: TensorRecord | None
+    numbers: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One target: its record, its pictures, the group of each layer, and what each layer took, where it was counted."""
+    """One target: its record, its pictures, the group of each layer, and what each layer took, where it was counted.
+
+    `values` are the tensors between layers, `tensors` their places in it by name.
+    """
 
     look: Inspection
     graph: GraphPicture
+    values: tuple[Tensor, ...]
+    tensors: Mapping[str, int]
     memory: MemoryPicture | None
+    front: ChartPicture | None
+    roof: Roof | None
+    roof_chart: ChartPicture | None
+    costs: Mapping[str, LayerCost]
     groups: Mapping[str, int]
     counted: Mapping[str, int]
     profile: Profile | None
     most_macs: int
     most_counted: int
+    bound: str
+    places: tuple[LayerRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Whether a network fits a chip, in words; `order` sorts it."""
+
+    fits: bool
+    says: str
+    order: float
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One chip, and each network on it."""
+
+    chip: str
+    cells: tuple[Cell, ...]
 
 
 def page(report: Report, *, compared: bool, version: int | None = None) -> str:
@@ -47,10 +93,19 @@ def page(report: Report, *, compared: bool, version: int | None = None) -> str:
     A page that is served has a `version`, and asks its server for a newer one.
     """
     report = readable(report)
-    profiles = {p.target: p for p in report.profiles}
-    views = [_view(look, profiles.get(look.target)) for look in report.targets]
-    template = _environment().get_template("page.html.j2")
-    return template.render(report=report, views=views, compared=compared, live=version, version=VERSION)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            places={n.tensor: i for i, n in enumerate(report.accuracy.numbers)} if report.accuracy else {},
+            views=list(_views(report)),
+            matrix=list(_matrix(report)),
+            tabs=list(_tabs(report, compared)),
+            live=version,
+            version=VERSION,
+        )
+    )
 
 
 def refused_page(error: CompileError, version: int) -> str:
@@ -60,21 +115,89 @@ def refused_page(error: CompileError, version: int) -> str:
     return template.render(problems=readable(problems), live=version)
 
 
-def _view(look: Inspection, profile: Profile | None) -> View:
+def _tabs(report: Report, compared: bool) -> Iterator[tuple[str, str]]:
+    yield "summary", "Summary"
+    if report.chips:
+        yield "chips", "Where it fits"
+    yield from (("graph", "Graph"), ("memory", "Memory"), ("cost", "Cost"))
+    if report.accuracy:
+        yield "accuracy", "Accuracy"
+    yield from (("rules", "Rules"), ("interface", "Interface"))
+    if compared:
+        yield "changes", "Changes"
+
+
+def _views(report: Report) -> Iterator[View]:
+    profiles = {p.target: p for p in report.profiles}
+    limits = {r.target: r for r in report.roofs}
+    numbers = report.accuracy.numbers if report.accuracy else ()
+    known = {name: i for i, n in enumerate(numbers) for name in (n.tensor, *n.names)}
+    for look in report.targets:
+        yield _view(look, profiles.get(look.target), limits.get(look.target), known)
+
+
+def _view(look: Inspection, profile: Profile | None, roof: Roof | None, known: Mapping[str, int]) -> View:
     groups = {name: g.index for g in look.plan.groups for name in g.nodes} if look.plan else {}
     counted = {x.name: x.instructions for x in profile.layers if x.instructions is not None} if profile else {}
     made = {row.output for row in look.layers}
     inputs = list(dict.fromkeys(i for row in look.layers for i in row.inputs if i not in made))
+    values = tuple(_values(look, inputs, known))
+    chart = roof_picture(roof) if roof else None
     return View(
-        look,
-        graph_picture(look.layers, inputs, groups),
-        memory_picture(look.plan) if look.plan else None,
-        groups,
-        counted,
-        profile,
-        max((row.macs for row in look.layers), default=0) or 1,
-        max(counted.values(), default=0) or 1,
+        look=look,
+        graph=graph_picture(look.layers, inputs, groups),
+        values=values,
+        tensors={value.name: index for index, value in enumerate(values)},
+        memory=memory_picture(look.plan) if look.plan else None,
+        front=front_picture(look.plan.front) if look.plan and look.plan.front else None,
+        roof=roof if chart else None,
+        roof_chart=chart,
+        costs={c.layer: c for c in roof.layers} if roof else {},
+        groups=groups,
+        counted=counted,
+        profile=profile,
+        most_macs=max((row.macs for row in look.layers), default=0) or 1,
+        most_counted=max(counted.values(), default=0) or 1,
+        bound=_bound(look),
+        places=tuple(row for row in look.layers if row.place),
     )
+
+
+def _values(look: Inspection, inputs: Sequence[str], known: Mapping[str, int]) -> Iterator[Tensor]:
+    """Every tensor that a layer reads or makes."""
+    readers: defaultdict[str, list[str]] = defaultdict(list)
+    for row in look.layers:
+        for name in row.inputs:
+            readers[name].append(row.name)
+    held = {t.tensor: t for t in look.plan.tensors} if look.plan else {}
+    rows = {row.output: row for row in look.layers}
+    for name in (*inputs, *rows):
+        made = rows.get(name)
+        number = known.get(made.tensor if made and made.tensor else name, known.get(name))
+        yield Tensor(name, made.name if made else "", tuple(readers[name]), made, held.get(name), number)
+
+
+def _bound(look: Inspection) -> str:
+    """How near an arena is to what no placement goes below."""
+    if look.arena_bytes is None or look.arena_lower_bound_bytes is None:
+        return ""
+    more = look.arena_bytes - look.arena_lower_bound_bytes
+    of = f" of {size_text(look.ram_bytes)} RAM" if look.ram_bytes else ""
+    return f"{of}, {size_text(more)} above the lower bound" if more > 0 else f"{of}, the least that these groups take"
+
+
+def _matrix(report: Report) -> Iterator[MatrixRow]:
+    """Chips that any network fits first."""
+    networks = [{c.target: c for c in chips} for chips in (report.chips, *(o.chips for o in report.others))]
+    rows = [MatrixRow(name, tuple(_cell(n[name]) for n in networks)) for name in (networks[0] if networks else ())]
+    yield from sorted(rows, key=lambda row: -sum(cell.fits for cell in row.cells))
+
+
+def _cell(fit: Fit) -> Cell:
+    if not fit.fits:
+        return Cell(False, fit.reason, math.inf)
+    took = "fits" if fit.milliseconds is None else f"{_number(fit.milliseconds)} ms"
+    return Cell(True, f"{took}, {_size(fit.arena_bytes)}", fit.milliseconds or 0.0)
 
 
 def _environment() -> jinja2.Environment:
@@ -90,7 +213,14 @@ def _environment() -> jinja2.Environment:
     made.filters["number"] = _number
     made.filters["percent"] = lambda share: f"{100 * share:.2f}"
     made.filters["per"] = lambda count, macs: f"{count / macs:.2f}" if macs else _NONE
+    made.filters["decibels"] = lambda gain: _NONE if gain is None else f"{gain:+.2f}"
+    made.filters["json"] = _json
     return made
+
+
+def _json(record: Any) -> str:
+    """A record for the page's script: JSON in which nothing ends the script."""
+    return jinja2.utils.htmlsafe_json_dumps(plain(record), separators=(",", ":"))
 
 
 def _size(count: int | None) -> str:

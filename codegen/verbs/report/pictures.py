@@ -1,129 +1,59 @@
-"""Where the shapes of the page's pictures stand; the template spells them.
+"""Where the shapes of the page's own pictures stand; the template spells them.
 
-Decides: memory over time has an address upwards and a group of layers in each column; the graph has a row for each
-distance from the inputs.  Everything a picture says stands in a table of the page too.
+Decides: the graph has a row for each distance from the inputs; a roofline has products for each byte moved to the right
+and products for each instruction upwards, both by powers of two.  Everything a picture says stands in a table too.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from codegen.report.plan import PlanRecord, TensorRecord
+from codegen.report.pictures import (
+    CHART_HEIGHT,
+    CHART_WIDTH,
+    FOOT,
+    HEAD,
+    LEFT,
+    LETTER,
+    RIGHT,
+    Box,
+    ChartPicture,
+    Dot,
+    Mark,
+)
 from codegen.report.table import shape_text
 from codegen.verbs.inspection import LayerRow
+from codegen.verbs.report.costs import LayerCost, Roof
 
-_WIDTH, _HEIGHT = 960.0, 380.0
 _BOX, _TALL, _GAP_X, _GAP_Y = 190.0, 50.0, 24.0, 34.0
-_LEAST_COLUMN = 16.0
-"""Width of a column from which on every group has its number."""
-_LETTER = 6.2
-"""Width of a letter of a label, in units of the pictures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle: its kind colours it, `label` stands in it, `says` is its tooltip, `row` the table row it is of."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    kind: str
-    label: str
-    says: str
-    under: str = ""
-    row: int | None = None
+_BOW = 44.0
+"""How far a line goes to the side of the boxes that it passes."""
+_ROUND = 8.0
+"""Between a group's outline and its boxes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A tensor on its way between two boxes, as an SVG path."""
+    """A tensor on its way between two boxes, as an SVG path; `tensor` is its name, `layer` who reads it."""
 
     path: str
     says: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """The number of a group, and where it stands."""
-
-    x: float
-    group: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPicture:
-    """Memory over time.  `used` are the points of the line of bytes in use, `limit` and `bound` heights of lines.
-
-    `peak` is where the column of most bytes begins; ticks stand at height `foot`.
-    """
-
-    view: str
-    width: float
-    height: float
-    boxes: tuple[Box, ...]
-    used: str
-    limit: float
-    bound: float
-    column: float
-    peak: float
-    ticks: tuple[Tick, ...]
-    foot: float
+    tensor: str
+    layer: str
 
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """The network as it is compiled; `across` is its width, of all that `view` shows."""
+    """The network as it is compiled; `across` is its width, of all that `view` shows; `groups` are outlines."""
 
     view: str
     across: float
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
-
-
-def memory_picture(plan: PlanRecord) -> MemoryPicture:
-    """Every tensor, ring and scratch area of the arena, in the order in which the larger ones lie behind."""
-    held = [t for t in plan.tensors if t.memory == plan.memories[0].memory]
-    top = max([plan.arena_bytes, 1, *(t.offset + t.bytes for t in held)])
-    column = _WIDTH / max(1, len(plan.groups))
-    scale = _HEIGHT / top
-    rows = {id(t): index for index, t in enumerate(plan.tensors)}
-    boxes = tuple(
-        _held(t, column, scale, rows[id(t)]) for t in sorted(held, key=lambda t: (-t.bytes, t.first_group, t.offset))
-    )
-    heights = [(g.index, _HEIGHT - g.live_bytes * scale) for g in plan.groups]
-    used = " ".join(f"{i * column:.1f},{y:.1f} {(i + 1) * column:.1f},{y:.1f}" for i, y in heights)
-    limit, bound = (_HEIGHT - size * scale for size in (plan.arena_bytes, plan.lower_bound_bytes))
-    every = 1 if column > _LEAST_COLUMN else 10
-    return MemoryPicture(
-        view=f"-2 -2 {_WIDTH + 4} {_HEIGHT + 22}",
-        width=_WIDTH,
-        height=_HEIGHT,
-        boxes=boxes,
-        used=used,
-        limit=limit,
-        bound=bound,
-        column=column,
-        peak=plan.peak.group * column,
-        ticks=tuple(Tick((g.index + 0.5) * column, g.index) for g in plan.groups if g.index % every == 0),
-        foot=_HEIGHT + 14,
-    )
-
-
-def _held(tensor: TensorRecord, column: float, scale: float, row: int) -> Box:
-    groups = tensor.last_group - tensor.first_group + 1
-    name = "scratch" if tensor.kind == "scratch" else tensor.layer or tensor.tensor
-    width, height = groups * column, tensor.bytes * scale
-    room = int(width / _LETTER)
-    label = name if height >= 12 and len(name) <= room else ""
-    says = (
-        f"{tensor.kind} {tensor.tensor or name}: {tensor.bytes} B at {tensor.offset}, "
-        f"groups {tensor.first_group} to {tensor.last_group}"
-    )
-    x, y = tensor.first_group * column, (tensor.offset + tensor.bytes) * -scale + _HEIGHT
-    return Box(x, y, width, height, tensor.kind, label, says, row=row)
+    groups: tuple[Box, ...]
 
 
 def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dict[str, int]) -> GraphPicture:
@@ -139,18 +69,32 @@ def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dic
     boxes = [_source(name, places[name]) for name in inputs]
     boxes += [_layer(layer, index, places[layer.output], groups) for index, layer in enumerate(layers)]
     edges = tuple(
-        Edge(_curve(places[i], places[layer.output]), f"{i} into {layer.name}")
+        Edge(_curve(places[i], places[layer.output]), f"{i} into {layer.name}", i, layer.name)
         for layer in layers
         for i in dict.fromkeys(layer.inputs)
         if i in places
     )
     wide = max(seen.values(), default=1) * (_BOX + _GAP_X) - _GAP_X
     tall = (max(seen, default=0) + 1) * (_TALL + _GAP_Y) - _GAP_Y
-    return GraphPicture(f"-4 -4 {wide + 8} {tall + 8}", wide + 8, tuple(boxes), edges)
+    outlines = tuple(_outlines({layer.name: places[layer.output] for layer in layers}, groups))
+    return GraphPicture(f"-10 -10 {wide + 20 + _BOW} {tall + 20}", wide + 20 + _BOW, tuple(boxes), edges, outlines)
+
+
+def _outlines(places: Mapping[str, tuple[float, float]], groups: Mapping[str, int]) -> Iterator[Box]:
+    """Around each group of several layers."""
+    members: defaultdict[int, list[str]] = defaultdict(list)
+    for name in places:
+        if name in groups:
+            members[groups[name]].append(name)
+    for index, names in members.items():
+        if len(names) > 1:
+            left, top = (min(places[n][axis] for n in names) - _ROUND for axis in (0, 1))
+            right, foot = (max(places[n][axis] for n in names) + _ROUND for axis in (0, 1))
+            yield Box(left, top, right - left + _BOX, foot - top + _TALL, "group", "", f"group {index}")
 
 
 def _source(name: str, place: tuple[float, float]) -> Box:
-    return Box(*place, _BOX, _TALL, "input", _short(name), f"input {name}", "input")
+    return Box(*place, _BOX, _TALL, "input", _short(name), f"input {name}", "input", tensor=name)
 
 
 def _layer(layer: LayerRow, index: int, place: tuple[float, float], groups: dict[str, int]) -> Box:
@@ -162,6 +106,9 @@ def _layer(layer: LayerRow, index: int, place: tuple[float, float], groups: dict
 
 
 def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
+    if start[0] == end[0] and end[1] > start[1] + _TALL + _GAP_Y:
+        x, y0, y1 = start[0] + _BOX, start[1] + _TALL / 2, end[1] + _TALL / 2
+        return f"M{x:.0f} {y0:.0f}C{x + _BOW:.0f} {y0:.0f} {x + _BOW:.0f} {y1:.0f} {x:.0f} {y1:.0f}"
     x0, y0, x1, y1 = start[0] + _BOX / 2, start[1] + _TALL, end[0] + _BOX / 2, end[1]
     middle = (y0 + y1) / 2
     return f"M{x0:.0f} {y0:.0f}C{x0:.0f} {middle:.0f} {x1:.0f} {middle:.0f} {x1:.0f} {y1:.0f}"
@@ -169,5 +116,54 @@ def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 def _short(text: str) -> str:
     """The text, its middle left out where a box has no room for it."""
-    most = int(_BOX / (_LETTER + 0.6))
+    most = int(_BOX / (LETTER + 0.6))
     return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+
+
+def roof_picture(roof: Roof) -> ChartPicture | None:
+    """Layers with products under their core's limits; None where there is none."""
+    known = [(i, c) for i, c in enumerate(roof.layers) if c.macs and c.intensity and c.spent]
+    if not known:
+        return None
+    ridge = roof.products / roof.bytes
+    xs = _powers([ridge, *(c.intensity or 0.0 for _, c in known)])
+    ys = _powers([roof.products, *(c.macs / (c.spent or 1) for _, c in known)])
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        right, foot = CHART_WIDTH - LEFT - RIGHT, CHART_HEIGHT - HEAD - FOOT
+        return LEFT + right * _part(x, xs), HEAD + foot * (1 - _part(y, ys))
+
+    low, high = 2.0 ** xs[0], 2.0 ** xs[-1]
+    start = max(low, 2.0 ** ys[0] / roof.bytes)
+    roofline = [place(start, start * roof.bytes), place(ridge, roof.products), place(high, roof.products)]
+    return ChartPicture(
+        dots=tuple(
+            Dot(*place(c.intensity or 1.0, c.macs / (c.spent or 1)), _kind(c), _cost_says(c, roof), i) for i, c in known
+        ),
+        across=tuple(Mark(place(2.0**p, 1)[0], _power(p)) for p in xs),
+        up=tuple(Mark(place(1, 2.0**p)[1], _power(p)) for p in ys),
+        lines=(("roof", " ".join(f"{x:.1f},{y:.1f}" for x, y in roofline)),),
+    )
+
+
+def _powers(numbers: Sequence[float]) -> range:
+    """Powers of two from below the least to above the greatest."""
+    return range(math.floor(math.log2(min(numbers))) - 1, math.ceil(math.log2(max(numbers))) + 2)
+
+
+def _part(number: float, powers: range) -> float:
+    return (math.log2(number) - powers[0]) / (powers[-1] - powers[0])
+
+
+def _power(power: int) -> str:
+    return str(2**power) if power >= 0 else f"1/{2**-power}"
+
+
+def _kind(cost: LayerCost) -> str:
+    return "dense" if cost.operator in ("Dense", "MatMul") else "convolution"
+
+
+def _cost_says(cost: LayerCost, roof: Roof) -> str:
+    unit = "instructions" if roof.counted else "cycles, estimated"
+    spent, macs = cost.spent or 0, cost.macs
+    return f"{cost.layer}: {spent / macs:.2f} {unit}, for a product; {cost.intensity:.2g} products for a byte moved"

@@ -72,6 +72,7 @@ CONFINED = {
     "PIL": {"preprocess"},
     "onnxruntime": {"verbs"},
     "matplotlib": {"report/plot"},
+    "pycocotools": {"metrics/coco"},
     "torch": {"train"},
     "dask": {"spread"},
     "distributed": {"spread"},

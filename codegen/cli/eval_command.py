@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     help="Samples x and labels y: .npz, a folder of classes, a list of files.",
 )
 @click.option(
-    "--metric", default="top1", show_default=True, help="top1, top5, f1, auc, psnr, miou, wer, or FILE.py:FUNCTION."
+    "--metric",
+    default="top1",
+    show_default=True,
+    help="top1, top5, f1, auc, psnr, miou, wer, map, map50, ap50, or FILE.py:FUNCTION.",
 )
 @click.option(
     "--engine", default="c", show_default=True, help="golden, c, float, litert, tflm, or several joined by commas."

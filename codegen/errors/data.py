@@ -82,6 +82,13 @@ class PostprocessValueBad(CompileError):
     hint = "docs/postprocess.md lists the keys of each decoder"
 
 
+class PostprocessMissing(CompileError):
+    """A metric is of boxes that a network finds, and no [postprocess] table says how it finds them."""
+
+    code = "LAM-POSTPROCESS-003"
+    hint = "give --config a file with the [postprocess] table of a detector; docs/postprocess.md"
+
+
 class PostprocessMisfit(CompileError):
     """The decoder that a [postprocess] table names finds no outputs of its kind in the network."""
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from codegen.errors import MetricUnknown
 from codegen.metrics.anomaly import Auc
 from codegen.metrics.classes import F1, TopClasses
+from codegen.metrics.coco import AveragePrecision
 from codegen.metrics.function import read_function
 from codegen.metrics.metric import Metric, Score, Seen, points_lost
 from codegen.metrics.pictures import MeanIoU, Psnr
@@ -24,6 +25,9 @@ METRICS: Mapping[str, Metric] = {
     "psnr": Psnr(),
     "miou": MeanIoU(),
     "wer": WordErrors(),
+    "map": AveragePrecision(),
+    "map50": AveragePrecision(1),
+    "ap50": AveragePrecision(1, pooled=True),
 }
 
 
@@ -41,4 +45,4 @@ def find_metric(name: str) -> Metric:
     raise MetricUnknown(f"no metric {name!r}", hint=f"one of {', '.join(METRICS)}, or FILE.py:FUNCTION")
 
 
-__all__ = ["METRICS", "Metric", "Score", "Seen", "find_metric", "points_lost"]
+__all__ = ["METRICS", "AveragePrecision", "Metric", "Score", "Seen", "find_metric", "points_lost"]

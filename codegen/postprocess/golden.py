@@ -32,6 +32,11 @@ class Decoder:
         self._heard: list[Float32Array] = []
         self._held = 0
 
+    @property
+    def finds_boxes(self) -> bool:
+        """Whether it is a detector's."""
+        return isinstance(self._program.task, Boxes)
+
     def run(self, outputs: Mapping[str, Array]) -> Found:
         """What the outputs of one inference mean: arrays by the model's names, in its own layout and type."""
         return self._found([self._placed(port, outputs[port.name]) for port in self._ports])

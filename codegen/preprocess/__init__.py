@@ -3,6 +3,7 @@
 from codegen.preprocess.config import load_preprocess, parse_preprocess
 from codegen.preprocess.given import Given, Wanted
 from codegen.preprocess.npz import need, read_npz, write_npz
+from codegen.preprocess.placing import Placing
 from codegen.preprocess.plausible import FEW, check_fed, check_given
 from codegen.preprocess.readers import Data, DataGiven, read_data
 from codegen.preprocess.steps import COLORS, Preprocess, decode_jpeg, jpeg_slices
@@ -14,6 +15,7 @@ __all__ = [
     "Data",
     "DataGiven",
     "Given",
+    "Placing",
     "Preprocess",
     "Wanted",
     "check_fed",

@@ -142,6 +142,16 @@ def decode_jpeg(data: bytes, index: int) -> Array:
         raise ImageUnreadable(str(error)[:160], where=f"picture {index}") from error
 
 
+def jpeg_size(data: bytes, index: int) -> tuple[int, int]:
+    """Height and width of a picture, which is not decoded for it; the ids of `decode_jpeg`."""
+    image = _pillow()
+    try:
+        with image.open(io.BytesIO(data)) as picture:
+            return int(picture.height), int(picture.width)
+    except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
+        raise ImageUnreadable(str(error)[:160], where=f"picture {index}") from error
+
+
 def jpeg_slices(arrays: Mapping[str, Array]) -> list[bytes]:
     """The files that `jpeg` (all joined) and `offset` (where each begins and ends) hold; LAM-PREPROCESS-005."""
     joined, offset = arrays["jpeg"], arrays["offset"]

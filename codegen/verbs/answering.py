@@ -20,8 +20,9 @@ import numpy as np
 
 from codegen.errors import DataDoesNotFit
 from codegen.golden.interface import PortSpec, graph_ports
+from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, DType
-from codegen.metrics import Metric, Seen
+from codegen.metrics import AveragePrecision, Metric, Seen
 from codegen.options import Options
 from codegen.pipeline import read_model
 from codegen.preprocess import need, read_data
@@ -29,6 +30,7 @@ from codegen.spread import kept
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.engines import Engine, Opening, open_engine
+from codegen.verbs.finding import finder
 from codegen.verbs.kinds import DataGiven, Progress
 from codegen.verbs.samples import Samples, data_samples
 
@@ -72,6 +74,8 @@ class Answering:
             data, where = read_data(question.data)
             self._samples = data_samples(data, where, self._engine.inputs, question.config)
             self._truths = _labels(question, data.arrays, self._samples, where)
+            boxes = isinstance(question.metric, AveragePrecision)
+            self._finder = finder(question.config, self._graph, data) if boxes else None
             self._held = held.pop_all()
 
     @property
@@ -90,7 +94,8 @@ class Answering:
             start = time.perf_counter()
             outputs = self._engine.run(sample)
             seconds += time.perf_counter() - start
-            verdicts.append(self._question.metric.judge(self._seen(sample, outputs), self._truths[place]))
+            seen = self._seen(sample, outputs) if self._finder is None else self._found(place, sample, outputs)
+            verdicts.append(self._question.metric.judge(seen, self._truths[place]))
             digests.append(_digest(outputs))
             if progress is not None:
                 progress(len(verdicts), len(places))
@@ -99,6 +104,11 @@ class Answering:
     def close(self) -> None:
         """Give back what the engine holds."""
         self._held.close()
+
+    def _found(self, place: int, sample: Mapping[str, Array], outputs: Mapping[str, Array]) -> Seen:
+        """What the outputs mean, where a metric is about that."""
+        assert self._finder is not None, "it was asked for"
+        return Seen(sample, self._finder.found(place, outputs))
 
     def _seen(self, sample: Mapping[str, Array], outputs: Mapping[str, Array]) -> Seen:
         arrays = (*sample.values(), *outputs.values())
@@ -110,10 +120,14 @@ class Answering:
     @cached_property
     def _ports(self) -> tuple[dict[str, PortSpec], dict[str, PortSpec]]:
         """What the network's integers mean, by the model's names."""
-        asked = self._question
-        graph = read_model(asked.model, asked.options, load_target(asked.options.target), asked.toolkit)
-        inputs, outputs = ({p.name: p for p in ports} for ports in graph_ports(graph))
+        inputs, outputs = ({p.name: p for p in ports} for ports in graph_ports(self._graph))
         return inputs, outputs
+
+    @cached_property
+    def _graph(self) -> Graph:
+        """The model as it was read."""
+        asked = self._question
+        return read_model(asked.model, asked.options, load_target(asked.options.target), asked.toolkit)
 
 
 def has_state(question: Question) -> bool:

@@ -16,11 +16,14 @@ from codegen.cli import main
 from codegen.errors import CompileError
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.preprocess import Placing, load_preprocess
 from codegen.verbs.engines import Opening, open_engine
 from codegen.verbs.postprocess import decoder_of, with_postprocess
 from codegen.verbs.samples import open_samples
 from tests.e2e.projects import DIGITS
 from tests.support.shared import ROOT, shared_dir
+from tests.support.tools import require_module
+from tests.unit.test_detector_metrics import pooled_area
 
 TABLES = {
     "labels": 'decode = "labels"\nactivation = "softmax"\nmost = 3\nleast = 0.05',
@@ -130,6 +133,26 @@ def found_in_photos(model: str, config: Path) -> list[Mapping[str, Any]]:
 def test_yunet_finds_41_faces() -> None:
     found = found_in_photos("yunet_n_320_qdq.onnx", ROOT / "benchmarks" / "configs" / "yunet.toml")
     assert sum(len(photo["score"]) for photo in found) == 41
+
+
+@pytest.mark.slow
+def test_fastestdet_has_the_average_precision_of_its_own_runtime() -> None:
+    """0.246 with ONNX Runtime, all boxes pooled; COCO's evaluator reads the curve at 101 places and ignores crowds."""
+    require_module("pycocotools")
+    data = shared_dir() / "data" / "coco_detect48.npz"
+    with np.load(data) as arrays:
+        alone = arrays["box_iscrowd"] == 0
+        truth = {key: arrays[key][alone] for key in ("box", "box_class", "box_image")}
+        pictures = {"jpeg": arrays["jpeg"], "offset": arrays["offset"]}
+    config = ROOT / "benchmarks" / "configs" / "fastestdet.toml"
+    found = found_in_photos("fastestdet_352_qdq.onnx", config)
+    placing = Placing(load_preprocess(config), pictures)
+    placed = [{**f, "box": placing.boxes(f["box"], i)} for i, f in enumerate(found)]
+    assert pooled_area(truth, placed) == pytest.approx(0.246, abs=0.001)
+    model = shared_dir() / "models" / "onnx" / "fastestdet_352_qdq.onnx"
+    assert codegen.evaluate(model, {**pictures, **truth}, "ap50", config=config).value == pytest.approx(
+        0.249, abs=0.001
+    )
 
 
 @pytest.mark.slow

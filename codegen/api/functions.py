@@ -427,7 +427,9 @@ def run_file(
 
     Of a network with state the samples are steps, in order, the first one after a reset.  Keywords as of `run`, and
     `config`, the TOML file with the model's `[preprocess]` table, `limit`, the first samples only, `progress`,
-    called after each sample with done and all, and `said`, called with what one should know of how the engine ran.
+    called after each sample with done and all, `said`, called with what one should know of how the engine ran, and
+    `found`, called with what each sample's outputs mean by the file's `[postprocess]` table: arrays by the names of
+    docs/postprocess.md, best first, `score` f32[n], `label` i32[n] and the like.
     """
     options, how = parted(target, {**words, "engine": engine}, verbs.run.Feeding)
     return verbs.run.run_file(model, data, options, how)

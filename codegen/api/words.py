@@ -110,6 +110,7 @@ class FeedingWords(RunningWords, total=False):
     limit: int | None
     progress: Progress | None
     said: Callable[[str], None] | None
+    found: Callable[[Mapping[str, Array]], None] | None
 
 
 class QuantizingWords(TypedDict, total=False):

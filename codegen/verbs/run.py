@@ -9,14 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from codegen.arguments import takes_declared
+from codegen.configuration import config_table
 from codegen.datafiles import path_given
 from codegen.errors import DumpUnsupported, SeveralOutputs
 from codegen.golden.interface import join_batch, split_batch
 from codegen.ir.quant import Array
 from codegen.options import Options
+from codegen.pipeline import read_model
+from codegen.postprocess import Decoder
 from codegen.preprocess import write_npz
+from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.engines import Engine, Opening, open_engine
+from codegen.verbs.postprocess import decoder_of
 from codegen.verbs.samples import Progress, Sample, array_sample, check_count, open_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.tflite_engines import RUNTIMES
@@ -40,6 +45,8 @@ class Feeding(Running):
     progress: Progress | None = None
     said: Callable[[str], None] | None = None
     """Called with what the user should know of how the engine ran, if there is anything."""
+    found: Callable[[Mapping[str, Array]], None] | None = None
+    """Called with what each sample's outputs mean, where the file has a `[postprocess]` table."""
 
 
 @takes_model
@@ -63,22 +70,33 @@ def run(model: ModelSource, x: Mapping[str, Array] | Array, options: Options, ho
 def run_file(model: ModelSource, data: str | Path, options: Options, how: Feeding) -> dict[str, Array]:
     """Every sample of a data file through the model: results joined along the first axis."""
     check_count(how.limit)
-    found: list[dict[str, Array]] = []
+    made: list[dict[str, Array]] = []
+    decoder = _decoder(file_of(model), options, how)
     with _opened(model, options, how) as engine:
         samples = open_samples(Path(data), engine.inputs, None if how.config is None else Path(how.config), how.limit)
         for index in range(samples.count):
-            found.append(_once(engine, samples[index], how.dump_all))
+            made.append(_once(engine, samples[index], how.dump_all))
+            if decoder is not None and how.found is not None:
+                how.found(decoder.run(made[-1]))
             if how.progress is not None:
                 how.progress(index + 1, samples.count)
         if how.said is not None and engine.note:
             how.said(engine.note)
-    return join_batch(found)
+    return join_batch(made)
 
 
 @takes_declared
 def save_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     """Write arrays to a .npz file, whole or not at all (LAM-API-008)."""
     write_npz(path_given(path, "path"), arrays)
+
+
+def _decoder(model: Path, options: Options, how: Feeding) -> Decoder | None:
+    """What makes sense of outputs, where somebody asks."""
+    if how.config is None or how.found is None or config_table(Path(how.config), "postprocess") is None:
+        return None
+    graph = read_model(model, replace(options, vectors=0), load_target(options.target), how.toolkit)
+    return decoder_of(Path(how.config), graph)
 
 
 def _opened(model: ModelSource, options: Options, how: Running) -> Engine:

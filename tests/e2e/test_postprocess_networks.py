@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import codegen
@@ -104,6 +105,36 @@ def test_the_command_says_what_is_found(tmp_path: Path, capsys: pytest.CaptureFi
     assert "digits_qdq_postprocess(&post, &net)" in (tmp_path / "out" / "README.md").read_text()
     assert main(["verify", str(DIGITS), "--config", str(config), "--samples", "1"]) == 0
     assert "found in 2 outputs by labels" in capsys.readouterr().out
+
+
+def test_run_prints_and_writes_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By every engine; the same by those that give the same outputs."""
+    config, out = tmp_path / "m.toml", tmp_path / "y.npz"
+    config.write_text(f"[preprocess]\ndivide = 1\n[postprocess]\n{TABLES['labels']}\n")
+    said = [
+        "--config",
+        str(config),
+        "--input",
+        str(DIGITS.with_name("digits_test.npz")),
+        "--limit",
+        "3",
+        "-o",
+        str(out),
+    ]
+    assert main(["run", str(DIGITS), *said, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert len(record["found"]) == 3
+    with np.load(out) as arrays:
+        wanted = [label for one in record["found"] for label in one["label"]]
+        assert arrays["postprocess.label"].tolist() == wanted
+        assert arrays["postprocess.sample"].tolist() == sorted(arrays["postprocess.sample"].tolist())
+        assert arrays["postprocess.score"].dtype == np.float32
+    assert main(["run", str(DIGITS), *said, "--engine", "c"]) == 0
+    text = capsys.readouterr().out
+    assert f"found: {len(wanted)} in 3 samples" in text
+    config.write_text("[preprocess]\ndivide = 1\n")
+    assert main(["run", str(DIGITS), *said, "--json"]) == 0
+    assert "found" not in json.loads(capsys.readouterr().out)
 
 
 def test_a_configuration_that_nothing_is_done_with_is_a_usage_error(tmp_path: Path) -> None:

@@ -169,6 +169,12 @@ class PlanRecord:
         """The first of the groups with most layers; None for a network without layers."""
         return max(self.groups, key=lambda g: (len(g.nodes), -g.index), default=None)
 
+    def _repr_html_(self) -> str:
+        """The plan in a notebook."""
+        from codegen.report.views import plan_view
+
+        return plan_view(self)
+
 
 def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecord:
     """The record of a plan; traffic is what the shadow run of its program counted."""

@@ -58,6 +58,12 @@ class Profile:
     mix: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        """The profile in a notebook."""
+        from codegen.report.views import profile_view
+
+        return profile_view(self)
+
 
 _LEAST = ("calls", "operator", "kernel")
 """Columns that are left out first where a table is too wide."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.errors import CompileError
+from codegen.report.fragments import Table, fragment, sized
 from codegen.report.plan import PlanRecord
 from codegen.report.stack import StackRecord
+from codegen.report.table import shape_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +174,32 @@ class Inspection:
     arena_at_8_bits: int | None = None
     cycles: int | None = None
     milliseconds: float | None = None
+
+    def _repr_html_(self) -> str:
+        """The inspection in a notebook."""
+        figures = [
+            ("runs", "yes" if self.supported else "no"),
+            ("arena", sized(self.arena_bytes)),
+            ("weights", sized(self.weights_bytes)),
+            ("MACs", self.macs),
+            ("parameters", self.parameters),
+            ("about cycles", self.cycles),
+            ("about milliseconds", self.milliseconds),
+        ]
+        broken = [(v.id, v.where, v.message, v.hint) for v in self.violations]
+        layers = [
+            (
+                r.name,
+                r.operator,
+                r.violation or r.kernel,
+                f"{r.dtype} {shape_text(r.shape)}",
+                r.macs,
+                sized(r.weights_bytes),
+            )
+            for r in self.layers
+        ]
+        tables = (
+            Table("What it does not run", ("id", "where", "reason", "way out"), broken),
+            Table("Layers", ("layer", "operator", "kernel", "output", "MACs", "weights"), layers),
+        )
+        return fragment(f"{self.model} on {self.target}", figures, tables, self.plan)

@@ -30,6 +30,7 @@ from codegen.quantizer.rewrite.moved import moved_entries
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.statistics import Statistics
 from codegen.report.quantized import QuantReport, QuantStage
+from codegen.report.views import quantized_view
 from codegen.target import load_target
 from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Held, calibration_of
@@ -69,6 +70,10 @@ class Quantized:
     def table(self) -> Mapping[str, tuple[float, int, int]]:
         """Scale, zero point and bits of each tensor."""
         return {t.tensor: (t.scale, t.zero_point, t.bits) for t in self.report.tensors}
+
+    def _repr_html_(self) -> str:
+        """What was quantized, in a notebook."""
+        return quantized_view(self.report)
 
 
 @takes_model

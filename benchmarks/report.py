@@ -18,6 +18,7 @@ import codegen
 from tests.support.browser import Browser, opened
 
 RUNS = 5
+CONFIGS = Path(__file__).with_name("configs")
 FRAMES = "const told = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => told(true)));"
 
 
@@ -43,13 +44,21 @@ def main() -> None:
         (
             "mlperf_tiny_onnx/resnet8_qdq.onnx",
             "cortex-m4",
-            {"float_model": models / "mlperf_tiny_onnx" / "resnet8_f32.onnx", "data": data / "cifar10_calib200.npz"},
+            {
+                "float_model": models / "mlperf_tiny_onnx" / "resnet8_f32.onnx",
+                "data": data / "cifar10_calib200.npz",
+                "config": CONFIGS / "resnet8.toml",
+            },
         ),
         ("tflite/mobilenet_v2_int8.tflite", "cortex-m7", {}),
         (
             "onnx/fastestdet_352_qdq.onnx",
             "stm32h743zi",
-            {"float_model": models / "onnx" / "fastestdet_352_f32.onnx", "data": data / "coco_detect48.npz"},
+            {
+                "float_model": models / "onnx" / "fastestdet_352_f32.onnx",
+                "data": data / "coco_detect48.npz",
+                "config": CONFIGS / "fastestdet.toml",
+            },
         ),
     ]
     print("| network | page KiB | elements | drawn ms |\n|---|---|---|---|")

@@ -14,7 +14,7 @@ from codegen.report.columns import size_text
 from codegen.report.table import as_json
 from tests.e2e.projects import DIGITS, TINY
 from tests.support.browser import Browser
-from tests.support.shared import shared_dir
+from tests.support.shared import ROOT, shared_dir
 from tests.support.tools import require_module
 
 FLOAT, DATA = DIGITS.with_name("digits.onnx"), DIGITS.with_name("digits_calib.npz")
@@ -387,13 +387,18 @@ def test_numbers_of_the_page_are_those_of_json(browser: Browser, made: tuple[str
                 "measure": True,
                 "float_model": "models/mlperf_tiny_onnx/resnet8_f32.onnx",
                 "data": "data/cifar10_calib200.npz",
+                "config": "resnet8.toml",
             },
         ),
         ("tflite/mobilenet_v2_int8.tflite", "cortex-m7", {}),
         (
             "onnx/fastestdet_352_qdq.onnx",
             "stm32h743zi",
-            {"float_model": "models/onnx/fastestdet_352_f32.onnx", "data": "data/coco_detect48.npz"},
+            {
+                "float_model": "models/onnx/fastestdet_352_f32.onnx",
+                "data": "data/coco_detect48.npz",
+                "config": "fastestdet.toml",
+            },
         ),
     ],
     ids=["resnet8", "mobilenet_v2", "fastestdet"],
@@ -402,7 +407,9 @@ def test_reports_of_real_networks(
     model: str, chip: str, words: dict[str, Any], browser: Browser, tmp_path: Path
 ) -> None:
     shared = shared_dir()
-    given = {key: str(shared / value) if isinstance(value, str) else value for key, value in words.items()}
+    configs = ROOT / "benchmarks" / "configs"
+    places = {"float_model": shared, "data": shared, "config": configs}
+    given = {key: str(places[key] / value) if key in places else value for key, value in words.items()}
     report = codegen.write_report(shared / "models" / model, tmp_path / "r.html", [chip], **given)
     assert (tmp_path / "r.html").stat().st_size < MOST_BYTES
     tabs = [tab for tab in TABS if tab != "changes" and (tab != "accuracy" or report.accuracy)]

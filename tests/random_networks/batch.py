@@ -44,6 +44,8 @@ _NAMES = (
     "output",
     "trace_into",
     "sink",
+    "post",
+    "post_bytes",
     *(f"camera_{what}" for what in ("bytes", "begin", "line", "row", "push")),
 )
 _CDEF = """

@@ -28,6 +28,7 @@ from codegen.ops.float32 import (
     FloatMatMul,
     FloatNonMaxSuppression,
     FloatNormalize,
+    FloatPoses,
     FloatRecurrent,
     FloatReduce,
     FloatSoftmax,
@@ -35,6 +36,7 @@ from codegen.ops.float32 import (
     FloatTrees,
     FloatUnary,
 )
+from codegen.ops.float32.poses import CHANNELS, COLUMNS
 from codegen.ops.float32.recurrent import GATES
 from codegen.ops.float32.trees import Aggregate
 from tests.random_networks.draw import BYTES, Drawing, Unfit
@@ -121,7 +123,7 @@ def real_trees(d: Drawing, x: str) -> str:
 
 
 def real_boxes(d: Drawing, x: str) -> str:
-    """The best of boxes that overlap, looked up by where they are."""
+    """The best of boxes that overlap, looked up by where they are; few, whose numbers need not span anything."""
     _, h, w, c = d.shape(x)
     count = min(h * w * c // 4, 40)
     if count < 1:
@@ -129,12 +131,22 @@ def real_boxes(d: Drawing, x: str) -> str:
     numbers, classes = d.apply(Reshape((h * w * c,)), _real(d, x)), d.int(1, 3)
     boxes = d.apply(Reshape((1, count, 4)), d.apply(Slice((0,), (count * 4,), (1,)), numbers))
     scores = d.apply(Slice((h * w * c - classes * count,), (classes * count,), (1,)), numbers)
-    op = FloatNonMaxSuppression(d.int(1, count), d.pick((0.0, 0.25, 0.5)), d.pick((None, 0.0)), d.chance(0.3))
+    op = FloatNonMaxSuppression(d.int(1, 10 // classes), d.pick((0.0, 0.25, 0.5)), d.pick((None, 0.0)), d.chance(0.3))
     chosen = d.apply(op, boxes, d.apply(Reshape((1, classes, count)), scores))
     rows = d.shape(chosen)[0]
     places = d.apply(Slice((0, 2), (rows, 1), (1, 1)), chosen)
     found = d.apply(Take(1), d.apply(Reshape((count, 4)), boxes), places)
     return _bytes(d, d.apply(Reshape((1, rows, 2, 2)), found))
+
+
+def real_poses(d: Drawing, x: str) -> str:
+    """Poses of keypoints, in maps that a product makes of a part."""
+    _, h, w, c = d.shape(x)
+    part, most = Slice((0, 0, 0, 0), (1, min(h, 6), min(w, 6), c), (1,) * 4), d.int(2, 5)
+    y = d.apply(part, _real(d, x))
+    maps = [_dense(d, y, channels) for channels in CHANNELS]
+    op = FloatPoses(most, d.pick((-1.0, 0.0)), d.pick((0.25, 0.5)), d.pick((0.25, 1.0)), d.int(1, 16))
+    return _bytes(d, d.apply(Reshape((1, most, COLUMNS, 1)), d.apply(op, *maps)))
 
 
 REAL = (
@@ -145,6 +157,7 @@ REAL = (
     *(real_rows,) * 2,
     *(real_trees,) * 2,
     *(real_boxes,) * 2,
+    *(real_poses,) * 2,
 )
 """With those more often that are refused most often, for they have the most nodes."""
 

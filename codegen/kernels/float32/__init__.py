@@ -9,6 +9,7 @@ from codegen.kernels.float32 import (
     dense,
     matmul,
     pool,
+    poses,
     recurrent,
     reduce,
     slides,
@@ -33,4 +34,5 @@ FLOAT32: tuple[Kernel[Any], ...] = (
     *recurrent.KERNELS,
     *trees.KERNELS,
     *boxes.KERNELS,
+    *poses.KERNELS,
 )

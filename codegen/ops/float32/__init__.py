@@ -7,6 +7,7 @@ from codegen.ops.float32.boxes import FloatNonMaxSuppression
 from codegen.ops.float32.clip import FloatClip
 from codegen.ops.float32.conv2d import FloatConv2D
 from codegen.ops.float32.dense import FloatDense, FloatMatMul
+from codegen.ops.float32.poses import FloatPoses
 from codegen.ops.float32.recurrent import FloatRecurrent
 from codegen.ops.float32.reduce import FloatCumulative, FloatReduce
 from codegen.ops.float32.softmax import FloatNormalize, FloatSoftmax
@@ -31,6 +32,7 @@ FLOAT_OPS: tuple[type[Op], ...] = (
     FloatRecurrent,
     FloatTrees,
     FloatNonMaxSuppression,
+    FloatPoses,
 )
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "FloatMatMul",
     "FloatNonMaxSuppression",
     "FloatNormalize",
+    "FloatPoses",
     "FloatRecurrent",
     "FloatReduce",
     "FloatSoftmax",

@@ -15,6 +15,7 @@ from codegen.real import (
     cumulative,
     detections,
     ngrams,
+    poses,
     product,
     resize,
     sampling,
@@ -49,6 +50,7 @@ from codegen.settle.float32 import (
 )
 from codegen.settle.float32 import detections as settle_detections
 from codegen.settle.float32 import ngrams as settle_ngrams
+from codegen.settle.float32 import poses as settle_poses
 from codegen.settle.float32 import sampling as settle_sampling
 from codegen.settle.float32 import trees as settle_trees
 from codegen.settle.float32 import unpool as settle_unpool
@@ -70,6 +72,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(cumulative.CumulativeSum, reduction.running_sum),
     Rule(ngrams.CountNgrams, settle_ngrams.count_ngrams),
     Rule(detections.Detections, settle_detections.detections),
+    Rule(poses.Poses, settle_poses.poses),
     Rule(product.Dense, matmul.dense),
     Rule(product.Gemm, matmul.gemm),
     Rule(product.MatMul, matmul.matmul),

@@ -10,13 +10,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from codegen.ir.real import RealNode
-from codegen.real import along, cumulative, detections, memory, normal, product, reduce, scatter, signal, update, window
+from codegen.real import (
+    along,
+    cumulative,
+    detections,
+    memory,
+    normal,
+    poses,
+    product,
+    reduce,
+    scatter,
+    signal,
+    update,
+    window,
+)
 from codegen.real import elementwise as real_elementwise
 from codegen.real import movement as real_movement
 from codegen.real import resize as real_resize
 from codegen.real import storage as real_storage
 from codegen.settle.arg_extremum import arg_extremum
 from codegen.settle.float32 import detections as settle_detections
+from codegen.settle.float32 import poses as settle_poses
 from codegen.settle.float32.rules import FLOAT_RULES
 from codegen.settle.rule import Rule, Rules
 from codegen.settle.states import State
@@ -47,6 +61,7 @@ _RULES: tuple[Rule[Any], ...] = (
     Rule(memory.SequenceLstm, recurrent.lstm, ("UNIDIRECTIONAL_SEQUENCE_LSTM",)),
     Rule(memory.Svdf, recurrent.svdf, ("SVDF",)),
     Rule(normal.LpNorm, elementwise.unit_length, ("L2_NORMALIZATION",)),
+    Rule(poses.Poses, settle_poses.poses, ("custom operator PosenetDecoderOp",)),
     Rule(product.Dense, linear.dense, ("FULLY_CONNECTED",)),
     Rule(product.MatMul, matmul.matmul, ("BATCH_MATMUL",)),
     Rule(real_elementwise.AddN, elementwise.add_n, ("ADD_N",)),

@@ -1,4 +1,4 @@
-"""Boxes of which the best are selected."""
+"""Boxes of which the best are selected, and poses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from codegen.ops.float32 import FloatNonMaxSuppression
+from codegen.ops.float32 import FloatNonMaxSuppression, FloatPoses
 from tests.contract.case import F32, Case, t
 
 
@@ -22,3 +22,10 @@ def cases() -> Iterator[Case]:
     yield Case("none", FloatNonMaxSuppression(3, 0.5, 1e9), (t(F32, 1, 7, 4), t(F32, 1, 2, 7)))
     yield Case("known_boxes", FloatNonMaxSuppression(3, 0.5, -20.0), (boxes, t(F32, 1, 2, 11)))
     yield Case("known_scores", FloatNonMaxSuppression(9, 0.5), (t(F32, 2, 9, 4), scores))
+    maps = t(F32, 1, 5, 4, 17), t(F32, 1, 5, 4, 34), t(F32, 1, 5, 4, 64)
+    yield Case("many", FloatPoses(7, 0.0, 0.25, 0.5, 16), maps)
+    yield Case("hard", FloatPoses(3, -1.0, 0.75, 4.0, 7), maps)
+    offsets, edges = (rng.normal(0, 1, kind.shape).astype(np.float32) for kind in maps[1:])
+    yield Case("known", FloatPoses(4, -0.5, 0.3, 0.25, 16), (maps[0], offsets, edges))
+    points = rng.normal(0, 2, (1, 1, 6, 17)).astype(np.float32)
+    yield Case("a_row", FloatPoses(40, -1.0, 0.1, 0.1, 1), (points, t(F32, 1, 1, 6, 34), t(F32, 1, 1, 6, 64)))

@@ -11,6 +11,7 @@ from codegen.frontends.tflite.real import read_real
 from codegen.frontends.tflite.real.translators import TRANSLATORS
 from codegen.real.engine import RealEngine
 from tests.support.detection_cases import OPERATOR as DETECTIONS
+from tests.support.pose_cases import OPERATOR as POSES
 from tests.support.signal_cases import SIGNAL_NAMES
 from tests.support.tflite_models import run_litert
 from tests.support.tflite_real_cases import CASES
@@ -41,6 +42,6 @@ def test_an_operator_gives_what_litert_gives(name: str, tmp_path: Path) -> None:
 
 
 def test_every_operator_has_a_case() -> None:
-    elsewhere = {*SIGNAL_NAMES, DETECTIONS}
+    elsewhere = {*SIGNAL_NAMES, DETECTIONS, POSES}
     assert set(TRANSLATORS) - elsewhere == {name.split()[0] for name in CASES} | WITH_STATES
-    assert set(TRANSLATORS) >= elsewhere, "those of test_signals.py and of test_detections.py"
+    assert set(TRANSLATORS) >= elsewhere, "those of test_signals.py, of test_detections.py and of test_poses.py"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codegen.emit.names import comment
 from codegen.emit.spelling import ArrayView, array_lines, spell_float
 from codegen.ir.postprocess import Boxes, Level, Member, Numbers, PostProgram, Ranking, Source, Transcript, WakeWords
 from codegen.ir.quant import Array
@@ -166,13 +167,12 @@ def _sources(level: Level) -> Sequence[Source]:
 
 
 def _numbers(index: int, of: Numbers) -> NumbersView:
-    title = of.name.encode("ascii", "replace").decode().replace("*/", "")
     if of.scale is None:
         real = "y[at]" if of.dtype.is_float else "(float)y[at]"
     else:
         zero = f" - {of.zero_point}" if of.zero_point > 0 else f" + {-of.zero_point}" if of.zero_point else ""
         real = f"lam_dequantize((int32_t)y[at]{zero}, {spell_float(of.scale)})"
-    return NumbersView(index, title, of.dtype.ctype, real, _lowest(of))
+    return NumbersView(index, comment(of.name), of.dtype.ctype, real, _lowest(of))
 
 
 def _lowest(of: Numbers) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 ACTIVATIONS = ("none", "clip", "sigmoid", "softmax")
 ORDERS = ("xywh", "yxhw")
 _LARGEST = 1 << 20
+_FOREIGN = re.compile(r"[^A-Za-z0-9_.:+ -]+")
+"""What is not shown of a user's text, which stands in a comment of C."""
 _LEAST, _OVERLAP = 0.25, 0.45
 
 
@@ -208,7 +211,7 @@ def _spelled(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return '"' + value.encode("ascii", "replace").decode().replace('"', "'") + '"'
+        return f'"{_FOREIGN.sub("?", value)}"'
     if isinstance(value, list):
         return f"[{', '.join(map(_spelled, value))}]"
     return str(value)

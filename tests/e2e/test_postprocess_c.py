@@ -10,7 +10,7 @@ import pytest
 
 from codegen.golden.compare import first_difference
 from codegen.ir.quant import Array
-from codegen.process import run_program
+from codegen.process import check_program, run_program
 from codegen.resources import resource_dir
 from tests.e2e.projects import SANITIZE, build, require_build
 from tests.support.heads import HEADS, Head, read_found, write_heads
@@ -79,6 +79,16 @@ def test_a_compiler_that_may_fuse_finds_the_same(tmp_path: Path) -> None:
     sources = write_heads(tmp_path, cases, 4)
     program = build("gcc", flags, sources, tmp_path / "heads", includes=[*INCLUDES, f"-I{tmp_path}"])
     compare([str(program)], cases, 4)
+
+
+def test_headers_are_of_cpp_too(tmp_path: Path) -> None:
+    require_tool("g++")
+    cases = drawn(1, seed=3)
+    write_heads(tmp_path, cases, 1)
+    text = "".join(f'#include "{case.name}_postprocess.h"\n' for case in cases)
+    (tmp_path / "all.cpp").write_text(text + '#include "lam_detect.h"\n')
+    flags = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only")
+    check_program(["g++", *flags, *INCLUDES, f"-I{tmp_path}", str(tmp_path / "all.cpp")], timeout_s=100)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file, compile_graph
 from codegen.target import Memory, load_target
 from codegen.verbs.camera import with_camera
+from codegen.verbs.postprocess import with_postprocess
 from tests.e2e.projects import DIGITS, build, run, written
 from tests.support.graphs import Sketch, conv_chain, keeping
 from tests.support.tools import require_tool
@@ -52,6 +53,14 @@ def camera(table: str, **options: object) -> Compiled:
         return with_camera(digits(**options), file, Options(name="digits"))
 
 
+def labels() -> Compiled:
+    """The network of digits, and what its output means."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "labels.toml"
+        file.write_text('[postprocess]\ndecode = "labels"\n')
+        return with_postprocess(digits(), file, Options(name="digits"))
+
+
 FORMS: dict[str, Callable[[], Compiled]] = {
     "plain": digits,
     "model's layout and types": lambda: digits(**BORDERS),
@@ -67,6 +76,7 @@ FORMS: dict[str, Callable[[], Compiled]] = {
     "several inputs and outputs": several_ports,
     "camera": lambda: camera('format = "bayer_gbrg"\nsize = [20, 30]\n'),
     "streamed camera of two planes": lambda: camera('format = "nv12"\nsize = [21, 30]\n', stream_input=True),
+    "labels": labels,
 }
 
 
@@ -78,7 +88,8 @@ def snippet(made: Compiled) -> str:
 
 def rest(made: Compiled, text: str) -> str:
     """What the snippet leaves to the firmware: inputs of zeros, the program's end after the last output, weights."""
-    lines = [f'#include "{made.program.name}.h"', "#include <stdlib.h>", "#include <string.h>"]
+    header = f"{made.program.name}{'_postprocess' if made.emit.post else ''}.h"
+    lines = [f'#include "{header}"', "#include <stdlib.h>", "#include <string.h>"]
     for returned, name, given in re.findall(r"^([\w ]+\*?)\b(\w+)\((.*?)\);   /\* yours", text, re.MULTILINE):
         lines.append(f"{returned}{name}({given});")
         if "next_row" in name:
@@ -91,6 +102,8 @@ def rest(made: Compiled, text: str) -> str:
         elif "fill" in name:
             port = made.program.inputs[int(name.removeprefix("fill_input"))].operand
             lines.append(f"{returned}{name}({given})\n{{\n    memset(x, 0, {port.rows * port.row_bytes});\n}}")
+        elif name == "use_found":
+            lines.append(f"{returned}{name}({given})\n{{\n    LAM_UNUSED(found);\n    exit(count < 0);\n}}")
         else:
             end = "exit(0)" if name == f"use_output{len(made.program.outputs) - 1}" else "LAM_UNUSED(y)"
             lines.append(f"{returned}{name}({given})\n{{\n    LAM_UNUSED(y);\n    {end};\n}}")

@@ -290,6 +290,12 @@ def test_a_wrong_file_is_refused(text: str, code: str, tmp_path: Path) -> None:
     assert caught.value.code == code
 
 
+def test_what_a_table_says_ends_no_comment() -> None:
+    name = '*/ ??/ int x; "\\\n'
+    found = parse_postprocess({"decode": "ctc", "outputs": [name], "blank": 1}, "m.toml")
+    assert found.said == ('decode = "ctc"', 'outputs = ["? ? int x? ?"]', "blank = 1")
+
+
 @pytest.mark.parametrize("priors", [None, np.zeros(4, np.float32), np.zeros((2, 4), np.int32)])
 def test_priors_that_are_none_are_refused(priors: Array | None, tmp_path: Path) -> None:
     from codegen.options import Options

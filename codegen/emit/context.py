@@ -110,6 +110,11 @@ class ModelView:
     camera: CameraView | None
     post: PostView | None
 
+    @property
+    def hooks(self) -> tuple[FunctionView, ...]:
+        """A function for each hook that the firmware provides."""
+        return tuple({f.context.function: f for f in reversed(self.functions) if f.is_hook}.values())[::-1]
+
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:

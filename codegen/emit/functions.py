@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from codegen.emit.about import function_about
+from codegen.ir.hooks import HookCall
 from codegen.ir.program import KernelFn, Program
 
 
@@ -50,6 +51,12 @@ class FunctionView:
     like: str = ""
     about: tuple[str, ...] = ()
     const: str = "const"
+    network: str = ""
+
+    @property
+    def is_hook(self) -> bool:
+        """Whether it calls what the firmware provides."""
+        return isinstance(self.context, HookCall)
 
     @property
     def struct(self) -> str:
@@ -71,7 +78,9 @@ def function_view(fn: KernelFn, network: str) -> FunctionView:
     """One kernel function of a network."""
     fields = tuple(FieldView(n, fn.dtypes[n], fn.sizes[n], at, fn.abouts[n]) for n, at in fn.offsets.items())
     types = fn.in_dtype.ctype, fn.out_dtype.ctype
-    return FunctionView(f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs, fn.headers)
+    return FunctionView(
+        f"{network}_{fn.symbol}", *types, fields, fn.template, fn.context, fn.outputs, fn.headers, network=network
+    )
 
 
 def function_views(program: Program, const: str) -> dict[int, FunctionView]:

@@ -88,6 +88,8 @@ def project_files(
         "test/main.c": render("selftest_main.c.j2", roots, m=view),
         "CMakeLists.txt": render("CMakeLists.txt.j2", roots, m=view),
     }
+    if any(hook.context.reference for hook in view.hooks):
+        texts[f"test/{name}_hooks.c"] = render("hooks.c.j2", roots, m=view)
     if view.camera is not None:
         texts[f"include/{name}_preprocess.h"] = render("preprocess.h.j2", roots, m=view, p=view.camera)
         texts[f"src/{name}_preprocess.c"] = render("preprocess.c.j2", roots, m=view, p=view.camera)

@@ -11,16 +11,20 @@ from codegen.host.build import (
     project_sources,
     run_built,
 )
+from codegen.host.hooks import GoldenAnswers, answered, hook_sources
 from codegen.host.manifest import read_manifest
 from codegen.host.network import Network
 
 __all__ = [
     "HOST_FLAGS",
     "WARNINGS",
+    "GoldenAnswers",
     "Network",
+    "answered",
     "build_library",
     "command_words",
     "compiler_words",
+    "hook_sources",
     "host_compiler",
     "host_regions",
     "project_sources",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.errors import LibraryUnusable, ToolMissing
+from codegen.host.hooks import hook_sources, stubbed
 from codegen.process import Completed, check_program, find_program, need_program, run_program
 from codegen.resources import resource_dir
 
@@ -76,6 +77,7 @@ def build_library(
         sources.append(project / "src" / f"{name}_preprocess.c")
     if manifest.get("postprocess"):
         sources.append(project / "src" / f"{name}_postprocess.c")
+    sources += [*hook_sources(project), *stubbed(manifest, out)]
     threads: list[str] = []
     if manifest.get("scratchpad_bytes"):
         sources.append(shim.with_name("lam_dma_deferred.c"))

@@ -25,6 +25,7 @@ from codegen.errors import (
 from codegen.golden.interface import PortSpec, in_model_layout, join_batch, network_feeds, split_batch
 from codegen.host.build import HOST_FLAGS, build_library, open_library
 from codegen.host.cores import run_cores
+from codegen.host.hooks import ANSWER_CDEF, GoldenAnswers, check_answered, needs_answers
 from codegen.host.manifest import read_manifest, read_weights
 from codegen.host.sinks import Sinks
 from codegen.ir.quant import Array
@@ -57,6 +58,7 @@ class Network:
         compiler: C compiler; $CC or cc when None.
         flags: its optimisation flags; what is fastest here for a project of target `host`, else -O2, when None.
         threads: run each core's part on a thread of its own, where the target has several; else they take turns.
+        answers: of hooks that have no C here.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Network:
         compiler: str | None = None,
         flags: Sequence[str] | None = None,
         threads: bool = False,
+        answers: GoldenAnswers | None = None,
     ) -> None:
         """Build, load and initialise."""
         self.project = project
@@ -79,7 +82,10 @@ class Network:
         self._threads = threads and self.manifest["cores"] > 1
         self._tracer: Network | None = None
         self._ffi = cffi.FFI()
-        declared = _declared() + (_CDEF_TRACE if trace else "")
+        self._answers = answers if needs_answers(project, self.manifest) else None
+        if self._answers is None:
+            check_answered(project, self.manifest)
+        declared = _declared() + (_CDEF_TRACE if trace else "") + (ANSWER_CDEF if self._answers else "")
         self._ffi.cdef(declared)
         self._folder = tempfile.TemporaryDirectory(prefix="lamina-")
         with contextlib.ExitStack() as undo:
@@ -88,6 +94,7 @@ class Network:
             library = build_library(project, self.manifest, folder, trace=trace, compiler=compiler, flags=flags)
             self._loaded = open_library(self._ffi, library, _FUNCTION.findall(declared))
             undo.callback(self._ffi.dlclose, self._loaded)
+            self._callback = self._answers.bind(self._ffi, self._loaded) if self._answers else None
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             sizes = [memory["bytes"] for memory in self.manifest["plan"]["memories"]]
             self._arenas = [_odd_aligned(size, self.manifest["arena_align"]) for size in sizes]
@@ -289,6 +296,8 @@ class Network:
 
     def _run_filled(self) -> None:
         status = self._run_in_threads() if self._threads else self._lib.lam_host_run(self._net)
+        if self._answers is not None and self._answers.failed is not None:
+            raise self._answers.failed
         if status != 0:
             raise RunFailed(f"run returned status {status}", where=self.manifest["name"])
 

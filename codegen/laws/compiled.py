@@ -16,7 +16,7 @@ from codegen.emulator import build_and_run
 from codegen.errors import BoardMissing, LawBroken
 from codegen.golden.compare import first_difference
 from codegen.golden.interpreter import run_graph
-from codegen.host import WARNINGS, Network, host_compiler
+from codegen.host import WARNINGS, Network, compiler_words, hook_sources
 from codegen.ir.graph import Graph
 from codegen.kernels import find_form, kernel_needs, select_kernels
 from codegen.laws.graphs import feeds, graph_of
@@ -77,7 +77,8 @@ def differences(graph: Graph, project: Path, compiler: str | None, flags: str) -
 
 def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
     """C files of the self-test without `main`, and folders to include from."""
-    sources = [*sorted((project / "src").glob("*.c")), project / "test" / "selftest.c"]
+    parts = (*(project / "src").glob("*.c"), *hook_sources(project))
+    sources = [*sorted(parts), project / "test" / "selftest.c"]
     return sources, [project / folder for folder in ("include", "runtime", "src")]
 
 
@@ -116,7 +117,7 @@ class CompiledLaws:
             sources, folders = sources_of(project)
             program, main = Path(folder) / "selftest", project / "test" / "main.c"
             includes = [f"-I{path}" for path in folders]
-            argv = [*host_compiler().split(), *WARNINGS, *_ASAN.split(), *includes, *sources, main, "-o", program]
+            argv = [*compiler_words(), *WARNINGS, *_ASAN.split(), *includes, *sources, main, "-o", program]
             check_program([str(word) for word in argv], timeout_s=_BUILD_S)
             done = run_program([str(program)], timeout_s=_RUN_S)
         said = done.stderr.decode(errors="replace").strip().splitlines()

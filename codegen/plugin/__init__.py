@@ -5,7 +5,7 @@ A plug-in imports from here alone.  Loading one runs its code; nothing is loaded
 
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import Limit, NodeOf, RowRule
-from codegen.ir.quant import Array, DType, Quant, TensorType
+from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ir.shape import Window, row_count
 from codegen.kernels.kernel import Fit
 from codegen.ops import apply_requant, make_requant
@@ -23,7 +23,7 @@ from codegen.ops.limits import batch_one, feature_map, only_input, require, type
 from codegen.plugin.joining import with_plugins
 from codegen.plugin.load import PluginGiven, load_plugin, tools_with
 from codegen.plugin.record import Operator, Plugin
-from codegen.plugin.sources import C
+from codegen.plugin.sources import C, Hook
 
 __all__ = [
     "Array",
@@ -32,12 +32,14 @@ __all__ = [
     "DType",
     "Field",
     "Fit",
+    "Hook",
     "Limit",
     "NodeOf",
     "Operator",
     "Plugin",
     "PluginGiven",
     "Quant",
+    "Requant",
     "RowRule",
     "Scratch",
     "TensorType",

@@ -60,9 +60,9 @@ def root_of(plugin: Plugin) -> PluginRoot:
     """Where its files lie; LAM-PLUGIN-006 for one that is not there, -004 for one that is called as one of Lamina's."""
     sources = [source for op in plugin.operators for source in op.c]
     for source in sources:
-        if not (plugin.place / source.file).is_file():
+        if source.file and not (plugin.place / source.file).is_file():
             raise PluginFileMissing(f"there is no file {source.file}", where=plugin.name)
-    headers = tuple(dict.fromkeys(source.file for source in sources if not source.is_template))
+    headers = tuple(dict.fromkeys(source.file for source in sources if source.file and not source.is_template))
     taken = next((header for header in headers if header in header_names()), None)
     if taken is not None:
         raise PluginClash(f"{taken} is a header of Lamina's", where=plugin.name)
@@ -70,7 +70,7 @@ def root_of(plugin: Plugin) -> PluginRoot:
 
 
 def _check_free(tools: Toolkit, plugin: Plugin) -> None:
-    headers = {source.file for op in plugin.operators for source in op.c if not source.is_template}
+    headers = {source.file for op in plugin.operators for source in op.c if not source.is_template} - {""}
     for root in tools.roots.plugins:
         if root.name == plugin.name:
             raise PluginClash(f"two plug-ins are called {plugin.name}", where=plugin.name)

@@ -17,9 +17,9 @@ from codegen.errors import PluginClash, PluginWrong
 from codegen.ops import OPS
 from codegen.ops.case import Case
 from codegen.plugin.settling import Integers
-from codegen.plugin.sources import HEADER, TEMPLATE, C
+from codegen.plugin.sources import HEADER, TEMPLATE, C, Hook
 
-Source: TypeAlias = C
+Source: TypeAlias = C | Hook
 QUESTIONS = ("infer", "golden", "rows", "macs", "in_place")
 """What every operator answers."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
@@ -76,16 +76,29 @@ def _wrong(op: Operator) -> Iterable[tuple[Callable[[], bool], str]]:
         yield (lambda p=part: getattr(op, p) is None or callable(getattr(op, p)), f"`{part}` is no function")  # type: ignore[misc]
     yield (lambda: isinstance(op.c, tuple | list) and bool(op.c), "has no `c`: give C(...)")
     for source in op.c:
-        yield (lambda s=source: isinstance(s, C), f"`c` holds {source!r:.60}, which is no C(...)")  # type: ignore[misc]
+        yield (lambda s=source: isinstance(s, C | Hook), f"`c` holds {source!r:.60}, no C(...) and no Hook(...)")  # type: ignore[misc]
         yield from _wrong_source(source)
 
 
-def _wrong_source(source: C) -> Iterable[tuple[Callable[[], bool], str]]:
+def _wrong_source(source: Source) -> Iterable[tuple[Callable[[], bool], str]]:
+    if isinstance(source, Hook):
+        yield from _wrong_hook(source)
+        return
     yield (lambda: isinstance(source.file, str) and "/" not in source.file, "`file` is a name, without a folder")
     yield (lambda: source.file.endswith((TEMPLATE, HEADER)), f"{source.file} is no template (.c.j2) and no header (.h)")
     yield (lambda: source.is_template != bool(source.call), "`call` is for a header, which needs it")
     yield (lambda: callable(source.fit), "`fit` is no function")
     yield (lambda: source.run in ("row", "pixels", "whole"), f"`run` is {source.run!r}: row, pixels or whole")
+
+
+def _wrong_hook(hook: Hook) -> Iterable[tuple[Callable[[], bool], str]]:
+    yield (lambda: isinstance(hook.name, str) and bool(_NAME.fullmatch(hook.name)), f"a hook is called {hook.name!r}")
+    yield (lambda: callable(hook.fit), "`fit` is no function")
+    yield (lambda: isinstance(hook.about, str) and bool(hook.about.strip()), "`about` of a hook says nothing")
+    yield (lambda: hook.run in ("row", "whole"), f"`run` is {hook.run!r}: row or whole")
+    yield (lambda: bool(hook.reference) == bool(hook.call), "`reference` and `call` of a hook go together")
+    yield (lambda: not hook.reference or hook.reference.endswith(HEADER), f"{hook.reference} is no header (.h)")
+    yield (lambda: "/" not in hook.reference, "`reference` is a name, without a folder")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,11 +6,12 @@ Decides: how what `fit` gave becomes the numbers that a template names, or a fun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from codegen.errors import PluginWrong
 from codegen.ir.form import Run
+from codegen.ir.hooks import HOOK_TEMPLATE, HookCall
 from codegen.ir.op import NodeOf
 from codegen.kernels.kernel import Fit, Kernel
 
@@ -85,6 +86,56 @@ class C:
 
     def _fitted(self, node: NodeOf[Any]) -> Fit | None:
         return fitted(self.fit, node, self.call)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hook:
+    """A function that the firmware provides instead of C beside the plug-in: `NETWORK_name_TYPE`.
+
+    Args:
+        name: as C has it, behind the network's.
+        fit: the numbers that it is handed, as in `C`; params of a Fit go before them.
+        about: a sentence for the header: what the firmware has to compute.
+        run: what a call makes: a `row` of the output, or the `whole` of it.
+        reference: a header (.h) beside the plug-in that computes it, for tests here and on emulated chips; without one
+            golden answers on this machine, and nothing on a board.
+        call: the function of the reference.
+    """
+
+    name: str
+    fit: Fitting
+    about: str
+    run: Run = "row"
+    reference: str = ""
+    call: str = ""
+
+    @property
+    def file(self) -> str:
+        """The file that has to lie beside the plug-in, if any."""
+        return self.reference
+
+    @property
+    def is_template(self) -> bool:
+        """A hook has none."""
+        return False
+
+    def kernel(self, plugin: str, kind: type[Any]) -> Kernel[Any]:
+        """The kernel that it is."""
+        return Kernel(f"{plugin}_{self.name}", HOOK_TEMPLATE, self.run, (kind,), self._fitted)
+
+    def _fitted(self, node: NodeOf[Any]) -> Fit | None:
+        found = fitted(self.fit, node, self._symbol(node))
+        if found is None:
+            return None
+        about = " ".join(self.about.split()).replace("*/", "* /")
+        call = HookCall(found.context.function, found.context.pairs, about, self.reference, self.call)
+        return replace(found, context=call, why="a hook of the firmware")
+
+    def _symbol(self, node: NodeOf[Any]) -> str:
+        """The hook's name with the types of elements, for C functions have one type each."""
+        first = node.ins[node.dynamic[0]].dtype.value if node.dynamic else ""
+        types = dict.fromkeys(filter(None, (first, node.outs[0].dtype.value)))
+        return "_".join([self.name, *types])
 
 
 def fitted(fit: Fitting, node: NodeOf[Any], call: str = "") -> Fit | None:

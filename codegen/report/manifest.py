@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.graph import Graph
+from codegen.ir.hooks import hook_records
 from codegen.ir.plan import Plan, place_of
 from codegen.ir.program import KeptState, Port, Program, TracedTensor
 from codegen.ir.quant import Mode
@@ -51,6 +52,7 @@ def build_manifest(plan: Plan, program: Program, shadow: ShadowReport, asked: As
         "plan": plain(plan_record(plan, program, shadow)),
         "tensors": [_tensor(t, shadow) for t in program.tensors],
         "notes": list(asked.notes),
+        **({"hooks": hooks} if (hooks := hook_records(program)) else {}),
     }
 
 

@@ -15,7 +15,7 @@ from codegen.emit import array_lines, render
 from codegen.emulator import build_and_run
 from codegen.errors import RunFailed
 from codegen.golden.compare import Difference, first_difference
-from codegen.host import host_regions
+from codegen.host import answered, host_regions
 from codegen.ir.quant import Array
 from codegen.pipeline import Compiled
 from codegen.resources import resource_dir
@@ -108,7 +108,12 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *
         data.write_text(_data_file(compiled, cases), encoding="ascii")
         result = build_and_run(
             compiled.target,
-            [*sorted((project / "src").glob("*.c")), host / "lam_check_main.c", data],
+            [
+                *sorted((project / "src").glob("*.c")),
+                *answered(project, compiled.target.name),
+                host / "lam_check_main.c",
+                data,
+            ],
             [project / part for part in ("include", "runtime", "src")],
             defines,
             timeout_s=_TIMEOUT_S,

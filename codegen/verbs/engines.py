@@ -20,7 +20,7 @@ from codegen.errors import EngineUnknown
 from codegen.frontends import is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
-from codegen.host import HOST_FLAGS, Network
+from codegen.host import HOST_FLAGS, GoldenAnswers, Network
 from codegen.ir.quant import Array
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
@@ -117,7 +117,8 @@ class CEngine(Held):
         with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
             project = Path(folder) / "project"
             write_project(project, compiled.files)
-            self._network = Network(project, trace=dump, flags=HOST_FLAGS)
+            answers = GoldenAnswers(compiled.program)
+            self._network = Network(project, trace=dump, flags=HOST_FLAGS, answers=answers)
         self.inputs: tuple[PortSpec, ...] = self._network.inputs
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:

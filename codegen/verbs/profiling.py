@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codegen.emulator import Mix, RunResult, board_of, build_and_run, build_program, executed_mix, section_sizes
 from codegen.errors import BoardMissing, RunFailed, ToolNonsense
-from codegen.host import compiler_words, host_regions, run_built
+from codegen.host import answered, compiler_words, host_regions, run_built
 from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
@@ -202,7 +202,7 @@ def _main() -> Path:
 
 
 def _sources(project: Path) -> list[Path]:
-    return [*sorted((project / "src").glob("*.c")), _main()]
+    return [*sorted((project / "src").glob("*.c")), *answered(project, project.name), _main()]
 
 
 def _includes(project: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from codegen.errors import OptionBad
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import graph_ports, made_rows, network_feeds
 from codegen.golden.interpreter import Stepper
-from codegen.host import Network
+from codegen.host import GoldenAnswers, Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.options import Options
@@ -121,7 +121,8 @@ def _compared(
         difference = run_on_board(compiled, project, cases, len(chosen))
         frames = None if checking.preprocess is None else _frames_beside(compiled, project, checking)
         return difference, len(chosen), frames
-    with Network(project, trace=True, compiler=checking.compiler, flags=checking.flags) as net:
+    answers = GoldenAnswers(compiled.program)
+    with Network(project, trace=True, compiler=checking.compiler, flags=checking.flags, answers=answers) as net:
         difference, done = _on_host(net, expected, len(chosen), checking.progress)
         return difference, done, None if checking.preprocess is None else _frames(compiled, net, checking)
 

@@ -134,3 +134,15 @@ def test_a_target_without_a_board_is_told() -> None:
     found = codegen.check_plugin(MEDIAN / "median_ops.py", ["generic", "nowhere"])
     told = [check.found for check in found.checks if not check.ok]
     assert [text[:17] for text in told] == ["it has no board, o", "unknown"] or "LAM-TARGET-001" in told[-1]
+
+
+def test_the_example_with_a_hook_keeps_every_law(tmp_path: Path) -> None:
+    """By its reference; without one there is no C to try."""
+    require_tool("gcc")
+    edge = MEDIAN.parent / "edge" / "edge_ops.py"
+    assert [c.law for c in codegen.check_plugin(edge).checks if not c.ok or c.law == "c99"] == ["c99"] * 3
+    text = edge.read_text(encoding="utf-8").replace('reference="edge_reference.h",', "")
+    (tmp_path / "edge_ops.py").write_text(text.replace('call="edge_reference",', ""), encoding="utf-8")
+    found = codegen.check_plugin(tmp_path / "edge_ops.py")
+    assert found.ok
+    assert "c99" not in {check.law for check in found.checks}

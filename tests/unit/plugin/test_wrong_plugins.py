@@ -141,3 +141,24 @@ def test_a_plugin_itself_may_be_given() -> None:
     assert isinstance(plugin, Plugin)
     assert plugin.place == MEDIAN
     assert codegen.inspect(example_model("median"), plugins=[plugin]).supported
+
+
+HOOKS = {
+    "a name with capitals": ('name="edge",\n                    fit', 'name="Edge",\n                    fit'),
+    "nothing said of it": ("about=", "about='' and "),
+    "a run of pixels": ("fit=numbers", 'fit=numbers, run="pixels"'),
+    "a reference without its function": ('call="edge_reference",', ""),
+    "a reference that is no header": ('reference="edge_reference.h"', 'reference="edge_reference.c"'),
+    "a reference in another folder": ('reference="edge', 'reference="../edge'),
+    "no numbers": ("fit=numbers", "fit=5"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), HOOKS.values(), ids=HOOKS)
+def test_a_wrong_hook_is_refused(old: str, new: str, tmp_path: Path) -> None:
+    shutil.copytree(MEDIAN.parent / "edge", tmp_path / "edge")
+    text = (tmp_path / "edge" / "edge_ops.py").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "edge" / "edge_ops.py").write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(CompileError, match="LAM-PLUGIN-005"):
+        load_plugin(tmp_path / "edge" / "edge_ops.py")

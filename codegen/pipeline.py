@@ -5,7 +5,6 @@ model file -> imported Graph -> Graph -> forms of kernels -> Plan -> Program -> 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import Any
 
 from codegen.emit import EmitOptions, emit_options, network_name, project_files, selftest_vectors
 from codegen.errors import CompileError, ModelRejected
-from codegen.frontends import import_model
-from codegen.frontends.files import read_model_file
+from codegen.frontends import import_model, model_digest
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
@@ -76,7 +74,7 @@ def compile_file(model: Path, options: Options, tools: Toolkit = HOUSE) -> Compi
     """Model file to files."""
     target, options = met(options, model)
     imported = read_model(model, options, target, tools)
-    return compile_graph(imported, target, options, hashlib.sha256(read_model_file(model)).digest(), tools)
+    return compile_graph(imported, target, options, model_digest(model), tools)
 
 
 def read_model(model: Path, options: Options, target: Target, tools: Toolkit = HOUSE) -> Graph:

@@ -61,7 +61,7 @@ GROUND = {"errors", "resources", "process", "datafiles", "arguments", "old_names
 CONFINED = {
     "jinja2": {"emit", "verbs/report"},
     "onnx": {"frontends/onnx"},
-    "google": {"frontends/onnx"},
+    "google": {"frontends/onnx", "frontends/caffe"},
     "tflite": {"frontends/tflite"},
     "tflite_micro": {"verbs"},
     "ai_edge_litert": {"verbs"},

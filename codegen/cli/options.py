@@ -12,6 +12,7 @@ import click
 
 from codegen.cli.console import Decorated
 from codegen.cli.renamed import Renamed
+from codegen.errors import CaffemodelAlone
 from codegen.old_names import OLD_MODES
 from codegen.options import CHOICES
 
@@ -55,6 +56,30 @@ def _choice(flag: str, text: str, default: str | None = None) -> Decorated:
     return click.option(flag, type=click.Choice(values), default=default, show_default=default is not None, help=text)
 
 
+def _with_weights(ctx: click.Context, param: click.Parameter, model: str) -> str:
+    """MODEL, and the weights of a Caffe network behind a comma."""
+    weights = ctx.meta.get(_WEIGHTS)
+    if weights is None:
+        return model
+    if not model.endswith(_NETWORK):
+        raise CaffemodelAlone(f"--caffemodel {weights} goes with a prototxt", where=model)
+    return f"{model},{weights}"
+
+
+def _kept(ctx: click.Context, param: click.Parameter, weights: str | None) -> None:
+    ctx.meta[_WEIGHTS] = weights
+
+
+_NETWORK, _WEIGHTS = ".prototxt", "lamina.caffemodel"
+caffemodel_option = click.option(
+    "--caffemodel",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_kept,
+    help="Weights of a Caffe network (MODEL is its prototxt); else the .caffemodel of its name beside it.",
+)
+model_argument = click.argument("model", callback=_with_weights)
 target_option = click.option(
     "-t", "--target", default="host", show_default=True, help="A name of `lamina targets`, or a .toml file."
 )
@@ -74,7 +99,8 @@ plugin_option = click.option(
     help="Operators of your own: a file, or the name of an installed package's. Its code is run.",
 )
 _MODEL_OPTIONS = (
-    click.argument("model"),
+    model_argument,
+    caffemodel_option,
     target_option,
     plugin_option,
     click.option(

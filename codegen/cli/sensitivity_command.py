@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import config_option, scheduler_option, shape_option, target_option
+from codegen.cli.options import (
+    caffemodel_option,
+    config_option,
+    model_argument,
+    scheduler_option,
+    shape_option,
+    target_option,
+)
 from codegen.cli.progress import Progress
 from codegen.report.sensitive import sensitivity_text
 
@@ -15,7 +22,8 @@ from codegen.report.sensitive import sensitivity_text
 @click.command(
     "sensitivity", cls=Command, example="lamina sensitivity float.onnx --calib samples.npz --config model.toml"
 )
-@click.argument("model")
+@model_argument
+@caffemodel_option
 @click.option("--calib", required=True, metavar="D.npz", help="Samples of what the network will see.")
 @click.option(
     "--by",

@@ -42,7 +42,7 @@ class ModelMissing(CompileError):
 
 
 class ModelUnreadable(CompileError):
-    """The file is not an ONNX model, or is cut off or damaged."""
+    """The file is not a model of its format, or is cut off or damaged."""
 
     code = "LAM-IMPORT-003"
     hint = "export the model again; a download may be incomplete, or hold a Git LFS pointer"

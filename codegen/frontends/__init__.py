@@ -1,12 +1,14 @@
-"""Reads models: ONNX and TFLite, told apart by the file itself."""
+"""Reads models: ONNX, TFLite and Caffe, told apart by the file itself."""
 
-from codegen.frontends.files import is_tflite
+from codegen.frontends.files import is_caffe, is_tflite
 from codegen.frontends.models import (
     REQUANT_KEY,
     has_integer_kernels,
     import_model,
+    is_onnx,
     label_entries,
     metadata_of,
+    model_digest,
     own_mode,
     read_real,
     real_bytes,
@@ -22,9 +24,12 @@ __all__ = [
     "Vocabulary",
     "has_integer_kernels",
     "import_model",
+    "is_caffe",
+    "is_onnx",
     "is_tflite",
     "label_entries",
     "metadata_of",
+    "model_digest",
     "own_mode",
     "read_real",
     "real_bytes",

@@ -12,6 +12,7 @@ from codegen.errors import CompileError, FileTooLarge, ModelMissing, ModelTooLar
 
 MAX_FILE_BYTES = 512 * 2**20
 TFLITE_MARK = b"TFL3"
+CAFFE_ENDINGS = (".prototxt", ".caffemodel")
 
 
 def read_model_file(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
@@ -40,3 +41,8 @@ def begins_with(path: Path, count: int) -> bytes:
 def is_tflite(path: Path) -> bool:
     """Whether the file is a TFLite model, by its mark or, where it cannot be read, its ending."""
     return begins_with(path, 8)[4:] == TFLITE_MARK or path.suffix == ".tflite"
+
+
+def is_caffe(path: Path) -> bool:
+    """Whether the file is of a Caffe network, by its ending: the text, or the weights that were given by mistake."""
+    return path.suffix in CAFFE_ENDINGS

@@ -1,22 +1,23 @@
 """Which reader a model's file wants, and which arithmetic is the file's own.
 
-Decides: that TFLite models are computed as TFLite computes them unless told otherwise, ONNX models as their metadata
-say, where somebody has said it there, and that a format's reader, and
-the packages that it needs, are loaded when there is such a file.  A model's numbers may be anything, signalling NaNs
-too: what comes of them is looked at by value, and numpy's warnings would be about the file and not about this program.
+Decides: that a Caffe network is known by its ending, that TFLite models are computed as TFLite computes them unless
+told otherwise, ONNX models as their metadata say, where somebody has said it there, and that a format's reader, and the
+packages that it needs, are loaded when there is such a file.  A model's numbers may be anything, signalling NaNs too:
+what comes of them is looked at by value, and numpy's warnings would be about the file and not about this program.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from codegen.errors import CompileError
-from codegen.frontends.files import is_tflite, read_model_file
+from codegen.frontends.files import is_caffe, is_tflite, read_model_file
 from codegen.frontends.labels import LABEL_KEYS, listed
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.survey import Survey
@@ -40,7 +41,7 @@ def import_model(
     shapes: Given | None = None,
     known: Vocabulary = HOUSE,
 ) -> Graph:
-    """The integer Graph of a model's file; arguments and errors as of `import_onnx` and `import_tflite`.
+    """The Graph of a model's file; arguments and errors as of `import_onnx`, `import_tflite` and `import_caffe`.
 
     A TFLite model has every size; shapes that are given for its inputs must be those.
     """
@@ -50,9 +51,7 @@ def import_model(
         graph = import_tflite(path, mode=mode, io_type=io_type, known=known)
         Shapes({i.name: i.model_shape for i in graph.inputs}, shapes or {})
         return replace(graph, labels=carried_labels(path))
-    from codegen.frontends.onnx import import_onnx
-
-    graph = import_onnx(
+    graph = _plain_importer(path)(
         path,
         mode=mode,
         io_type="model" if io_type == "model" else "quantized",
@@ -63,6 +62,17 @@ def import_model(
     return replace(graph, labels=carried_labels(path))
 
 
+def _plain_importer(path: Path) -> Callable[..., Graph]:
+    """The function that imports a file whose integers, if any, are ONNX's."""
+    if is_caffe(path):
+        from codegen.frontends.caffe import import_caffe
+
+        return import_caffe
+    from codegen.frontends.onnx import import_onnx
+
+    return import_onnx
+
+
 @np.errstate(all="ignore")
 def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HOUSE) -> RealGraph:
     """The RealGraph of a model's file, quantized or not; errors as of the formats' own readers."""
@@ -70,9 +80,29 @@ def read_real(path: Path, *, shapes: Given | None = None, known: Vocabulary = HO
         from codegen.frontends.tflite.real import read_real as read_tflite
 
         return read_tflite(path, shapes=shapes, known=known)
+    if is_caffe(path):
+        from codegen.frontends.caffe.real import read_real as read_caffe
+
+        return read_caffe(path, shapes=shapes)
     from codegen.frontends.onnx.real import read_real as read_onnx
 
     return read_onnx(path, shapes=shapes, known=known)
+
+
+def is_onnx(path: Path) -> bool:
+    """Whether the file is taken for an ONNX model: it is nothing else."""
+    return not is_tflite(path) and not is_caffe(path)
+
+
+def model_digest(path: Path) -> bytes:
+    """SHA-256 of a model's file, and of the weights of a Caffe network behind it; LAM-IMPORT-002 and -004."""
+    digest = hashlib.sha256(read_model_file(path))
+    if is_caffe(path):
+        from codegen.frontends.caffe import weights_beside
+
+        weights = weights_beside(path)
+        digest.update(read_model_file(weights) if weights.exists() else b"")
+    return digest.digest()
 
 
 def real_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> bytes:
@@ -89,14 +119,18 @@ def survey_model(path: Path, *, mode: Mode, shapes: Given | None = None, known: 
         from codegen.frontends.tflite.survey import survey_tflite
 
         return survey_tflite(path, mode=mode, known=known)
+    if is_caffe(path):
+        from codegen.frontends.caffe.survey import survey_caffe
+
+        return survey_caffe(path, mode=mode, shapes=shapes, known=known)
     from codegen.frontends.onnx.survey import survey_onnx
 
     return survey_onnx(path, mode=mode, shapes=shapes, known=known)
 
 
 def metadata_of(path: Path) -> dict[str, str]:
-    """The entries of an ONNX model's metadata; a TFLite model has none that anybody reads."""
-    if is_tflite(path):
+    """The entries of an ONNX model's metadata; models of other formats have none that anybody reads."""
+    if not is_onnx(path):
         return {}
     from codegen.frontends.onnx import metadata_of as of_onnx
 
@@ -130,6 +164,8 @@ def label_entries(path: Path) -> dict[str, str]:
 
 def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
     """What an ONNX model's own QuantizeLinear nodes say of its inputs."""
+    if not is_onnx(path):
+        return {}
     from codegen.frontends.onnx import stored_inputs as of_onnx
 
     return of_onnx(path)
@@ -137,6 +173,8 @@ def stored_inputs(path: Path) -> dict[str, tuple[DType, Quant]]:
 
 def has_integer_kernels(path: Path) -> bool:
     """Whether a node of an ONNX model multiplies integers itself, as QLinearConv does."""
+    if not is_onnx(path):
+        return False
     from codegen.frontends.onnx import has_integer_kernels as of_onnx
 
     return of_onnx(path)

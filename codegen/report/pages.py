@@ -13,6 +13,7 @@ from pathlib import Path
 from codegen import errors
 from codegen.errors import CompileError
 from codegen.errors.former import FORMER_IDS
+from codegen.frontends.caffe.real.translators import TRANSLATORS as CAFFE_LAYERS
 from codegen.frontends.onnx.real.translators import QUANTIZED
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.nodes import CUSTOM
@@ -42,6 +43,8 @@ constant may be what other constants give."""
 _TFLITE_INTRO = """\
 Operators of full-integer TFLite models: int8 and int16 activations, uint8 where TFLite has it. [tflite.md](tflite.md)
 says which bytes they give."""
+_CAFFE_INTRO = """\
+Layers of Caffe networks, which compute with real numbers. [caffe.md](caffe.md) says how they are read."""
 _COMPUTED_INTRO = """\
 Each has one numpy definition, which the C equals to the bit. Types: s8, u8, s16, s32 are integers, f32 is float."""
 _KERNELS_INTRO = """\
@@ -95,6 +98,8 @@ def operators_page() -> str:
         markdown_table(("operator", "forms"), sorted(FORMS.items())),
         _TFLITE_INTRO,
         _tflite(),
+        _CAFFE_INTRO,
+        _caffe(),
         "## What is computed",
         _COMPUTED_INTRO,
         *(_operator(op) for op in OPS),
@@ -135,6 +140,10 @@ def _tflite() -> str:
         f"Custom operators of detectors ([tflite.md](tflite.md#detections)): {', '.join(f'`{n}`' for n in others)}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
+
+
+def _caffe() -> str:
+    return f"Caffe: {', '.join(f'`{name}`' for name in sorted(CAFFE_LAYERS))}"
 
 
 def _operator(op: type[Op]) -> str:

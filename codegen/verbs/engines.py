@@ -1,7 +1,7 @@
 """Engines: the ways to run a model on numpy arrays.
 
 `golden` is the specification, `c` the generated code, `float` the original model on real numbers (ONNX Runtime, our
-own RealGraph for TFLite and where that is not installed), `litert` and `tflm` the original TFLite model.
+own RealGraph for TFLite and Caffe, and where that is not installed), `litert` and `tflm` the original TFLite model.
 Each takes and gives arrays in the model's own layout and type.  A network with state keeps it from one run to the next:
 an engine's first run begins as after a reset.
 """
@@ -17,7 +17,7 @@ from typing import Protocol, Self
 
 from codegen.emit import write_project
 from codegen.errors import EngineUnknown
-from codegen.frontends import is_tflite
+from codegen.frontends import is_caffe, is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
 from codegen.host import HOST_FLAGS, GoldenAnswers, Network
@@ -150,7 +150,7 @@ def open_engine(name: str, model: Path, options: Options, opening: Opening | Non
 def _float_engine(model: Path, options: Options, toolkit: Toolkit) -> Engine:
     """ONNX Runtime for ONNX where it is installed and knows the operators, our own numpy otherwise."""
     known = toolkit.vocabulary
-    if is_tflite(model):
+    if is_tflite(model) or is_caffe(model):
         return RealModel(model, options.shapes)
     if has_runtime() and not known.onnx:
         return FloatEngine(model, options.shapes)

@@ -1,7 +1,8 @@
-"""A model as a verb may be given it: a file's path, its bytes, an open file, or onnx.ModelProto.
+"""A model as a verb may be given it: a file's path, its bytes, an open file, onnx.ModelProto, or two files.
 
 Decides: that all of them are read from a file, the others from one that is gone when the verb returns, so that no stage
-knows of more than paths; and that a file of another framework (.pt2, .keras) is made one of ONNX first.
+knows of more than paths; and that a file of another framework (.pt2, .keras) is made one of ONNX first.  The two files
+of a Caffe network are a pair, or one word with a comma between them.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from codegen.errors import CompileError, ModelMissing
+from codegen.errors import CaffemodelAlone, CompileError, ModelMissing
+from codegen.frontends.files import read_model_file
 from codegen.verbs.frameworks import onnx_of_framework
 
 
@@ -35,12 +37,13 @@ class Readable(Protocol):
         ...
 
 
-ModelSource = str | Path | bytes | Serializable | Readable
+ModelSource = str | Path | bytes | Serializable | Readable | tuple[str | Path, str | Path]
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 _TFLITE_MARK = b"TFL3"
 _NAMELESS = "model"
 _PREFIX = "lamina-model-"
+_TEXT, _WEIGHTS = ".prototxt", ".caffemodel"
 
 
 def takes_model(verb: Verb) -> Verb:
@@ -50,13 +53,24 @@ def takes_model(verb: Verb) -> Verb:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args and "model" in kwargs:
             args = (kwargs.pop("model"),)
-        given = _of_framework(args[0]) if args else None
-        if not args or (given is None and isinstance(args[0], str | os.PathLike)):
+        made = _file_for(args[0]) if args else None
+        if made is None:
             return verb(*args, **kwargs)
-        with _as_file(args[0] if given is None else given) as path:
+        with made as path:
             return verb(path, *args[1:], **kwargs)
 
     return cast(Verb, call)
+
+
+def _file_for(source: Any) -> AbstractContextManager[Path] | None:
+    """The file that a source becomes for as long as it is needed; None for a path, which is read where it is."""
+    pair = caffe_files(source)
+    if pair is not None:
+        return _as_pair(*pair)
+    given = _of_framework(source)
+    if given is None and isinstance(source, str | os.PathLike):
+        return None
+    return _as_file(source if given is None else given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +104,62 @@ def shown(path: Path) -> str:
     return path.name if path.parent.name.startswith(_PREFIX) else str(path)
 
 
+def caffe_files(source: Any) -> tuple[Path, Path] | None:
+    """The prototxt and the caffemodel of a source that is both: a pair of paths, or their names and a comma between.
+
+    Raises:
+        CaffemodelAlone: LAM-IMPORT-065, for weights beside what is no prototxt.
+    """
+    if isinstance(source, tuple) and len(source) == 2 and all(isinstance(one, str | os.PathLike) for one in source):
+        first, second = map(Path, source)
+    elif isinstance(source, str) and f"{_TEXT}," in source and not Path(source).exists():
+        first, second = map(Path, source.split(f"{_TEXT},", 1))
+        first = first.with_name(f"{first.name}{_TEXT}")
+    else:
+        return None
+    if first.suffix != _TEXT:
+        raise CaffemodelAlone(f"'{second}' is given beside it, which only a prototxt has", where=str(first))
+    return first, second
+
+
+def watched(source: Any) -> tuple[Path, ...]:
+    """The files that a source is read from, as far as they are there."""
+    found: tuple[Path, ...] = caffe_files(source) or ()
+    if not found and isinstance(source, str | os.PathLike):
+        path = Path(source)
+        found = (path, path.with_suffix(_WEIGHTS)) if path.suffix == _TEXT else (path,)
+    return tuple(path for path in found if path.is_file())
+
+
+@contextmanager
+def _as_pair(network: Path, weights: Path) -> Iterator[Path]:
+    """A prototxt with its weights beside it, by the name at which they are looked for."""
+    files = {f"{network.stem}{_TEXT}": network, f"{network.stem}{_WEIGHTS}": weights}
+    with _written({name: read_model_file(file) for name, file in files.items()}, files) as path:
+        yield path
+
+
 @contextmanager
 def _as_file(source: Any) -> Iterator[Path]:
-    """A file of the model's bytes, called as the model is; no refusal names its folder, which the user never sees."""
+    """A file of the model's bytes, called as the model is."""
     data, name = _content(source)
-    ending = ".tflite" if data[4:8] == _TFLITE_MARK else ".onnx"
+    file = f"{name}{'.tflite' if data[4:8] == _TFLITE_MARK else '.onnx'}"
+    with _written({file: data}, {}) as path:
+        yield path
+
+
+@contextmanager
+def _written(files: Mapping[str, bytes], known: Mapping[str, Path]) -> Iterator[Path]:
+    """The first of some files; refusals name what is `known` of them, not their folder, which the user never sees."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-        path = Path(folder) / f"{name}{ending}"
-        path.write_bytes(data)
+        for name, data in files.items():
+            (Path(folder) / name).write_bytes(data)
         try:
-            yield path
+            yield Path(folder) / next(iter(files))
         except CompileError as error:
             for problem in {error, *error.problems()}:
+                for name, path in known.items():
+                    problem.where = problem.where.replace(str(Path(folder) / name), str(path))
                 problem.where = problem.where.replace(f"{folder}{os.sep}", "")
                 problem.args = (problem.text(),)
             error.args = (error.text(),)
@@ -117,7 +175,7 @@ def _content(source: Any) -> tuple[bytes, str]:
     data = source.read() if hasattr(source, "read") else None
     if not isinstance(data, bytes):
         kind = "a file opened as text" if isinstance(data, str) else f"of type {type(source).__name__}"
-        hint = "give a path, bytes, a file opened with 'rb', or an onnx.ModelProto"
+        hint = "give a path, bytes, a file opened with 'rb', an onnx.ModelProto, or a prototxt and its caffemodel"
         raise ModelMissing(f"no model: it is {kind}", where="model", hint=hint)
     return data, _file_name(Path(str(getattr(source, "name", ""))).stem)
 

@@ -30,7 +30,8 @@ from codegen.frontends.files import MAX_FILE_BYTES, read_model_file
 from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, ML_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
-from codegen.frontends.onnx.wire import MAX_FIELDS, check_structure
+from codegen.frontends.onnx.wire import check_structure
+from codegen.frontends.wire import MAX_FIELDS
 
 RAISED_OPSET = 13
 _CONVERTED_WRONGLY = {"Hardmax"}

@@ -8,13 +8,10 @@ levels is refused by the protobuf library itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from codegen.errors import ModelTooLarge, ModelUnreadable
+from codegen.frontends.wire import BYTES, MAX_FIELDS, fields
 
-MAX_FIELDS = 200_000
-
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MODEL_GRAPH = 7
 _GRAPH_NODE = 1
 _MODEL_FIELDS = 64
@@ -37,11 +34,11 @@ def check_structure(data: bytes, where: str) -> None:
     _check_kind(data, where)
     counts: Counter[str] = Counter()
     graphs = 0
-    for number, wire, start, stop in _fields(data, 0, len(data), where):
+    for number, wire, start, stop in fields(data, 0, len(data), where):
         _count(counts, "parts of the model", where)
         if number > _MODEL_FIELDS:
             raise ModelUnreadable(f"no ONNX model: field {number} at byte {start}", where=where)
-        if number == _MODEL_GRAPH and wire == _BYTES:
+        if number == _MODEL_GRAPH and wire == BYTES:
             graphs += 1
             _check_graph(data, start, stop, counts, where)
     if graphs != 1:
@@ -61,10 +58,10 @@ def _check_kind(data: bytes, where: str) -> None:
 
 
 def _check_graph(data: bytes, start: int, stop: int, counts: Counter[str], where: str) -> None:
-    for number, wire, first, last in _fields(data, start, stop, where):
+    for number, wire, first, last in fields(data, start, stop, where):
         _count(counts, "nodes, constants and names in the graph", where)
-        if number == _GRAPH_NODE and wire == _BYTES:
-            for _ in _fields(data, first, last, where):
+        if number == _GRAPH_NODE and wire == BYTES:
+            for _ in fields(data, first, last, where):
                 _count(counts, "inputs, outputs and attributes of nodes", where)
 
 
@@ -72,34 +69,3 @@ def _count(counts: Counter[str], what: str, where: str) -> None:
     counts[what] += 1
     if counts[what] > MAX_FIELDS:
         raise ModelTooLarge(f"more than {MAX_FIELDS} {what}", where=where)
-
-
-def _fields(data: bytes, start: int, stop: int, where: str) -> Iterator[tuple[int, int, int, int]]:
-    """Field number, wire type, first and last byte of each field of one message."""
-    at = start
-    while at < stop:
-        tag, first = _varint(data, at, stop, where)
-        number, wire = tag >> 3, tag & 7
-        if wire == _BYTES:
-            length, first = _varint(data, first, stop, where)
-            last = first + length
-        elif wire == _VARINT:
-            _, last = _varint(data, first, stop, where)
-        elif wire in (_FIXED64, _FIXED32):
-            last = first + (8 if wire == _FIXED64 else 4)
-        else:
-            raise ModelUnreadable(f"no protobuf message at byte {at}", where=where)
-        if last > stop or number == 0:
-            raise ModelUnreadable(f"the file is cut off or damaged at byte {at}", where=where)
-        yield number, wire, first, last
-        at = last
-
-
-def _varint(data: bytes, at: int, stop: int, where: str) -> tuple[int, int]:
-    value = 0
-    for position in range(at, min(at + 10, stop)):
-        byte = data[position]
-        value |= (byte & 0x7F) << (7 * (position - at))
-        if byte < 0x80:
-            return value, position + 1
-    raise ModelUnreadable(f"the file is cut off or damaged at byte {at}", where=where)

@@ -6,7 +6,6 @@ for; that a file is looked at again when it has stopped changing; and that what 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import webbrowser
@@ -22,7 +21,7 @@ from codegen.errors import CompileError, InternalFault, PortTaken
 from codegen.options import Options
 from codegen.verbs.report.content import Looking, Report, looked_at
 from codegen.verbs.report.page import page, refused_page
-from codegen.verbs.sources import ModelSource
+from codegen.verbs.sources import ModelSource, watched
 
 ADDRESS = "127.0.0.1"
 _LOOK_S = 0.25
@@ -166,8 +165,7 @@ def _listening(port: int, following: _Following) -> _Server:
 def _files(model: ModelSource, targets: Sequence[str], look: Looking) -> Iterator[Path]:
     """What the report is made of, as far as that lies in files."""
     for given in (model, look.float_model, look.data, look.config, look.against, *targets):
-        if isinstance(given, str | os.PathLike) and Path(given).is_file():
-            yield Path(given)
+        yield from watched(given)
 
 
 def stamp(files: Sequence[Path]) -> Stamp:

@@ -87,11 +87,15 @@ ONE_KERNEL = (L2Norm, TopK, ArgExtremum)
 
 
 def files_of(op: type[Op]) -> set[Path]:
-    """All files of the package and its templates that name an operator, in words of C, Python or a model."""
+    """All files of the package and its templates that name an operator, in words of C, Python or a model.
+
+    Caffe's reader is left out: fields of its format have such names (`top_k` of Accuracy), and it knows no operator.
+    """
     words = re.findall(r"[A-Z][a-z0-9]*", op.__name__)
     name = re.compile("_?".join(words), re.IGNORECASE)
     files = (*PACKAGE.rglob("*.py"), *(ROOT / "templates").rglob("*.j2"))
-    return {path for path in files if name.search(path.read_text(encoding="utf-8"))}
+    caffe = PACKAGE / "frontends" / "caffe"
+    return {p for p in files if caffe not in p.parents and name.search(p.read_text(encoding="utf-8"))}
 
 
 MEASURES = (

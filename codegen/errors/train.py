@@ -51,7 +51,7 @@ class BatchFixed(CompileError):
     """The module computes the number of samples into a shape, so that it takes no other number of them."""
 
     code = "LAM-TRAIN-007"
-    hint = "write x.flatten(1) or x.view(x.shape[0], -1) in place of a number"
+    hint = "write x.flatten(1) or x.view(x.shape[0], -1) in place of a number or len(x)"
 
 
 class LayerArgumentBad(CompileError):

@@ -1,8 +1,8 @@
 """What is asked of each tensor when training begins.
 
-Decides: that below 8 bits the range of least squared error is where training begins, unless the configuration names a
-method: the extremes leave almost nothing of two or three bits.  Everything else is said and resolved as `quantize`
-does it.
+Decides: that below 8 bits, and with powers of two, the range of least squared error is where training begins, unless
+the configuration names a method: the extremes leave almost nothing of two or three bits, and the next power of two may
+be twice what is needed.  Everything else is said and resolved as `quantize` does it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Training:
         """How one tensor is to be quantized."""
         spec = self.asked.spec(role, layer=layer, op_type=op_type, tensor=tensor)
         said = self.asked.says("method", role, layer=layer, op_type=op_type, tensor=tensor)
-        if said or spec.method != "minmax" or spec.bits >= _BYTE or role == "bias":
+        if said or spec.method != "minmax" or role == "bias" or not (spec.pot or spec.bits < _BYTE):
             return spec
         return replace(spec, method="diffs" if spec.pot else "mse")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from codegen.datafiles import written_file
 from codegen.errors import ModelNotWritten, ModuleMissing, RequantUnsupported
-from codegen.frontends import REQUANT_KEY, real_bytes
 from codegen.ir.quant import ALL_MODES, Mode
 from codegen.train.asking import Configuration, config_of, places_of, training_of
 from codegen.train.layers import check_widths, said_by
@@ -53,8 +52,7 @@ def export(prepared: Any, path: str | Path | None = None) -> bytes:
     if not isinstance(prepared, Prepared):
         found = f"nothing that prepare() has made: it is of type {type(prepared).__name__}"
         raise ModuleMissing(found, where="prepared")
-    made = prepared.integer_network()
-    data = real_bytes(made.real, {REQUANT_KEY: made.mode})
+    data = prepared.integer_network().file
     if path is not None:
         with written_file(Path(path), lambda found: ModelNotWritten(found, where=str(path))) as file:
             file.write(data)

@@ -2,7 +2,8 @@
 
 Decides: that samples run together where every operator of the network takes several of them, and one after the other
 elsewhere.  `codegen.settle` says which integers there are, `codegen.golden` what they are: training and evaluation look
-here for every tensor's integers, so that what is trained is what is compiled.
+here for every tensor's integers, and what is settled is the file as it will be read, so that what is trained is what is
+compiled.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from codegen.frontends import REQUANT_KEY, real_bytes
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
@@ -23,6 +25,7 @@ from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.scheme import Scheme
 from codegen.real.storage import Quantize
 from codegen.settle.walk import settle
+from codegen.train.reading import read_bytes
 
 DEFAULT_MODE: Mode = "single"
 
@@ -38,9 +41,9 @@ class Ran:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Integers:
-    """A quantized network and its integer form.  `held` are the integer values of tensors by their names."""
+    """A quantized network: its file, and what that is in integers; `held` are the integer values of tensors."""
 
-    real: RealGraph
+    file: bytes
     graph: Graph
     mode: Mode
     held: Mapping[str, str]
@@ -65,10 +68,16 @@ class Integers:
 
 
 def _joined(parts: Sequence[Ran]) -> Ran:
+    """The samples' results, of which those of tensors that have samples somewhere else than first are not known."""
     if len(parts) == 1:
         return parts[0]
     kinds = ([p.centred for p in parts], [p.integers for p in parts], [p.reals for p in parts])
-    return Ran(*({name: np.concatenate([one[name] for one in kind]) for name in kind[0]} for kind in kinds))
+    return Ran(*map(_concatenated, kinds))
+
+
+def _concatenated(parts: Sequence[Mapping[str, Array]]) -> Mapping[str, Array]:
+    first = (name for name, array in parts[0].items() if array.shape[:1] == (1,))
+    return {name: np.concatenate([one[name] for one in parts]) for name in first}
 
 
 def integers_of(graph: RealGraph, scheme: Scheme, config: QuantConfig, mode: Mode | None) -> Integers:
@@ -80,7 +89,8 @@ def integers_of(graph: RealGraph, scheme: Scheme, config: QuantConfig, mode: Mod
     made = applied(graph, scheme).live()
     own = mode or arithmetic_of(made, config)[0] or DEFAULT_MODE
     held = {node.inputs[0]: node.outputs[0] for node in made.nodes if isinstance(node.op, Quantize)}
-    return Integers(made, settle(made, own), own, held)
+    file = real_bytes(made, {REQUANT_KEY: own})
+    return Integers(file, settle(read_bytes(file), own), own, held)
 
 
 def renewed(graph: RealGraph, numbers: Mapping[str, Array]) -> RealGraph:

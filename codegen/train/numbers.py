@@ -35,9 +35,9 @@ _MOMENTS = (3, 4)
 class Moment:
     """What holds each tensor now, and each constant as its integers hold it."""
 
-    def __init__(self, tensors: Mapping[str, Stored]) -> None:
+    def __init__(self, tensors: Mapping[str, Stored], graph: RealGraph) -> None:
         """Only the tensors are known."""
-        self.tensors = tensors
+        self.tensors, self.graph = tensors, graph
         self.weights: dict[Key, Weight] = {}
         self.held: dict[Key, Tensor] = {}
 
@@ -50,11 +50,14 @@ class Moment:
 class Numbers:
     """Of the network `graph`: `network` has its constants as parameters, `ranges` what is learned of ranges."""
 
-    def __init__(self, graph: RealGraph, training: Training) -> None:
-        """Ranges of weights are those that the configuration's methods find; the others are not known yet."""
+    def __init__(self, graph: RealGraph, single: RealGraph, training: Training) -> None:
+        """Ranges of weights are those that the configuration's methods find; the others are not known yet.
+
+        `single` is the network for one sample: what has another shape there is no parameter.
+        """
         self.places, self._training = places_of(graph, training.config), training
         self.network, self.ranges = nn.Module(), nn.Module()
-        self._constants = self._take_constants(graph)
+        self._constants = self._take_constants(graph, single)
         self._weights = self._take_weights(graph)
         self._tensors = self._take_tensors()
         tied = {t.name: t.like for t in self.places.tensors if t.tied and t.like in self._tensors}
@@ -85,13 +88,17 @@ class Numbers:
         given = known.get(name)
         return grid.hold(x, None if given is None else given.reshape(x.shape))
 
-    def moment(self) -> Moment:
-        """Everything as it is now; LAM-TRAIN-006 for a parameter that is no number."""
+    def moment(self, graph: RealGraph) -> Moment:
+        """Everything as it is now, for the network of some number of samples.
+
+        Raises:
+            TrainingDiverged: LAM-TRAIN-006, a parameter is no number.
+        """
         for root in (self.network, self.ranges):
             for name, parameter in root.named_parameters():
                 if not torch.isfinite(parameter).all():
                     raise TrainingDiverged("is NaN or infinite", where=name)
-        moment = Moment(self._stored())
+        moment = Moment(self._stored(), graph)
         for constant in self.places.constants:
             if constant.role == "bias":
                 self._add_bias(moment, constant)
@@ -99,13 +106,14 @@ class Numbers:
                 self._add_weight(moment, constant)
         return moment
 
-    def _take_constants(self, graph: RealGraph) -> dict[str, str]:
+    def _take_constants(self, graph: RealGraph, single: RealGraph) -> dict[str, str]:
         """Real constants of more than one number become parameters: their paths, by the names of the values."""
         roles = {c.name: c.role for c in self.places.constants}
         paths: dict[str, str] = {}
         for node in graph.nodes:
             for place, name in enumerate(node.inputs):
-                if name not in paths and _is_learned(graph, node, place):
+                same = name in single.values and single.type(name).shape == graph.type(name).shape
+                if name not in paths and same and _is_learned(graph, node, place):
                     paths[name] = constant_path(node, _CALLED[roles.get(name, "bias")], paths.values())
                     data = torch.tensor(np.asarray(graph.values[name].data, np.float32))
                     put(self.network, paths[name], nn.Parameter(data))
@@ -149,8 +157,9 @@ class Numbers:
                 found[tensor.name] = found[tensor.like]
         return found
 
-    def _parameter(self, constant: Constant) -> Tensor:
-        return self.network.get_parameter(self._constants[constant.name])
+    def _real(self, moment: Moment, constant: Constant) -> Tensor:
+        """A constant's real numbers."""
+        return self.constant(moment.graph, constant.name, next(iter(self.network.parameters())))
 
     def _add_weight(self, moment: Moment, constant: Constant) -> None:
         """A constant's integers; nothing where what it is multiplied with stays real."""
@@ -161,20 +170,20 @@ class Numbers:
                 return
             floor = 0.0 if constant.axis is None else self._floor(moment, constant, float(reads.scale))
         grid = self.ranges.get_submodule(self._weights[constant.key])
-        moment.held[constant.key], moment.weights[constant.key] = grid(self._parameter(constant), floor)
+        moment.held[constant.key], moment.weights[constant.key] = grid(self._real(moment, constant), floor)
 
     def _floor(self, moment: Moment, constant: Constant, reads: float) -> Array:
         """The least step of each output, so that its bias and its factor fit."""
         node = self.places.node(constant)
         held = moment.tensors.get(self.places.held_as(node.outputs[0]))
-        outputs = self._parameter(constant).shape[constant.axis]
-        sizes = self._sizes(node, outputs)
+        outputs = self._real(moment, constant).shape[constant.axis]
+        sizes = self._sizes(moment, node, outputs)
         return least_scales(sizes, reads, None if held is None else float(held.scale), outputs)
 
-    def _sizes(self, node: RealNode, outputs: int) -> Array | None:
+    def _sizes(self, moment: Moment, node: RealNode, outputs: int) -> Array | None:
         """How large the bias of each output is, in the largest of its groups."""
         bias = next((c for c in self.places.of(node) if c.role == "bias"), None)
-        data = None if bias is None else np.abs(array_of(self._parameter(bias)).reshape(-1))
+        data = None if bias is None else np.abs(array_of(self._real(moment, bias)).reshape(-1))
         return None if data is None or data.size % outputs else data.reshape(-1, outputs).max(axis=0)
 
     def _add_bias(self, moment: Moment, constant: Constant) -> None:
@@ -184,7 +193,7 @@ class Numbers:
         if reads is None or weight is None or weight.stored.block or constant.name not in self._constants:
             return
         scale = (np.float64(float(reads.scale)) * weight.stored.scale.reshape(-1)).astype(np.float32)
-        made = biased(self._parameter(constant), scale, constant.axis, self._spec_of(constant).rounding)
+        made = biased(self._real(moment, constant), scale, constant.axis, self._spec_of(constant).rounding)
         moment.held[constant.key], moment.weights[constant.key] = made
 
 

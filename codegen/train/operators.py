@@ -147,7 +147,7 @@ def _layer_norm(op: LayerNorm, ins: Tensors) -> Tensor:
 
 def _reduce(op: Reduce, ins: Tensors) -> Tensor | None:
     known = REDUCTIONS.get(op.kind)
-    return None if known is None else known(ins[0], op.axes, op.keep)
+    return None if known is None or not op.axes else known(ins[0], op.axes, op.keep)
 
 
 def _function(op: Function, ins: Tensors) -> Tensor | None:
@@ -225,8 +225,10 @@ def _unblocks(op: SpaceToDepth, ins: Tensors) -> Tensor:
     return _last(y, op.channel_axis)
 
 
-def _resize(op: Resize, ins: Tensors) -> Tensor:
+def _resize(op: Resize, ins: Tensors) -> Tensor | None:
     """Each axis is a matrix product with the weights that the operator itself has: what it makes of unit vectors."""
+    if op.coordinates == "tf_crop_and_resize":
+        return None
     x = ins[0]
     for axis, stretch in enumerate(op.stretches):
         if stretch is not None:

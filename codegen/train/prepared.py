@@ -45,7 +45,7 @@ class Prepared(nn.Module):  # type: ignore[misc]
         self.exact = True
         self._together = True
         self._source, self._training, self._mode = source, training, mode
-        self._numbers = Numbers(graph, training)
+        self._numbers = Numbers(graph, source.graph(1), training)
         self.network, self.ranges = self._numbers.network, self._numbers.ranges
         wanted = training.config.learning.observe
         self.register_buffer("unseen", torch.tensor(OBSERVED if wanted is None else wanted))
@@ -81,11 +81,11 @@ class Prepared(nn.Module):  # type: ignore[misc]
 
     def integers(self, *inputs: Tensor) -> dict[str, Array]:
         """The integers of the outputs, by the outputs' names: what the C gives for the same samples."""
-        return dict(self._ran(self._feeds(inputs), self._moment()).integers)
+        return dict(self._ran(self._feeds(inputs)).integers)
 
     def integer_network(self, samples: int = 1) -> Integers:
         """The integer network as it is now, for so many samples; LAM-TRAIN-005 and -006."""
-        return self._integers(samples, self._moment())
+        return self._integers(samples)
 
     def range_parameters(self) -> Iterator[Any]:
         """What is learned of ranges; `network.parameters()` are the weights and biases."""
@@ -130,14 +130,14 @@ class Prepared(nn.Module):  # type: ignore[misc]
 
     def _evaluated(self, feeds: Feeds) -> Any:
         """What the integer network gives, as real numbers."""
-        ran = self._ran(feeds, self._moment())
+        ran = self._ran(feeds)
         return _given([torch.as_tensor(y, device=self.unseen.device) for y in ran.reals.values()])
 
     def _trained(self, feeds: Feeds) -> Any:
         """The same through torch, for gradients."""
-        moment = self._moment()
         graph = self._source.graph(_samples(feeds))
-        ran = self._ran(feeds, moment) if self.exact else Ran({}, {}, {})
+        moment = self._moment(graph)
+        ran = self._ran(feeds) if self.exact else Ran({}, {}, {})
         known = {name: torch.as_tensor(q, device=self.unseen.device) for name, q in ran.centred.items()}
         live = {name: self._numbers.hold(name, x, known) for name, x in feeds.items()}
         for node in graph.nodes:
@@ -147,15 +147,15 @@ class Prepared(nn.Module):  # type: ignore[misc]
         computed = [live[name] for name in graph.outputs]
         return _given([through(y, like) for y, like in zip(given, computed, strict=True)] if given else computed)
 
-    def _ran(self, feeds: Feeds, moment: Moment) -> Ran:
+    def _ran(self, feeds: Feeds) -> Ran:
         """The integer network on these samples: on all at once, unless an operator of it takes one alone."""
         samples = _samples(feeds)
         if self._together and samples > 1:
             try:
-                return self._integers(samples, moment).run(_arrays(feeds))
+                return self._integers(samples).run(_arrays(feeds))
             except ModelRejected:
                 self._together = False
-        return self._integers(1, moment).run(_arrays(feeds))
+        return self._integers(1).run(_arrays(feeds))
 
     def _operands(self, graph: RealGraph, node: RealNode, live: Feeds, moment: Moment) -> list[Tensor]:
         held = [moment.held.get((node.label, place)) for place in range(len(node.inputs))]
@@ -167,14 +167,15 @@ class Prepared(nn.Module):  # type: ignore[misc]
     def _operand(self, graph: RealGraph, name: str, live: Feeds) -> Tensor:
         return live[name] if name in live else self._numbers.constant(graph, name, self.unseen)
 
-    def _moment(self) -> Moment:
+    def _moment(self, graph: RealGraph) -> Moment:
         if self.observing:
             raise RangesUnseen(f"{int(self.unseen)} batches are still to be seen", where="module")
-        return self._numbers.moment()
+        return self._numbers.moment(graph)
 
-    def _integers(self, samples: int, moment: Moment) -> Integers:
-        graph = renewed(self._source.graph(samples), self._numbers.constants())
-        return integers_of(graph, moment.scheme, self._training.config, self._mode)
+    def _integers(self, samples: int) -> Integers:
+        graph = self._source.graph(samples)
+        scheme = self._moment(graph).scheme
+        return integers_of(renewed(graph, self._numbers.constants()), scheme, self._training.config, self._mode)
 
 
 def _check(graph: RealGraph) -> None:

@@ -85,3 +85,65 @@ def test_training_computes_what_evaluation_computes(nets: ModuleType) -> None:
     prepared = nets.trained(nets.seeded(nets.Small, x), x)
     evaluated = prepared(x).detach()
     assert prepared.train()(x).detach().equal(evaluated)
+
+
+def several() -> Any:
+    """A module of many operators."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Several(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.up = nn.Conv2d(1, 8, 3, padding=1, stride=2), nn.ConvTranspose2d(8, 4, 2, stride=2)
+            self.prelu, self.attend = nn.PReLU(4), nn.Linear(16, 16)
+            self.head = nn.Linear(64, 10)
+
+        def forward(self, x: Any) -> Any:
+            x = functional.hardswish(self.conv(x))
+            x = torch.cat([functional.silu(x[:, :4]), functional.gelu(x[:, 4:]) * 0.5], 1)
+            x = self.prelu(self.up(x))
+            x = functional.avg_pool2d(functional.pad(x, (1, 1, 1, 1)), 3, 2, ceil_mode=True) + functional.interpolate(
+                functional.max_pool2d(x, 3, 2, 1), size=(5, 5), mode="bilinear", align_corners=False
+            )
+            x = functional.leaky_relu(x[..., :4, :4], 0.2).flatten(2)
+            x = torch.sigmoid(self.attend(x)) * torch.tanh(x) - functional.softmax(x, -1).clamp(0, 0.5)
+            return self.head(x.permute(0, 2, 1).reshape(x.shape[0], -1))
+
+    return Several()
+
+
+def test_many_operators(nets: ModuleType) -> None:
+    """As real numbers they are torch's; in integers the file's."""
+    from codegen.train import prepare
+
+    x = nets.images(6)
+    net = nets.seeded(several, x)
+    import torch
+
+    with torch.no_grad():
+        assert torch.allclose(prepare(net, x).train()(x), net(x), atol=1e-6)
+    prepared = nets.trained(net, x, steps=2)
+    same(nets, prepared, x)
+    assert prepared.train()(x).detach().equal(prepared.eval()(x))
+    prepared.exact = False
+    close = (prepared.train()(x) - prepared.eval()(x)).detach().abs().max()
+    assert close < 0.1 * net(x).detach().abs().max()
+
+
+def test_a_recurrence_is_trained_step_by_step(nets: ModuleType) -> None:
+    import torch
+    from torch import nn
+
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell, self.head = nn.GRU(8, 6, batch_first=True), nn.Linear(6, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.cell(x)[0][:, -1])
+
+    x = nets.images(5)[:, 0]
+    torch.manual_seed(0)
+    same(nets, nets.trained(Recurrent().eval(), x, steps=2), x)

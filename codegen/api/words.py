@@ -82,6 +82,7 @@ class MeasuringWords(ToolWords, total=False):
 
     opt_level: str | None
     cycles: bool
+    estimate: bool
     repeats: int | None
 
 

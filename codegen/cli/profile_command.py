@@ -15,6 +15,7 @@ from codegen.report.profile import profile_text
 @click.command("profile", cls=Command, example="lamina profile examples/digits/digits_qdq.onnx -t cortex-m4")
 @click.option("--opt-level", metavar="-Ox", help="The C compiler's level; the target's own when left out.")
 @click.option("--cycles", is_flag=True, help="Estimate cycles too, by the target's table and what was executed.")
+@click.option("--estimate", is_flag=True, help="Build and run nothing: about what layers take, by the chip's file.")
 @click.option("--repeats", type=int, help="Inferences on the host, 15 when left out; the median counts.")
 @model_options
 @json_option

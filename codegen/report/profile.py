@@ -20,11 +20,17 @@ class ProfiledLayer:
     instructions: int | None
     cycles: int | None
     microseconds: float | None
+    estimated_instructions: int | None = None
+    estimated_cycles: int | None = None
+    estimated_waits: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """One inference, measured.
+
+    What is `estimated` depends on nothing but the network and the chip's file: cycles with those that the core waits
+    for memory, which `estimated_waits` are alone; milliseconds at the chip's clock.  None where the file says nothing.
 
     `instructions` (on chips) or `microseconds` (on the host) is the whole inference, without any hook.  `schedule_...`
     is what no layer's kernel takes: the walk over rows, the pointers to them, the calls.  `hook` is what reading the
@@ -56,6 +62,10 @@ class Profile:
     cycles: int | None = None
     cycles_source: str | None = None
     mix: Mapping[str, float] = field(default_factory=dict)
+    estimated_instructions: int | None = None
+    estimated_cycles: int | None = None
+    estimated_waits: int | None = None
+    estimated_milliseconds: float | None = None
     notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
@@ -65,13 +75,16 @@ class Profile:
         return profile_view(self)
 
 
-_LEAST = ("calls", "operator", "kernel")
+_LABEL = ("layer", "operator", "kernel", "MACs", "calls")
+_LEAST = ("estimated", "calls", "operator", "kernel")
 """Columns that are left out first where a table is too wide."""
 
 
 def profile_text(profile: Profile) -> str:
     """The table of layers, the totals and the memory."""
-    table = _timed(profile) if profile.instructions is None else _counted(profile)
+    table = _counted(profile) if profile.instructions is not None else _timed(profile)
+    if profile.instructions is None and profile.microseconds is None:
+        table = _estimated(profile)
     said = [table, f"{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"]
     return "\n\n".join([*said, *(f"note: {note}" for note in profile.notes)])
 
@@ -81,15 +94,42 @@ def _counted(p: Profile) -> str:
     rows: list[list[object]] = []
     for x in p.layers:
         rows.append(
-            [*_label(x), x.instructions, _each(x.instructions, x.macs), _percent(x.instructions, whole), x.cycles]
+            [
+                *_label(x),
+                x.instructions,
+                x.estimated_instructions,
+                _each(x.instructions, x.macs),
+                _percent(x.instructions, whole),
+                x.cycles,
+            ]
         )
     rest = p.schedule_instructions
     taken = None if p.cycles is None else p.cycles - sum(x.cycles or 0 for x in p.layers)
-    rows.append(["(schedule)", "", "", None, None, rest, None, _percent(rest, whole), taken])
-    rows.append(["(all)", "", "", p.macs, None, whole, _each(whole, p.macs), _percent(whole, whole), p.cycles])
-    headers = ["layer", "operator", "kernel", "MACs", "calls", "instructions", "per MAC", "%", "about cycles"]
+    rows.append(["(schedule)", "", "", None, None, rest, None, None, _percent(rest, whole), taken])
+    sums = [whole, p.estimated_instructions, _each(whole, p.macs), _percent(whole, whole), p.cycles]
+    rows.append(["(all)", "", "", p.macs, None, *sums])
+    headers = [*_LABEL, "instructions", "estimated", "per MAC", "%", "about cycles"]
     shown = len(headers) - (p.cycles is None)
     return text_table(headers[:shown], [row[:shown] for row in rows], least=_LEAST)
+
+
+def _estimated(p: Profile) -> str:
+    whole = p.estimated_cycles or 0
+    rows: list[list[object]] = [
+        [
+            *_label(x)[:-1],
+            x.estimated_instructions,
+            x.estimated_cycles,
+            x.estimated_waits,
+            _each(x.estimated_cycles, x.macs),
+            _percent(x.estimated_cycles, whole),
+        ]
+        for x in p.layers
+    ]
+    sums = [p.estimated_instructions, whole, p.estimated_waits, _each(whole, p.macs), _percent(whole, whole)]
+    rows.append(["(all)", "", "", p.macs, *sums])
+    headers = [*_LABEL[:-1], "about instructions", "about cycles", "waiting", "per MAC", "%"]
+    return text_table(headers, rows, least=_LEAST)
 
 
 def _timed(p: Profile) -> str:
@@ -101,7 +141,7 @@ def _timed(p: Profile) -> str:
     rest = p.schedule_microseconds or 0.0
     rows.append(["(schedule)", "", "", None, None, _Fixed(rest, 1), None, _percent(rest, whole)])
     rows.append(["(all)", "", "", p.macs, None, _Fixed(whole, 1), _each(whole * 1000, p.macs), _percent(whole, whole)])
-    return text_table(["layer", "operator", "kernel", "MACs", "calls", "us", "ns per MAC", "%"], rows, least=_LEAST)
+    return text_table([*_LABEL, "us", "ns per MAC", "%"], rows, least=_LEAST)
 
 
 def _label(layer: ProfiledLayer) -> tuple[object, ...]:
@@ -130,8 +170,16 @@ class _Fixed(float):
         return f"{float(self):.{self.decimals}f}"
 
 
+def _static(p: Profile) -> str:
+    """The estimates of the whole, without the schedule."""
+    waits = f", {p.estimated_waits} of them waiting for memory" if p.estimated_waits else ""
+    time = "" if p.estimated_milliseconds is None else f", {p.estimated_milliseconds:.3g} ms at the chip's clock"
+    return f"{p.estimated_instructions} instructions, {p.estimated_cycles} cycles{waits}{time}, by the chip's file"
+
+
 def _totals(p: Profile) -> list[tuple[str, object]]:
-    pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.goal), ("compiler", p.flags)]
+    pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.goal)]
+    pairs += [("compiler", p.flags)] if p.flags else []
     if p.instructions is not None:
         pairs.append(("instructions", f"{p.instructions} (reading the timer, {p.hook:.4g} each time, is taken off)"))
     if p.cycles is not None and p.instructions:
@@ -139,6 +187,8 @@ def _totals(p: Profile) -> list[tuple[str, object]]:
             ("cycles", f"about {p.cycles}, {p.cycles / p.instructions:.2f} per instruction [{p.cycles_source}]")
         )
         pairs.append(("mix", ", ".join(f"{kind} {share:.1%}" for kind, share in p.mix.items() if share >= 0.001)))
+    if p.estimated_cycles is not None:
+        pairs.append(("estimated", _static(p)))
     if p.microseconds is not None:
         pairs.append(("time", f"{p.microseconds:.1f} us (reading the clock, {p.hook:.0f} ns each time, is taken off)"))
     pairs.append(("arena", f"{p.arena_bytes} B"))

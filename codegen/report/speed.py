@@ -1,50 +1,138 @@
-"""About how many cycles an inference takes, before anything is built, by what the core's file says of its layers.
+"""About how many instructions and cycles an inference takes, before anything is built, by what the core's file says.
 
-Decides: which kind of layer a node is.  Leaves to the core's file what each kind costs, and to `lamina profile` counts.
+Decides: which kind of layer a node is, and for how long memory lets the core wait.  Leaves to the core's file what each
+kind costs, to the chip's what its memories cost, and to `lamina profile` counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
+from codegen.ir.plan import Plan, region_at
 from codegen.ir.quant import DType
 from codegen.ops.facts import facts
-from codegen.target import Speed
+from codegen.target import Memory, Rates, Speed, Target
 
-CONVOLUTION, GROUPED, DENSE, ELEMENT = "convolution", "grouped", "dense", "element"
+CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
+KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
 _HUNDRED = 100
+_WORD = 4
+"""Bytes of the working memory that one access moves."""
 
 
-def estimated_cycles(graph: Graph, kernels: Mapping[int, Form], speed: Speed) -> int | None:
-    """Of one run; None where layers compute with real numbers, of which the file says nothing."""
-    found = [layer_cycles(graph.view(graph.nodes[i]), speed) for i in sorted(kernels)]
-    known = [cycles for cycles in found if cycles is not None]
-    return int(sum(known)) if len(known) == len(found) else None
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What there is to do in a layer: its kind, its products (of a layer without any: its elements), its outputs."""
+
+    kind: str
+    products: int
+    outputs: int
 
 
-def layer_cycles(view: NodeView, speed: Speed) -> float | None:
-    """Of one layer; None where it computes with real numbers."""
-    if DType.F32 in {t.dtype for t in (*view.ins, *view.outs)}:
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Of one layer or all: instructions, cycles of a core that never waits, and cycles that it waits for memory."""
+
+    instructions: float
+    cycles: float
+    waits: float
+
+    def __add__(self, other: Estimate) -> Estimate:
+        """Both."""
+        return Estimate(self.instructions + other.instructions, self.cycles + other.cycles, self.waits + other.waits)
+
+    @property
+    def all_cycles(self) -> float:
+        """With what the core waits."""
+        return self.cycles + self.waits
+
+
+def estimates(
+    graph: Graph, kernels: Mapping[int, Form], chip: Target, plan: Plan | None = None
+) -> dict[int, Estimate] | None:
+    """Of each node with a kernel, by its place in the graph; `plan` says in which memories tensors lie.
+
+    None where the core's file says nothing, or where layers compute with real numbers, of which it says nothing.
+    """
+    views = {i: graph.view(graph.nodes[i]) for i in sorted(kernels)}
+    if chip.speed is None or any(_is_real(view) for view in views.values()):
         return None
-    kind, count = kind_and_work(view)
-    cost = {
-        CONVOLUTION: speed.convolution,
-        GROUPED: speed.grouped,
-        DENSE: speed.dense,
-        ELEMENT: speed.element,
-    }
-    return count * cost[kind] / _HUNDRED
+    slow = {} if plan is None else _slow(plan)
+    found = {}
+    for i, view in views.items():
+        node = graph.nodes[i]
+        moved = sum(slow.get(name, 0.0) for name in (*node.inputs, *node.outputs))
+        one = _estimate(view, chip, chip.speed)
+        found[i] = replace(one, waits=one.waits + moved)
+    return found
 
 
-def kind_and_work(view: NodeView) -> tuple[str, int]:
-    """Which kind of layer a node is, and its products, or its elements where it has none."""
+def estimated_cycles(graph: Graph, kernels: Mapping[int, Form], chip: Target, plan: Plan | None = None) -> int | None:
+    """Of one run, with what the core waits for memory; None as of `estimates`."""
+    found = estimates(graph, kernels, chip, plan)
+    return None if found is None else round(sum(one.all_cycles for one in found.values()))
+
+
+def layer_cycles(view: NodeView, chip: Target) -> float | None:
+    """Of one layer whose tensors lie in the fastest memory; None as of `estimates`."""
+    return None if chip.speed is None or _is_real(view) else _estimate(view, chip, chip.speed).all_cycles
+
+
+def work_of(view: NodeView) -> Work:
+    """Which kind of layer a node is, and how much there is to do."""
+    outputs = sum(t.elements for t in view.outs)
     products = view.op.macs(view.ins, view.outs)
     if not products:
-        return ELEMENT, max(sum(t.elements for t in view.outs), sum(view.ins[i].elements for i in view.dynamic))
+        elements = max(outputs, sum(view.ins[i].elements for i in view.dynamic))
+        return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs)
     if facts(view).get("groups", 1) > 1:
-        return GROUPED, products
-    weights = max((c.size for c in view.consts if c is not None), default=0)
-    return (DENSE if weights == products else CONVOLUTION), products
+        return Work(GROUPED, products, outputs)
+    return Work(DENSE if _weights(view) == products else CONVOLUTION, products, outputs)
+
+
+def _estimate(view: NodeView, chip: Target, speed: Speed) -> Estimate:
+    """With waits for weights alone."""
+    work = work_of(view)
+    rates: Rates = getattr(speed, work.kind)
+    instructions, cycles = (
+        (work.products * each + work.outputs * output) / _HUNDRED for each, output in (rates.instructions, rates.cycles)
+    )
+    return Estimate(instructions, cycles, _weight_waits(view, work, chip, speed))
+
+
+def _slow(plan: Plan) -> dict[str, float]:
+    """Cycles beyond those of the fastest memory that passing over each tensor takes, of those that lie elsewhere."""
+    regions = {value: region_at(plan.regions, s.offset) for value, s in plan.storage.items()}
+    return {
+        value: plan.storage[value].rows * plan.storage[value].row_bytes * (region.cost - 1) / _WORD
+        for value, region in regions.items()
+        if region is not None
+    }
+
+
+def _weight_waits(view: NodeView, work: Work, chip: Target, speed: Speed) -> float:
+    """Cycles that the core waits for weights out of flash: each line once, or for each run of pixels once again."""
+    flash = next((m for m in chip.memories if m.kind == "flash"), None)
+    weights = _weights(view)
+    if flash is None or not flash.wait or not weights:
+        return 0.0
+    return _times(weights, work, flash, speed) * weights / flash.line * flash.wait
+
+
+def _times(weights: int, work: Work, flash: Memory, speed: Speed) -> float:
+    """How often weights are read."""
+    if weights <= flash.cache:
+        return 1.0
+    return max(1.0, work.products / weights / speed.pixels)
+
+
+def _weights(view: NodeView) -> int:
+    return max((c.size for c in view.consts if c is not None), default=0)
+
+
+def _is_real(view: NodeView) -> bool:
+    return DType.F32 in {t.dtype for t in (*view.ins, *view.outs)}

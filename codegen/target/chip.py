@@ -63,6 +63,7 @@ class Memory:
 
     `banks` are parts of equal size; what moves and what computes had better not meet in one.  `cost` is that of a byte
     read or written, beside a byte of the fastest memory.  `address` is the first one, as the core sees it, where known.
+    Of flash: the core waits `wait` cycles for each `line` bytes that it has not got, and keeps `cache` bytes.
     """
 
     name: str
@@ -72,6 +73,9 @@ class Memory:
     banks: int = 1
     cost: int = 1
     address: int | None = None
+    wait: int = 0
+    line: int = 4
+    cache: int = 0
 
     @property
     def symbol(self) -> str:

@@ -17,21 +17,31 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
-    """About how many cycles a core takes for a hundred products, by kind of layer; `source` says how that was found.
+class Rates:
+    """What a hundred products take and a hundred outputs besides: instructions, cycles where memory never waits."""
 
-    `grouped` are convolutions of few channels each, `dense` layers that use each weight once, `element` a hundred
-    elements of a layer that has no products.  One instruction makes `products` at most, and moves `bytes`: a load or
-    store of one fixed width.
+    instructions: tuple[int, int]
+    cycles: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """About what layers take on a core, by their kind; `source` says how that was found.
+
+    `grouped` are convolutions of few channels each, `dense` layers that use each weight once; of layers without
+    products elements count as such: `pair` of two inputs, `element` of one.  `pixels` are made by one reading of the
+    weights.  One instruction makes `products` at most, and moves `bytes`: a load or store of one fixed width.
     """
 
-    convolution: int
-    grouped: int
-    dense: int
-    element: int
+    convolution: Rates
+    grouped: Rates
+    dense: Rates
+    element: Rates
+    pair: Rates
     source: str
     products: int = 1
     bytes: int = 4
+    pixels: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

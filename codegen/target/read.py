@@ -17,6 +17,9 @@ from codegen.target.table import Table
 
 MOST_CORES = 64
 MOST_BANKS = 4096
+_MOST_RATE = 1_000_000
+_LONGEST_WAIT = 1000
+_LONGEST_LINE = 4096
 _ALIGNMENTS = tuple(1 << n for n in range(2, 13))
 
 
@@ -104,7 +107,7 @@ def _memories(table: Table) -> tuple[chip.Memory, ...]:
     memories: list[chip.Memory] = []
     for entry in table.tables("memories", chip.Memory):
         kind = entry.text("kind", chip.MEMORY_KINDS)
-        stated = any(map(entry.has, ("bytes", "cost", "address")))
+        stated = any(map(entry.has, ("bytes", "cost", "address", "wait")))
         memory = chip.Memory(
             name=entry.text("name"),
             kind=kind,
@@ -113,13 +116,26 @@ def _memories(table: Table) -> tuple[chip.Memory, ...]:
             banks=entry.number("banks", default=1, most=MOST_BANKS),
             cost=entry.number("cost") if kind == "psram" else entry.number("cost", default=1),
             address=entry.whole("address"),
+            wait=entry.whole("wait") or 0,
+            line=entry.number("line", default=4, most=_LONGEST_LINE),
+            cache=entry.whole("cache") or 0,
         )
+        _check_waits(memory, entry)
         if memory.symbol in ("", "arena", *(m.symbol for m in memories)):
             raise entry.bad("name", f"{memory.name!r} is no name that C can tell from the others")
         memories.append(memory)
     if not any(m.kind == "ram" for m in memories):
         raise table.bad("memories", "has none of kind 'ram', so there is no place for the arena")
     return tuple(memories)
+
+
+def _check_waits(memory: chip.Memory, entry: Table) -> None:
+    """LAM-TARGET-005 for a wait of a memory that is read whenever it is asked, or that would outlast any other."""
+    for key in ("wait", "line", "cache"):
+        if entry.has(key) and memory.kind != "flash":
+            raise entry.bad(key, f"is of flash; what {memory.kind} costs is said by `cost`")
+    if memory.wait > _LONGEST_WAIT:
+        raise entry.bad("wait", f"{memory.wait} cycles, more than {_LONGEST_WAIT}")
 
 
 def _toolchain(table: Table | None) -> chip.Toolchain | None:
@@ -165,14 +181,31 @@ def _speed(table: Table | None) -> parts.Speed | None:
     if table is None:
         return None
     return parts.Speed(
-        convolution=table.number("convolution"),
-        grouped=table.number("grouped"),
-        dense=table.number("dense"),
-        element=table.number("element"),
+        convolution=_rates(table, "convolution"),
+        grouped=_rates(table, "grouped"),
+        dense=_rates(table, "dense"),
+        element=_rates(table, "element"),
+        pair=_rates(table, "pair"),
         source=table.text("source"),
         products=table.number("products", default=1),
         bytes=table.number("bytes", default=4),
+        pixels=table.number("pixels", default=1),
     )
+
+
+def _rates(speed: Table, kind: str) -> parts.Rates:
+    table = speed.table(kind, parts.Rates)
+    if table is None:
+        raise TargetKeyMissing("table missing", where=speed.at(kind))
+    return parts.Rates(instructions=_pair(table, "instructions"), cycles=_pair(table, "cycles"))
+
+
+def _pair(table: Table, key: str) -> tuple[int, int]:
+    """Two whole numbers, one of them at least above zero."""
+    found = table.wholes(key)
+    if len(found) != 2 or not any(found) or max(found) > _MOST_RATE:
+        raise table.bad(key, f"{list(found)} are not two whole numbers up to {_MOST_RATE}, and not both zero")
+    return found[0], found[1]
 
 
 def _dma(table: Table | None) -> chip.Dma | None:

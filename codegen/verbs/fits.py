@@ -242,7 +242,7 @@ def _kind(chip: Target) -> Target:
 
 
 def _milliseconds(made: _Made, chip: Target) -> float | None:
-    if chip.clock is None or chip.speed is None or made.graph is None or made.kernels is None:
+    if chip.clock is None or made.graph is None or made.kernels is None:
         return None
-    cycles = estimated_cycles(made.graph, made.kernels, chip.speed)
+    cycles = estimated_cycles(made.graph, made.kernels, chip)
     return None if cycles is None else 1000 * cycles / chip.clock.hz

@@ -174,7 +174,7 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
     graph, plan, program, chip = planned.graph, planned.plan, planned.program, look.chip
     layers = _layers(planned, chip, look.tools.table)
     record = plan_record(plan, program, prove(program)) if plan and program else None
-    cycles = estimated_cycles(graph, planned.kernels, chip.speed) if plan and chip.speed else None
+    cycles = estimated_cycles(graph, planned.kernels, chip, plan) if plan else None
     return Inspection(
         model=graph.name,
         target=chip.name,
@@ -251,7 +251,7 @@ def _cycles(view: NodeView, form: Form | None, chip: Target) -> int | None:
     """Estimated; 0 for a view."""
     if chip.speed is None:
         return None
-    cycles = layer_cycles(view, chip.speed) if form else 0.0
+    cycles = layer_cycles(view, chip) if form else 0.0
     return None if cycles is None else round(cycles)
 
 

@@ -15,9 +15,9 @@ from codegen.host import HOST_FLAGS
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.planning.asked import of_chip
-from codegen.report.layers import layer_records
-from codegen.report.profile import Profile, ProfiledLayer
+from codegen.report.profile import Profile
 from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.estimating import estimated_profile
 from codegen.verbs.profiling import (
     Reading,
     board_level,
@@ -37,10 +37,14 @@ REPEATS = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measuring:
-    """The C compiler's level, whether cycles are estimated, how often the host runs, and what the C is made with."""
+    """The C compiler's level, whether cycles are estimated, how often the host runs, and what the C is made with.
+
+    `estimate`: nothing is built or run, and everything is estimated.
+    """
 
     opt_level: str | None = None
     cycles: bool = False
+    estimate: bool = False
     repeats: int | None = None
     toolkit: Toolkit = HOUSE
 
@@ -51,6 +55,8 @@ class Measuring:
             raise CountBad(f"{n!r}", where="repeats")
         if level is not None and level not in LEVELS:
             raise OptionBad(f"{level!r}", where="opt_level", hint=f"choose one of {', '.join(LEVELS)}")
+        if self.estimate and (self.cycles or n is not None or level is not None):
+            raise OptionBad("with what is measured", where="estimate", hint="leave out cycles, repeats and opt_level")
 
 
 @takes_model
@@ -62,6 +68,8 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     """
     compiled = compile_file(file_of(model), options.plain, measuring.toolkit)
     notes = _notes(options, compiled)
+    if measuring.estimate:
+        return replace(estimated_profile(compiled), notes=notes)
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, measuring)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
@@ -113,25 +121,10 @@ def _on_board(compiled: Compiled, project: Path, measuring: Measuring) -> Profil
 
 def _frame(compiled: Compiled, reading: Reading, flags: Sequence[str]) -> Profile:
     """All that is known before anything was measured."""
-    planning = compiled.manifest["planning"]
-    assert isinstance(planning, dict)
     calls = [calls for calls, _ in reading.layers[0][1:]]
-    layers = tuple(
-        ProfiledLayer(r.name, r.operator, r.kernel, r.macs, n, None, None, None)
-        for r, n in zip(layer_records(compiled.plan, compiled.program), calls, strict=True)
-    )
-    return Profile(
-        model=compiled.program.name,
-        target=compiled.target.name,
-        requant=str(compiled.manifest["requant"]),
-        goal=str(planning["goal"]),
-        flags=" ".join(flags),
-        macs=sum(layer.macs for layer in layers),
-        hook=reading.hook,
-        layers=layers,
-        weights_bytes=compiled.program.packed_bytes,
-        arena_bytes=compiled.plan.arena_bytes,
-    )
+    known = estimated_profile(compiled)
+    layers = tuple(replace(layer, calls=n) for layer, n in zip(known.layers, calls, strict=True))
+    return replace(known, flags=" ".join(flags), hook=reading.hook, layers=layers)
 
 
 def _counted(frame: Profile, reading: Reading) -> Profile:

@@ -50,7 +50,11 @@ source = "datasheet, section 7"
 """
 
 UNIT = "[accelerator]\ntitle = 'mine'\nrest = 'cpu'\nsource = 'datasheet, section 9'\n"
-SPEED = "[speed]\nconvolution = 1\ngrouped = 2\ndense = 3\nelement = 4\n"
+FLASH = '[[memories]]\nname = "f"\nkind = "flash"\nbytes = 9\nsource = "x"\n'
+KINDS = ("convolution", "grouped", "dense", "element", "pair")
+SPEED = "[speed]\nsource = 'x'\n" + "".join(f"[speed.{k}]\ninstructions = [1, 2]\ncycles = [3, 0]\n" for k in KINDS)
+SPOKEN = f"{SPEED}[board]"
+DENSE = "[speed.dense]\ninstructions = [1, 2]\ncycles = [3, 0]\n"
 
 BAD = {
     "unknown key": ("isa =", "issa = 1\nisa =", "LAM-TARGET-003", "issa"),
@@ -134,11 +138,27 @@ BAD = {
         "LAM-TARGET-005",
         "accelerator.rules[0].fact",
     ),
-    "speed without source": ("[board]", f"{SPEED}[board]", "LAM-TARGET-004", "speed.source"),
-    "speed of three kinds": ("[board]", f"{SPEED}[board]".replace("dense = 3\n", ""), "LAM-TARGET-004", "speed.dense"),
-    "speed of nothing": ("[board]", f"{SPEED}[board]".replace("= 3", "= 0"), "LAM-TARGET-005", "speed.dense"),
-    "speed that is a fraction": ("[board]", f"{SPEED}[board]".replace("= 3", "= 0.3"), "LAM-TARGET-005", "speed.dense"),
-    "unknown key of the speed": ("[board]", f"{SPEED}pool = 3\n[board]", "LAM-TARGET-003", "speed.pool"),
+    "speed without source": (
+        "[board]",
+        SPOKEN.replace("source = 'x'\n", ""),
+        "LAM-TARGET-004",
+        "speed.source",
+    ),
+    "speed of four kinds": ("[board]", SPOKEN.replace(DENSE, ""), "LAM-TARGET-004", "speed.dense"),
+    "speed of nothing": ("[board]", SPOKEN.replace("[1, 2]", "[0, 0]"), "LAM-TARGET-005", "instructions"),
+    "speed of one number": ("[board]", SPOKEN.replace("[1, 2]", "[1]"), "LAM-TARGET-005", "instructions"),
+    "speed that is a fraction": (
+        "[board]",
+        SPOKEN.replace("[3, 0]", "[0.3, 0]"),
+        "LAM-TARGET-005",
+        "cycles",
+    ),
+    "speed beyond any core": ("[board]", SPOKEN.replace("[3,", "[3000000,"), "LAM-TARGET-005", "cycles"),
+    "unknown key of the speed": ("[board]", f"{SPEED}pool = 3\n[board]", "LAM-TARGET-003", "speed.pair.pool"),
+    "waits of RAM": ('kind = "ram"', 'kind = "ram"\nwait = 3', "LAM-TARGET-005", "memories[0].wait"),
+    "waits without an end": ("[toolchain]", f"{FLASH}wait = 30000\n[toolchain]", "LAM-TARGET-005", "memories[1].wait"),
+    "a line of nothing": ("[toolchain]", f"{FLASH}line = 0\n[toolchain]", "LAM-TARGET-005", "memories[1].line"),
+    "a cache of less": ("[toolchain]", f"{FLASH}cache = -1\n[toolchain]", "LAM-TARGET-005", "memories[1].cache"),
     "maker without a name": ("isa =", 'maker = " "\nisa =', "LAM-TARGET-005", "maker"),
     "maker that is a number": ("isa =", "maker = 7\nisa =", "LAM-TARGET-005", "maker"),
     "address below zero": ('kind = "ram"', 'kind = "ram"\naddress = -1', "LAM-TARGET-005", "memories[0].address"),

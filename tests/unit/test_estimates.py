@@ -1,0 +1,149 @@
+"""What layers take by the chip's file: near what the emulated cores count, and waits by their definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegen import CompileError, api
+from codegen.options import Options
+from codegen.pipeline import compile_file, reach, read_model
+from codegen.planning import met
+from codegen.report.profile import profile_text
+from codegen.report.speed import Estimate, estimated_cycles, estimates, work_of
+from codegen.target import Memory, Target, load_target
+from tests.support.real_tflite import model_path
+from tests.support.shared import ROOT
+
+DIGITS = ROOT / "examples" / "digits" / "digits_qdq.onnx"
+COUNTED = {
+    "cortex-m4": {"kws": 3_180_591, "resnet8": 12_505_582, "ad": 319_311, "vww": 9_081_193},
+    "cortex-m0plus": {"kws": 16_321_527, "resnet8": 62_413_613, "ad": 1_411_454, "vww": 46_094_098},
+    "cortex-m3": {"kws": 6_147_413, "resnet8": 25_425_823, "ad": 618_299, "vww": 16_544_162},
+    "cortex-m55": {"kws": 862_974, "resnet8": 2_264_922, "ad": 49_421, "vww": 2_373_846},
+    "cortex-m7": {"kws": 3_174_673, "resnet8": 12_508_651, "ad": 319_319, "vww": 9_071_616},
+    "rv32imc": {"kws": 8_436_138, "resnet8": 35_278_167, "ad": 864_985, "vww": 23_176_320},
+}
+"""Instructions by `lamina profile`; the slow test counts them again."""
+CASES = [(chip, name) for chip, found in COUNTED.items() for name in found]
+
+
+@pytest.mark.parametrize(("chip", "name"), CASES)
+def test_static_counts_are_within_a_tenth_of_the_emulated_ones(chip: str, name: str) -> None:
+    found = api.profile(model_path(f"{name}_int8"), chip, estimate=True)
+    assert found.instructions is None
+    assert found.estimated_instructions == pytest.approx(COUNTED[chip][name], rel=0.1)
+    assert found.estimated_instructions == pytest.approx(
+        sum(x.estimated_instructions or 0 for x in found.layers), abs=20
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("chip", "name"), CASES)
+def test_the_emulated_counts_are_as_they_stand_here(chip: str, name: str) -> None:
+    found = api.profile(model_path(f"{name}_int8"), chip)
+    assert found.instructions == pytest.approx(COUNTED[chip][name], rel=0.03)
+    assert found.estimated_instructions == pytest.approx(found.instructions, rel=0.1)
+
+
+def flash(**given: int) -> Memory:
+    return Memory(name="f", kind="flash", bytes=None, source="x", **given)
+
+
+def looked(chip: Target, memory: Memory) -> dict[str, Estimate]:
+    """The digits' layers on a chip with this flash."""
+    ram = next(m for m in chip.memories if m.kind == "ram")
+    chip = replace(chip, memories=(ram, memory))
+    target, options = met(Options(target="cortex-m4"), DIGITS)
+    reached = reach(read_model(DIGITS, options, target), target, options)
+    found = estimates(reached.graph, reached.kernels, chip)
+    assert found is not None
+    return {reached.graph.nodes[i].name: one for i, one in found.items()}
+
+
+def test_weights_are_waited_for_by_lines_once_for_each_run_of_pixels() -> None:
+    chip = load_target("cortex-m4")
+    target, options = met(Options(target="cortex-m4"), DIGITS)
+    graph = reach(read_model(DIGITS, options, target), target, options).graph
+    views = {node.name: graph.view(node) for node in graph.nodes}
+    none, slow = looked(chip, flash()), looked(chip, flash(wait=5, line=16))
+    kept = looked(chip, flash(wait=5, line=16, cache=1 << 20))
+    for name, view in ((name, views[name]) for name in none):
+        weights = max((c.size for c in view.consts if c is not None), default=0)
+        runs = max(1.0, work_of(view).products / weights / 2) if weights else 0
+        assert none[name].waits == 0
+        assert slow[name].waits == pytest.approx(runs * weights / 16 * 5)
+        assert kept[name].waits == pytest.approx(weights / 16 * 5)
+        assert slow[name].cycles == kept[name].cycles == none[name].cycles
+    assert sum(x.waits for x in slow.values()) > 5 * sum(x.waits for x in kept.values()) > 0
+
+
+CHIP = """
+name = "two-memories"
+description = "x"
+core = "cortex-m4"
+[[memories]]
+name = "fast"
+kind = "ram"
+bytes = 1500
+source = "x"
+[[memories]]
+name = "slow"
+kind = "psram"
+bytes = 100000
+cost = 5
+source = "x"
+[[memories]]
+name = "flash"
+kind = "flash"
+bytes = 100000
+source = "x"
+"""
+
+
+def test_tensors_in_slow_memory_are_waited_for(tmp_path: Path) -> None:
+    """A word there takes four cycles more than one of the fast memory."""
+    (tmp_path / "chip.toml").write_text(CHIP)
+    compiled = compile_file(DIGITS, Options(target=str(tmp_path / "chip.toml"), goal="speed"))
+    (region,) = compiled.plan.regions
+    there = {name for name, s in compiled.plan.storage.items() if s.offset >= region.start}
+    assert there
+    graph = compiled.plan.graph
+    found = estimates(graph, compiled.kernels, compiled.target, compiled.plan)
+    assert found is not None
+    for i, one in found.items():
+        names = [n for n in (*graph.nodes[i].inputs, *graph.nodes[i].outputs) if n in there]
+        held = sum(compiled.plan.storage[n].rows * compiled.plan.storage[n].row_bytes for n in names)
+        assert one.waits == held
+    assert estimated_cycles(graph, compiled.kernels, compiled.target) is not None
+
+
+def test_a_chip_without_a_board_is_estimated_and_says_milliseconds() -> None:
+    found = api.profile(DIGITS, "stm32l4r5zi", estimate=True)
+    assert found.estimated_cycles is not None
+    assert found.estimated_waits is not None
+    assert found.estimated_cycles > found.estimated_waits > 0
+    assert found.estimated_milliseconds == pytest.approx(1000 * found.estimated_cycles / 120e6, rel=1e-4)
+    text = profile_text(found)
+    assert "waiting" in text
+    assert "compiler" not in text
+
+
+def test_estimates_stand_beside_the_counts() -> None:
+    found = api.profile(DIGITS, "cortex-m4")
+    assert found.instructions is not None
+    assert found.estimated_instructions == pytest.approx(found.instructions, rel=0.25)
+    assert "estimated" in profile_text(found)
+
+
+@pytest.mark.parametrize("words", [{"cycles": True}, {"repeats": 3}, {"opt_level": "-O2"}])
+def test_nothing_that_is_measured_goes_with_an_estimate(words: dict[str, object]) -> None:
+    with pytest.raises(CompileError, match=r"^LAM-IMPORT-030 estimate"):
+        api.profile(DIGITS, "cortex-m4", estimate=True, **words)  # type: ignore[arg-type]
+
+
+def test_a_chip_that_says_nothing_has_no_estimate() -> None:
+    found = api.profile(DIGITS, "avr", estimate=True)
+    assert found.estimated_instructions is found.estimated_cycles is None

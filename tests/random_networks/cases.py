@@ -35,7 +35,7 @@ STATE = 0.26
 """Share of networks with state; they take inputs whole, and run on chips without a scratchpad."""
 REMEMBERED = 0.3
 """Share of their steps that keep something."""
-REAL = 0.33
+REAL = 0.4
 """Share of networks with operators on real numbers."""
 REAL_STEPS = 0.3
 """Share of their steps that compute in real numbers."""

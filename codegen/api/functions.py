@@ -310,6 +310,7 @@ def write_report(
             others: other networks, which are asked of the same chips.
             measure: count instructions on the emulated chip of each target that has a board, as `profile` does.
             float_model, data, config: compare with the float model on samples, as `compare_quantized` does.
+            samples: how many of them at most, 32 when not said (LAM-API-012).
             sensitivity: try what each tensor of the float model would gain with more bits, as `sensitivity` does.
             against: the JSON of an older report, whose numbers are compared.
 

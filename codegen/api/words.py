@@ -159,6 +159,7 @@ class ReportWords(ToolWords, total=False):
     float_model: ModelSource | None
     data: Calibration | None
     config: str | Path | None
+    samples: int | None
     sensitivity: bool
     against: str | Path | None
 

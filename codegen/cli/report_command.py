@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--measure", is_flag=True, help="Count instructions where a target has an emulated board.")
 @click.option("--float-model", metavar="MODEL", help="Compare with the float model, on the samples of --data.")
 @click.option("--data", metavar="X.npz", help="Samples that both run on.")
+@click.option("--samples", type=int, metavar="N", help="Of --data, at most so many are compared; 32 when left out.")
 @click.option("--sensitivity", is_flag=True, help="With --data: what each tensor would gain with more bits.")
 @click.option("--against", metavar="OLD.json", help="What `lamina report --json` printed before: show what changed.")
 @model_options

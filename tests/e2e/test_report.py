@@ -138,11 +138,15 @@ def test_a_sabotaged_layer_stands_first(layer: str, tmp_path: Path) -> None:
     turned = numpy_helper.to_array(weights)[..., ::-1].copy()
     weights.CopyFrom(numpy_helper.from_array(turned, weights.name))
     onnx.save(model, tmp_path / "bad.onnx")
-    words = {"float_model": FLOAT, "data": DATA, "chips": False}
+    words = {"float_model": FLOAT, "data": DATA, "chips": False, "samples": 8}
     codegen.write_report(tmp_path / "bad.onnx", tmp_path / "r.html", ["host"], **words)  # type: ignore[arg-type]
-    page = Page((tmp_path / "r.html").read_text())
+    text = (tmp_path / "r.html").read_text()
+    assert "on 8 samples" in text
+    page = Page(text)
     made = next(n.output[0] for n in model.graph.node if any(layer in i for i in n.input) and n.op_type == "Conv")
     assert page.column("accuracy-table", "tensor")[0] == made
+    assert page.column("guilty-table", "tensor")[0] == made
+    assert page.column("guilty-table", "advice")[0].startswith("its layer adds more than rounding")
 
 
 def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,6 +190,14 @@ def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: py
         ({"against": "pipe"}, "LAM-API-020"),
         ({"against": "/dev/zero"}, "LAM-API-020"),
         ({"model": "no.onnx"}, "LAM-IMPORT-002"),
+        ({"sensitivity": True}, "LAM-IMPORT-030"),
+        ({"samples": 0}, "LAM-API-012"),
+        ({"samples": "many"}, "LAM-IMPORT-030"),
+        ({"sensitivity": "yes"}, "LAM-IMPORT-030"),
+        ({"others": [TINY]}, "LAM-IMPORT-030"),
+        ({"others": ["no.onnx"], "chips": True}, "LAM-IMPORT-002"),
+        ({"others": ["broken.json"], "chips": True}, "LAM-IMPORT-003"),
+        ({"others": 3, "chips": True}, "LAM-IMPORT-030"),
     ],
 )
 def test_what_cannot_be_reported_is_refused_and_nothing_written(

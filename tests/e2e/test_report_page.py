@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import codegen
+import codegen.api
 from codegen.api import Report
 from codegen.report.columns import size_text
 from codegen.report.table import as_json
@@ -386,8 +387,7 @@ def test_numbers_of_the_page_are_those_of_json(browser: Browser, made: tuple[str
             {
                 "measure": True,
                 "float_model": "models/mlperf_tiny_onnx/resnet8_f32.onnx",
-                "data": "data/cifar10_calib200.npz",
-                "config": "resnet8.toml",
+                "data": ("data/cifar10_calib200.npz", "resnet8.toml"),
             },
         ),
         ("tflite/mobilenet_v2_int8.tflite", "cortex-m7", {}),
@@ -396,8 +396,7 @@ def test_numbers_of_the_page_are_those_of_json(browser: Browser, made: tuple[str
             "stm32h743zi",
             {
                 "float_model": "models/onnx/fastestdet_352_f32.onnx",
-                "data": "data/coco_detect48.npz",
-                "config": "fastestdet.toml",
+                "data": ("data/coco_detect48.npz", "fastestdet.toml"),
             },
         ),
     ],
@@ -407,9 +406,12 @@ def test_reports_of_real_networks(
     model: str, chip: str, words: dict[str, Any], browser: Browser, tmp_path: Path
 ) -> None:
     shared = shared_dir()
-    configs = ROOT / "benchmarks" / "configs"
-    places = {"float_model": shared, "data": shared, "config": configs}
-    given = {key: str(places[key] / value) if key in places else value for key, value in words.items()}
+    given = {key: value for key, value in words.items() if key != "data"}
+    if "data" in words:
+        given["float_model"] = shared / words["float_model"]
+        data, config = words["data"]
+        config = ROOT / "benchmarks" / "configs" / config
+        given["data"] = codegen.api.read_samples(given["float_model"], shared / data, config, 4)
     report = codegen.write_report(shared / "models" / model, tmp_path / "r.html", [chip], **given)
     assert (tmp_path / "r.html").stat().st_size < MOST_BYTES
     tabs = [tab for tab in TABS if tab != "changes" and (tab != "accuracy" or report.accuracy)]
@@ -417,6 +419,14 @@ def test_reports_of_real_networks(
     browser.open((tmp_path / "r.html").as_uri())
     browser.run(axe())
     assert browser.run_async(AXE_STRUCTURE) == [], "colours are those of the small pages"
+
+
+def test_paper_shows_everything(browser: Browser, made: tuple[str, Report]) -> None:
+    browser.open(made[0])
+    browser.tell("Emulation.setEmulatedMedia", media="print")
+    assert browser.run(SHOWN) == TABS
+    parts = "return [...document.querySelectorAll('.of-target')].every((p) => p.checkVisibility())"
+    assert browser.run(parts)
 
 
 def test_a_page_without_its_script_shows_everything(browser: Browser, made: tuple[str, Report]) -> None:

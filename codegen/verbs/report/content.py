@@ -32,6 +32,7 @@ from codegen.verbs.report.changes import Change, changes, facts, older
 from codegen.verbs.report.costs import Roof, roofs
 from codegen.verbs.report.guilt import Guilty, guilty
 from codegen.verbs.report.page import page
+from codegen.verbs.samples import check_count
 from codegen.verbs.sensitivity import sensitivity
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
@@ -41,8 +42,8 @@ class Looking:
     """The page that is written, where there is one, and what it is to look at beside its targets.
 
     `chips` ranks all chips, for the networks of `others` too; `measure` counts instructions where a target has a board;
-    `float_model` and `data` compare with the float model on samples, and `sensitivity` tries what each layer would gain
-    otherwise; `against` is what `lamina report --json` printed before.
+    `float_model` and `data` compare with the float model, on `samples` of them at most, and `sensitivity` tries what
+    each layer would gain otherwise; `against` is what `lamina report --json` printed before.
     """
 
     out: str | Path | None = None
@@ -52,6 +53,7 @@ class Looking:
     float_model: ModelSource | None = None
     data: Calibration | None = None
     config: str | Path | None = None
+    samples: int | None = None
     sensitivity: bool = False
     against: str | Path | None = None
     toolkit: Toolkit = HOUSE
@@ -159,6 +161,7 @@ def _check(targets: Sequence[str], look: Looking) -> None:
             where="report",
             hint="give both --float-model and --data, or neither",
         )
+    check_count(look.samples)
     if look.sensitivity and look.float_model is None:
         raise OptionBad("nothing to try", where="sensitivity", hint="give --float-model and --data with it")
     if look.others and not look.chips:
@@ -185,7 +188,7 @@ def _chips(model: ModelSource, options: Options, toolkit: Toolkit, notes: list[s
 def _accuracy(model: ModelSource, options: Options, look: Looking) -> QuantComparison | None:
     if look.float_model is None or look.data is None:
         return None
-    how = Beside(quantized=model, given=look.data, config=look.config, numbers=True)
+    how = Beside(quantized=model, given=look.data, config=look.config, samples=look.samples, numbers=True)
     return compare_quantized(look.float_model, options, how)
 
 

@@ -19,6 +19,8 @@ _PACKAGES = {
     "ai_edge_litert": ("litert", "the engine litert"),
     "tflite_micro": ("tflm", "the engine tflm"),
     "matplotlib": ("plot", "--plan-svg and draw_plan"),
+    "torch": ("train", "PyTorch's modules and .pt2 files; codegen.train"),
+    "keras": ("keras", ".keras files"),
     "distributed": ("dask", "--scheduler: work on other processes and machines"),
     "PIL": ("images", "data files of pictures: jpeg, resize"),
 }

@@ -11,6 +11,7 @@ import importlib
 import io
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def _keras(path: Path) -> bytes:
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         made = Path(folder) / "model.onnx"
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 model = keras.saving.load_model(path, compile=False)
                 shapes = model.input_shape if isinstance(model.input_shape, list) else [model.input_shape]
                 model(_called([np.zeros([n or 1 for n in shape], np.float32) for shape in shapes]))

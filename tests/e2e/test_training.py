@@ -147,3 +147,32 @@ def test_a_recurrence_is_trained_step_by_step(nets: ModuleType) -> None:
     x = nets.images(5)[:, 0]
     torch.manual_seed(0)
     same(nets, nets.trained(Recurrent().eval(), x, steps=2), x)
+
+
+def test_what_is_trained_can_be_saved_copied_and_gone_on_with(nets: ModuleType) -> None:
+    from copy import deepcopy
+
+    from codegen.train import export, prepare
+
+    x = nets.images(8)
+    net = nets.seeded(nets.Small, x)
+    prepared = nets.trained(net, x, {"quantize": {"learn": "lsq+"}}, steps=2)
+    written = export(prepared)
+    again = prepare(net, x, {"quantize": {"learn": "lsq+"}})
+    again.load_state_dict(prepared.state_dict())
+    assert export(again) == export(deepcopy(prepared)) == written
+    other = deepcopy(prepared)
+    other.network.classify.bias.data += 1
+    assert export(prepared) == written != export(other)
+
+
+def test_the_first_batches_are_seen(nets: ModuleType) -> None:
+    from codegen.train import prepare
+
+    x = nets.images(8)
+    prepared = prepare(nets.seeded(nets.Small, x), x, {"quantize": {"learning": {"observe": 2}}}).train()
+    for left in (True, True, False):
+        assert prepared.observing == left
+        prepared(x)
+    assert not prepared.observing
+    assert prepared.eval()(x).shape == (8, 10)

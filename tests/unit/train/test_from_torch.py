@@ -175,3 +175,49 @@ def test_nothing_else_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.e2e.projects import TINY
 
     assert codegen.inspect(TINY).layers
+
+
+class StandIn:
+    """A Keras whose models export a network that is there."""
+
+    def __init__(self, exported: bytes, refusal: Exception | None = None) -> None:
+        self.saving, self.input_shape = self, (None, 4)
+        self.called: list[tuple[int, ...]] = []
+        self._exported, self._refusal = exported, refusal
+
+    def load_model(self, path: Path, compile: bool) -> StandIn:
+        assert path.suffix == ".keras"
+        assert not compile
+        return self
+
+    def __call__(self, x: np.ndarray) -> None:
+        self.called.append(x.shape)
+
+    def export(self, path: Path, format: str, verbose: bool) -> None:
+        assert format == "onnx"
+        assert not verbose
+        if self._refusal is not None:
+            raise self._refusal
+        path.write_bytes(self._exported)
+
+
+def test_a_file_of_keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.e2e.projects import TINY
+
+    stand_in = StandIn(TINY.read_bytes())
+    monkeypatch.setitem(sys.modules, "keras", stand_in)
+    (tmp_path / "net.keras").write_bytes(b"x")
+    project = codegen.compile_model(tmp_path / "net.keras", out=tmp_path / "out")
+    assert json.loads((project.path / "manifest.json").read_text())["name"] == "net"
+    assert stand_in.called == [(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "code"),
+    [(ValueError("no such layer"), "LAM-TRAIN-012"), (ImportError(name="onnxscript"), "LAM-API-002")],
+)
+def test_wrong_files_of_keras(refusal: Exception, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keras", StandIn(b"", refusal))
+    (tmp_path / "net.keras").write_bytes(b"x")
+    with pytest.raises(CompileError, match=code):
+        codegen.inspect(tmp_path / "net.keras")

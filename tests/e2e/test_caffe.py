@@ -12,7 +12,7 @@ import pytest
 import codegen
 from codegen.cli import main
 from codegen.errors import CompileError
-from tests.support.caffe import LENET, drawn, lenet_blobs, run_ours, written
+from tests.support.caffe import LENET, drawn, lenet_blobs, mobilenet, run_opencv, run_ours, written
 
 
 @pytest.fixture
@@ -38,6 +38,20 @@ def test_lenet_quantized_is_golden_to_the_bit_and_near_the_network(lenet: Path, 
     assert codegen.verify(made.path, samples=2, flags=("-O0",)).equal
     x = samples(1)
     np.testing.assert_allclose(codegen.run(made.path, x, io_type="model"), codegen.run(lenet, x), atol=0.05)
+
+
+def test_a_mobilenet_is_as_opencv_computes_it_and_golden_to_the_bit(tmp_path: Path) -> None:
+    path = written(tmp_path, *mobilenet())
+    x = drawn(np.random.default_rng(1), (16, 3, 32, 32), 1.0)
+    wanted = run_opencv(path, {"data": x[:1]}, ["prob"])["prob"]
+    np.testing.assert_allclose(codegen.run(path, x[:1]), wanted, rtol=1e-4, atol=1e-5)
+    assert codegen.verify(path, samples=1, flags=("-O0",)).equal
+    kinds = [row.operator for row in codegen.inspect(path).layers]
+    assert not any("Scale" in kind or "Mul" in kind for kind in kinds), "BatchNorm and Scale are in the convolutions"
+    made = codegen.quantize(path, {"data": x}, tmp_path / "q.onnx", recipe="fast")
+    assert made.path is not None
+    assert codegen.verify(made.path, samples=1, flags=("-O0",)).equal
+    np.testing.assert_allclose(codegen.run(made.path, x[:1], io_type="model"), wanted, atol=0.05)
 
 
 def test_the_weights_may_lie_elsewhere(lenet: Path, tmp_path: Path) -> None:

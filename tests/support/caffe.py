@@ -95,6 +95,41 @@ def lenet_blobs(seed: int = 0) -> dict[str, list[Array]]:
     return {name: [drawn(rng, shape), drawn(rng, shape[:1])] for name, shape in _LENET_SHAPES.items()}
 
 
+def mobilenet(seed: int = 0) -> tuple[str, dict[str, list[Array]]]:
+    """A small network of MobileNet's parts: depthwise convolutions, BatchNorm and Scale in place, a global mean."""
+    rng = np.random.default_rng(seed)
+    text, blobs = given({"data": (1, 3, 32, 32)}), dict[str, list[Array]]()
+    last = "data"
+    for name, (inputs, outputs, size, stride, groups) in _MOBILENET.items():
+        told = f"num_output: {outputs} kernel_size: {size} pad: {size // 2} stride: {stride} group: {groups}"
+        text += layer(name, "Convolution", last, f"convolution_param {{ {told} bias_term: false }}")
+        text += layer(f"{name}/bn", "BatchNorm", name, tops=name)
+        text += layer(f"{name}/scale", "Scale", name, "scale_param { bias_term: true }", tops=name)
+        text += layer(f"{name}/relu", "ReLU6", name, tops=name)
+        fan = inputs // groups * size * size
+        blobs[name] = [drawn(rng, (outputs, inputs // groups, size, size), fan**-0.5)]
+        blobs[f"{name}/bn"] = [drawn(rng, (outputs,)), 1 + drawn(rng, (outputs,)) ** 2, np.ones(1, np.float32)]
+        blobs[f"{name}/scale"] = [1 + drawn(rng, (outputs,)), drawn(rng, (outputs,))]
+        last = name
+    text += layer("sum", "Eltwise", "sep1 sep2") + layer("mean", "Pooling", "sum", _GLOBAL)
+    text += layer("fc", "InnerProduct", "mean", "inner_product_param { num_output: 10 }") + layer(
+        "prob", "Softmax", "fc"
+    )
+    blobs["fc"] = [drawn(rng, (10, 16), 0.5), drawn(rng, (10,))]
+    return text, blobs
+
+
+_GLOBAL = "pooling_param { pool: AVE global_pooling: true }"
+_MOBILENET = {
+    "conv": (3, 8, 3, 2, 1),
+    "dw1": (8, 8, 3, 2, 8),
+    "sep1": (8, 16, 1, 1, 1),
+    "dw2": (16, 16, 3, 1, 16),
+    "sep2": (16, 16, 1, 1, 1),
+}
+"""Inputs, outputs, kernel, stride and groups of the convolutions."""
+
+
 def drawn(rng: np.random.Generator, shape: Sequence[int], size: float = 0.2) -> Array:
     """Random numbers around zero."""
     return rng.normal(0, size, tuple(shape)).astype(np.float32)

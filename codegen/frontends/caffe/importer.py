@@ -43,7 +43,7 @@ def import_caffe(
     if mode not in ALL_MODES or io_type not in ("quantized", "model") or io_layout not in ("nhwc", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
     reader = RealReader(path, shapes)
-    graph, borders = reader.graph(), Borders(io_type, io_layout)
+    graph, borders = reader.graph().live(), Borders(io_type, io_layout)
     walk = walked(lambda floats: Settling(graph, mode, borders, known.rules, floats=floats))
     problems = walk.with_those_of(reader.problems)
     if problems:

@@ -23,7 +23,7 @@ def survey_caffe(path: Path, *, mode: Mode, shapes: Given | None = None, known: 
     """Every problem of the network, and what can be read of it; raises what `import_caffe` raises of files."""
     with np.errstate(all="ignore"):
         reader = RealReader(path, shapes)
-        walk = Surveying(rehearsed(reader.graph()), mode, Borders(), (), known.rules)
+        walk = Surveying(rehearsed(reader.graph().live()), mode, Borders(), (), known.rules)
         walk.run()
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, ScaleBad | BiasOutOfRange)]
     refused = {**walk.refused, **reader.refused}

@@ -114,6 +114,55 @@ def test_the_bilinear_filler_makes_images_larger(tmp_path: Path) -> None:
         np.testing.assert_allclose(channel[1:-1, 1:-1], wanted[1:-1, 1:-1], rtol=1e-5, atol=1e-6)
 
 
+def test_a_logarithm_has_base_scale_and_shift(tmp_path: Path) -> None:
+    x = abs(drawn(rng(), X["x"]))
+    path = written(tmp_path, given(X) + layer("y", "Log", "x", "log_param { base: 2 scale: 3 shift: 0.5 }"))
+    np.testing.assert_allclose(run_ours(path, {"x": x})["y"], np.log2(3 * x + 0.5), rtol=1e-5, atol=1e-6)
+
+
+def test_pixels_are_repeated(tmp_path: Path) -> None:
+    x = drawn(rng(), X["x"])
+    path = written(tmp_path, given(X) + layer("y", "Upsample", "x", "upsample_param { scale: 3 }"))
+    assert (run_ours(path, {"x": x})["y"] == x.repeat(3, 2).repeat(3, 3)).all()
+
+
+def test_a_bias_is_added_to_channels(tmp_path: Path) -> None:
+    x, bias = drawn(rng(), X["x"]), drawn(rng(), (3,))
+    path = written(tmp_path, given(X) + layer("y", "Bias", "x"), {"y": [bias]})
+    assert (run_ours(path, {"x": x})["y"] == x + bias[:, None, None]).all()
+
+
+def test_normalize_has_one_factor_or_one_for_each_channel(tmp_path: Path) -> None:
+    x, found = {"x": drawn(rng(), X["x"])}, []
+    for shared, count in (("true", 1), ("false", 3)):
+        text = given(X) + layer("y", "Normalize", "x", f"norm_param {{ channel_shared: {shared} }}")
+        found.append(run_ours(written(tmp_path, text, {"y": [np.full(count, 20.0)]}), x)["y"])
+    assert (found[0] == found[1]).all()
+
+
+def test_two_blobs_are_multiplied_along_axes(tmp_path: Path) -> None:
+    x, by = drawn(rng(), X["x"]), drawn(rng(), (1, 3))
+    text = given({**X, "by": (1, 3)}) + layer("y", "Scale", "x by", "scale_param { axis: 0 }")
+    assert (run_ours(written(tmp_path, text), {"x": x, "by": by})["y"] == x * by[:, :, None, None]).all()
+
+
+def test_a_batch_norm_and_its_scale_are_one_and_what_reads_between_them_stays(tmp_path: Path) -> None:
+    blobs = {"n": [drawn(rng(), (3,)), 1 + abs(drawn(rng(), (3,))), np.ones(1)], "s": [np.full(3, 2.0), np.ones(3)]}
+    pair = given(X) + layer("n", "BatchNorm", "x") + layer("s", "Scale", "n", "scale_param { bias_term: true }")
+    graph = read_real(written(tmp_path, pair, blobs))
+    assert [type(node.op).__name__ for node in graph.nodes] == ["BatchNorm"]
+    path = written(tmp_path, pair + layer("between", "ReLU", "n"), blobs)
+    found = run_ours(path, {"x": drawn(rng(), X["x"])})
+    np.testing.assert_allclose(found["between"], np.maximum((found["s"] - 1) / 2, 0), atol=1e-6)
+
+
+def test_boxes_that_are_chosen_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    told = "detection_output_param { num_classes: 2 nms_param { nms_threshold: 0.45 top_k: 100 } }"
+    text = given(X) + layer("d", "DetectionOutput", "x x x", told)
+    with pytest.raises(CompileError, match=r"LAM-IMPORT-007.*remove the layer"):
+        read_real(written(tmp_path, text))
+
+
 def test_other_weights_are_another_model(tmp_path: Path) -> None:
     path = written(tmp_path, LENET, lenet_blobs(0))
     first = model_digest(path)
@@ -153,6 +202,34 @@ TEXTS = {
     "too wide a pool": (spoiled("pooling_param { kernel_size: 12 }", "Pooling"), "LAM-IMPORT-014"),
     "padding hides the pool": (spoiled("pooling_param { kernel_size: 2 pad: 2 }", "Pooling"), "LAM-IMPORT-064"),
     "a pool at random": (spoiled("pooling_param { pool: STOCHASTIC kernel_size: 2 }", "Pooling"), "LAM-IMPORT-022"),
+    "a base below zero": (spoiled("exp_param { base: -3 }", "Exp"), "LAM-IMPORT-064"),
+    "a base of one": (spoiled("log_param { base: 1 }", "Log"), "LAM-IMPORT-064"),
+    "an even size": (spoiled("lrn_param { local_size: 4 }", "LRN"), "LAM-IMPORT-064"),
+    "statistics of the batch": (spoiled("batch_norm_param { use_global_stats: false }", "BatchNorm"), "LAM-IMPORT-022"),
+    "an order with an axis twice": (spoiled("permute_param { order: 1 order: 1 }", "Permute"), "LAM-IMPORT-064"),
+    "an order beyond": (spoiled("permute_param { order: 5 }", "Permute"), "LAM-IMPORT-064"),
+    "another count of numbers": (spoiled("reshape_param { shape { dim: 5 } }", "Reshape"), "LAM-IMPORT-064"),
+    "two sizes left open": (spoiled("reshape_param { shape { dim: -1 dim: -1 } }", "Reshape"), "LAM-IMPORT-064"),
+    "nothing left": (spoiled("reshape_param { shape { dim: 100 dim: -1 } }", "Reshape"), "LAM-IMPORT-064"),
+    "unequal parts": (given(X) + layer("s", "Slice", "x", tops="a b"), "LAM-IMPORT-064"),
+    "points out of order": (
+        given(X) + layer("s", "Slice", "x", "slice_param { slice_point: 2 slice_point: 1 }", "a b c"),
+        "LAM-IMPORT-064",
+    ),
+    "blobs of two shapes": (
+        given({**X, "z": (1, 3, 6, 1)}) + layer("e", "Eltwise", "x z"),
+        "LAM-IMPORT-014",
+    ),
+    "a coefficient too few": (
+        given(X) + layer("e", "Eltwise", "x x", "eltwise_param { coeff: 2 }"),
+        "LAM-IMPORT-064",
+    ),
+    "a sum of one": (spoiled("", "Eltwise"), "LAM-IMPORT-015"),
+    "a crop beyond": (given(X) + layer("c", "Crop", "x x", "crop_param { offset: 1 }"), "LAM-IMPORT-014"),
+    "blobs that do not join": (given({**X, "z": (1, 3, 9, 7)}) + layer("j", "Concat", "x z"), "LAM-IMPORT-014"),
+    "no boxes": (given(X) + layer("p", "PriorBox", "x x"), "LAM-IMPORT-064"),
+    "a factor of zero": (spoiled("interp_param { zoom_factor: 0 }", "Interp"), "LAM-IMPORT-064"),
+    "a huge result": (spoiled("interp_param { height: 1000000 width: 1000000 }", "Interp"), "LAM-IMPORT-064"),
     "an axis beyond": (spoiled("softmax_param { axis: 4 }", "Softmax"), "LAM-IMPORT-064"),
     "a negative size": (spoiled(CONV, head=given({"x": (1, 3, -6, 7)})), "LAM-IMPORT-050"),
     "a size of zero": (spoiled(CONV, head=given({"x": (1, 3, 0, 7)})), "LAM-IMPORT-050"),

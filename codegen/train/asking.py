@@ -15,6 +15,8 @@ from typing import Any
 from codegen.ir.real import RealGraph
 from codegen.quantizer.asked import Asked, asked_of
 from codegen.quantizer.config import QuantConfig, parse_config
+from codegen.quantizer.foreign.load import load_config
+from codegen.quantizer.foreign.naming import in_terms_of, name_unknown
 from codegen.quantizer.places import Places
 from codegen.quantizer.spec import Role, Spec
 
@@ -28,12 +30,24 @@ Configuration = QuantConfig | Mapping[str, Any] | str | Path | None
 
 
 def config_of(given: Configuration) -> QuantConfig:
-    """The configuration; LAM-QUANT-001 to -006 where it cannot be read."""
+    """The configuration; LAM-QUANT-001 to -010 where it cannot be read."""
     if given is None or isinstance(given, QuantConfig):
         return given or QuantConfig()
     if isinstance(given, Mapping):
         return parse_config(given, GIVEN)
-    return QuantConfig.load(given)
+    return load_config(Path(given))
+
+
+def in_names_of(config: QuantConfig, graph: RealGraph) -> QuantConfig:
+    """The configuration in the network's names.
+
+    Raises:
+        TensorUnknown: LAM-QUANT-024, a name that the network does not have.
+    """
+    named = in_terms_of(config, graph)
+    if named.lost:
+        raise name_unknown(named.lost[0], graph)
+    return named.config
 
 
 @dataclass(frozen=True, slots=True)

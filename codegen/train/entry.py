@@ -8,7 +8,7 @@ from typing import Any
 from codegen.datafiles import written_file
 from codegen.errors import ModelNotWritten, ModuleMissing, RequantUnsupported
 from codegen.ir.quant import ALL_MODES, Mode
-from codegen.train.asking import Configuration, config_of, places_of, training_of
+from codegen.train.asking import Configuration, config_of, in_names_of, places_of, training_of
 from codegen.train.layers import check_widths, said_by
 from codegen.train.prepared import Prepared
 from codegen.train.reading import Source
@@ -25,14 +25,15 @@ def prepare(module: Any, example: Any, config: Configuration = None, requant: Mo
 
     Raises:
         RequantUnsupported: LAM-TARGET-006.
-        CompileError: LAM-TRAIN-001 to -004 and -009, LAM-QUANT-001 to -006, LAM-IMPORT-001.
+        CompileError: LAM-TRAIN-001 to -004 and -009, LAM-QUANT-001 to -010 and -024, LAM-IMPORT-001.
     """
     if requant not in (None, *ALL_MODES):
         hint = f"one of {', '.join(ALL_MODES)}"
         raise RequantUnsupported(f"no mode {requant!r}", where="requant", hint=hint)
     source = Source(module, example)
-    asked = config_of(config).over(said_by(module))
-    places = places_of(source.graph(source.batch), asked)
+    graph = source.graph(source.batch)
+    asked = in_names_of(config_of(config), graph).over(said_by(module))
+    places = places_of(graph, asked)
     training = training_of(asked, places)
     check_widths(module, places, training)
     return Prepared(source, training, requant)

@@ -6,19 +6,17 @@ noted.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.datafiles import written_file
-from codegen.errors import CompileError, TableNotWritten, TableOfAnother, TensorUnknown
+from codegen.errors import CompileError, TableNotWritten, TableOfAnother
 from codegen.ir.real import RealGraph, Stored
 from codegen.quantizer.config import QuantConfig
-from codegen.quantizer.config.levels import Level
 from codegen.quantizer.foreign.load import load_config
-from codegen.quantizer.foreign.naming import Named, in_terms_of
+from codegen.quantizer.foreign.naming import Named, in_terms_of, name_unknown
 from codegen.quantizer.foreign.ours import written_ranges
 from codegen.quantizer.foreign.ranged import Ranged
 from codegen.quantizer.foreign.tpu_mlir import written_table
@@ -51,15 +49,8 @@ def _named(graph: RealGraph, path: Path, is_table: bool) -> QuantConfig:
     if is_table and named.is_of_another:
         raise TableOfAnother(f"none of its {len(named.lost)} names is one of the model's", where=str(path))
     if named.lost and not is_table and preprocess_file(path):
-        raise _unknown(named.lost[0], graph)
+        raise name_unknown(named.lost[0], graph)
     return replace(named.config, notes=(*named.config.notes, *_lost(named)))
-
-
-def _unknown(level: Level, graph: RealGraph) -> TensorUnknown:
-    known = [*dict.fromkeys(node.name for node in graph.nodes), *graph.values]
-    close = difflib.get_close_matches(level.chosen, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else None
-    return TensorUnknown(f"no layer and no tensor is called {level.chosen!r}", where=level.place, hint=hint)
 
 
 def _lost(named: Named) -> Iterator[str]:

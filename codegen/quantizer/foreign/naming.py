@@ -6,9 +6,11 @@ writes and its type (`122_Conv`).
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from codegen.errors import TensorUnknown
 from codegen.ir.real import RealGraph
 from codegen.quantizer.config.config import QuantConfig
 from codegen.quantizer.config.levels import LAYER_NAME, TENSOR, Level, in_order, literal
@@ -38,6 +40,14 @@ def in_terms_of(config: QuantConfig, graph: RealGraph) -> Named:
         levels += found
         lost += [] if found else [level]
     return Named(replace(config, levels=in_order(levels)), tuple(lost))
+
+
+def name_unknown(level: Level, graph: RealGraph) -> TensorUnknown:
+    """The refusal of a name that a network does not have: LAM-QUANT-024."""
+    known = [*dict.fromkeys(node.name for node in graph.nodes), *graph.values]
+    close = difflib.get_close_matches(level.chosen, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else None
+    return TensorUnknown(f"no layer and no tensor is called {level.chosen!r}", where=level.place, hint=hint)
 
 
 def _aliases(graph: RealGraph) -> Mapping[str, tuple[str, str]]:

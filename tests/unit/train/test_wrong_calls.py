@@ -60,6 +60,8 @@ def sorting(y: Any) -> Any:
     return y.flatten(1).cumsum(1)
 
 
+NO_LAYER = {"layer": [{"name": "/conf/*", "bits": 4}]}
+NO_TENSOR = {"tensor": [{"name": "y", "bits": 4}]}
 CALLS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "no module": ("LAM-TRAIN-003", lambda x: prepare("net", x)),
     "a class": ("LAM-TRAIN-003", lambda x: prepare(type(functional(same)), x)),
@@ -81,6 +83,14 @@ CALLS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     ),
     "an unknown way": ("LAM-QUANT-003", lambda x: prepare(functional(same), x, {"quantize": {"learn": "adam"}})),
     "tqt of any scale": ("LAM-QUANT-006", lambda x: prepare(functional(same), x, {"quantize": {"learn": "tqt"}})),
+    "an unknown layer": (
+        "LAM-QUANT-024",
+        lambda x: prepare(functional(same), x, NO_LAYER),
+    ),
+    "an unknown tensor": (
+        "LAM-QUANT-024",
+        lambda x: prepare(functional(same), x, NO_TENSOR),
+    ),
     "a missing file": ("LAM-QUANT-001", lambda x: prepare(functional(same), x, "missing.toml")),
     "not observed": ("LAM-TRAIN-005", lambda x: prepare(functional(same), x).eval()(x)),
     "observed nothing": ("LAM-TRAIN-005", lambda x: prepare(functional(same), x).observe([])),

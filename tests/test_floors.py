@@ -51,6 +51,7 @@ FLOORS = {
     "pipeline": 7,
     "verbs": 8,
     "api": 9,
+    "build": 9,
     "cli": 10,
 }
 """Floor of each room; a room may import from lower floors and from itself, never sideways."""

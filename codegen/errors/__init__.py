@@ -6,6 +6,7 @@ generated from the classes here, so a cause is described once.
 """
 
 from codegen.errors.base import *
+from codegen.errors.building import *
 from codegen.errors.caffe import *
 from codegen.errors.calibration import *
 from codegen.errors.cluster import *

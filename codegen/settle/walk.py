@@ -38,7 +38,7 @@ from codegen.settle.states import POISON, Const, Float, Int, IntConst, Poison, S
 from codegen.settle.words import shift_of, signed
 
 
-def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None) -> Graph:
+def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None, joined: Rules = NO_RULES) -> Graph:
     """The integer Graph of a quantized RealGraph.
 
     Tensors keep the model's own order of axes; operators that want NHWC have a Transpose before and behind them.
@@ -47,11 +47,12 @@ def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None) -> Grap
         graph: every tensor quantized, or made of quantized ones.
         mode: the arithmetic of every requantization.
         borders: how the network meets its user.
+        joined: rules that go before the house's own.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the network.
     """
-    walk = walked(lambda floats: Settling(graph, mode, borders or Borders(), floats=floats))
+    walk = walked(lambda floats: Settling(graph, mode, borders or Borders(), joined, floats=floats))
     if walk.problems:
         raise ModelRejected([p.error for p in walk.problems], where=graph.name)
     return walk.graph()

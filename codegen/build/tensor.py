@@ -1,0 +1,32 @@
+"""A tensor of a network that is being built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from codegen.build.net import Net
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """What a call returns, and others take.  `name` is that of its value."""
+
+    net: Net
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
+        return self.net.type(self).shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its elements."""
+        return self.net.type(self).dtype
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name!r}, {list(self.shape)}, {self.dtype})"

@@ -1,0 +1,70 @@
+"""Networks from calls: those of the tests' models rebuilt by calls compile to the same bytes, file by file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from codegen.errors import CompileError
+from codegen.frontends import read_real
+from codegen.frontends.models import own_mode
+from codegen.options import Options
+from codegen.pipeline import compile_file
+from codegen.resources import resource_dir
+from tests.support.rebuilt import rebuilt
+from tests.support.shared import ROOT, shared_dir
+
+SHARED = ROOT.parent / "shared" / "models"
+MODELS = sorted(SHARED.rglob("*.onnx")) if SHARED.is_dir() else []
+EXAMPLES = sorted(resource_dir("examples").rglob("*.onnx"))
+
+
+def files_of(path: Path, options: Options) -> tuple[dict[str, bytes], dict[str, bytes]] | None:
+    """The C of a file, and that of the network rebuilt by calls; None where the file is refused."""
+    options = replace(options, name="rebuilt", requant=options.requant or own_mode(path))
+    try:
+        given = compile_file(path, options)
+    except CompileError:
+        return None
+    made = rebuilt(read_real(path)).compiled(options, hashlib.sha256(path.read_bytes()).digest())
+    return dict(given.files), dict(made.files)
+
+
+def check(paths: Sequence[Path], target: str = "host") -> int:
+    """How many were the same."""
+    same = 0
+    for path in paths:
+        found = files_of(path, Options(target=target, vectors=1))
+        if found is not None:
+            given, made = found
+            differing = [name for name in given if given[name] != made.get(name)]
+            assert not differing, path
+            assert len(given) == len(made), path
+            same += 1
+    return same
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+def test_the_examples_rebuilt_by_calls_are_the_same_bytes(target: str) -> None:
+    assert check(EXAMPLES, target) >= 2
+
+
+def test_small_files_rebuilt_by_calls_are_the_same_bytes() -> None:
+    shared_dir()
+    smallest = sorted(MODELS, key=lambda path: (path.stat().st_size, path))
+    assert check(smallest[5:300:60]) >= 3
+
+
+PARTS = 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_file_rebuilt_by_calls_is_the_same_bytes(part: int) -> None:
+    """All ONNX files beside the checkout; those that are refused are refused in both ways."""
+    shared_dir()
+    assert check(MODELS[part::PARTS]) > 20

@@ -81,7 +81,7 @@ def pooling(rng: Rng) -> Drawn:
     if rng.random() < 0.2:
         return one(rng, "Pooling", image(rng), f"pooling_param {{ pool: {kind} global_pooling: true }}")
     kernel, size = axis_words(rng, "kernel_size", 2, 4)
-    steps, _ = axis_words(rng, "stride", 1, 3)
+    steps, _ = axis_words(rng, "stride", 1, min(size))
     pads, _ = axis_words(rng, "pad", 0, min(size) - 1)
     return one(rng, "Pooling", image(rng), f"pooling_param {{ pool: {kind} {kernel} {steps} {pads} }}")
 

@@ -230,6 +230,10 @@ TEXTS = {
     "no boxes": (given(X) + layer("p", "PriorBox", "x x"), "LAM-IMPORT-064"),
     "a factor of zero": (spoiled("interp_param { zoom_factor: 0 }", "Interp"), "LAM-IMPORT-064"),
     "a huge result": (spoiled("interp_param { height: 1000000 width: 1000000 }", "Interp"), "LAM-IMPORT-064"),
+    "a window behind the map": (
+        spoiled("pooling_param { pool: AVE kernel_size: 1 stride: 4 }", "Pooling", given({"x": (1, 3, 4, 4)})),
+        "LAM-IMPORT-064",
+    ),
     "an axis beyond": (spoiled("softmax_param { axis: 4 }", "Softmax"), "LAM-IMPORT-064"),
     "a negative size": (spoiled(CONV, head=given({"x": (1, 3, -6, 7)})), "LAM-IMPORT-050"),
     "a size of zero": (spoiled(CONV, head=given({"x": (1, 3, 0, 7)})), "LAM-IMPORT-050"),

@@ -109,8 +109,7 @@ def pooling(r: Reading, layer: Layer) -> Sequence[str]:
         return [r.apply(layer, Reduce("Max" if told.pool == _MAX else "Mean", (2, 3)), [r.value(layer)])]
     plain = _pool_windows(told, layer)
     _check_padded(layer, shape, plain)
-    floor = told.round_mode == _FLOOR or not told.ceil_mode
-    windows = tuple(_reaching(w, n, layer, floor=floor) for w, n in zip(plain, shape[_SPATIAL:], strict=True))
+    windows = _reaching(plain, shape[_SPATIAL:], layer)
     counted = tuple((w.pad_before, w.pad_after) for w in plain)
     op = MaxPool(windows) if told.pool == _MAX else AveragePool(windows, counted if any(map(any, counted)) else ())
     return [r.apply(layer, op, [r.value(layer)])]
@@ -124,15 +123,28 @@ def _check_global(told: Any, layer: Layer) -> None:
         raise LayerParameterBad("a global pool with padding or a stride", where=layer.where)
 
 
-def _reaching(window: Window, length: int, layer: Layer, *, floor: bool) -> Window:
-    """The window with the padding behind an axis that its count of places asks for."""
+def _reaching(plain: Sequence[Window], lengths: Shape, layer: Layer) -> tuple[Window, ...]:
+    """The windows of a pool with the padding behind each axis that their counts of places ask for."""
+    told = layer.param("pooling_param")
+    floor = told.round_mode == _FLOOR or not told.ceil_mode
+    is_padded = any(window.pad_before for window in plain)
+    made = []
+    for window, length in zip(plain, lengths, strict=True):
+        steps = length + 2 * window.pad_before - window.size
+        if steps < 0 and (floor or -steps >= window.stride):
+            raise ShapeMismatch(f"a window of {window.size} does not fit into {length}", where=layer.where)
+        count = (steps // window.stride if floor else -(-steps // window.stride)) + 1
+        is_behind = (count - 1) * window.stride >= length + window.pad_before
+        if is_behind and not is_padded:
+            hint = "Caffe divides by nothing there: take round_mode: FLOOR, or a stride within the kernel"
+            raise LayerParameterBad(f"the last window lies behind the map of {length}", where=layer.where, hint=hint)
+        made.append(_covering(window, length, count - is_behind))
+    return tuple(made)
+
+
+def _covering(window: Window, length: int, count: int) -> Window:
+    """The window with the padding behind an axis that so many places need."""
     pad, stride, size = window.pad_before, window.stride, window.size
-    steps = length + 2 * pad - size
-    if steps < 0 and (floor or -steps >= stride):
-        raise ShapeMismatch(f"a window of {size} does not fit into {length}", where=layer.where)
-    count = (steps // stride if floor else -(-steps // stride)) + 1
-    if pad and (count - 1) * stride >= length + pad:
-        count -= 1
     behind = (count - 1) * stride + size - length - pad
     return Window(size, stride, 1, pad, max(behind, 0))
 

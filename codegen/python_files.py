@@ -36,9 +36,16 @@ def run_python(path: Path, name: str, refused: Refusal) -> ModuleType:
 @contextmanager
 def guarded(refused: Refusal) -> Iterator[None]:
     """What a user's code raises becomes one refusal; refusals of the house stay what they are."""
+    with caught(lambda error: refused(f"{type(error).__name__}: {first_line(error)}")):
+        yield
+
+
+@contextmanager
+def caught(refused: Callable[[BaseException], CompileError]) -> Iterator[None]:
+    """The same of code that raises what it likes, a framework's on a user's file: `refused` is told what was raised."""
     try:
         yield
     except CompileError:
         raise
     except (Exception, SystemExit) as error:
-        raise refused(f"{type(error).__name__}: {first_line(error)}") from error
+        raise refused(error) from error

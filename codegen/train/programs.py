@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from codegen.errors import ProgramUnreadable, first_line
+from codegen.python_files import caught
 from codegen.train.writing import onnx_of, tensors_of
 
 
@@ -34,10 +35,8 @@ def program_bytes(path: Path) -> bytes:
         ProgramUnreadable: LAM-TRAIN-011.
         CompileError: LAM-TRAIN-001 and -002.
     """
-    try:
+    with caught(lambda error: ProgramUnreadable(first_line(error), where=str(path))):
         program = torch.export.load(str(path))
-    except Exception as error:
-        raise ProgramUnreadable(first_line(error), where=str(path)) from error
     example = program.example_inputs
     if example is None or example[1]:
         said = "example inputs are missing" if example is None else "inputs by keyword"

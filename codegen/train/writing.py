@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from codegen.errors import ExampleBad, ModuleMissing, ModuleNotRead, first_line
+from codegen.python_files import caught
 
 _OPSET = 17
 _SAMPLES = "samples"
@@ -53,14 +54,11 @@ def onnx_of(module: Any, inputs: Sequence[Tensor], *, any_number: bool = False) 
     names = _argument_names(module, len(inputs))
     open_axes = {name: {0: _SAMPLES} for name in names} if any_number else None
     buffer = io.BytesIO()
-    try:
-        with _quietly(), torch.no_grad():
-            still = _still(module)
-            outputs = _result_names(still(*inputs))
-            words = {"input_names": names, "output_names": outputs, "dynamic_axes": open_axes}
-            torch.onnx.export(still, tuple(inputs), buffer, dynamo=False, opset_version=_OPSET, **words)
-    except Exception as error:
-        raise ModuleNotRead(_cause(error), where=type(module).__name__) from error
+    with caught(lambda error: ModuleNotRead(_cause(error), where=type(module).__name__)), _quietly(), torch.no_grad():
+        still = _still(module)
+        outputs = _result_names(still(*inputs))
+        words = {"input_names": names, "output_names": outputs, "dynamic_axes": open_axes}
+        torch.onnx.export(still, tuple(inputs), buffer, dynamo=False, opset_version=_OPSET, **words)
     return names, buffer.getvalue()
 
 
@@ -108,7 +106,7 @@ def _numbered(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}{i}" for i in range(count)]
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: BaseException) -> str:
     """What went wrong, in a sentence."""
     said = first_line(error)
     return said if said == type(error).__name__ else f"{type(error).__name__}: {said}"

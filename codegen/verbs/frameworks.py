@@ -20,8 +20,9 @@ import numpy as np
 
 from codegen import train
 from codegen.datafiles import read_file
-from codegen.errors import ExtraMissing, KerasNotRead, ModelMissing, first_line
+from codegen.errors import CompileError, ExtraMissing, KerasNotRead, ModelMissing, first_line
 from codegen.frontends.files import MAX_FILE_BYTES
+from codegen.python_files import caught
 
 
 def onnx_of_framework(path: Path) -> bytes | None:
@@ -60,18 +61,21 @@ def _keras(path: Path) -> bytes:
     keras = _loaded_keras()
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         made = Path(folder) / "model.onnx"
-        try:
-            with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+        with caught(lambda error: _not_read(error, path)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with contextlib.redirect_stdout(io.StringIO()):
                 model = keras.saving.load_model(path, compile=False)
                 shapes = model.input_shape if isinstance(model.input_shape, list) else [model.input_shape]
                 model(_called([np.zeros([n or 1 for n in shape], np.float32) for shape in shapes]))
                 model.export(made, format="onnx", verbose=False)
-            return made.read_bytes()
-        except ImportError as error:
-            raise ExtraMissing(error.name or "onnxscript", "keras", "Keras exports through it") from error
-        except Exception as error:
-            raise KerasNotRead(first_line(error), where=str(path)) from error
+        return made.read_bytes()
+
+
+def _not_read(error: BaseException, path: Path) -> CompileError:
+    """A package that Keras' exporter wants, or whatever Keras says of the file."""
+    if isinstance(error, ImportError):
+        return ExtraMissing(error.name or "onnxscript", "keras", "Keras exports through it")
+    return KerasNotRead(first_line(error), where=str(path))
 
 
 def _called(inputs: list[Any]) -> Any:

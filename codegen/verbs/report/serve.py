@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from codegen.errors import CompileError, InternalFault, PortTaken
 from codegen.options import Options
+from codegen.python_files import guarded
 from codegen.verbs.report.content import Looking, Report, looked_at
 from codegen.verbs.report.page import page, refused_page
 from codegen.verbs.sources import ModelSource, watched
@@ -95,12 +96,10 @@ class _Following:
 
     def _again(self) -> None:
         try:
-            self.make()
+            with guarded(InternalFault):  # told on the page, as a command tells it on its last line
+                self.make()
         except CompileError as error:
             self._take(refused_page(error, self.version + 1))
-        except Exception as error:  # told on the page, as a command tells it on its last line
-            fault = InternalFault(f"{type(error).__name__}: {error}"[:300])
-            self._take(refused_page(fault, self.version + 1))
 
     def _take(self, text: str) -> None:
         with self.changed:

@@ -69,6 +69,13 @@ class LawBroken(CompileError):
     hint = "docs/plugins.md says what each law is for"
 
 
+class PluginNode(CompileError):
+    """A node of a model has an attribute that the plug-in's operator does not have: it would be passed over."""
+
+    code = "LAM-PLUGIN-011"
+    hint = "correct the model, or let the operator read it: docs/plugins.md, From the file"
+
+
 class HookUnanswered(CompileError):
     """The C calls a hook that the firmware provides, and nothing here answers it."""
 

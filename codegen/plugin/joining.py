@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from codegen.emit.runtime import header_names
-from codegen.errors import PluginClash, PluginFileMissing, PluginWrong
+from codegen.errors import PluginClash, PluginFileMissing
 from codegen.kernels.kernel import Kernel
-from codegen.plugin.reals import RealOperator, answered
+from codegen.plugin.reading import instance
+from codegen.plugin.reals import RealOperator
 from codegen.plugin.record import Operator, Plugin
 from codegen.plugin.settling import Settler
 from codegen.resources import PluginRoot
@@ -107,32 +107,3 @@ def _tflite_reader(op: Operator, real: type[RealOperator]) -> Callable[[RealCont
         ctx.write(node, real(instance(op, node)), ctx.values_of(node))
 
     return read
-
-
-def instance(op: Operator, node: Any) -> Any:
-    """What a node of a file says, as an instance of the operator."""
-    read = op.read or _fields_read(op)
-    found = answered(lambda: read(node), op, "read")
-    if not isinstance(found, op.kind):
-        raise PluginWrong(f"`read` gave {found!r:.60}", where=op.kind.__name__)
-    return found
-
-
-def _fields_read(op: Operator) -> Callable[[Any], Any]:
-    """The reader of an operator whose fields are the attributes."""
-    fields = [f for f in dataclasses.fields(op.kind) if f.init]
-    return lambda node: op.kind(**{f.name: _attribute(node, f) for f in fields if _is_read(node, f)})
-
-
-def _is_read(node: Any, field: dataclasses.Field[Any]) -> bool:
-    has = getattr(node, "has", None)
-    return field.default is dataclasses.MISSING or (has is not None and has(field.name))
-
-
-def _attribute(node: Any, field: dataclasses.Field[Any]) -> Any:
-    """The attribute that a field is, by its type."""
-    readers = {"int": "integer", "bool": "flag", "float": "real", "tuple[int, ...]": "integers"}
-    kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
-    if kind not in readers or not hasattr(node, readers[kind]):
-        raise PluginWrong(f"nothing reads the field {field.name}: give the Operator a `read`", where=node.where)
-    return getattr(node, readers[kind])(field.name)

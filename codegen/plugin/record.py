@@ -36,6 +36,8 @@ class Operator:
         onnx: its domain and name in ONNX models, `my.domain::Name`.
         tflite: its custom code in TFLite models.
         read: from the file's node to an instance of `kind`; by default its fields are attributes of the same names.
+        attributes: fields with a default that are attributes too; None for all where there is no `integers`, else for
+            none, as it is what sets them.
         integers: the rule of quantization; without it the result keeps the scale of the inputs.
         images: it works on images [N, H, W, C], which ONNX has as [N, C, H, W].
         c: its C, in the order in which it is tried.
@@ -46,6 +48,7 @@ class Operator:
     onnx: str = ""
     tflite: str = ""
     read: Callable[[Any], Any] | None = None
+    attributes: Sequence[str] | None = None
     integers: Integers | None = None
     images: bool = False
     c: Sequence[Source] = ()
@@ -74,10 +77,18 @@ def _wrong(op: Operator) -> Iterable[tuple[Callable[[], bool], str]]:
     yield (lambda: domain not in _HOUSE_DOMAINS, f"the domain {domain} is not a plug-in's")
     for part in ("read", "integers", "cases"):
         yield (lambda p=part: getattr(op, p) is None or callable(getattr(op, p)), f"`{part}` is no function")  # type: ignore[misc]
+    yield (lambda: _are_fields(op), "`attributes` is no tuple of names of fields")
     yield (lambda: isinstance(op.c, tuple | list) and bool(op.c), "has no `c`: give C(...)")
     for source in op.c:
         yield (lambda s=source: isinstance(s, C | Hook), f"`c` holds {source!r:.60}, no C(...) and no Hook(...)")  # type: ignore[misc]
         yield from _wrong_source(source)
+
+
+def _are_fields(op: Operator) -> bool:
+    if op.attributes is None:
+        return True
+    names = {f.name for f in dataclasses.fields(op.kind) if f.init}
+    return isinstance(op.attributes, tuple | list) and names.issuperset(op.attributes)
 
 
 def _wrong_source(source: Source) -> Iterable[tuple[Callable[[], bool], str]]:

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import onnx
 import pytest
 
 import codegen
@@ -16,6 +17,7 @@ from codegen.resources import resource_dir
 from tests.support.examples import example_model
 
 MEDIAN = resource_dir("examples") / "plugins" / "median"
+EDGE = MEDIAN.parent / "edge"
 
 
 @pytest.fixture
@@ -54,6 +56,8 @@ WRONG = {
     "a name of capitals": ("005", 'name="median"', 'name="Median"'),
     "cases that are no function": ("005", "cases=cases", "cases=()"),
     "a template that is missing": ("006", 'file="median.c.j2"', 'file="mean.c.j2"'),
+    "attributes that are no fields": ("005", "images=True", 'attributes=("stretch",)'),
+    "one attribute as a text": ("005", "images=True", 'attributes="reach"'),
     "a word too much": ("002", "images=True", "pictures=True"),
 }
 
@@ -109,8 +113,20 @@ FAULTS = {
     "no numbers": ("005", 'return {"count": columns * channels}', "return 5", "median_ops.py"),
     "an answer that raises": ("008", "return (feature_map(self, ins),)", "return (ins[7],)", "median_ops.py"),
     "a rule of rows that raises": ("008", "return RowRule(taps=3,", "return RowRule(taps=1 // 0,", "median_ops.py"),
+    "a limit that takes too little": (
+        "008",
+        'batch_one("MEDIAN-01"),',
+        '__import__("codegen.plugin").plugin.Limit("MEDIAN-01", "must be", lambda op: True),',
+        "median_ops.py",
+    ),
     "golden that raises": ("008", "x = ins[0]", "x = ins[1]", "median_ops.py"),
     "a field that the file does not have": ("", "reach: int", "stretch: int", "median_ops.py"),
+    "a node with a word too much": (
+        "011",
+        "images=True",
+        "images=True, read=lambda node: MedianRows(1)",
+        "median_ops.py",
+    ),
 }
 
 
@@ -162,3 +178,45 @@ def test_a_wrong_hook_is_refused(old: str, new: str, tmp_path: Path) -> None:
     (tmp_path / "edge" / "edge_ops.py").write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(CompileError, match="LAM-PLUGIN-005"):
         load_plugin(tmp_path / "edge" / "edge_ops.py")
+
+
+def with_attributes(tmp_path: Path, model: str, **attributes: object) -> Path:
+    """The example's model; its own node with more attributes."""
+    proto = onnx.load(example_model(model))
+    (node,) = [node for node in proto.graph.node if node.domain.startswith("example.")]
+    node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in attributes.items())
+    onnx.save(proto, tmp_path / "model.onnx")
+    return tmp_path / "model.onnx"
+
+
+@pytest.mark.parametrize(
+    ("example", "name", "value", "told"),
+    [
+        ("median", "reech", 100, "; did you mean reach?"),
+        ("median", "weight", 1.0, "; it has reach"),
+        ("edge", "step", 1, "; it has none"),
+    ],
+)
+def test_an_attribute_that_the_operator_does_not_have_is_refused(
+    example: str, name: str, value: object, told: str, tmp_path: Path
+) -> None:
+    model = with_attributes(tmp_path, example, **{name: value})
+    with pytest.raises(CompileError) as refused:
+        codegen.compile_model(model, "host", tmp_path / "out", plugins=[MEDIAN.parent / example / f"{example}_ops.py"])
+    (problem,) = refused.value.problems()
+    assert problem.code == "LAM-PLUGIN-011"
+    assert problem.found.endswith(f" has no attribute {name}{told}")
+
+
+@pytest.mark.parametrize(("more", "read"), [("", False), ('attributes=("gain",), ', True)])
+def test_what_integers_set_is_no_attribute_unless_it_is_named(tmp_path: Path, more: str, read: bool) -> None:
+    shutil.copytree(EDGE, tmp_path / "edge")
+    path, field = tmp_path / "edge" / "edge_ops.py", "    quant: Quant | None = None\n"
+    text = path.read_text(encoding="utf-8").replace(field, f"{field}    gain: int = 1\n")
+    path.write_text(text.replace("read=lambda node: Edge(),", more), encoding="utf-8")
+    model = with_attributes(tmp_path, "edge", gain=5)
+    if read:
+        assert codegen.compile_model(model, "host", tmp_path / "out", plugins=[path])
+        return
+    with pytest.raises(CompileError, match=r"LAM-PLUGIN-011 .*no attribute gain, a field that `attributes`"):
+        codegen.compile_model(model, "host", tmp_path / "out", plugins=[path])

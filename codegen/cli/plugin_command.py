@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from codegen.api import PluginCheck
 
 
+class _Words(click.Choice[str]):
+    """The words behind `lamina plugin`; a mistyped one is met with those that there are."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word."""
+        if value not in self.choices:
+            self.fail(f"there is no {value!r}, but 'test': lamina plugin test my_ops.py", param, ctx)
+        return str(value)
+
+
 @click.command("plugin", cls=Command, example="lamina plugin test examples/plugins/median/median_ops.py")
-@click.argument("what", type=click.Choice(["test"]))
+@click.argument("what", type=_Words(["test"]))
 @click.argument("plugin")
 @click.option(
     "-t", "--target", "targets", multiple=True, help="Run the C on this chip's emulated board too; several times."
@@ -43,6 +53,7 @@ def command(what: str, plugin: str, targets: tuple[str, ...], as_json: bool, qui
                 "cases": c.cases,
                 "ok": c.ok,
                 "found": c.found,
+                "details": list(c.details),
             }
             for c in found.checks
         ],
@@ -55,7 +66,8 @@ def _text(found: PluginCheck) -> str:
     rows = [(c.operator, c.law, "ok" if c.ok else "FAILED", c.cases, c.sentence) for c in found.checks]
     lines = [text_table(["operator", "law", "result", "cases", "what holds"], rows, keep=5)]
     broken = [c for c in found.checks if not c.ok]
-    lines += [f"LAM-PLUGIN-009 {c.operator}, {c.law}: {c.found}" for c in broken]
+    for c in broken:
+        lines += [f"LAM-PLUGIN-009 {c.operator}, {c.law}: {c.found}", *c.details]
     kept = len(found.checks) - len(broken)
     lines.append(f"{found.plugin}: {kept} of {len(found.checks)} laws are kept")
     return "\n".join(lines)

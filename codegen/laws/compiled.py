@@ -29,7 +29,7 @@ from codegen.prove import shadow_run
 from codegen.report.manifest import Asked, build_manifest
 from codegen.resources import ABI
 from codegen.schedule import schedule
-from codegen.target import load_target
+from codegen.target import Target, load_target
 from codegen.toolkit import HOUSE, Toolkit
 
 LEVELS = ("c99", "host", "armv7m", "armv6m", "rv32", "armv7em", "armv7em_wide", "armv81m_mve")
@@ -53,6 +53,14 @@ def make_project(graph: Graph, folder: Path, isa: str, tools: Toolkit = HOUSE) -
     options = EmitOptions("0", ABI, "all kernels", isa, "little", roots=tools.roots)
     write_project(folder / "project", project_files(program, options, _vectors(graph), manifest)[0])
     return folder / "project"
+
+
+def board_target(name: str) -> Target:
+    """The target with that name; LAM-EMULATOR-001 for one without a board."""
+    target = load_target(name)
+    if target.board is None:
+        raise BoardMissing("it has no board", where=target.name)
+    return target
 
 
 def _vectors(graph: Graph) -> list[Vector]:
@@ -125,9 +133,7 @@ class CompiledLaws:
 
     def on_board(self, name: str) -> None:
         """The C equals golden on the target's emulated board."""
-        target = load_target(name)
-        if target.board is None:
-            raise BoardMissing("it has no board", where=target.name)
+        target = board_target(name)
         with tempfile.TemporaryDirectory(prefix="lamina-laws-") as folder:
             project = make_project(graph_of(self.cases), Path(folder), target.isa, self.tools)
             main = Path(folder) / "main.c"

@@ -40,7 +40,11 @@ class RealOperator:
         """The outputs, in the file's axes."""
         given = [self._transposed(x, TO_NHWC) for x in ins]
         define = getattr(self.op, "evaluate", self.op.golden)
-        return tuple(self._transposed(y, TO_NCHW) for y in answered(lambda: define(given), self.op, "evaluate"))
+        made = answered(lambda: define(given), self.op, "evaluate")
+        for y in made:
+            if y.dtype.kind == "f" and ins[0].dtype.kind == "f" and y.dtype != ins[0].dtype:
+                raise PluginFault(f"evaluate: gives {y.dtype} of {ins[0].dtype}", where=type(self.op).__name__)
+        return tuple(self._transposed(y, TO_NCHW) for y in made)
 
     def inside(self, shape: Sequence[int]) -> tuple[int, ...]:
         """A shape as the operator sees it."""

@@ -22,6 +22,7 @@ from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, net
 from codegen.golden.interpreter import Stepper
 from codegen.host import HOST_FLAGS, GoldenAnswers, Network
 from codegen.ir.quant import Array
+from codegen.laws import check_nodes
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
@@ -114,6 +115,7 @@ class CEngine(Held):
     def __init__(self, model: Path, options: Options, toolkit: Toolkit = HOUSE, *, dump: bool = False) -> None:
         """Compile the model to C, and the C to a library."""
         compiled = compile_file(model, options, toolkit)
+        check_nodes(compiled.graph)
         with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
             project = Path(folder) / "project"
             write_project(project, compiled.files)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from codegen.errors import CompileError, LawBroken, PluginFault, PluginWrong, ToolMissing
-from codegen.laws import ANSWER_LAWS, BUILDS, OPERATOR_LAWS, CompiledLaws, Law
+from codegen.errors import CompileError, LawBroken, PluginFault, PluginWrong, ToolFailed, ToolMissing
+from codegen.ir.graph import Graph
+from codegen.laws import ANSWER_LAWS, BUILDS, OPERATOR_LAWS, REAL_LAWS, CompiledLaws, Law, board_target, real_cases
 from codegen.ops.case import Case
 from codegen.plugin import C, Operator, Plugin, load_plugin, tools_with
 from codegen.python_files import guarded
@@ -18,13 +20,17 @@ from codegen.python_files import guarded
 
 @dataclass(frozen=True, slots=True)
 class LawCheck:
-    """A law tried on an operator: on how many cases, and what was found where it is broken, else empty."""
+    """A law tried on an operator: on how many cases, and what was found where it is broken, else empty.
+
+    `details`: further lines of what was found, a compiler's.
+    """
 
     operator: str
     law: str
     sentence: str
     cases: int
     found: str
+    details: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -53,8 +59,11 @@ def check_plugin(plugin: str | Path | Plugin, targets: Sequence[str] = ()) -> Pl
         targets: chips on whose emulated boards the C is run too.
 
     Raises:
-        CompileError: LAM-PLUGIN-001 .. -006 for what is no plug-in; LAM-PROCESS-001 without a C compiler.
+        CompileError: LAM-PLUGIN-001 .. -006 for what is no plug-in; LAM-PROCESS-001 without a C compiler;
+            LAM-EMULATOR-001 for a target without a board.
     """
+    for name in targets:
+        board_target(name)
     found = load_plugin(plugin)
     tools_with([found])
     checks = [check for op in found.operators for check in _of_operator(found, op, targets)]
@@ -65,15 +74,26 @@ def _of_operator(plugin: Plugin, op: Operator, targets: Sequence[str]) -> Iterat
     cases = _cases(op)
     name = op.kind.__name__
     kept = True
-    for law in (*OPERATOR_LAWS, *ANSWER_LAWS):
-        asked = [case for case in cases if _is_asked(law, case)]
+    for law, of in _asked(op, cases):
+        asked = [case for case in of if _is_asked(law, case)]
         if asked:
-            check = LawCheck(name, law.name, law.sentence, len(asked), _tried(lambda c, law=law: law.holds(c), asked))  # type: ignore[misc]
+            check = _check(name, law, len(asked), _tried(lambda c, law=law: law.holds(c), asked))  # type: ignore[misc]
             kept = kept and check.ok
             yield check
     answered = all(isinstance(source, C) or source.reference for source in op.c)
     if kept and answered:  # C of an operator that breaks its own word proves nothing
         yield from _compiled(name, CompiledLaws(cases, tools_with([plugin])), targets)
+
+
+def _asked(op: Operator, cases: Sequence[Case]) -> Iterator[tuple[Law, Sequence[Case]]]:
+    """The laws of an operator's answers, each with the cases that it may be about."""
+    yield from ((law, cases) for law in (*OPERATOR_LAWS, *ANSWER_LAWS))
+    yield from ((law, real_cases(cases, keeps=op.integers is None)) for law in REAL_LAWS)
+
+
+def _check(operator: str, law: Law, cases: int, found: str) -> LawCheck:
+    first, *more = found.splitlines() or [""]
+    return LawCheck(operator, law.name, law.sentence, cases, first, tuple(more))
 
 
 def _cases(op: Operator) -> list[Case]:
@@ -100,7 +120,8 @@ def _tried(trial: Callable[[Case], None], cases: Sequence[Case]) -> str:
     for case in cases:
         found = _broken(lambda: trial(case))  # noqa: B023
         if found:
-            return f"{found}, on the case {case.name}"
+            first, *more = found.splitlines()
+            return "\n".join([f"{first}, on the case {case.name}", *more])
     return ""
 
 
@@ -122,15 +143,26 @@ def _compiled(name: str, laws: CompiledLaws, targets: Sequence[str]) -> Iterator
     try:
         levels = list(laws.levels())
     except CompileError as error:
-        yield LawCheck(name, "c99", "every case has C", len(laws.cases), error.problems()[0].text())
+        law = Law("c99", "every case has C", lambda case: None)
+        yield _check(name, law, len(laws.cases), error.problems()[0].text())
         return
     for level, graph in levels:
-        for build, flags in BUILDS.items():
-            found = _broken(lambda: laws.equal(level, graph, flags))  # noqa: B023
-            sentence = f"the C equals `golden` to the bit ({build})"
-            yield LawCheck(name, level, sentence, len(graph.nodes), found)
-        found = _broken(lambda: laws.addressed(level, graph))  # noqa: B023
-        yield LawCheck(name, level, "the C touches no memory but its own (ASan)", len(graph.nodes), found)
+        yield from _of_level(name, laws, level, graph)
     for target in targets:
-        found = _broken(lambda: laws.on_board(target))  # noqa: B023
-        yield LawCheck(name, target, "the C equals `golden` on the emulated chip", len(laws.cases), found)
+        law = Law(target, "the C equals `golden` on the emulated chip", lambda case: None)
+        yield _check(name, law, len(laws.cases), _broken(partial(laws.on_board, target)))
+
+
+def _of_level(name: str, laws: CompiledLaws, level: str, graph: Graph) -> Iterator[LawCheck]:
+    """The laws of the C of an instruction set; of C that does not compile the first, which says why."""
+    trials = {
+        build: (f"the C equals `golden` to the bit ({build})", partial(laws.equal, level, graph, flags))
+        for build, flags in BUILDS.items()
+    }
+    trials["ASan"] = ("the C touches no memory but its own (ASan)", partial(laws.addressed, level, graph))
+    for build, (sentence, trial) in trials.items():
+        law = Law(f"{level} {build.rpartition(' ')[2]}", sentence, lambda case: None)
+        check = _check(name, law, len(graph.nodes), _broken(trial))
+        yield check
+        if check.found.startswith(ToolFailed.code):
+            return

@@ -18,6 +18,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import GoldenAnswers, Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
+from codegen.laws import check_nodes
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.preprocess import Preprocess, load_preprocess
@@ -83,6 +84,7 @@ class Checking:
 def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyResult:
     """Compare golden and C on the samples; the C runs on the host, or on the target's board when it has one."""
     compiled = compile_file(file_of(model), options, checking.toolkit)
+    check_nodes(compiled.graph)
     if checking.preprocess is not None:
         compiled = with_camera(compiled, Path(checking.preprocess), options)
     if checking.config is not None:

@@ -6,8 +6,9 @@ that what depends on plain constants only is computed while the model is read.
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Container
+from collections.abc import Collection, Iterable
 
 from codegen.errors import CompileError, GraphCyclic, InputMissing, OperatorUnknown, VersionUnknown
 from codegen.frontends.folding import Budget
@@ -18,11 +19,18 @@ from codegen.frontends.tflite.tensors import Tensors
 from codegen.frontends.tflite.versions import NEWEST_VERSION
 from codegen.settle.walk import Problem
 
+_ALIKE = 0.8
+"""How like a name has to be to one that is read, to be taken for a mistyped one."""
+_WAYS_OUT = "--plugin FILE.py reads it (docs/plugins.md), or leave it to the firmware and compile what is behind it"
 
-def _unknown(node: TfliteNode) -> OperatorUnknown:
+
+def _unknown(node: TfliteNode, known: Iterable[str]) -> OperatorUnknown:
     """Why the operator is not read, as an error to raise."""
     if node.op_type.startswith(CUSTOM):
-        hint = "only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it"
+        names = [name.removeprefix(CUSTOM) for name in known if name.startswith(CUSTOM)]
+        close = difflib.get_close_matches(node.op_type.removeprefix(CUSTOM), names, n=1, cutoff=_ALIKE)
+        alike = f"did you mean {close[0]}? " if close else ""
+        hint = f"{alike}only its maker knows what it computes: {_WAYS_OUT}"
     elif node.op_type in OPERATORS:
         hint = "docs/operators.md lists the operators that are read"
     else:
@@ -31,10 +39,10 @@ def _unknown(node: TfliteNode) -> OperatorUnknown:
     return OperatorUnknown(f"{spoken} is not supported", where=node.where, hint=hint)
 
 
-def _check_known(node: TfliteNode, known: Container[str]) -> None:
+def _check_known(node: TfliteNode, known: Collection[str]) -> None:
     """LAM-IMPORT-007 for an operator, and LAM-IMPORT-032 for a version, of which nothing is known."""
     if node.op_type not in known and node.op_type not in FOLDS:
-        raise _unknown(node)
+        raise _unknown(node, known)
     newest = NEWEST_VERSION.get(node.op_type, 1)
     if not 1 <= node.version <= newest:
         found = f"version {node.version} of {node.op_type}, known are 1 .. {newest}"
@@ -44,7 +52,7 @@ def _check_known(node: TfliteNode, known: Container[str]) -> None:
 class ModelWalk(ABC):
     """The problems of a model so far."""
 
-    def __init__(self, model: Model, tensors: Tensors, known: Container[str]) -> None:
+    def __init__(self, model: Model, tensors: Tensors, known: Collection[str]) -> None:
         self._model = model
         self._graph = model.subgraphs[0]
         self._tensors = tensors

@@ -30,7 +30,8 @@ def test_custom_operators_on_bare_integers_are_no_float_model(tmp_path: Path) ->
     assert "'SoundEnergy_1'" in energy.text()
     assert window.text() == (
         "LAM-IMPORT-007 node 'SoundWindow_0', tensor 'main_t0': custom operator SoundWindow is not supported "
-        "(only its maker's runtime knows what it computes: leave it to the firmware, compile what is behind it)"
+        "(only its maker knows what it computes: --plugin FILE.py reads it (docs/plugins.md), or leave it to the "
+        "firmware and compile what is behind it)"
     )
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -149,7 +150,30 @@ def test_a_missing_plugin_is_a_mistake_of_the_command(capsys: pytest.CaptureFixt
 
 def test_without_the_plugin_the_operator_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_line(["verify", str(example_model("median"))]) == 1
-    assert "example.median.MedianRows is not supported" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "example.median.MedianRows is not supported" in told
+    assert "--plugin FILE.py with an operator example.median::MedianRows reads it" in told
+
+
+def test_what_the_plugin_reads_is_told_beside_what_it_does_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    near = spoiled(folder, "example.median::MedianRows", "example.median::MedianRow")
+    assert run_line(["verify", str(example_model("median")), "--plugin", str(near)]) == 1
+    assert "did you mean example.median::MedianRow? that one a plug-in reads" in capsys.readouterr().err
+    far = spoiled(folder, "example.median::MedianRow", "acme::Blur")
+    assert run_line(["verify", str(example_model("median")), "--plugin", str(far)]) == 1
+    assert "(the plug-ins read acme::Blur; --plugin FILE.py with an operator" in capsys.readouterr().err
+
+
+def test_c_of_an_operator_that_breaks_the_slice_law_is_not_run(folder: Path) -> None:
+    """Its C would read behind a null pointer."""
+    path, model = spoiled(folder, "pad=self.reach, ", ""), example_model("median")
+    told = r"LAM-PLUGIN-009 node '.*' \(MedianRows\).*run `lamina plugin test`"
+    with pytest.raises(CompileError, match=told):
+        codegen.verify(model, plugins=[path])
+    with pytest.raises(CompileError, match=told):
+        codegen.run(model, np.zeros((1, 3, 24, 20), np.float32), "c", plugins=[path])
 
 
 def test_a_plugin_itself_may_be_given() -> None:

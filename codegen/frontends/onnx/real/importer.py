@@ -6,6 +6,7 @@ is read as that function when nothing better is known.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ class RealReader:
         """Every operator of the model that nothing is known of, read or not, each once."""
         nodes = {(n.domain, n.op_type): n for n in reversed(self._model.structure.nodes)}
         known = (n for n in reversed(nodes.values()) if not _is_known(n, self._reading))
-        return [_unknown(node) for node in known]
+        return [_unknown(node, self._reading) for node in known]
 
     def _refuse(self, error: CompileError, node: OnnxNode | None = None) -> None:
         reads = [self._reading.tensors.get(i, "") for i in node.inputs] if node is not None else []
@@ -182,11 +183,25 @@ def _is_known(node: OnnxNode, reading: Reading) -> bool:
     return bool(schema.has_function or schema.has_context_dependent_function)
 
 
-def _unknown(node: OnnxNode) -> CompileError:
+def _unknown(node: OnnxNode, reading: Reading) -> CompileError:
     if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
         return SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where)
     domain = f"{node.domain}." if node.domain else ""
-    return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where)
+    hint = _plugin_hint(node, reading)
+    return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where, hint=hint)
+
+
+def _plugin_hint(node: OnnxNode, reading: Reading) -> str | None:
+    """What a plug-in could do about an operator of somebody's own; None for a domain that is read here."""
+    if node.domain in {domain for domain, _ in TRANSLATORS}:
+        return None
+    name = f"{node.domain}::{node.op_type}"
+    joined = sorted("::".join(key) for key in reading.translators.keys() - TRANSLATORS.keys())
+    close = difflib.get_close_matches(name, joined, n=1)
+    if close:
+        return f"did you mean {close[0]}? that one a plug-in reads"
+    given = f"the plug-ins read {', '.join(joined)}; " if joined else ""
+    return f"{given}--plugin FILE.py with an operator {name} reads it (docs/plugins.md), or replace it in the model"
 
 
 def _spoken(error: CompileError, node: OnnxNode) -> CompileError:
@@ -212,7 +227,7 @@ def translate(reading: Reading, node: OnnxNode) -> Sequence[str]:
         return values
     body = body_of(node, reading)
     if body is None:
-        raise _unknown(node)
+        raise _unknown(node, reading)
     outer, reading.tensors = reading.tensors, dict(body.inputs)
     whole, reading.whole = reading.whole, reading.whole or node
     try:

@@ -42,12 +42,14 @@ class NonMaxSuppression:
 
     Boxes [N, boxes, 4] are two corners, or the middle and the sizes where `centred`; scores are [N, classes, boxes].
     `most` boxes of one class; `limit`: the greatest intersection over union; `least`: the score that must be passed.
+    `filled`: whether what follows counts on the rows of -1, which ONNX's operator has not.
     """
 
     most: int
     limit: float
     least: float | None = None
     centred: bool = False
+    filled: bool = False
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """Rows for as many as there may be."""

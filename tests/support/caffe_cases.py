@@ -248,6 +248,50 @@ def prior_box(rng: Rng) -> Drawn:
     return Drawn(given(named) + text, {name: drawn(rng, s, 1.0) for name, s in named.items()})
 
 
+def detection_output(rng: Rng) -> Drawn:
+    """Of known prior boxes or given ones, which OpenCV takes without variances where codes have them."""
+    classes, shared, rows, columns = int(rng.integers(2, 5)), bool(rng.random() < 0.6), *rng.integers(2, 4, 2)
+    boxes, varied, known = int(2 * rows * columns), bool(rng.random() < 0.4), bool(rng.random() < 0.5)
+    named = {"x0": (1, boxes * 4 * (1 if shared else classes)), "x1": (1, boxes * classes)}
+    feeds = {"x0": drawn(rng, named["x0"], 0.2 if varied else 0.7), "x1": _different(rng, named["x1"])}
+    if known and not varied:
+        named |= {"x2": (1, 2, rows, columns), "x3": (1, 3, 64, 96)}
+        feeds |= {name: drawn(rng, named[name]) for name in ("x2", "x3")}
+        text = layer("a", "ReLU", "x2") + layer("p", "PriorBox", "a x3", f"prior_box_param {{ {_BOXES} }}")
+    else:
+        named["x2"], text = (1, 2 - varied, boxes * 4), layer("p", "Split", "x2")
+        feeds["x2"] = _priors(rng, boxes)[:, : 2 - varied]
+    told = f"{_kept(rng, classes)} share_location: {str(shared).lower()}"
+    told += f" variance_encoded_in_target: {str(varied).lower()}"
+    text += layer("y", "DetectionOutput", "x0 x1 p", f"detection_output_param {{ {told} }}")
+    return Drawn(given(named) + text, feeds)
+
+
+_BOXES = "min_size: 24 max_size: 40 clip: false variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2"
+
+
+def _kept(rng: Rng, classes: int) -> str:
+    """Which boxes are kept: parameters of DetectionOutput; OpenCV has no detector without a limit."""
+    told = f"num_classes: {classes} background_label_id: {rng.integers(classes + 1)} "
+    told += f"code_type: {rng.choice(['CENTER_SIZE', 'CORNER'])} keep_top_k: {rng.choice([4, 9, 200])} "
+    told += rng.choice(["confidence_threshold: 0.3 ", "confidence_threshold: 0.7 ", ""])
+    limit, top = rng.choice([0.1, 0.3, 0.45, 0.9]), rng.choice(["top_k: 3", "top_k: 6", "top_k: 400", ""])
+    return f"{told} nms_param {{ nms_threshold: {limit} {top} }}"
+
+
+def _different(rng: Rng, shape: tuple[int, ...]) -> Array:
+    """Scores in random order, evenly apart."""
+    count = int(np.prod(shape))
+    return ((rng.permutation(count) + 0.5) / count).reshape(shape).astype(np.float32)
+
+
+def _priors(rng: Rng, boxes: int) -> Array:
+    """Corners, and variances."""
+    low, sizes = rng.random((boxes, 2)) * 0.7, rng.random((boxes, 2)) * 0.4 + 0.1
+    corners, variances = np.concatenate([low, low + sizes], 1), rng.random((boxes, 4)) * 0.3 + 0.05
+    return np.stack([corners.reshape(-1), variances.reshape(-1)])[None].astype(np.float32)
+
+
 def plain(kind: str, told: str = "") -> Maker:
     """A layer without weights, of an image."""
     return lambda rng: one(rng, kind, image(rng), told)
@@ -261,6 +305,7 @@ CASES: Mapping[str, Maker] = {
     "Convolution": convolution,
     "Crop": crop,
     "Deconvolution": deconvolution,
+    "DetectionOutput": detection_output,
     "Dropout": plain("Dropout"),
     "ELU": elu,
     "Eltwise": eltwise,

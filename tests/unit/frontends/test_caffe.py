@@ -156,13 +156,6 @@ def test_a_batch_norm_and_its_scale_are_one_and_what_reads_between_them_stays(tm
     np.testing.assert_allclose(found["between"], np.maximum((found["s"] - 1) / 2, 0), atol=1e-6)
 
 
-def test_boxes_that_are_chosen_are_refused_with_a_way_out(tmp_path: Path) -> None:
-    told = "detection_output_param { num_classes: 2 nms_param { nms_threshold: 0.45 top_k: 100 } }"
-    text = given(X) + layer("d", "DetectionOutput", "x x x", told)
-    with pytest.raises(CompileError, match=r"LAM-IMPORT-007.*remove the layer"):
-        read_real(written(tmp_path, text))
-
-
 def test_other_weights_are_another_model(tmp_path: Path) -> None:
     path = written(tmp_path, LENET, lenet_blobs(0))
     first = model_digest(path)

@@ -11,7 +11,7 @@ from codegen.errors import CompileError, FormUnsupported, InputMissing, ModelRej
 from codegen.frontends.caffe.inputs import DATA_LAYERS, inputs_of, shaped_inputs
 from codegen.frontends.caffe.network import Layer, Network, read_network
 from codegen.frontends.caffe.real.reading import Reading
-from codegen.frontends.caffe.real.translators import BOTTOMS, TRAINING, TRANSLATORS, WAYS_OUT
+from codegen.frontends.caffe.real.translators import BOTTOMS, TRAINING, TRANSLATORS
 from codegen.frontends.shapes import Given
 from codegen.ir.real import RealGraph, RealType
 from codegen.real.elementwise import Function
@@ -121,7 +121,7 @@ class RealReader:
     def _translated(self, layer: Layer) -> list[str]:
         if layer.op_type not in TRANSLATORS:
             found = f"layers of type {layer.op_type or 'none'} are not supported"
-            raise OperatorUnknown(found, where=layer.where, hint=WAYS_OUT.get(layer.op_type, _READ))
+            raise OperatorUnknown(found, where=layer.where, hint=_READ)
         least, most = BOTTOMS.get(layer.op_type, (1, 1))
         if not least <= len(layer.bottoms) <= most or not layer.tops:
             found = f"{len(layer.bottoms)} bottoms and {len(layer.tops)} tops"

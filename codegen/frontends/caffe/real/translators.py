@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.frontends.caffe.real import boxes, elementwise, movement, normal, window
+from codegen.frontends.caffe.real import boxes, detections, elementwise, movement, normal, window
 from codegen.frontends.caffe.real.reading import Translator
 
 TRANSLATORS: Mapping[str, Translator] = {
     **boxes.TRANSLATORS,
+    **detections.TRANSLATORS,
     **elementwise.TRANSLATORS,
     **movement.TRANSLATORS,
     **normal.TRANSLATORS,
@@ -19,15 +20,12 @@ BOTTOMS: Mapping[str, tuple[int, int]] = {
     "Bias": (1, 2),
     "Concat": (1, _MANY),
     "Crop": (2, 2),
+    "DetectionOutput": (3, 3),
     "Eltwise": (2, _MANY),
     "PriorBox": (2, 2),
     "Scale": (1, 2),
 }
 """Bottoms at least and at most, of layers that take other than one."""
-WAYS_OUT: Mapping[str, str] = {
-    "DetectionOutput": "remove the layer: what it reads become the network's results, boxes are chosen behind it",
-}
-"""Of layers that are known, and not read."""
 TRAINING = (
     "Accuracy",
     "ContrastiveLoss",

@@ -12,7 +12,7 @@ from codegen.frontends.onnx.writer.writing import Place, Table, plainly
 from codegen.real.activation import FACTORS, Activation
 from codegen.real.algebra import Determinant, Einsum
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
-from codegen.real.chosen import NonMaxSuppression
+from codegen.real.chosen import UNUSED, NonMaxSuppression
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.normal import BatchNorm, InstanceNorm, LayerNorm, LocalResponseNorm, LpNorm
 from codegen.real.product import Dense, Gemm, MatMul
@@ -164,10 +164,18 @@ def top_k(place: Place, op: TopK) -> None:
 
 
 def non_max_suppression(place: Place, op: NonMaxSuppression) -> None:
-    """NonMaxSuppression, whose rows that are not used are not there."""
+    """NonMaxSuppression, which leaves out the rows that are not used; added behind it where they are counted on."""
     known = [place.const(np.array([op.most]), "most"), place.const(np.array([op.limit], np.float32), "limit")]
     known += [] if op.least is None else [place.const(np.array([op.least], np.float32), "least")]
-    place.write("NonMaxSuppression", [*place.inputs[:2], *known], center_point_box=int(op.centred))
+    inputs, centred = [*place.inputs[:2], *known], int(op.centred)
+    if not op.filled:
+        place.write("NonMaxSuppression", inputs, center_point_box=centred)
+        return
+    found = place.inner("NonMaxSuppression", inputs, "found", center_point_box=centred)
+    (rows, _) = place.writing.type(place.real.outputs[0]).shape
+    behind, unused = place.const([0, 0, rows, 0], "behind"), place.const(np.array(UNUSED), "unused")
+    filled = place.inner("Pad", [found, behind, unused], "filled")
+    place.write("Slice", [filled, *(place.const([n], what) for n, what in ((0, "first"), (rows, "rows"), (0, "axis")))])
 
 
 def triangle(place: Place, op: Triangle) -> None:

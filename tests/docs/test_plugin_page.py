@@ -1,0 +1,76 @@
+"""docs/plugins.md: its smallest whole plug-in keeps the laws and serves a network, and what it says of names is so."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import codegen
+from codegen import plugin
+from codegen.host import WARNINGS
+from codegen.resources import resource_dir
+from tests.support.examples import example_model
+from tests.support.tools import require_tool
+
+PAGE = (resource_dir("examples").parent / "docs" / "plugins.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def scale(tmp_path: Path) -> Path:
+    """The two files of the page."""
+    for language, name in (("python", "scale_ops.py"), ("c", "scale_row.h")):
+        (text,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / "scale_ops.py"
+
+
+def with_scale(tmp_path: Path, factor: float) -> Path:
+    """A network with the operator between two convolutions."""
+    proto = onnx.load(example_model("edge"))
+    (node,) = [node for node in proto.graph.node if node.op_type == "Edge"]
+    node.op_type, node.domain = "Scale", "my.domain"
+    node.attribute.append(onnx.helper.make_attribute("factor", factor))
+    proto.opset_import.append(onnx.helper.make_opsetid("my.domain", 1))
+    onnx.save(proto, tmp_path / "scale.onnx")
+    return tmp_path / "scale.onnx"
+
+
+def test_the_smallest_plugin_keeps_the_laws(scale: Path) -> None:
+    require_tool("gcc")
+    found = codegen.check_plugin(scale)
+    assert found.ok, [check for check in found.checks if not check.ok]
+    assert {"slice", "real", "c99 ASan"} <= {check.law for check in found.checks}
+
+
+def test_the_smallest_plugin_serves_a_network(scale: Path, tmp_path: Path) -> None:
+    require_tool("gcc")
+    model = with_scale(tmp_path, 0.75)
+    assert codegen.verify(model, plugins=[scale], samples=1).equal
+    x = np.random.default_rng(2).normal(0, 1, (1, 3, 24, 20)).astype(np.float32)
+    known = codegen.run(model, {"x": x}, dump_all=True, plugins=[scale])
+    wanted = np.clip(np.floor(0.75 * known["first_q"].astype(np.int64) + 0.5), -128, 127)
+    np.testing.assert_array_equal(known["edge_q"], wanted)
+
+
+def test_the_smallest_plugin_refuses_in_its_rule(scale: Path, tmp_path: Path) -> None:
+    with pytest.raises(codegen.CompileError, match=r"LAM-OPS-001 .*takes a factor above 0, got -1\.0"):
+        codegen.compile_model(with_scale(tmp_path, -1.0), "host", tmp_path / "out", plugins=[scale])
+
+
+@pytest.mark.parametrize(
+    "name", ["RowRule", "Limit", "TensorType", "Window", "Quant", "make_requant", "apply_requant", "Case"]
+)
+def test_signatures_of_the_page_are_those_of_the_code(name: str) -> None:
+    (said,) = re.findall(rf"^\| `{name}` \| `\((.*?)\)`", PAGE, re.MULTILINE)
+    known = inspect.signature(getattr(plugin, name)).parameters.values()
+    words = [p.name if p.default is p.empty else f"{p.name}={p.default}" for p in known]
+    assert said.split(", ") == words[: len(said.split(", "))]
+
+
+def test_the_warnings_of_the_page_are_those_of_the_build() -> None:
+    assert f"`{' '.join(WARNINGS)}`" in PAGE

@@ -25,7 +25,7 @@ Told = Callable[[int], None]
 _TURNS = 4
 """Shares that a worker gets in all: few enough to be worth a journey, enough that none waits long for a slow one."""
 _LOCAL = re.compile(r"local(?::([0-9]{1,4}))?")
-_ADDRESS = re.compile(r"(tcp|tls)://[^/\s]+:[0-9]{1,5}")
+_ADDRESS = re.compile(r"tcp://[^/\s]+:[0-9]{1,5}")
 _WAIT_S = "10s"
 
 

@@ -108,11 +108,11 @@ def _wide(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 def _width() -> int | None:
-    """Letters that a line of a table may have: 80, or what a wider terminal has; no limit with --wide."""
+    """Letters that a line of a table may have: 80, or what a wider terminal or COLUMNS says; no limit with --wide."""
     ctx = click.get_current_context(silent=True)
     if ctx is not None and ctx.meta.get(_WIDE):
         return None
-    return max(_COLUMNS, shutil.get_terminal_size((_COLUMNS, 24)).columns) if _is_watched(sys.stdout) else _COLUMNS
+    return max(_COLUMNS, shutil.get_terminal_size((_COLUMNS, 24)).columns)
 
 
 def common(function: Decorated) -> Decorated:

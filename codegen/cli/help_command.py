@@ -29,7 +29,10 @@ def command(ctx: click.Context, name: str | None) -> None:
         with click.Context(found, info_name=name, parent=above) as inner:
             say(found.get_help(inner))
         return
-    text = _error(name.upper()) if _ID.fullmatch(name.upper()) else _page(name)
+    is_id = _ID.fullmatch(name.upper()) is not None
+    text = _error(name.upper()) if is_id else _page(name)
+    if text is None and is_id:
+        ctx.fail(f"No error has the id {name.upper()}; `lamina help errors` lists them.")
     if text is None:
         ctx.fail(f"{unknown_command(name)}; pages: {', '.join(sorted(_pages()))}")
     say(text)

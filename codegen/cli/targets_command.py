@@ -94,8 +94,15 @@ def _matrix(found: Mapping[str, tuple[Fit, ...]]) -> str:
 
 def _cell(fit: Fit) -> str:
     if not fit.fits:
-        return "no"
+        return _lacking(fit)
     return "yes" if fit.milliseconds is None else f"{_time(fit.milliseconds)} ms"
+
+
+def _lacking(fit: Fit) -> str:
+    """By how much it does not fit; `no` where the chip does not run it."""
+    pairs = zip(("RAM", "flash"), _pairs(fit), strict=True)
+    lacks = [f"-{size_text(a - b)} {name}" for name, (a, b) in pairs if a is not None and b is not None and a > b]
+    return ", ".join(lacks) or "no"
 
 
 _ABOUT = "flash is weights and about the code at -Os, RAM without stack and firmware, milliseconds are estimates"

@@ -7,8 +7,9 @@ run anywhere, and totalled once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 
-from codegen.errors import MetricUnknown
+from codegen.errors import MetricBad, MetricUnknown
 from codegen.metrics.anomaly import Auc
 from codegen.metrics.classes import F1, TopClasses
 from codegen.metrics.coco import AveragePrecision
@@ -16,6 +17,7 @@ from codegen.metrics.function import read_function
 from codegen.metrics.metric import Metric, Score, Seen, points_lost
 from codegen.metrics.pictures import MeanIoU, Psnr
 from codegen.metrics.words import WordErrors
+from codegen.python_files import guarded
 
 METRICS: Mapping[str, Metric] = {
     "top1": TopClasses(1),
@@ -31,8 +33,12 @@ METRICS: Mapping[str, Metric] = {
 }
 
 
+GROUP = "lamina.metrics"
+"""Entry points of installed packages: a metric's name, and the object that it is."""
+
+
 def find_metric(name: str) -> Metric:
-    """The metric of a name, or the function that FILE.py:NAME defines.
+    """The metric of a name, the function that FILE.py:NAME defines, or what an installed package calls so.
 
     Raises:
         MetricUnknown: LAM-API-006, no such name.
@@ -42,6 +48,10 @@ def find_metric(name: str) -> Metric:
         return METRICS[name]
     if ".py:" in name:
         return read_function(name)
+    for entry in entry_points(group=GROUP, name=name):
+        with guarded(lambda found: MetricBad(found, where=name)):
+            metric: Metric = entry.load()
+        return metric
     raise MetricUnknown(f"no metric {name!r}", hint=f"one of {', '.join(METRICS)}, or FILE.py:FUNCTION")
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit
 from codegen.ir.quant import Array
-from codegen.metrics.metric import Score, Seen, whole_numbers
+from codegen.metrics.metric import Score, Seen, unfit, whole_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,10 @@ class Auc:
         """Label and group of each sample."""
         y = whole_numbers(arrays, where)
         if not set(y.tolist()) == {0, 1}:
-            raise DataDoesNotFit(f"y holds {sorted(set(y.tolist()))[:8]}, not 0 and 1", where=where)
+            raise unfit(f"y holds {sorted(set(y.tolist()))[:8]}, not 0 and 1", where=where)
         group = arrays.get("group", np.arange(len(y)))
         if group.shape != y.shape or group.dtype.kind not in "iu":
-            raise DataDoesNotFit(f"group is {group.dtype}{list(group.shape)}, y {list(y.shape)}", where=where)
+            raise unfit(f"group is {group.dtype}{list(group.shape)}, y {list(y.shape)}", where=where)
         return list(zip(y.tolist(), group.tolist(), strict=True))
 
     def judge(self, seen: Seen, truth: tuple[int, int]) -> tuple[int, int, float]:
@@ -44,7 +43,7 @@ class Auc:
         for label, group, score in verdicts:
             groups.setdefault(group, []).append(score)
             if labels.setdefault(group, label) != label:
-                raise DataDoesNotFit(f"group {group} is normal and anomalous", where="y")
+                raise unfit(f"group {group} is normal and anomalous", where="y")
         scores = np.array([np.mean(found) for found in groups.values()])
         return Score(_area(scores, np.array(list(labels.values()))), unit="area")
 
@@ -54,14 +53,14 @@ def _strangeness(seen: Seen) -> float:
     if made.size == seen.given.size and made.size > 2:
         return float(np.mean((made - seen.given.astype(np.float64).reshape(-1)) ** 2))
     if made.size > 2:
-        raise DataDoesNotFit(f"the first output has {made.size} numbers: neither one or two nor the input's", where="y")
+        raise unfit(f"the first output has {made.size} numbers: neither one or two nor the input's", where="y")
     return float(made[-1])
 
 
 def _area(scores: Array, labels: Array) -> float:
     normal, strange = scores[labels == 0], scores[labels == 1]
     if not normal.size or not strange.size:
-        raise DataDoesNotFit("normal and anomalous samples are needed, one at least of each", where="y")
+        raise unfit("normal and anomalous samples are needed, one at least of each", where="y")
     below = np.searchsorted(np.sort(normal), strange, side="left")
     upto = np.searchsorted(np.sort(normal), strange, side="right")
     return float((below + upto).sum() / 2 / (normal.size * strange.size))

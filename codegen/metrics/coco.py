@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit, ExtraMissing
+from codegen.errors import ExtraMissing
 from codegen.ir.quant import Array
-from codegen.metrics.metric import Score, Seen
+from codegen.metrics.metric import Score, Seen, unfit
 
 _BOX, _MOST = 4, 100
 _WHOLE, _HALF = 0, 1
@@ -46,15 +46,13 @@ class AveragePrecision:
         crowd = arrays.get("box_iscrowd", np.zeros(len(box), np.int32))
         if box.ndim != 2 or box.shape[1] != _BOX or box.dtype.kind != "f" or not np.isfinite(box).all():
             found = f"box is {box.dtype}{list(box.shape)}, not the corners x, y, x, y of each box"
-            raise DataDoesNotFit(found, where=where)
+            raise unfit(found, where=where)
         for name, array in (("box_class", label), ("box_image", image), ("box_iscrowd", crowd)):
             if array.shape != (len(box),) or array.dtype.kind not in "iub" or (len(box) and array.min() < 0):
-                raise DataDoesNotFit(
-                    f"{name} is {array.dtype}{list(array.shape)}, not a number of each box", where=where
-                )
+                raise unfit(f"{name} is {array.dtype}{list(array.shape)}, not a number of each box", where=where)
         count = _pictures(arrays, image)
         if len(image) and image.max() >= count:
-            raise DataDoesNotFit(f"box_image has {image.max()}, and there are {count} pictures", where=where)
+            raise unfit(f"box_image has {image.max()}, and there are {count} pictures", where=where)
         return [Truth(box[image == i], label[image == i], crowd[image == i]) for i in range(count)]
 
     def judge(self, seen: Seen, truth: Truth) -> tuple[dict[str, Array], Truth]:

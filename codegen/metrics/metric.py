@@ -79,11 +79,16 @@ class Metric(Protocol):
         ...
 
 
+def unfit(found: str, where: str) -> DataDoesNotFit:
+    """The refusal of labels that a metric cannot read, or that do not fit what the network answers."""
+    return DataDoesNotFit(found, where=where, hint="docs/metrics.md says what each metric reads")
+
+
 def whole_numbers(arrays: Mapping[str, Array], where: str) -> Array:
     """`y`, one whole number per sample; LAM-API-005 for anything else."""
     y = arrays["y"]
     if y.ndim != 1 or y.dtype.kind not in "iu":
-        raise DataDoesNotFit(f"y is {y.dtype}{list(y.shape)}, not one whole number per sample", where=where)
+        raise unfit(f"y is {y.dtype}{list(y.shape)}, not one whole number per sample", where=where)
     return y
 
 
@@ -91,5 +96,5 @@ def class_scores(seen: Seen, label: int) -> Array:
     """The first output as one number per class; LAM-API-005 for a label that is no class."""
     scores = seen.first.reshape(-1)
     if not 0 <= label < scores.size:
-        raise DataDoesNotFit(f"label {label}, the model's first output has {scores.size} numbers", where="y")
+        raise unfit(f"label {label}, the model's first output has {scores.size} numbers", where="y")
     return scores

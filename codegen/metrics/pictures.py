@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit
 from codegen.ir.quant import Array
-from codegen.metrics.metric import Score, Seen
+from codegen.metrics.metric import Score, Seen, unfit
 
 _BYTE = 255
 IGNORED = 255
@@ -33,7 +32,7 @@ class Psnr:
         y = arrays["y"]
         if y.ndim < 3 or not (y.dtype == np.uint8 or y.dtype.kind == "f"):
             found = f"y is {y.dtype}{list(y.shape)}, not a picture of bytes or reals per sample"
-            raise DataDoesNotFit(found, where=where)
+            raise unfit(found, where=where)
         return list(y)
 
     def judge(self, seen: Seen, truth: Array) -> float:
@@ -58,7 +57,7 @@ def _like(made: Array, truth: Array) -> Array:
         return bare.reshape(truth.shape)
     if bare.ndim == 3 and [*bare.shape[1:], bare.shape[0]] == wanted:
         return np.moveaxis(bare, 0, -1).reshape(truth.shape)
-    raise DataDoesNotFit(f"pictures are {list(truth.shape)}, the model's first output is {list(made.shape)}", where="y")
+    raise unfit(f"pictures are {list(truth.shape)}, the model's first output is {list(made.shape)}", where="y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class MeanIoU:
         """A map of classes per sample."""
         y = arrays["y"]
         if y.ndim != 3 or y.dtype.kind not in "iu":
-            raise DataDoesNotFit(f"y is {y.dtype}{list(y.shape)}, not [samples, height, width] of classes", where=where)
+            raise unfit(f"y is {y.dtype}{list(y.shape)}, not [samples, height, width] of classes", where=where)
         return list(y)
 
     def judge(self, seen: Seen, truth: Array) -> Array:
@@ -85,7 +84,7 @@ class MeanIoU:
         counted = truth != IGNORED
         truth, answer = truth[counted].astype(np.int64), answer[counted]
         if truth.size and not 0 <= truth.min() <= truth.max() < classes:
-            raise DataDoesNotFit(f"y has class {truth.max()}, the model's first output {classes}", where="y")
+            raise unfit(f"y has class {truth.max()}, the model's first output {classes}", where="y")
         both = np.bincount(truth[truth == answer], minlength=classes)
         each = np.bincount(truth, minlength=classes) + np.bincount(answer, minlength=classes)
         return np.stack([both, each - both], axis=1)
@@ -105,4 +104,4 @@ def _map(output: Array, shape: tuple[int, ...]) -> tuple[Array, int]:
         return made.argmax(axis=-1), made.shape[2]
     if made.size == int(np.prod(shape)):
         return (made.reshape(shape) > 0.5).astype(np.int64), 2
-    raise DataDoesNotFit(f"maps are {list(shape)}, the model's first output is {list(output.shape)}", where="y")
+    raise unfit(f"maps are {list(shape)}, the model's first output is {list(output.shape)}", where="y")

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.errors import DataDoesNotFit
 from codegen.ir.quant import Array
-from codegen.metrics.metric import Score, Seen
+from codegen.metrics.metric import Score, Seen, unfit
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +27,12 @@ class WordErrors:
         """The words of each sample, and the blank."""
         y, blank = arrays["y"], arrays.get("blank", np.array(0))
         if y.ndim != 2 or y.dtype.kind not in "iu":
-            raise DataDoesNotFit(f"y is {y.dtype}{list(y.shape)}, not [samples, words] of whole numbers", where=where)
+            raise unfit(f"y is {y.dtype}{list(y.shape)}, not [samples, words] of whole numbers", where=where)
         if blank.size != 1 or blank.dtype.kind not in "iu":
-            raise DataDoesNotFit(f"blank is {blank.dtype}{list(blank.shape)}, not one whole number", where=where)
+            raise unfit(f"blank is {blank.dtype}{list(blank.shape)}, not one whole number", where=where)
         words = [[int(w) for w in row if w >= 0] for row in y]
         if not any(words):
-            raise DataDoesNotFit("no words are said", where=where)
+            raise unfit("no words are said", where=where)
         return [(said, int(blank.reshape(-1)[0])) for said in words]
 
     def judge(self, seen: Seen, truth: tuple[list[int], int]) -> tuple[int, int]:
@@ -51,7 +50,7 @@ def _heard(output: Array, blank: int) -> list[int]:
     if output.dtype.kind in "iu":
         return [int(w) for w in output.reshape(-1) if w >= 0]
     if output.ndim < 2:
-        raise DataDoesNotFit(f"the model's first output is {list(output.shape)}, not [.., steps, words]", where="y")
+        raise unfit(f"the model's first output is {list(output.shape)}, not [.., steps, words]", where="y")
     best = output.reshape(-1, output.shape[-1]).argmax(axis=1)
     return [int(w) for w, before in zip(best, [-1, *best[:-1]], strict=True) if w not in (before, blank)]
 

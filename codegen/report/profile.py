@@ -114,7 +114,7 @@ def _counted(p: Profile) -> str:
 
 
 def _estimated(p: Profile) -> str:
-    whole = p.estimated_cycles or 0
+    whole = p.estimated_cycles
     rows: list[list[object]] = [
         [
             *_label(x)[:-1],
@@ -122,13 +122,13 @@ def _estimated(p: Profile) -> str:
             x.estimated_cycles,
             x.estimated_waits,
             _each(x.estimated_cycles, x.macs),
-            _percent(x.estimated_cycles, whole),
+            _percent(x.estimated_cycles, whole or 0),
         ]
         for x in p.layers
     ]
-    sums = [p.estimated_instructions, whole, p.estimated_waits, _each(whole, p.macs), _percent(whole, whole)]
+    sums = [p.estimated_instructions, whole, p.estimated_waits, _each(whole, p.macs), _percent(whole, whole or 0)]
     rows.append(["(all)", "", "", p.macs, *sums])
-    headers = [*_LABEL[:-1], "about instructions", "about cycles", "waiting", "per MAC", "%"]
+    headers = [*_LABEL[:-1], "about instructions", "about cycles", "waiting", "cycles/MAC", "%"]
     return text_table(headers, rows, least=_LEAST)
 
 

@@ -31,6 +31,7 @@ from codegen.verbs.sources import ModelSource, file_of, takes_model
 HOST_ISAS = ("host", "avx2", "avx512_vnni")
 """Instruction sets that this machine may have: a target with one of them, and no board, is timed here."""
 
+_NOTHING_SAID = "the chip's file says nothing of such layers' speed ([speed] is of integers): nothing is estimated"
 LEVELS = ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
 REPEATS = 15
 
@@ -69,7 +70,8 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     compiled = compile_file(file_of(model), options.plain, measuring.toolkit)
     notes = _notes(options, compiled)
     if measuring.estimate:
-        return replace(estimated_profile(compiled), notes=notes)
+        found = estimated_profile(compiled)
+        return replace(found, notes=notes if found.estimated_cycles is not None else (*notes, _NOTHING_SAID))
     on_host = compiled.target.board is None and compiled.target.isa in HOST_ISAS
     _check(compiled, on_host, measuring)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:

@@ -147,3 +147,16 @@ def test_nothing_that_is_measured_goes_with_an_estimate(words: dict[str, object]
 def test_a_chip_that_says_nothing_has_no_estimate() -> None:
     found = api.profile(DIGITS, "avr", estimate=True)
     assert found.estimated_instructions is found.estimated_cycles is None
+
+
+BOARDS = {
+    "stm32l4r5zi": {"resnet8": 19.88e6, "kws": 5.21e6, "ad": 0.575e6, "vww": 14.24e6},
+    "stm32u575zi": {"resnet8": 17.52e6, "kws": 4.64e6},
+}
+"""Cycles of X-CUBE-AI's submissions to MLPerf Tiny: 10.2 of v1.3, vww by 8.1 of v1.1, which GCC compiled."""
+
+
+@pytest.mark.parametrize(("chip", "name"), [(chip, name) for chip, found in BOARDS.items() for name in found])
+def test_estimates_are_within_a_quarter_of_what_a_board_took_with_another_engine(chip: str, name: str) -> None:
+    found = api.profile(model_path(f"{name}_int8"), chip, estimate=True)
+    assert found.estimated_cycles == pytest.approx(BOARDS[chip][name], rel=0.25)

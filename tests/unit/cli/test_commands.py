@@ -323,9 +323,13 @@ def test_help_explains_an_error_and_prints_a_page(lamina: Lamina) -> None:
     assert lamina("help", "docs/report.md").out.startswith("# The report")
 
 
-@pytest.mark.parametrize(
-    "name", ["LAM-API-999", "LAM-", "nothing", "../README", "docs/../README.md", "", "metrics.txt"]
-)
+def test_help_knows_an_id_that_no_error_has(lamina: Lamina) -> None:
+    ran = lamina("help", "LAM-API-999")
+    assert ran.code == 2
+    assert "No error has the id LAM-API-999" in ran.err
+
+
+@pytest.mark.parametrize("name", ["LAM-", "nothing", "../README", "docs/../README.md", "", "metrics.txt"])
 def test_help_knows_no_other_name(lamina: Lamina, name: str) -> None:
     ran = lamina("help", name)
     assert ran.code == 2

@@ -21,6 +21,7 @@ from codegen.real.along import TopK
 from codegen.real.chosen import UNUSED, NonMaxSuppression
 from codegen.real.elementwise import Binary, Function, Where
 from codegen.real.movement import Concat, Gather, Pad, Reshape, Slice, Transpose
+from codegen.real.reduce import Reduce
 from codegen.real.scatter import GatherND
 
 _CORNER, _CENTER_SIZE = 1, 2
@@ -273,7 +274,8 @@ def _best(h: _Head, chosen: _Candidates, rows: str) -> str:
     if h.shape(rows)[0] <= h.kept:
         return rows
     ranks = _ranks(h, chosen, _places(h, chosen, rows)[1])
-    masked = h.does(Where(), _used(h, rows), ranks, h.real(-math.inf), what="masked")
+    lowest = h.does(Reduce("Min", (0,)), ranks, what="lowest")  # of equal ones the first is taken, which is used
+    masked = h.does(Where(), _used(h, rows), ranks, lowest, what="masked")
     _, places = h.ranked(masked, h.kept)
     ordered, _ = h.ranked(places, h.kept, largest=False)
     return h.taken(rows, ordered)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from codegen.emit.render import render, source_texts
 from codegen.emit.runtime import header_closure
 from codegen.emit.structure import code_fit
 from codegen.emit.tracing import log_view
+from codegen.errors import PluginClash
 from codegen.ir.program import Program
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.resources import Roots
@@ -99,6 +100,7 @@ def project_files(
     said = helpers_of(program, view, options, manifest)
     texts[f"include/{name}_helpers.h"] = render("helpers.h.j2", roots, m=view, h=said)
     texts[f"src/{name}_info.c"] = render("info.c.j2", roots, m=view, h=said)
+    _check_headers(texts, roots)
     texts |= {f"runtime/{header}": text for header, text in header_closure(texts.values(), roots).items()}
     files = {path: text.encode("utf-8") for path, text in texts.items()}
     if fit is not None:
@@ -108,6 +110,16 @@ def project_files(
         manifest = {**manifest, "weights_structure": structure, "weights_id": weights_id}
     files |= package_files(options.packages, view, files, roots)
     return _documented(files, view, manifest, roots)
+
+
+def _check_headers(texts: Iterable[str], roots: Roots) -> None:
+    """Return when no header of a plug-in is called as one of the network's; LAM-PLUGIN-004 otherwise."""
+    own = {path.rpartition("/")[2] for path in texts}
+    for root in roots.plugins:
+        taken = next((header for header in root.headers if header in own), None)
+        if taken is not None:
+            hint = "rename the plug-in's header, or the network (--name)"
+            raise PluginClash(f"{taken} is a header of the network's", where=root.name, hint=hint)
 
 
 def with_documents(

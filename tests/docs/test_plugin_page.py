@@ -74,3 +74,9 @@ def test_signatures_of_the_page_are_those_of_the_code(name: str) -> None:
 
 def test_the_warnings_of_the_page_are_those_of_the_build() -> None:
     assert f"`{' '.join(WARNINGS)}`" in PAGE
+
+
+def test_a_header_that_is_called_as_the_networks_is_refused(scale: Path, tmp_path: Path) -> None:
+    with pytest.raises(codegen.CompileError, match=r"LAM-PLUGIN-004 scale: scale_row\.h is a header of the network's"):
+        codegen.compile_model(with_scale(tmp_path, 1.0), "host", tmp_path / "out", plugins=[scale], name="scale_row")
+    assert not (tmp_path / "out").exists()

@@ -8,16 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from codegen.errors import CompileError
-from codegen.frontends import import_model
+from codegen.frontends import import_model, real_bytes
 from codegen.frontends.caffe.real import read_real
+from codegen.frontends.onnx.real import read_real as read_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.passes import simplify
+from codegen.real.engine import RealEngine
 from tests.contract.test_kernels import make_project
 from tests.e2e.test_caffe_layers import rows_found
 from tests.support.caffe import drawn, given, layer, run_opencv, run_ours, written
@@ -122,6 +126,41 @@ def test_a_detector_from_image_to_boxes(tmp_path: Path) -> None:
     ours, theirs = rows_found(golden, run_opencv(path, x, ["found"])["found"])
     assert len(ours) > 2
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_the_file_of_a_detector_is_read_as_the_detector(tmp_path: Path) -> None:
+    """Its NonMaxSuppression is filled up, and cut where no row is missing: it may be counted and ordered."""
+    for seed in range(6):
+        case = CASES["DetectionOutput"](np.random.default_rng(seed))
+        graph = read_real(written(tmp_path, case.text))
+        (tmp_path / "m.onnx").write_bytes(real_bytes(graph))
+        again = read_onnx(tmp_path / "m.onnx")
+        x = {name: case.feeds[name] for name in graph.inputs}
+        first, second = (RealEngine(g).run(dict(zip(g.inputs, x.values(), strict=True))) for g in (graph, again))
+        assert all(map(np.array_equal, first.values(), second.values()))
+
+
+@pytest.mark.parametrize("wrong", [{"value": 0}, {"before": 1}, {"count": 13}, {"mode": "edge"}, {"moved": 1}])
+def test_rows_that_are_filled_otherwise_are_refused(wrong: dict[str, object], tmp_path: Path) -> None:
+    told = {"value": -1, "before": 0, "count": 12, "mode": "constant", "moved": 0} | wrong
+    known = {"most": np.array([6]), "limit": np.float32([0.5]), "moved": np.array([told["moved"]])}
+    known |= {"pads": np.array([told["before"], 0, 12, 0]), "value": np.array(told["value"])}
+    known |= {"first": np.array([0]), "last": np.array([told["count"]]), "one": np.array([1])}
+    nodes = [
+        helper.make_node("NonMaxSuppression", ["boxes", "scores", "most", "limit"], ["chosen"]),
+        helper.make_node("Add", ["chosen", "moved"], ["sum"]),
+        helper.make_node("Pad", ["sum" if told["moved"] else "chosen", "pads", "value"], ["p"], mode=told["mode"]),
+        helper.make_node("Slice", ["p", "first", "last", "first"], ["rows"]),
+        helper.make_node("TopK", ["rows", "one"], ["best", ""], axis=0),
+    ]
+    faces = {"boxes": (1, 6, 4), "scores": (1, 2, 6)}
+    ins = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in faces.items()]
+    outs = [helper.make_tensor_value_info("best", TensorProto.INT64, None)]
+    graph = helper.make_graph(nodes, "g", ins, outs, [numpy_helper.from_array(a, n) for n, a in known.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), tmp_path / "m.onnx")
+    with pytest.raises(CompileError) as refused:
+        read_onnx(tmp_path / "m.onnx")
+    assert {problem.code for problem in refused.value.problems()} == {"LAM-IMPORT-057"}
 
 
 def test_without_a_limit_there_are_rows_for_all(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def non_max(r: Reading, node: OnnxNode) -> Sequence[str]:
     if any(r.values[i].data is None for i in inputs):
         r.note(f"{node.where}: {kind.shape[0]} rows, those that are not used are {UNUSED}")
         rows = r.apply(op, inputs, node)
-        r.left_over[rows] = 0
+        r.left_over[rows], r.filled[rows] = 0, 0
         return [rows]
     if boxes[1] > _MOST_KNOWN:
         raise AttributeBad(f"{boxes[1]} boxes, at most {_MOST_KNOWN} are read", where=node.where)

@@ -14,6 +14,7 @@ from codegen.errors import RowsLeftOver
 from codegen.ir.real import RealOp
 from codegen.ir.shape import Shape
 from codegen.real import bits, elementwise, movement, sampling, scatter, storage
+from codegen.real.chosen import UNUSED
 from codegen.real.product import MatMul
 from codegen.real.reduce import Reduce
 
@@ -29,6 +30,18 @@ def axis_behind(op: RealOp, axes: Axes, ins: Sequence[Shape], out: Shape) -> int
     if found is None:
         raise RowsLeftOver(f"{type(op).__name__} of rows of which some may be left over")
     return found
+
+
+def rows_filled(op: RealOp, axis: int) -> int:
+    """How many rows there are in any case behind a Pad of selected rows by what those have that are left over."""
+    if not isinstance(op, movement.Pad) or op.mode != "constant" or op.value != UNUSED:
+        return 0
+    return op.after[axis] if not any(op.before) and op.after[axis] == sum(map(abs, op.after)) else 0
+
+
+def is_whole(op: RealOp, axis: int, known: int) -> bool:
+    """Whether a slice takes none but rows that are there in any case."""
+    return isinstance(op, movement.Slice) and op.steps[axis] > 0 and op.starts[axis] + op.counts[axis] <= known
 
 
 def _alike(op: object, axes: Axes, ins: Sequence[Shape], out: Shape) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.left_over import axis_behind
+from codegen.frontends.onnx.real.left_over import axis_behind, is_whole, rows_filled
 from codegen.frontends.onnx.tensors import bits_of, decode
 from codegen.frontends.real import RealBuilder
 from codegen.ir.quant import Array
@@ -48,6 +48,8 @@ class Reading(RealBuilder):
         self.whole: OnnxNode | None = None
         self.left_over: dict[str, int] = {}
         """Axes along which rows may be left over, by values that have one."""
+        self.filled: dict[str, int] = {}
+        """How many rows are there in any case, by values that are selected rows, perhaps filled up."""
 
     # Reading inputs
 
@@ -171,7 +173,17 @@ class Reading(RealBuilder):
 
     def _follow(self, op: RealOp, inputs: Sequence[str], made: Sequence[str]) -> None:
         """Know along which axis of a result rows may be left over; LAM-IMPORT-057 where they do not stay apart."""
+        if inputs and inputs[0] in self.filled and self._is_filled(op, inputs[0], made[0]):
+            return
         if not self.left_over.keys().isdisjoint(inputs):
             shapes = [self.type(i).shape for i in inputs]
             axis = axis_behind(op, [self.left_over.get(i) for i in inputs], shapes, self.type(made[0]).shape)
             self.left_over[made[0]] = axis
+
+    def _is_filled(self, op: RealOp, rows: str, made: str) -> bool:
+        """Whether selected rows are filled up, or cut where they were: then none is left over."""
+        axis, known = self.left_over[rows], self.filled[rows]
+        count = rows_filled(op, axis)
+        if count:
+            self.left_over[made], self.filled[made] = axis, count
+        return count > 0 or is_whole(op, axis, known)

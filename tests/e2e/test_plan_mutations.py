@@ -198,7 +198,7 @@ def test_changed_plans_of_random_networks_are_refused() -> None:
             continue
         kernels = select_kernels(found.case.graph, load_target("host").isa)
         totals = [a + b for a, b in zip(totals, check(subject(found.plan, kernels)), strict=True)]
-    assert min(totals) > len(RANDOM) / 2, totals
+    assert min(totals) > len(RANDOM) / 3, totals
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import torch
 
 from codegen.errors import ProgramUnreadable, first_line
 from codegen.python_files import caught
-from codegen.train.writing import onnx_of, tensors_of
+from codegen.train.writing import onnx_of, silenced, tensors_of
 
 
 def from_torch(module: Any, example_inputs: Any) -> bytes:
@@ -35,7 +35,7 @@ def program_bytes(path: Path) -> bytes:
         ProgramUnreadable: LAM-TRAIN-011.
         CompileError: LAM-TRAIN-001 and -002.
     """
-    with caught(lambda error: ProgramUnreadable(first_line(error), where=str(path))):
+    with caught(lambda error: ProgramUnreadable(_said(error), where=str(path))), silenced("torch.export"):
         program = torch.export.load(str(path))
     example = program.example_inputs
     if example is None or example[1]:
@@ -47,3 +47,8 @@ def program_bytes(path: Path) -> bytes:
 def _module(given: Any) -> Any:
     """An exported program's module; anything else is what it is."""
     return given.module() if isinstance(given, torch.export.ExportedProgram) else given
+
+
+def _said(error: BaseException) -> str:
+    """What torch says of a file, without where it would have said more."""
+    return first_line(error).partition(" Please check the warnings")[0]

@@ -1,7 +1,8 @@
 """torch.onnx in our words: a module becomes a file of ONNX, or the user is told why it does not.
 
 Decides: which of the two exporters writes (the one that needs no package beyond torch, and names nodes after modules),
-that a module is written in evaluation mode, and what of the exporter's complaints is told.
+that a module is written in evaluation mode and step by step (attention not as the one operator that torch runs in that
+mode, which ONNX does not have), and what of the exporter's complaints is told.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import inspect
 import io
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor, nn
@@ -54,9 +56,13 @@ def onnx_of(module: Any, inputs: Sequence[Tensor], *, any_number: bool = False) 
     names = _argument_names(module, len(inputs))
     open_axes = {name: {0: _SAMPLES} for name in names} if any_number else None
     buffer = io.BytesIO()
-    with caught(lambda error: ModuleNotRead(_cause(error), where=type(module).__name__)), _quietly(), torch.no_grad():
+    refused = caught(lambda error: ModuleNotRead(_cause(error), where=type(module).__name__))
+    with refused, _quietly(), _in_steps(), torch.no_grad():
         still = _still(module)
-        outputs = _result_names(still(*inputs))
+        results = still(*inputs)
+        if not _has_tensor(results):
+            raise ModuleNotRead(f"it gives no tensor: {results!r:.60}", where=type(module).__name__)
+        outputs = _result_names(results)
         words = {"input_names": names, "output_names": outputs, "dynamic_axes": open_axes}
         torch.onnx.export(still, tuple(inputs), buffer, dynamo=False, opset_version=_OPSET, **words)
     return names, buffer.getvalue()
@@ -67,21 +73,59 @@ def _still(module: nn.Module) -> nn.Module:
     copied = copy.deepcopy(module).cpu()
     for name in _MODES:
         copied.__dict__.pop(name, None)
-    return copied.eval()
+    copied.eval()
+    return copied if isinstance(copied, torch.jit.ScriptModule) else _without_defaults(copied)
+
+
+def _without_defaults(module: nn.Module) -> nn.Module:
+    """Called with tensors only: torch.onnx takes numbers that are defaults of forward for inputs."""
+    forward = module.forward
+    module.forward = lambda *tensors: forward(*tensors)
+    return module
 
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what torch.onnx tells developers of torch.onnx."""
-    log = logging.getLogger("torch.onnx")
+    """Without what torch.onnx tells developers of torch.onnx; that a step was frozen is told."""
+    with (
+        silenced("torch.onnx"),
+        _without_graphs(),
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", torch.jit.TracerWarning)
+        torch.jit.TracerWarning.ignore_lib_warnings()
+        warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module="torch$")
+        yield
+
+
+def _without_graphs() -> contextlib.AbstractContextManager[Any]:
+    """Without the graphs that torch.onnx, which switches this log on itself, prints before it raises."""
+    return mock.patch.object(torch._C, "_jit_onnx_log", create=True)
+
+
+@contextlib.contextmanager
+def silenced(name: str) -> Iterator[None]:
+    """Without what one of torch's loggers prints."""
+    log = logging.getLogger(name)
     level = log.level
-    log.setLevel(logging.CRITICAL)
+    log.setLevel(logging.CRITICAL + 1)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
         log.setLevel(level)
+
+
+@contextlib.contextmanager
+def _in_steps() -> Iterator[None]:
+    """Attention in torch's usual operators."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
 
 
 def _argument_names(module: nn.Module, count: int) -> list[str]:
@@ -92,6 +136,11 @@ def _argument_names(module: nn.Module, count: int) -> list[str]:
         given = []
     names = [p.name for p in given if p.kind <= p.POSITIONAL_OR_KEYWORD]
     return names[:count] if len(names) >= count else _numbered("input", count)
+
+
+def _has_tensor(results: Any) -> bool:
+    parts = list(results.values()) if isinstance(results, Mapping) else results
+    return isinstance(results, Tensor) or (isinstance(parts, tuple | list) and any(map(_has_tensor, parts)))
 
 
 def _result_names(results: Any) -> list[str] | None:

@@ -19,7 +19,12 @@ _TEXT_HEAD = 64
 _OTHER_KINDS = (
     (0, b"version https://git-lfs", "a Git LFS pointer, the model itself was not fetched", "run `git lfs pull`"),
     (4, b"TFL3", "a TFLite model", "this is the ONNX reader: give the file its ending .tflite"),
-    (0, b"PK\x03\x04", "a zip archive", "export PyTorch and Keras models to ONNX first"),
+    (
+        0,
+        b"PK\x03\x04",
+        "a zip archive",
+        "give modules of PyTorch to codegen.from_torch, or torch.export.save them as .pt2",
+    ),
     (0, b"\x89HDF", "an HDF5 file", "export Keras models to ONNX first, for example with tf2onnx"),
 )
 

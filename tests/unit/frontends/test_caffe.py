@@ -179,6 +179,8 @@ TEXTS = {
     "negative padding": (spoiled("convolution_param { num_output: 4 kernel_size: 3 pad: -1 }"), "LAM-IMPORT-060"),
     "both spellings": (spoiled(CONV) + 'layers { name: "r" type: RELU bottom: "c" top: "r" }', "LAM-IMPORT-060"),
     "only training": ('layer { type: "ReLU" bottom: "x" top: "y" include { phase: TRAIN } }', "LAM-IMPORT-060"),
+    "only a loss": (given({**X, "label": (1,)}) + layer("loss", "SoftmaxWithLoss", "x label"), "LAM-IMPORT-060"),
+    "all silent": (given(X) + layer("s", "Silence", "x"), "LAM-IMPORT-060"),
     "unknown bottom": (given(X) + layer("c", "ReLU", "z"), "LAM-IMPORT-015"),
     "a circle": (given(X) + layer("a", "ReLU", "b") + layer("b", "ReLU", "a"), "LAM-IMPORT-015"),
     "two makers": (given(X) + layer("a", "ReLU", "x") + layer("b", "ReLU", "x", tops="a"), "LAM-IMPORT-016"),

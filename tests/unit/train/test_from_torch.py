@@ -134,6 +134,91 @@ def test_a_folder_is_no_program(nets: ModuleType, tmp_path: Path) -> None:
         codegen.inspect(tmp_path / "a.pt2")
 
 
+def attention() -> tuple[dict[str, Any], Any]:
+    """Modules that torch runs as one operator in evaluation, and what they are called with."""
+    import torch
+
+    class Itself(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+        def forward(self, x: Any) -> Any:
+            return self.attention(x, x, x, need_weights=False)[0]
+
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    return {"attention": Itself().eval(), "encoder layer": layer.eval()}, torch.randn(1, 6, 8)
+
+
+@pytest.mark.parametrize("name", ["attention", "encoder layer"])
+def test_attention(nets: ModuleType, name: str) -> None:
+    import torch
+
+    modules, x = attention()
+    wanted = modules[name](x).detach().numpy()
+    given = np.asarray(codegen.run(codegen.from_torch(modules[name], x), x.numpy(), "golden"))
+    np.testing.assert_allclose(given, wanted, atol=CLOSE)
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+def test_numbers_with_a_default_are_no_inputs(nets: ModuleType) -> None:
+    import torch
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x: Any, scale: float = 2.0, bias: Any = None) -> Any:
+            return x * scale
+
+    x = nets.images(1)
+    model = codegen.from_torch(Scaled(), x)
+    np.testing.assert_array_equal(codegen.run(model, x.numpy()), 2 * x.numpy())
+
+
+def test_a_module_must_give_a_tensor(nets: ModuleType) -> None:
+    import torch
+
+    class Gives(torch.nn.Module):
+        def __init__(self, results: Any) -> None:
+            super().__init__()
+            self.results = results
+
+        def forward(self, x: Any) -> Any:
+            return self.results
+
+    for results in ("text", None, 3, (), {"a": [None]}):
+        with pytest.raises(CompileError, match="LAM-TRAIN-001 Gives: it gives no tensor"):
+            codegen.from_torch(Gives(results), nets.images(1))
+
+
+def test_torch_prints_nothing_beside_a_refusal(
+    nets: ModuleType, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import torch
+
+    class Eigenvalues(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.linalg.eigh(x)[0]
+
+    with pytest.raises(CompileError, match="LAM-TRAIN-001"):
+        codegen.from_torch(Eigenvalues(), nets.images(1))
+    torch.save(torch.nn.Linear(2, 2).state_dict(), tmp_path / "weights.pt2")
+    with pytest.raises(CompileError, match="LAM-TRAIN-011") as refused:
+        codegen.inspect(tmp_path / "weights.pt2")
+    assert "warnings" not in str(refused.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_step_frozen_by_tracing_is_told(nets: ModuleType) -> None:
+    import torch
+
+    class Branching(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + 1 if x.sum() > 0 else x - 1
+
+    with pytest.warns(torch.jit.TracerWarning, match="boolean"):
+        codegen.from_torch(Branching(), nets.images(1))
+
+
 @pytest.mark.parametrize("example", ["x", (), [1.0], np.zeros((1, 1, 8, 8))])
 def test_wrong_examples(nets: ModuleType, example: Any) -> None:
     with pytest.raises(CompileError, match="LAM-TRAIN-002"):

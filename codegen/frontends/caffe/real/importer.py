@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen.errors import CompileError, FormUnsupported, InputMissing, ModelRejected, NameTwice, OperatorUnknown
+from codegen.errors import (
+    CompileError,
+    FormUnsupported,
+    InputMissing,
+    ModelRejected,
+    NameTwice,
+    OperatorUnknown,
+    PrototxtBad,
+)
 from codegen.frontends.caffe.inputs import DATA_LAYERS, inputs_of, shaped_inputs
 from codegen.frontends.caffe.network import Layer, Network, read_network
 from codegen.frontends.caffe.real.reading import Reading
@@ -67,6 +75,8 @@ class RealReader:
     def _finished(self) -> RealGraph:
         built = self._reading
         faces = tuple(name for name in self._open if name in built.blobs)
+        if not faces and not self.problems:
+            self.problems.append(Problem(0, _without_results(self.network)))
         outputs: list[str] = []
         for face in faces:
             outputs.append(self._own(face, taken=(*built.inputs, *outputs)))
@@ -142,3 +152,11 @@ class RealReader:
         self._lost.update(layer.tops)
         for top in layer.tops:
             self._reading.blobs.pop(top, None)
+
+
+def _without_results(network: Network) -> CompileError:
+    """The refusal of a network all of whose layers are of training, or silent."""
+    found = "no layer that runs outside training has a result"
+    return PrototxtBad(
+        found, where=network.name, hint="give the network that is deployed: its last layer's top is the result"
+    )

@@ -28,7 +28,8 @@ def config_table(config: Path, name: str) -> Mapping[str, object] | None:
     known_keys(tables, TABLES, str(config), "")
     table = tables.get(name)
     if table is not None and not isinstance(table, dict):
-        raise ConfigValueBad("is not a table", where=f"{config}, {name}")
+        hint = f"docs/{name}.md lists the keys" if name == "postprocess" else None
+        raise ConfigValueBad("is not a table", where=f"{config}, {name}", hint=hint)
     return table
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from codegen.configuration import known_keys
 from codegen.errors import PostprocessValueBad
+from codegen.postprocess.places import ENDS
 
 _EVERY = ("decode", "outputs", "most", "least")
-_BOXES = ("size", "overlap", "candidates", "by_label")
+_BOXES = ("size", "boxes", "overlap", "candidates", "by_label")
 _SCORES = ("activation", "temperature")
 KEYS: Mapping[str, tuple[str, ...]] = {
     "fastestdet": (*_EVERY, *_BOXES),
@@ -32,13 +33,15 @@ _LARGEST = 1 << 20
 _FOREIGN = re.compile(r"[^A-Za-z0-9_.:+ -]+")
 """What is not shown of a user's text, which stands in a comment of C."""
 _LEAST, _OVERLAP = 0.25, 0.45
+_COLDEST, _MOST_RUNS = 1e-6, (1 << 16) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table's values; what is None follows from the network.
 
-    `anchors` are width and height of each anchor of each level, `priors` names the file with an SSD's boxes.
+    `anchors` are width and height of each anchor of each level, `priors` names the file with an SSD's boxes.  `boxes`
+    says where they stand in an output that may be read in two ways.
     """
 
     decode: str
@@ -47,6 +50,7 @@ class Table:
     most: int | None = None
     least: float = _LEAST
     size: tuple[int, int] | None = None
+    boxes: str = ""
     overlap: float = _OVERLAP
     candidates: int | None = None
     by_label: bool = True
@@ -102,20 +106,26 @@ class _Reader:
         value = self._table.get(key)
         if isinstance(value, str) and value in known:
             return value
+        if key not in self._table:
+            raise self.bad(key, f"is missing; it is one of {', '.join(known)}")
         close = difflib.get_close_matches(str(value), known, n=1)
         more = f"; did you mean {close[0]}?" if close else ""
         raise self.bad(key, f"{value!r} is not one of {', '.join(known)}{more}")
 
-    def count(self, key: str, least: int = 1) -> int:
+    def count(self, key: str, least: int = 1, most: int = _LARGEST) -> int:
         """A whole number."""
         value = self._table[key]
-        if type(value) is not int or not least <= value <= _LARGEST:
-            raise self.bad(key, f"{value!r} is no whole number from {least} to {_LARGEST}")
+        if type(value) is not int or not least <= value <= most:
+            raise self.bad(key, f"{value!r} is no whole number from {least} to {most}")
         return value
 
     def count_or_none(self, key: str) -> int:
         """A whole number, or 0."""
         return self.count(key, 0)
+
+    def runs(self, key: str) -> int:
+        """How many are remembered."""
+        return self.count(key, most=_MOST_RUNS)
 
     def number(self, key: str) -> float:
         """A real number."""
@@ -130,10 +140,10 @@ class _Reader:
             raise self.bad(key, f"{found!r} is not within 0 .. 1")
         return found
 
-    def positive(self, key: str) -> float:
-        """A number above zero."""
-        if not (found := self.number(key)) > 1e-30:
-            raise self.bad(key, f"{found!r} is not above zero")
+    def temperature(self, key: str) -> float:
+        """A number above zero, by which others may be divided."""
+        if not (found := self.number(key)) >= _COLDEST:
+            raise self.bad(key, f"{found!r} is not {_COLDEST} or above")
         return found
 
     def flag(self, key: str) -> bool:
@@ -191,6 +201,10 @@ class _Reader:
         """What becomes of numbers."""
         return self.word(key, ACTIVATIONS)
 
+    def end(self, key: str) -> str:
+        """Where boxes stand."""
+        return self.word(key, ENDS)
+
     def order(self, key: str) -> str:
         """Of a box's four numbers."""
         return self.word(key, ORDERS)
@@ -222,6 +236,7 @@ _READERS: Mapping[str, Callable[[_Reader, str], Any]] = {
     "most": _Reader.count,
     "least": _Reader.number,
     "size": _Reader.size,
+    "boxes": _Reader.end,
     "overlap": _Reader.share,
     "candidates": _Reader.count,
     "by_label": _Reader.flag,
@@ -233,8 +248,8 @@ _READERS: Mapping[str, Callable[[_Reader, str], Any]] = {
     "scales": _Reader.scales,
     "activation": _Reader.activation,
     "background": _Reader.flag,
-    "temperature": _Reader.positive,
-    "window": _Reader.count,
+    "temperature": _Reader.temperature,
+    "window": _Reader.runs,
     "warm": _Reader.count,
     "hold": _Reader.count_or_none,
     "watch": _Reader.whole_numbers,

@@ -1,6 +1,6 @@
 """Where the numbers of a head lie in its outputs: rows, columns and anchors of a grid, whatever the order of axes.
 
-Decides: which of a shape's axes are which.
+Decides: which of a shape's axes may be which.
 """
 
 from __future__ import annotations
@@ -47,29 +47,33 @@ def _step(placed: np.ndarray[tuple[int, ...], np.dtype[np.int64]], axis: int) ->
     return int(np.take(placed, 1, axis).reshape(-1)[0] - first)
 
 
-def grid(port: PortSpec, index: int, anchors: int, picture: Picture) -> Grid | None:
-    """The cells of a picture in an output: [1, channels, rows, columns] and the like, or with cells in one axis.
+ENDS = ("first", "last")
+"""Where an output's boxes stand among the axes behind the batch: before the numbers of each, or behind them."""
 
-    None for a shape that is no grid of the picture.
+
+def grids(port: PortSpec, index: int, anchors: int, picture: Picture) -> dict[str, Grid]:
+    """What an output may be as cells of a picture, by where they stand; cells may be in one axis, row by row.
+
+    Empty for a shape that is no grid of the picture: [1, channels, rows, columns] and the like.
     """
     shape, steps = port.model_shape[1:], strides(port)[1:]
-    if len(shape) == 2:
-        return _flat(shape, steps, index, picture) if anchors == 1 else None
-    for rows, columns, channel, anchor in _ORDERS.get(len(shape), ()):
-        own = shape[anchor] if anchor is not None else anchors
-        if own != anchors or shape[channel] % (1 if anchor is not None else anchors):
-            continue
-        if _covers(shape[rows], shape[columns], picture):
-            channels = shape[channel] if anchor is not None else shape[channel] // anchors
-            over = steps[anchor] if anchor is not None else channels * steps[channel]
+    if len(shape) == 2 and anchors == 1:
+        flat = {end: _flat(row, picture) for end, row in rows_of(port, index).items()}
+        return {end: found for end, found in flat.items() if found is not None}
+    found = {}
+    for end, (rows, columns, channel, anchor) in _ORDERS.get(len(shape), {}).items():
+        own, split = (anchors, anchors) if anchor is None else (shape[anchor], 1)
+        if own == anchors and shape[channel] % split == 0 and _covers(shape[rows], shape[columns], picture):
+            channels = shape[channel] // split
+            over = channels * steps[channel] if anchor is None else steps[anchor]
             source = Source(index, 0, steps[rows], steps[columns], over if anchors > 1 else 0, steps[channel])
-            return Grid(shape[rows], shape[columns], channels, source)
-    return None
+            found[end] = Grid(shape[rows], shape[columns], channels, source)
+    return found
 
 
-_ORDERS: dict[int, tuple[tuple[int, int, int, int | None], ...]] = {
-    3: ((1, 2, 0, None), (0, 1, 2, None)),
-    4: ((1, 2, 3, 0), (0, 1, 3, 2)),
+_ORDERS: dict[int, dict[str, tuple[int, int, int, int | None]]] = {
+    3: {"last": (1, 2, 0, None), "first": (0, 1, 2, None)},
+    4: {"last": (1, 2, 3, 0), "first": (0, 1, 3, 2)},
 }
 """Axes of rows, columns, channels and anchors behind the first one, by how many there are; no axis: with channels."""
 
@@ -80,25 +84,36 @@ def _covers(rows: int, columns: int, picture: Picture) -> bool:
     return height % rows == 0 and width % columns == 0 and height // rows == width // columns
 
 
-def _flat(shape: Sequence[int], steps: Sequence[int], index: int, picture: Picture) -> Grid | None:
-    """Cells in the longer axis, row by row."""
-    cell = int(shape[1] > shape[0])
-    side = math.isqrt(picture[0] * picture[1] // shape[cell])
-    rows, columns = (length // max(side, 1) for length in picture)
-    if rows * columns != shape[cell] or not _covers(rows, columns, picture):
+def _flat(row: Grid, picture: Picture) -> Grid | None:
+    """Cells of a picture, which are held in a row."""
+    side = max(math.isqrt(picture[0] * picture[1] // row.columns), 1)
+    rows, columns = (length // side for length in picture)
+    if rows * columns != row.columns or not _covers(rows, columns, picture):
         return None
-    source = Source(index, 0, columns * steps[cell], steps[cell], 0, steps[1 - cell])
-    return Grid(rows, columns, shape[1 - cell], source)
+    own = row.source
+    return Grid(rows, columns, row.channels, Source(own.output, 0, columns * own.column, own.column, 0, own.channel))
 
 
-def listed(port: PortSpec, index: int) -> Grid | None:
-    """Boxes in a row: [1, boxes, channels], or [1, channels, boxes] where that axis is the longer one."""
+def rows_of(port: PortSpec, index: int) -> dict[str, Grid]:
+    """What an output may be as boxes in a row, by where they stand: [1, boxes, channels] or [1, channels, boxes]."""
     shape, steps = port.model_shape[1:], strides(port)[1:]
     if len(shape) != 2:
-        return None
-    cell = int(shape[1] > shape[0])
-    source = Source(index, 0, 0, steps[cell], 0, steps[1 - cell])
-    return Grid(1, shape[cell], shape[1 - cell], source)
+        return {}
+    axes = zip(ENDS, ((0, 1), (1, 0)), strict=True)
+    return {end: Grid(1, shape[b], shape[c], Source(index, 0, 0, steps[b], 0, steps[c])) for end, (b, c) in axes}
+
+
+def cells(picture: Picture) -> int:
+    """How many there are of the usual strides."""
+    return sum(math.prod(-(-length // stride) for length in picture) for stride in _STRIDES)
+
+
+def is_usual(grid: Grid, picture: Picture) -> bool:
+    """Whether its cells are of a usual stride."""
+    return picture[0] // grid.rows in _STRIDES
+
+
+_STRIDES = (8, 16, 32)
 
 
 def picture_of(inputs: Sequence[PortSpec]) -> Picture | None:

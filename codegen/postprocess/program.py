@@ -5,12 +5,13 @@ Decides: which outputs are what, where their numbers lie, and how much room ther
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from codegen.errors import PostprocessMisfit
+from codegen.errors import PostprocessMisfit, PostprocessValueBad
 from codegen.golden.interface import PortSpec
 from codegen.ir.postprocess import (
     Boxes,
@@ -24,7 +25,7 @@ from codegen.ir.postprocess import (
 )
 from codegen.ir.quant import Array, DType
 from codegen.postprocess.config import Table
-from codegen.postprocess.places import Grid, Picture, grid, listed, picture_of, strides
+from codegen.postprocess.places import Grid, Picture, cells, grids, is_usual, picture_of, rows_of, strides
 
 _CANDIDATES, _MOST = 1000, 100
 _MOST_NUMBERS = 1 << 30
@@ -61,22 +62,38 @@ class Given:
             raise self.misfit("the network's input is no picture: say size = [height, width]")
         return self.picture
 
-    def grid(self, place: int, anchors: int = 1) -> Grid:
-        """The cells of an output."""
+    def grid(self, place: int, anchors: int = 1, count: int = 0) -> Grid:
+        """The cells of an output: `count` where that is known, else of a usual stride where there are two readings."""
         port = self.ports[place]
-        found = grid(port, self.places[place], anchors, self.sides)
-        if found is None:
+        found = grids(port, self.places[place], anchors, self.sides)
+        if not found:
             height, width = self.sides
-            grids = f"a grid of a picture of {height} x {width} with {anchors} boxes a cell"
-            raise self.misfit(f"output {port.name} {list(port.model_shape)} is not {grids}")
-        return found
+            wanted = f"a grid of a picture of {height} x {width} with {anchors} boxes a cell"
+            raise self.misfit(f"output {port.name} {list(port.model_shape)} is not {wanted}")
+        known = {end: grid for end, grid in found.items() if grid.rows * grid.columns == count}
+        return self._settled(place, known or found, lambda grid: is_usual(grid, self.sides))
 
-    def listed(self, place: int) -> Grid:
-        """The boxes of an output that has them in a row."""
-        found = listed(self.ports[place], self.places[place])
-        if found is None:
+    def listed(self, place: int, known: int, counts: Sequence[int]) -> Grid:
+        """The boxes of an output that has them in a row: one of `counts`, with more than `known` numbers each."""
+        every = rows_of(self.ports[place], self.places[place])
+        if not every:
             raise self.misfit(f"{self.shapes}: not [1, boxes, numbers] or [1, numbers, boxes]")
-        return found
+        if self.table.boxes:
+            return every[self.table.boxes]
+        found = {end: grid for end, grid in every.items() if grid.channels > known}
+        if not found:
+            raise self.misfit(f"{self.shapes}: more than {known} numbers are needed for a box")
+        return self._settled(place, found, lambda grid: grid.columns in counts)
+
+    def _settled(self, place: int, found: Mapping[str, Grid], likely: Callable[[Grid], bool]) -> Grid:
+        """The only reading of an output, or that of the table, or the only likely one."""
+        told = [grid for end, grid in found.items() if end == self.table.boxes]
+        for readings in (found.values(), told, filter(likely, found.values())):
+            if len(alone := set(readings)) == 1:
+                return alone.pop()
+        port, ways = self.ports[place], " or ".join(f"{g.rows * g.columns} of {g.channels}" for g in found.values())
+        said = f"output {port.name} {list(port.model_shape)} may be boxes of so many numbers each in two ways, {ways}"
+        raise self.misfit(f'{said}: say boxes = "first" or "last"')
 
     def rest(self, found: Grid, known: int) -> int:
         """Labels of a cell that has so many numbers besides."""
@@ -92,12 +109,15 @@ def post_program(
 
     Raises:
         PostprocessMisfit: LAM-POSTPROCESS-002.
+        PostprocessValueBad: LAM-POSTPROCESS-001, a score that none can have, priors that are no boxes.
     """
     given = _given(table, inputs, outputs, priors)
     task = _TASKS[table.decode](given)
+    _check_least(table, task)
     room = _room(task)
     if isinstance(task, Boxes):
-        task = replace(task, candidates=min(table.candidates or _CANDIDATES, room))
+        room = min(table.candidates or _CANDIDATES, room)
+        task = replace(task, candidates=room)
     return PostProgram(
         decode=table.decode,
         outputs=tuple(map(_numbers, outputs)),
@@ -106,6 +126,15 @@ def post_program(
         task=task,
         said=table.said,
     )
+
+
+def _check_least(table: Table, task: Boxes | Ranking | WakeWords | Transcript) -> None:
+    """Scores behind an activation are 1 at most."""
+    ranking = task.ranking if isinstance(task, WakeWords) else task
+    shares = not isinstance(ranking, Transcript) and ranking.activation != "none"
+    if shares and np.float32(table.least) >= 1:
+        found = f"{table.least!r} is not below 1, and no score is above that"
+        raise PostprocessValueBad(found, where=f"{table.file}, postprocess.least")
 
 
 def _given(table: Table, inputs: Sequence[PortSpec], outputs: Sequence[PortSpec], priors: Array | None) -> Given:
@@ -211,13 +240,14 @@ def _yunet(given: Given) -> Boxes:
     each = count // kinds
     levels, labels, points = [], 0, 0
     for level in range(each):
-        grids = [given.grid(level + kind * each) for kind in range(kinds)]
-        _check_kinds(given, grids)
-        labels = _same(given, labels, grids[0].channels)
-        points = grids[3].channels // 2 if kinds == 4 and given.table.points else 0
-        parts: dict[str, Source | None] = {"labels": grids[0].source, "objects": grids[1].source}
-        parts |= {"box": grids[2].source, "points": grids[3].source if points else None}
-        levels.append(_level(given, grids[0], (0, 0), parts))
+        count = math.prod(given.ports[level + each].model_shape)
+        found = [given.grid(level + kind * each, count=count) for kind in range(kinds)]
+        _check_kinds(given, found)
+        labels = _same(given, labels, found[0].channels)
+        points = found[3].channels // 2 if kinds == 4 and given.table.points else 0
+        parts: dict[str, Source | None] = {"labels": found[0].source, "objects": found[1].source}
+        parts |= {"box": found[2].source, "points": found[3].source if points else None}
+        levels.append(_level(given, found[0], (0, 0), parts))
     return replace(_boxes(given, "yunet", levels, labels, ("clip", "root")), points=points)
 
 
@@ -246,15 +276,16 @@ def _yolov5(given: Given) -> Boxes:
     """As YOLOv3; or one output with boxes that the network has made itself."""
     if given.table.anchors is not None:
         return _anchored(given, "yolov5")
-    found = _made(given)
+    found = _made(given, 5, (1, 3))
     parts = {"box": found.part(0), "objects": found.part(4), "labels": found.part(5)}
     return _boxes(given, "middle", [_row(given, found, parts)], given.rest(found, 5), ("none", "product"))
 
 
-def _made(given: Given) -> Grid:
+def _made(given: Given, known: int, each: Sequence[int]) -> Grid:
+    """Boxes of `known` numbers and labels; `each` are the boxes that a cell may have."""
     if len(given.ports) != 1:
         raise given.misfit(f"{len(given.ports)} outputs: one with all boxes, or levels with `anchors`")
-    return given.listed(0)
+    return given.listed(0, known, [count * cells(given.sides) for count in each])
 
 
 def _row(given: Given, found: Grid, parts: Mapping[str, Source | None]) -> Level:
@@ -267,7 +298,7 @@ def _row(given: Given, found: Grid, parts: Mapping[str, Source | None]) -> Level
 def _yolov8(given: Given) -> Boxes:
     """One output with boxes that the network has made itself; or levels: boxes and labels in one output or in two."""
     if len(given.ports) == 1:
-        found = given.listed(0)
+        found = _made(given, 4, (1,))
         parts: dict[str, Source | None] = {"box": found.part(0), "labels": found.part(4)}
         return _boxes(given, "middle", [_row(given, found, parts)], given.rest(found, 4), ("none", "label"))
     grids = [given.grid(place) for place in range(len(given.ports))]
@@ -286,11 +317,13 @@ def _yolov8(given: Given) -> Boxes:
 
 def _ssd(given: Given) -> Boxes:
     """Boxes, then labels; each box has a prior one."""
-    if len(given.ports) != 2 or given.priors is None:
-        raise given.misfit(f"{len(given.ports)} outputs: boxes, then labels; and `priors` names their boxes")
-    box, labels = given.listed(0), given.listed(1)
+    if given.priors is None:
+        raise given.misfit('no priors: say priors = "FILE.npz", which has a box for each of the network\'s')
+    if len(given.ports) != 2:
+        raise given.misfit(f"{len(given.ports)} outputs: boxes, then labels")
     priors, background = given.priors, int(given.table.background)
-    if box.channels != _CORNERS or box.columns != labels.columns or priors.shape != (box.columns, _CORNERS):
+    box, labels = (given.listed(place, 0, (len(priors),)) for place in range(2))
+    if box.channels != _CORNERS or {box.columns, labels.columns} != {len(priors)}:
         raise given.misfit(f"{given.shapes}, priors {list(priors.shape)}: not 4 numbers and a prior of each box")
     if labels.channels <= background:
         raise given.misfit(f"{given.shapes}: no label besides the background")
@@ -298,8 +331,18 @@ def _ssd(given: Given) -> Boxes:
     level = _row(given, box, {"box": box.source, "labels": labels.source})
     score = (given.table.activation or "softmax", "label")
     made = _boxes(given, "ssd", [level], labels.channels - background, score)
-    held = np.ascontiguousarray(priors.astype(np.float32)[:, order])
+    held = np.ascontiguousarray(_real_boxes(given, priors)[:, order])
     return replace(made, background=background, priors=held, order=order, scales=given.table.scales)
+
+
+def _real_boxes(given: Given, priors: Array) -> Array:
+    """Boxes in float32, each of a size."""
+    with np.errstate(over="ignore"):
+        held = priors.astype(np.float32)
+    if held.shape[1:] != (_CORNERS,) or not np.isfinite(held).all() or not (held[:, 2:] > 0).all():
+        found = f"{list(priors.shape)}: not middle and size of each box, of float32 and the size above zero"
+        raise PostprocessValueBad(found, where=f"{given.table.file}, postprocess.priors")
+    return held
 
 
 def _ranking(given: Given) -> Ranking:

@@ -188,12 +188,12 @@ def test_fastestdet_has_the_average_precision_of_its_own_runtime() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "decode"),
-    [("yolo8__ort_qdq17_s8sym_pc", "yolov8"), ("yolo__ort_dyn18_qop_s8_pc", "yolov5")],
+    ("model", "decode", "boxes"),
+    [("yolo8__ort_qdq17_s8sym_pc", "yolov8", "last"), ("yolo__ort_dyn18_qop_s8_pc", "yolov5", "first")],
 )
-def test_networks_that_make_boxes_themselves(model: str, decode: str, tmp_path: Path) -> None:
+def test_networks_that_make_boxes_themselves(model: str, decode: str, boxes: str, tmp_path: Path) -> None:
     """Of the shape of YOLO's: boxes and labels are joined in the network."""
-    (tmp_path / "m.toml").write_text(f'[postprocess]\ndecode = "{decode}"\nleast = 0\n')
+    (tmp_path / "m.toml").write_text(f'[postprocess]\ndecode = "{decode}"\nboxes = "{boxes}"\nleast = 0\n')
     path = shared_dir() / "models" / "dialects" / f"{model}.onnx"
     result = codegen.verify(path, config=tmp_path / "m.toml", samples=3, flags=("-O0",))
     assert result.equal

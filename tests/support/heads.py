@@ -175,8 +175,10 @@ def _made_boxes(decode: str) -> Callable[[str, np.random.Generator], Head]:
     def made(name: str, rng: np.random.Generator) -> Head:
         labels, boxes = int(rng.integers(1, 5)), int(rng.integers(12, 60))
         channels = labels + (5 if decode == "yolov5" else 4)
-        shape = (1, channels, boxes) if rng.random() < 0.5 else (1, boxes, channels)
+        last = bool(rng.random() < 0.5)
+        shape = (1, channels, boxes) if last else (1, boxes, channels)
         table = {"decode": decode, "size": [64, 32], "normalized": bool(rng.random() < 0.5), **_boxes(rng)}
+        table["boxes"] = "last" if last else "first"
         return head(name, table, [shape], rng)
 
     return made

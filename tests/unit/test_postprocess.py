@@ -75,7 +75,7 @@ def test_boxes_that_stay_are_those_of_onnx_runtime(first: int, count: int) -> No
         y = rng.random((1, boxes, 4 + labels)).astype(np.float32)
         y[..., :4] = np.round(y[..., :4] * 40) / 4
         y[..., 4:] = np.round(y[..., 4:] * 16) / 16 if seed % 2 else y[..., 4:]
-        table = {"decode": "yolov8", "size": [32, 32], "least": 0}
+        table = {"decode": "yolov8", "size": [32, 32], "boxes": "first", "least": 0}
         every = found({**table, "overlap": 1.0}, {"y": y})
         kept = found({**table, "overlap": overlap}, {"y": y})
         chosen = by_onnxruntime(every, labels, overlap)
@@ -156,6 +156,89 @@ def test_yolov8_is_as_it_is_published(apart: bool) -> None:
     check(made, every, share.max(axis=1), share.argmax(axis=1), 0.2)
 
 
+@pytest.mark.parametrize(
+    ("decode", "side", "shape", "boxes"),
+    [
+        ("yolov8", 32, (1, 84, 21), "last"),
+        ("yolov8", 64, (1, 84, 84), "last"),
+        ("yolov8", 64, (1, 84, 84), "first"),
+        ("yolov8", 64, (1, 84, 7), None),
+        ("yolov8", 32, (1, 84, 4), "last"),
+        ("yolov8", 32, (1, 8, 16), "last"),
+        ("yolov5", 32, (1, 63, 85), None),
+        ("yolov5", 32, (1, 85, 63), "last"),
+        ("yolov5", 32, (1, 21, 85), None),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_boxes_lie_along_the_axis_that_has_as_many_as_the_picture_has_cells(
+    decode: str, side: int, shape: tuple[int, ...], boxes: str | None, told: bool
+) -> None:
+    """Cells of strides 8, 16 and 32, of YOLOv5 three boxes each or one; not the longer axis."""
+    y = RNG.random(shape).astype(np.float32)
+    table = {"decode": decode, "size": [side, side], **EVERYTHING}
+    if told or shape in ((1, 84, 84), (1, 8, 16)):
+        table["boxes"] = boxes or "first"
+    rows = (y[0].T if boxes == "last" else y[0]).astype(np.float64)
+    known = 5 if decode == "yolov5" else 4
+    scores = rows[:, known:] * (rows[:, 4:5] if known == 5 else 1)
+    made = found(table, {"y": y})
+    check(made, corners(rows[:, :2], rows[:, 2:4]), scores.max(axis=1), scores.argmax(axis=1), 0.2)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_cells_in_one_axis_are_those_of_the_objects(turned: bool) -> None:
+    """YuNet of a picture of few cells, 4 and 1, which have more numbers than there are cells."""
+    shapes = [(1, cells, numbers) for numbers in (1, 1, 4, 10) for cells in (4, 1)]
+    outputs = {f"y{i}": RNG.random(shape).astype(np.float32) for i, shape in enumerate(shapes)}
+    held = {name: y.transpose(0, 2, 1) if turned else y for name, y in outputs.items()}
+    table = {"decode": "yunet", "size": [32, 32], "boxes": "last" if turned else "first", **EVERYTHING}
+    made = found(table, held)
+    share, thing, box = (
+        np.concatenate([outputs[f"y{k + i}"][0] for i in (0, 1)]).astype(np.float64) for k in (0, 2, 4)
+    )
+    cell = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0, 0]])
+    step = np.array([[16]] * 4 + [[32]])
+    boxes = corners((box[:, :2] + cell) * step, np.exp(box[:, 2:]) * step)
+    check(made, boxes, np.sqrt(share * thing)[:, 0], np.zeros(5, int), 0.2)
+
+
+@pytest.mark.parametrize(
+    ("decode", "side", "shapes", "said"),
+    [
+        ("yolov8", 64, [(1, 84, 84)], "84 of 84 or 84 of 84"),
+        ("yolov8", 32, [(1, 8, 16)], "8 of 16 or 16 of 8"),
+        ("yolov8", 64, [(1, 300, 6)], "300 of 6 or 6 of 300"),
+        ("yolov5", 32, [(1, 63, 21)], "63 of 21 or 21 of 63"),
+        ("yolov8", 64, [(1, 64, 64), (1, 2, 64)], "y0 [1, 64, 64] may be"),
+        ("fastestdet", 64, [(1, 16, 16)], "16 of 16 or 16 of 16"),
+        ("fastestdet", 64, [(1, 8, 8, 8)], "64 of 8 or 64 of 8"),
+        ("yunet", 32, [(1, 4, 1), (1, 4, 1), (1, 4, 4)], "4 of 4 or 4 of 4"),
+        ("ssd", 32, [(1, 4, 4), (1, 4, 3)], "y0 [1, 4, 4] may be"),
+    ],
+)
+def test_outputs_that_may_be_read_in_two_ways_are_refused(
+    decode: str, side: int, shapes: list[tuple[int, ...]], said: str
+) -> None:
+    """And taken with the key that the refusal names."""
+    table = {"decode": decode, "size": [side, side], "least": 0}
+    outputs = {f"y{i}": RNG.random(shape).astype(np.float32) for i, shape in enumerate(shapes)}
+    priors = np.ones((4, 4))
+    with pytest.raises(CompileError) as caught:
+        found(table, outputs, priors)
+    assert caught.value.code == "LAM-POSTPROCESS-002"
+    assert said in str(caught.value), str(caught.value)
+    assert 'say boxes = "first" or "last"' in str(caught.value)
+    end = "last" if decode == "yolov8" else "first"
+    assert len(found({**table, "boxes": end}, outputs, priors)["score"]) > 0
+
+
+def test_no_more_is_found_than_is_looked_at() -> None:
+    ports = [floats("y", (1, 7, 4, 4))]
+    program = post_program(parse_postprocess({**FASTESTDET, "most": 9, "candidates": 3}, "m.toml"), (), ports)
+    assert program.most == 3
+
+
 @pytest.mark.parametrize("order", ["xywh", "yxhw"])
 def test_ssd_is_as_it_is_published(order: str) -> None:
     """Liu 2016: middles move by parts of the prior's size, sizes by powers of e; label 0 is the background."""
@@ -227,7 +310,7 @@ OUTPUT = {"y": np.zeros((1, 7, 4, 4), np.float32)}
 @pytest.mark.parametrize(
     ("table", "code", "said"),
     [
-        ({}, "LAM-POSTPROCESS-001", "None is not one of fastestdet"),
+        ({}, "LAM-POSTPROCESS-001", "is missing; it is one of fastestdet, yunet"),
         ({"decode": "fastestdat"}, "LAM-POSTPROCESS-001", "did you mean fastestdet?"),
         ({"decode": "fastestdet", "anchors": [[1, 2]]}, "LAM-PREPROCESS-002", "postprocess.anchors"),
         ({**FASTESTDET, "overlap": 1.5}, "LAM-POSTPROCESS-001", "is not within 0 .. 1"),
@@ -246,9 +329,16 @@ OUTPUT = {"y": np.zeros((1, 7, 4, 4), np.float32)}
         ({"decode": "yolov5", "anchors": [[1, 0]]}, "LAM-POSTPROCESS-001", "no size above zero"),
         ({"decode": "yolov3", "size": [64, 64]}, "LAM-POSTPROCESS-002", "1 outputs, and anchors of 0"),
         ({"decode": "yolov8", "size": [64, 64]}, "LAM-POSTPROCESS-002", "not [1, boxes, numbers]"),
+        ({"decode": "ssd", "size": [64, 64]}, "LAM-POSTPROCESS-002", 'no priors: say priors = "FILE.npz"'),
+        ({**FASTESTDET, "boxes": "frist"}, "LAM-POSTPROCESS-001", "did you mean first?"),
+        ({"decode": "labels", "boxes": "first"}, "LAM-PREPROCESS-002", "postprocess.boxes"),
+        ({**FASTESTDET, "least": 1}, "LAM-POSTPROCESS-001", "1.0 is not below 1"),
+        ({**FASTESTDET, "least": 0.999999999}, "LAM-POSTPROCESS-001", "is not below 1"),
+        ({"decode": "labels", "temperature": 1e-7}, "LAM-POSTPROCESS-001", "1e-07 is not 1e-06 or above"),
+        ({"decode": "wake_words", "window": 65536}, "LAM-POSTPROCESS-001", "no whole number from 1 to 65535"),
         ({"decode": "ssd", "size": [64, 64], "priors": ""}, "LAM-POSTPROCESS-001", "no name of a file"),
         ({"decode": "labels"}, "LAM-POSTPROCESS-002", "along more than one axis"),
-        ({"decode": "labels", "temperature": 0}, "LAM-POSTPROCESS-001", "not above zero"),
+        ({"decode": "labels", "temperature": 0}, "LAM-POSTPROCESS-001", "0.0 is not 1e-06 or above"),
         ({"decode": "labels", "activation": "softmx"}, "LAM-POSTPROCESS-001", "did you mean softmax?"),
         ({"decode": "wake_words", "watch": [-1]}, "LAM-POSTPROCESS-001", "numbers of labels"),
         ({"decode": "ctc"}, "LAM-POSTPROCESS-002", "not one output of [1, steps, labels]"),
@@ -266,6 +356,7 @@ def test_a_wrong_table_is_refused(table: dict[str, Any], code: str, said: str) -
         ({"decode": "wake_words", "watch": [7]}, "label 7 is watched, and there are 4"),
         ({"decode": "wake_words", "window": 2, "warm": 3}, "more than window = 2"),
         ({"decode": "ctc", "blank": 4}, "not one output"),
+        ({"decode": "ssd", "priors": "p.npz"}, "no priors"),
     ],
 )
 def test_a_table_that_does_not_fit_its_labels_is_refused(table: dict[str, Any], said: str) -> None:
@@ -288,6 +379,36 @@ def test_a_wrong_file_is_refused(text: str, code: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         config_table(tmp_path / "m.toml", "postprocess")
     assert caught.value.code == code
+    assert ("docs/postprocess.md" in str(caught.value)) == (text == "postprocess = 3")
+
+
+@pytest.mark.parametrize("activation", ["softmax", "sigmoid", "clip", "none"])
+def test_no_share_is_above_1(activation: str) -> None:
+    """Other numbers may be."""
+    table = {"decode": "labels", "activation": activation, "least": 1}
+    if activation == "none":
+        assert found(table, {"y": np.array([[0, 3]])})["label"].tolist() == [1]
+        return
+    with pytest.raises(CompileError, match="LAM-POSTPROCESS-001"):
+        found(table, {"y": np.array([[0, 3]])})
+
+
+@pytest.mark.parametrize(
+    "priors",
+    [
+        np.full((7, 4), 1e39),
+        np.full((7, 4), np.nan),
+        np.tile([5.0, 5, 0, 5], (7, 1)),
+        np.tile([5.0, 5, 5, -1], (7, 1)),
+        np.tile([5.0, 5, 5, 1e-60], (7, 1)),
+    ],
+)
+def test_priors_that_are_no_boxes_of_float32_are_refused(priors: Array) -> None:
+    outputs = {"boxes": np.zeros((1, 7, 4)), "labels": np.zeros((1, 7, 3))}
+    with pytest.raises(CompileError) as caught:
+        found({"decode": "ssd", "size": [50, 50], "priors": "p.npz"}, outputs, priors)
+    assert caught.value.code == "LAM-POSTPROCESS-001"
+    assert "not middle and size of each box, of float32" in str(caught.value)
 
 
 def test_what_a_table_says_ends_no_comment() -> None:

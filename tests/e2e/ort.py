@@ -31,7 +31,8 @@ class Oracle:
 
     def tensors(self, sample: Sample) -> dict[str, Array]:
         """Every wanted tensor of one sample, in the model's layout."""
-        return dict(zip(self.names, self.session.run(self.names, dict(sample)), strict=True))
+        made = self.session.run(self.names, dict(sample)) if self.names else []
+        return dict(zip(self.names, made, strict=True))
 
 
 _ZERO_POINT_INPUT = {

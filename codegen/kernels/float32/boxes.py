@@ -33,6 +33,11 @@ class SuppressionContext:
     centred: int
     above: bool
 
+    @property
+    def image_numbers(self) -> int:
+        """Numbers of one image's boxes, four each."""
+        return 4 * self.count
+
 
 def _fit(node: NodeOf[FloatNonMaxSuppression]) -> Fit | None:
     if not node.dynamic:

@@ -6,6 +6,7 @@ names.  A folder of folders has a class for each, numbered by name; a list has a
 
 from __future__ import annotations
 
+import os
 import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,11 +44,11 @@ def read_data(given: DataGiven) -> tuple[Data, str]:
     if isinstance(given, Mapping):
         return Data({name: np.asarray(array) for name, array in given.items()}), "the arrays"
     path = Path(given)
-    if path.is_dir():
+    if os.path.isdir(path):
         return _of_files(*_folder(path), path), str(path)
-    if path.suffix.lower() == _LIST and path.is_file():
+    if path.suffix.lower() == _LIST and os.path.isfile(path):
         return _of_files(*_list(path), path), str(path)
-    if path.suffix.lower() == _SOUND and path.is_file():
+    if path.suffix.lower() == _SOUND and os.path.isfile(path):
         return _of_files([path], None, path), str(path)
     return Data(read_npz(path)), str(path)
 

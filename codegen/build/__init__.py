@@ -1,8 +1,8 @@
 """Networks from Python calls (docs/build.md): the same RealGraph that a model's file becomes."""
 
-from codegen.build.net import Label, Net
+from codegen.build.net import Net
 from codegen.build.operators import real_operators
-from codegen.build.tensor import Tensor
+from codegen.build.tensor import Label, Tensor
 from codegen.ir.real import Stored
 from codegen.ir.shape import Window
 

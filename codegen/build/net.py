@@ -5,21 +5,24 @@ Decides: how values are named, and that a constant is whatever is no tensor.  Le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from codegen import verbs
+from codegen.build import checks
 from codegen.build.operators import Made, Operators, onnx_function, real_function, real_operators
-from codegen.build.tensor import Tensor
+from codegen.build.tensor import Label, Tensor
 from codegen.datafiles import path_given
 from codegen.emit import network_name, write_project
-from codegen.errors import CompileError, NetworkUnfinished, TensorWrong
+from codegen.errors import CallWrong, NetworkUnfinished, TensorWrong
 from codegen.frontends import real_bytes
-from codegen.frontends.onnx.real.calling import attribute_names, called, new_reading, operator_names
+from codegen.frontends.onnx.real.calling import attribute_names, called, input_types, new_reading, operator_names
 from codegen.ir.quant import Array, Mode
 from codegen.ir.real import Definition, RealGraph, RealNode, RealOp, RealState, RealType, RealValue, Stored
 from codegen.ir.verify import verify_graph
@@ -35,16 +38,6 @@ from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.compile import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """What a node is called in messages and comments: as in RealNode."""
-
-    name: str
-    op_type: str
-    tensor: str = ""
-    part: bool = False
-
-
 class Net:
     """A network that grows by calls.
 
@@ -55,8 +48,10 @@ class Net:
     """
 
     def __init__(self, name: str = "net", *, definition: Definition = "onnx", toolkit: Toolkit = HOUSE) -> None:
-        self.name = name
-        self.definition: Definition = definition
+        if not isinstance(toolkit, Toolkit):
+            raise CallWrong(f"{toolkit!r:.60} is no Toolkit", where="Net")
+        self.name = checks.text(name, "Net")
+        self.definition: Definition = checks.definition(definition)
         self._toolkit = toolkit
         self._reading = new_reading(toolkit.vocabulary)
         self._outputs: dict[str, str] = {}
@@ -68,35 +63,43 @@ class Net:
 
     def input(self, name: str, shape: Sequence[int], dtype: Any = np.float32, *, held: Stored | None = None) -> Tensor:
         """What the network's user writes; `held` says in which integers, of a network of TFLite's definition."""
-        if name in self._reading.values:
+        if checks.text(name, "input") in self._reading.values:
             raise NetworkUnfinished(f"two tensors are called {name!r}", where=self.name)
-        value = self._reading.input(name, RealType(tuple(int(n) for n in shape), np.dtype(dtype)), held)
-        return self._tensor(value)
+        kind = RealType(checks.sizes(shape, name), checks.element(dtype, name))
+        return self._tensor(self._reading.input(name, kind, checks.stored(held, name)))
 
     def const(self, array: Any, name: str = "const", *, held: Stored | None = None) -> Tensor:
         """Numbers that are known: real ones, or the integers that hold them."""
-        return self._tensor(self._reading.constant(name, np.asarray(array), held))
+        known = checks.numbers(array, checks.text(name, "const"))
+        return self._tensor(self._reading.constant(name, known, checks.stored(held, name)))
 
     def output(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """Name an output of the network."""
-        face = name or tensor.name
+        value = self._own(tensor)
+        face = value if name is None else checks.text(name, "output")
         if face in self._outputs:
             raise NetworkUnfinished(f"two outputs are called {face!r}", where=self.name)
-        self._outputs[face] = self._value(tensor)
+        self._outputs[face] = value
         return tensor
 
     def state(self, initial: Array, name: str = "state", *, held: Stored | None = None) -> Tensor:
         """What the network keeps between runs, `initial` at first; `becomes` says what it is after a run."""
-        return self._tensor(self._reading.state(name, initial, held))
+        first = checks.numbers(initial, checks.text(name, "state"))
+        return self._tensor(self._reading.state(name, first, checks.stored(held, name)))
 
     def becomes(self, state: Tensor, tensor: Tensor) -> None:
         """Say what a state is after a run."""
-        self._reading.becomes(self._value(state), self._value(tensor))
+        kept, value = self._own(state), self._own(tensor)
+        if kept not in self._reading.states:
+            raise TensorWrong(f"{kept!r} is no state", where=self.name)
+        if state.shape != tensor.shape:
+            raise CallWrong(f"a tensor of shape {list(tensor.shape)}, not {list(state.shape)}", where=kept)
+        self._reading.becomes(kept, value)
 
     def quantized(self, x: Tensor, scale: Any, zero_point: int = 0, dtype: Any = np.int8, *, axis: int = 1) -> Tensor:
         """The tensor held as integers of a scale (QuantizeLinear and DequantizeLinear), of one per entry of `axis`."""
-        scales = np.asarray(scale, np.float32)
-        zero = np.full(scales.shape, zero_point, np.dtype(dtype))
+        scales = checks.scales(scale)
+        zero = checks.zeros(zero_point, scales, dtype)
         words = {"axis": axis} if scales.ndim else {}
         q = self.onnx.QuantizeLinear(x, scales, zero, **words)
         y = self.onnx.DequantizeLinear(q, scales, zero, **words)
@@ -105,8 +108,10 @@ class Net:
 
     def weights(self, array: Any, scale: Any, *, axis: int = 0) -> Tensor:
         """Constant integers with their scale, of the whole or one per entry of `axis`."""
-        scales = np.asarray(scale, np.float32)
-        y = self.onnx.DequantizeLinear(np.asarray(array), scales, **({"axis": axis} if scales.ndim else {}))
+        scales = checks.scales(scale)
+        y = self.onnx.DequantizeLinear(
+            checks.numbers(array, "weights"), scales, **({"axis": axis} if scales.ndim else {})
+        )
         assert isinstance(y, Tensor)
         return y
 
@@ -116,7 +121,7 @@ class Net:
 
     def type(self, tensor: Tensor) -> RealType:
         """Shape and element type of a tensor."""
-        return self._reading.type(self._value(tensor))
+        return self._reading.type(self._own(tensor))
 
     # Operators
 
@@ -133,34 +138,66 @@ class Net:
 
         `outputs` call them, `held` says how they are stored, and `label` how messages call the node.
         """
-        values = [self._value(x) for x in inputs]
-        kinds = op.infer([self._reading.type(v) for v in values])
-        first = name or self._free(type(op).__name__)
-        names = [*outputs, *(first if not i else f"{first}:{i}" for i in range(len(outputs), len(kinds)))]
-        stored = [*held, *[None] * (len(kinds) - len(held))]
-        made = []
-        for one, kind, how in zip(names, kinds, stored, strict=True):
-            free = self._reading.free_name(one)
-            self._reading.values[free] = RealValue(free, kind, stored=how)
-            made.append(free)
+        if label is not None and not isinstance(label, Label):
+            raise CallWrong(f"{label!r:.60} is no Label", where="apply")
+        checks.known_operator(op)
+        first = self._free(type(op).__name__) if name is None else checks.text(name, "name")
+        with self._whole_or_nothing():
+            values = [self._value(x) for x in inputs]
+            with checks.fitting(op, len(inputs)):
+                kinds = op.infer([self._reading.type(v) for v in values])
+            called = checks.texts(outputs, "outputs")
+            names = [*called, *(first if not i else f"{first}:{i}" for i in range(len(called), len(kinds)))]
+            made = self._new_values(names, kinds, held)
         told = label or Label(first, type(op).__name__, made[0])
         node = RealNode(made[0], op, tuple(values), tuple(made), told.name, told.op_type, told.tensor, told.part)
         self._reading.nodes.append(node)
         return self._made(made)
 
+    def _new_values(self, names: Sequence[str], kinds: Sequence[RealType], held: Any) -> list[str]:
+        how = [checks.stored(one, "held") for one in checks.listed(held, "held")]
+        if max(len(names), len(how)) > len(kinds):
+            raise CallWrong(f"{max(len(names), len(how))} outputs are spoken of, there are {len(kinds)}", where="apply")
+        made = []
+        for one, kind, stored in zip(names, kinds, [*how, *[None] * (len(kinds) - len(how))], strict=True):
+            made.append(self._reading.free_name(one))
+            self._reading.values[made[-1]] = RealValue(made[-1], kind, stored=stored)
+        return made
+
     def call_onnx(
         self, operator: str, inputs: Sequence[Any], name: str | None, count: int, words: dict[str, Any]
     ) -> Made:
         """The outputs of an operator of ONNX; the functions of `net.onnx` call it."""
-        given = ["" if x is None else self._value(x) for x in inputs]
-        self._reading.tensors.update((value, value) for value in given if value)
-        first = name or self._free(operator.rpartition("::")[2])
+        count = checks.count(count, f"{operator}: outputs")
+        first = self._free(operator.rpartition("::")[2]) if name is None else checks.text(name, "name")
         names = [first if not i else f"{first}:{i}" for i in range(count)]
-        before = len(self._reading.nodes)
-        try:
+        with self._whole_or_nothing():
+            typed = self._typed(inputs, input_types(operator, len(inputs)))
+            given = ["" if x is None else self._value(x) for x in typed]
+            self._reading.tensors.update((value, value) for value in given if value)
             return self._made(called(self._reading, operator, given, names, words)[:count])
-        except CompileError:
-            del self._reading.nodes[before:]
+
+    def _typed(self, inputs: Sequence[Any], names: Sequence[str]) -> list[Any]:
+        """Operands; Python's numbers in the type of the tensors and arrays whose type ONNX gives the same name."""
+        kinds: dict[str, np.dtype[Any]] = {}
+        for x, name in zip(inputs, names, strict=False):
+            if isinstance(x, Tensor | np.ndarray | np.generic):
+                kinds.setdefault(name, x.dtype)
+        typed = [_as(x, kinds.get(name)) for x, name in zip(inputs, names, strict=False)]
+        return [*typed, *inputs[len(typed) :]]
+
+    @contextmanager
+    def _whole_or_nothing(self) -> Iterator[None]:
+        """A call that is refused leaves neither nodes nor constants."""
+        reading = self._reading
+        nodes, values = len(reading.nodes), len(reading.values)
+        try:
+            yield
+        except BaseException:
+            del reading.nodes[nodes:]
+            for name in list(reading.values)[values:]:
+                del reading.values[name]
+                reading.bits.pop(name, None)
             raise
 
     def _onnx(self, name: str) -> Any:
@@ -180,13 +217,17 @@ class Net:
     def _value(self, x: Any) -> str:
         """The value of an operand; numbers and arrays become constants."""
         if isinstance(x, Tensor):
-            if x.net is not self:
-                raise TensorWrong(f"{x.name!r} is a tensor of another network", where=self.name)
-            return x.name
-        array = np.asarray(x)
-        if array.dtype.kind not in "fiub":
-            raise TensorWrong(f"{x!r:.60} is of type {type(x).__name__}", where=self.name)
+            return self._own(x)
+        array = checks.numbers(x, self.name)
         return self.const(array.astype(np.float32) if array.dtype == np.float64 else array).name
+
+    def _own(self, x: Any) -> str:
+        """The value of a tensor of this network."""
+        if not isinstance(x, Tensor):
+            raise TensorWrong(f"{x!r:.60} is of type {type(x).__name__}, no tensor", where=self.name)
+        if x.net is not self:
+            raise TensorWrong(f"{x.name!r} is a tensor of another network", where=self.name)
+        return x.name
 
     # What becomes of it
 
@@ -217,7 +258,7 @@ class Net:
 
     def compile(self, target: str = "host", out: str | Path = "lamina-out", **words: Any) -> Project:
         """The C project of the network at `out`; `words` are the fields of `Options`.  Errors as of `compile_model`."""
-        options = replace(Options(target=target, name=self.name), **words)
+        options = replace(Options(target=target, name=self.name), **_options(words))
         folder = verbs.compile.folder_for(path_given(out, "out"))
         compiled = self.compiled(options)
         write_project(folder, compiled.files)
@@ -242,3 +283,24 @@ def _by_definition(options: Options, definition: Definition) -> Options:
     """TFLite's networks are computed as TFLite computes them unless told otherwise."""
     own = "tflite" if definition == "tflite" and options.requant is None else options.requant
     return replace(options, requant=own)
+
+
+def _options(words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Fields of `Options`; LAM-BUILD-002 for others."""
+    known = [field.name for field in fields(Options)]
+    for word in words:
+        if word not in known:
+            close = difflib.get_close_matches(word, known, n=1)
+            raise CallWrong(f"no option is called {word!r}" + (f"; {close[0]}?" if close else ""), where="compile")
+    return words
+
+
+def _as(x: Any, kind: np.dtype[Any] | None) -> Any:
+    """Python's numbers in a type, where it has them; all else as it is."""
+    plain = isinstance(x, int | float | list | tuple) and not isinstance(x, bool)
+    array = checks.numbers(x, "operand") if plain and kind is not None else None
+    if array is None or kind is None or array.dtype.kind not in "fi" or (kind.kind != "f" and array.dtype.kind == "f"):
+        return x
+    with np.errstate(over="ignore"):
+        cast = array.astype(kind)
+    return cast if kind.kind == "f" or (kind.kind in "iu" and np.array_equal(cast, array)) else x

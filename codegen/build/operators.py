@@ -65,7 +65,7 @@ class Operators:
         """The function of an operator; of another domain as `net.onnx["my.domain::Name"]`."""
         known = list(self._names())
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+            close = difflib.get_close_matches(str(name), known, n=1)
             raise OperatorNotCalled(f"no operator is called {name!r}" + (f"; {close[0]}?" if close else ""))
         return self._make(name)
 

@@ -1,4 +1,4 @@
-"""A tensor of a network that is being built."""
+"""A tensor of a network that is being built, and what its nodes are called."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ import numpy as np
 
 if TYPE_CHECKING:
     from codegen.build.net import Net
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a node is called in messages and comments: as in RealNode."""
+
+    name: str
+    op_type: str
+    tensor: str = ""
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import codegen
@@ -98,6 +99,41 @@ def test_a_plugins_operator_can_be_called(tmp_path: Path) -> None:
     assert [layer["operator"] for layer in made.manifest["layers"]] == ["MedianRows"]
 
 
+NUMBERS: dict[str, Callable[[Net, Any], Any]] = {
+    "Mul": lambda net, x: net.onnx.Mul(x, 2),
+    "Add": lambda net, x: net.onnx.Add(1, x),
+    "Add of a list": lambda net, x: net.onnx.Add(x, [1, 2, 3]),
+    "Clip": lambda net, x: net.onnx.Clip(x, 0, 2),
+    "Sum": lambda net, x: net.onnx.Sum(x, 3, x, 0.5),
+    "Where": lambda net, x: net.onnx.Where(net.onnx.Less(x, 1), 0, x),
+    "LeakyRelu": lambda net, x: net.onnx.LeakyRelu(x, alpha=1),
+    "Constant": lambda net, x: net.onnx.Add(x, net.onnx.Constant(value=np.array([1.5, 2, 3]))),
+    "ConstantOfShape": lambda net, x: net.onnx.Add(x, net.onnx.ConstantOfShape([3], value=np.array([2.5], np.float32))),
+    "Reshape": lambda net, x: net.onnx.Reshape(x, [3, -1]),
+}
+
+
+@pytest.mark.parametrize("call", NUMBERS.values(), ids=NUMBERS)
+def test_pythons_numbers_take_the_type_that_is_called_for(call: Callable[[Net, Any], Any]) -> None:
+    """Golden and ONNX Runtime compute the same of the file."""
+    from tests.support.outsider import ort_session
+
+    net = Net()
+    net.output(call(net, net.input("x", (2, 3))), "y")
+    given = np.linspace(-4, 4, 6, dtype=np.float32).reshape(2, 3)
+    theirs = ort_session(onnx.load_model_from_string(net.to_onnx())).run(None, {"x": given})[0]
+    assert theirs.dtype == np.float32
+    np.testing.assert_allclose(codegen.run(net.to_onnx(), given, "golden"), theirs, atol=1e-6)
+
+
+def test_numbers_are_the_numbers_that_were_given() -> None:
+    net = Net()
+    x = net.input("x", (2, 3))
+    net.output(net.onnx.Clip(net.onnx.LeakyRelu(net.onnx.Add(net.onnx.Mul(x, 2), 1), alpha=2), 0, 6), "y")
+    given = np.linspace(-4, 4, 6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_allclose(codegen.run(net.to_onnx(), given, "golden"), np.clip(given * 2 + 1, 0, 6), atol=1e-6)
+
+
 WRONG: dict[str, tuple[str, Callable[[Net, Any], Any]]] = {
     "no such operator": ("LAM-BUILD-001", lambda net, x: net.onnx.Convolution(x)),
     "no such real operator": ("LAM-BUILD-001", lambda net, x: net.real.conv(x)),
@@ -113,6 +149,48 @@ WRONG: dict[str, tuple[str, Callable[[Net, Any], Any]]] = {
     "no output": ("LAM-BUILD-004", lambda net, x: net.to_onnx()),
     "two outputs alike": ("LAM-BUILD-004", lambda net, x: [net.output(x, "y"), net.output(x, "y")]),
     "two inputs alike": ("LAM-BUILD-004", lambda net, x: net.input("x", (1,))),
+    "a zero point outside its type": ("LAM-BUILD-002", lambda net, x: net.quantized(x, 0.1, 300)),
+    "a zero point that is not whole": ("LAM-BUILD-002", lambda net, x: net.quantized(x, 0.1, 1.5)),
+    "a scale of text": ("LAM-BUILD-003", lambda net, x: net.quantized(x, "a")),
+    "integers of no type": ("LAM-BUILD-002", lambda net, x: net.quantized(x, 0.1, 0, "zzz")),
+    "no shape": ("LAM-BUILD-002", lambda net, x: net.input("y", None)),
+    "a shape of text": ("LAM-BUILD-002", lambda net, x: net.input("y", "N")),
+    "a shape of longer text": ("LAM-BUILD-002", lambda net, x: net.input("y", "abc")),
+    "a shape of digits": ("LAM-BUILD-002", lambda net, x: net.input("y", "12")),
+    "a shape of one number": ("LAM-BUILD-002", lambda net, x: net.input("y", 3)),
+    "an open size": ("LAM-BUILD-002", lambda net, x: net.input("y", ("N", 3))),
+    "a negative size": ("LAM-BUILD-002", lambda net, x: net.input("y", (1, -3))),
+    "a size that is not whole": ("LAM-BUILD-002", lambda net, x: net.input("y", (1, 3.7))),
+    "an empty name": ("LAM-BUILD-002", lambda net, x: net.input("", (1, 3))),
+    "a number as name": ("LAM-BUILD-002", lambda net, x: net.input(3, (1, 3))),  # type: ignore[arg-type]
+    "elements of no type": ("LAM-BUILD-002", lambda net, x: net.input("y", (1, 3), "zzz")),
+    "elements of text": ("LAM-BUILD-002", lambda net, x: net.input("y", (1, 3), str)),
+    "held by no Stored": ("LAM-BUILD-002", lambda net, x: net.input("y", (1, 3), held=3)),  # type: ignore[arg-type]
+    "a constant of text": ("LAM-BUILD-003", lambda net, x: net.const("a")),
+    "a ragged constant": ("LAM-BUILD-003", lambda net, x: net.const([[1], [1, 2]])),
+    "a state of text": ("LAM-BUILD-003", lambda net, x: net.state("a")),  # type: ignore[arg-type]
+    "an output of text": ("LAM-BUILD-003", lambda net, x: net.output("a")),  # type: ignore[arg-type]
+    "an output of an array": ("LAM-BUILD-003", lambda net, x: net.output(np.ones(2))),  # type: ignore[arg-type]
+    "an output called 3": ("LAM-BUILD-002", lambda net, x: net.output(x, 3)),  # type: ignore[arg-type]
+    "no outputs": ("LAM-BUILD-002", lambda net, x: net.onnx.Relu(x, outputs=0)),
+    "outputs of text": ("LAM-BUILD-002", lambda net, x: net.onnx.Relu(x, outputs="2")),
+    "a node called 3": ("LAM-BUILD-002", lambda net, x: net.onnx.Relu(x, name=3)),
+    "a window of nothing": ("LAM-BUILD-002", lambda net, x: net.real.MaxPool(x, windows=(Window(0, 2), Window(2)))),
+    "a window that stays": ("LAM-BUILD-002", lambda net, x: net.real.MaxPool(x, windows=(Window(2, 0), Window(2)))),
+    "windows of text": ("LAM-BUILD-002", lambda net, x: net.real.MaxPool(x, windows="ab")),
+    "no weights": ("LAM-BUILD-002", lambda net, x: net.real.Conv(x, windows=(Window(2), Window(2)))),
+    "one term": ("LAM-BUILD-002", lambda net, x: net.real.Binary(x, kind="Add")),
+    "outputs held by 3": ("LAM-BUILD-002", lambda net, x: net.real.Function(x, name="Tanh", held=3)),
+    "no state": ("LAM-BUILD-003", lambda net, x: net.becomes(x, x)),
+    "a state of another shape": ("LAM-BUILD-002", lambda net, x: net.becomes(net.state(np.ones(2)), x)),
+    "no operator": ("LAM-BUILD-002", lambda net, x: net.apply(3, x)),  # type: ignore[arg-type]
+    "a class": ("LAM-BUILD-002", lambda net, x: net.apply(int, x)),  # type: ignore[arg-type]
+    "an operator called 3": ("LAM-BUILD-001", lambda net, x: net.onnx[3]),  # type: ignore[index]
+    "no such option": ("LAM-BUILD-002", lambda net, x: net.compile(goals="memory")),
+    "no such definition": ("LAM-BUILD-002", lambda net, x: Net(definition="foo")),  # type: ignore[arg-type]
+    "no toolkit": ("LAM-BUILD-002", lambda net, x: Net(toolkit=3)),  # type: ignore[arg-type]
+    "a network without a name": ("LAM-BUILD-002", lambda net, x: Net("")),
+    "half of a whole number": ("LAM-IMPORT-014", lambda net, x: net.onnx.Mul(net.onnx.Shape(x), 0.5)),
     "shapes that do not fit": ("LAM-", lambda net, x: net.onnx.MatMul(x, np.ones((7, 2), np.float32))),
     "a window that does not fit": ("LAM-", lambda net, x: net.real.MaxPool(x, windows=(Window(99), Window(99)))),
     "no input": ("LAM-", lambda net, x: net.onnx.Relu()),
@@ -128,5 +206,6 @@ def test_a_wrong_call_is_refused_and_the_network_is_as_it_was(code: str, call: C
     with pytest.raises(CompileError) as refused:
         call(net, x)
     assert refused.value.code.startswith(code), refused.value
+    assert net.const(np.ones(1, np.float32)).name == "const", "no constant is left"
     net.output(net.onnx.Relu(x), "fine")
     assert len(net.graph().nodes) == 1

@@ -3,7 +3,7 @@
     python benchmarks/scores.py [--shared DIR] [--limit N] [--scheduler WHO] [NAME ...]
 
 Where the data has no labels of its own they are made here: windows that the anomaly detector knows well and the same
-with bands raised, photographs and their thirds, the float network's own regions.
+with bands raised, photographs and their thirds, the float network's own regions and faces.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ sys.path.insert(0, str(ROOT))
 
 import codegen  # noqa: E402
 from benchmarks.quantizing import data as d  # noqa: E402
+from codegen.options import Options  # noqa: E402
+from codegen.pipeline import compile_file  # noqa: E402
+from codegen.preprocess import Placing, load_preprocess  # noqa: E402
+from codegen.verbs.engines import Opening, open_engine  # noqa: E402
+from codegen.verbs.postprocess import decoder_of  # noqa: E402
+from codegen.verbs.samples import open_samples  # noqa: E402
 
 Arrays = dict[str, np.ndarray]
 
@@ -45,7 +51,7 @@ def main() -> None:
     parser.add_argument("--scheduler")
     given = parser.parse_args()
     files = d.Data(given.shared)
-    print(f"{'model':44}{'metric':>8}{'samples':>9}{'C':>10}{'known':>10}")
+    print(f"{'model':44}{'metric':>12}{'samples':>9}{'C':>10}{'known':>10}")
     for case in CASES:
         if given.names and not any(name in case.model for name in given.names):
             continue
@@ -58,7 +64,7 @@ def main() -> None:
             scheduler=given.scheduler,
         )
         value = f"{100 * found.value:.2f}" if found.unit in ("share",) else f"{found.value:.3f}"
-        print(f"{case.model:44}{case.metric:>8}{found.count:9}{value:>10}{case.known:>10}", flush=True)
+        print(f"{case.model:44}{case.metric:>12}{found.count:9}{value:>10}{case.known:>10}", flush=True)
 
 
 def _behind(name: str) -> Callable[[d.Data], Arrays]:
@@ -107,6 +113,22 @@ def _regions(files: d.Data) -> Arrays:
     return {"x": x, "y": y.astype(np.int64)}
 
 
+def _faces(files: d.Data) -> Arrays:
+    """The faces that the float network finds in photographs."""
+    config = ROOT / "benchmarks" / "configs" / "yunet.toml"
+    model, kept = files.folder.parent / "models/onnx/yunet_n_320_f32.onnx", files.file("coco_detect48")
+    photos = {"jpeg": kept["jpeg"], "offset": kept["offset"]}
+    graph = compile_file(model, Options(vectors=0)).graph
+    decoder, placing = decoder_of(config, graph), Placing(load_preprocess(config), photos)
+    with open_engine("float", model, Options(vectors=0), Opening()) as engine:
+        samples = open_samples(files.folder / "coco_detect48.npz", engine.inputs, config)
+        found = [decoder.run(engine.run(samples[i])) for i in range(samples.count)]
+    boxes = [placing.boxes(f["box"], i) for i, f in enumerate(found)]
+    label = np.concatenate([f["label"] for f in found])
+    image = np.repeat(np.arange(len(found)), [len(f["label"]) for f in found])
+    return {**photos, "box": np.concatenate(boxes), "box_class": label, "box_image": image}
+
+
 CASES = (
     Case("mlperf_tiny/resnet8_int8.tflite", "cifar10_test600", config="resnet8_int8", known="89.17"),
     Case("mlperf_tiny_onnx/resnet8_f32.onnx", "cifar10_test600", config="resnet8", known="89.67"),
@@ -138,6 +160,8 @@ CASES = (
     Case("mlperf_tiny_onnx/ad_qdq.onnx", _anomalies, "auc", "ad"),
     Case("mlperf_tiny_onnx/ad_qdq_sym.onnx", _anomalies, "auc", "ad"),
     Case("onnx/sinet_portrait_f32.onnx", _regions, "miou"),
+    Case("onnx/fastestdet_352_qdq.onnx", "coco_detect48", "pooled_ap50", "fastestdet", "24.6"),
+    Case("onnx/yunet_n_320_qdq.onnx", _faces, "pooled_ap50", "yunet"),
 )
 
 if __name__ == "__main__":

@@ -452,7 +452,8 @@ def evaluate(
         model: a model file, as in `compile_model`.
         data: .npz with samples and `y`, what is true of each; a folder with a folder of pictures or sounds for each
             class; a .txt list of files and labels; or arrays by name.  docs/metrics.md.
-        metric: `top1`, `top5`, `f1`, `auc`, `psnr`, `miou`, `wer`, `map`, `map50`, `ap50`, or FILE.py:FUNCTION.
+        metric: `top1`, `top5`, `f1`, `auc`, `psnr`, `miou`, `wer`, `map`, `map50`, `ap50`, `pooled_ap50`,
+            or FILE.py:FUNCTION.
         engine: names of engines, as a sequence or joined by commas.
         target: whose requantization and code are run; `host` when None.
         **words: `options` and the fields of `Options`, and

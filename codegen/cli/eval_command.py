@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--metric",
     default="top1",
     show_default=True,
-    help="top1, top5, f1, auc, psnr, miou, wer, map, map50, ap50, or FILE.py:FUNCTION.",
+    help="top1, top5, f1, auc, psnr, miou, wer, map, map50, ap50, pooled_ap50, or FILE.py:FUNCTION.",
 )
 @click.option(
     "--engine", default="c", show_default=True, help="golden, c, float, litert, tflm, or several joined by commas."

@@ -16,6 +16,7 @@ from codegen.metrics.coco import AveragePrecision
 from codegen.metrics.function import read_function
 from codegen.metrics.metric import Metric, Score, Seen, points_lost
 from codegen.metrics.pictures import MeanIoU, Psnr
+from codegen.metrics.pooled import PooledArea
 from codegen.metrics.words import WordErrors
 from codegen.python_files import guarded
 
@@ -30,6 +31,7 @@ METRICS: Mapping[str, Metric] = {
     "map": AveragePrecision(),
     "map50": AveragePrecision(1),
     "ap50": AveragePrecision(1, pooled=True),
+    "pooled_ap50": PooledArea(),
 }
 
 
@@ -55,4 +57,4 @@ def find_metric(name: str) -> Metric:
     raise MetricUnknown(f"no metric {name!r}", hint=f"one of {', '.join(METRICS)}, or FILE.py:FUNCTION")
 
 
-__all__ = ["METRICS", "AveragePrecision", "Metric", "Score", "Seen", "find_metric", "points_lost"]
+__all__ = ["METRICS", "AveragePrecision", "Metric", "PooledArea", "Score", "Seen", "find_metric", "points_lost"]

@@ -22,7 +22,7 @@ from codegen.errors import DataDoesNotFit
 from codegen.golden.interface import PortSpec, graph_ports
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, DType
-from codegen.metrics import AveragePrecision, Metric, Seen
+from codegen.metrics import AveragePrecision, Metric, PooledArea, Seen
 from codegen.options import Options
 from codegen.pipeline import read_model
 from codegen.preprocess import need, read_data
@@ -74,7 +74,7 @@ class Answering:
             data, where = read_data(question.data)
             self._samples = data_samples(data, where, self._engine.inputs, question.config)
             self._truths = _labels(question, data.arrays, self._samples, where)
-            boxes = isinstance(question.metric, AveragePrecision)
+            boxes = isinstance(question.metric, AveragePrecision | PooledArea)
             self._finder = finder(question.config, self._graph, data) if boxes else None
             self._held = held.pop_all()
 

@@ -102,6 +102,16 @@ def test_pooled_boxes_make_one_curve(seed: int) -> None:
     assert total("ap50", arrays, found) == pytest.approx(pooled_area(arrays, found), abs=0.02)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_area_of_pooled_boxes_is_that_of_a_plain_loop(seed: int) -> None:
+    """Crowds are not there."""
+    arrays, found = drawn(seed)
+    alone = arrays["box_iscrowd"] == 0
+    there = {key: arrays[key][alone] for key in ("box", "box_class", "box_image")}
+    assert 0 < total("pooled_ap50", arrays, found) < 1
+    assert total("pooled_ap50", arrays, found) == pytest.approx(pooled_area(there, found), abs=1e-9)
+
+
 def pooled_area(arrays: Mapping[str, Array], found: list[Arrays]) -> float:
     """AP at an overlap of 0.5, the boxes of all labels pooled."""
     order = sorted(((float(s), i, k) for i, f in enumerate(found) for k, s in enumerate(f["score"])), reverse=True)
@@ -134,7 +144,7 @@ def test_what_is_there_and_nothing_else_is_worth_everything() -> None:
     here = [arrays["box_image"] == i for i in range(6)]
     found = [{"box": arrays["box"][h], "label": arrays["box_class"][h], "score": np.ones(int(h.sum()))} for h in here]
     nothing = [{"box": np.zeros((0, 4)), "label": np.zeros(0, int), "score": np.zeros(0)} for _ in here]
-    for name in ("map", "map50", "ap50"):
+    for name in ("map", "map50", "ap50", "pooled_ap50"):
         assert total(name, arrays, found) == pytest.approx(1)
         assert total(name, arrays, nothing) == 0
     empty = {k: a[:0] for k, a in arrays.items() if k != "offset"} | {"offset": arrays["offset"]}

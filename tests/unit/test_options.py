@@ -56,7 +56,7 @@ def test_keywords_are_the_fields_of_options_and_of_the_verbs_record(record: type
     own = names(record) - SAID_BY_NAME.get(record, set())
     assert set(said.__annotations__) | {"target"} >= own
     assert set(said.__mutable_keys__ if hasattr(said, "__mutable_keys__") else said.__optional_keys__) == (
-        {"options"} | (names(Options) - {"target"}) | own
+        {"options", "plugins"} | (names(Options) - {"target"}) | own  # plug-ins join the record's toolkit
     )
 
 

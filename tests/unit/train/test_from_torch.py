@@ -208,6 +208,14 @@ def test_torch_prints_nothing_beside_a_refusal(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_file_of_weights_is_told_what_is_a_model(nets: ModuleType, tmp_path: Path) -> None:
+    import torch
+
+    torch.save(torch.nn.Linear(2, 2), tmp_path / "net.pt")
+    with pytest.raises(CompileError, match=r"LAM-IMPORT-003 .*codegen\.from_torch.*\.pt2"):
+        codegen.inspect(tmp_path / "net.pt")
+
+
 def test_a_step_frozen_by_tracing_is_told(nets: ModuleType) -> None:
     import torch
 

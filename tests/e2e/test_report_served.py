@@ -24,11 +24,18 @@ from tests.support.browser import Browser
 from tests.support.shared import ROOT
 
 
+def _hears_interrupts() -> None:
+    """A background process, and what it starts, has them ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def served(model: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address of a report that is served, and the process that serves it."""
     argv = [sys.executable, "-m", "codegen", "report", str(model), "--serve", "--no-browser", "--no-chips", *words]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, preexec_fn=_hears_interrupts
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stderr is not None

@@ -151,6 +151,17 @@ def constant_fields(node: NodeView, names: Sequence[str]) -> tuple[Field, ...]:
     return tuple(Field(name, np.ascontiguousarray(c).reshape(-1)) for name, c in known if c is not None)
 
 
+def sides(node: NodeView, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """C type and expression of each input: rows have the type of the first computed one."""
+    first = node.ins[node.dynamic[0]].dtype.ctype
+    found = []
+    for index, (kind, name) in enumerate(zip(node.ins, names, strict=True)):
+        ctype = kind.dtype.ctype
+        row = f"rows[{node.dynamic.index(index)}]" if index in node.dynamic else name
+        found.append((ctype, f"LAM_VIEW({ctype}, {row})" if row != name and ctype != first else row))
+    return tuple(found)
+
+
 def channels(shape: Shape) -> int:
     """Elements of one pixel: the last axis; 1 for a scalar."""
     return shape[-1] if shape else 1

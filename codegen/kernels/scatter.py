@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
-from codegen.kernels.common import constant_fields
+from codegen.kernels.common import constant_fields, sides
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Scatter
 
@@ -38,9 +38,8 @@ def _fit(node: NodeOf[Scatter]) -> Fit | None:
     if not node.dynamic:
         return None
     x = node.ins[0]
-    sides = tuple(_side(node, i) for i in range(3))
     context = ScatterContext(
-        sides=sides,
+        sides=sides(node, _NAMES),
         elements=x.elements,
         bytes=x.elements * x.dtype.bytes,
         count=node.ins[1].elements,
@@ -65,15 +64,6 @@ def _headers(joining: str, dtype: DType) -> tuple[str, ...]:
     if joining in ("add", "mul") and dtype is not DType.F32:
         found.append("lam_wrap.h")
     return tuple(sorted(found))
-
-
-def _side(node: NodeOf[Scatter], index: int) -> tuple[str, str]:
-    """Type and expression: rows have the type of the first computed input."""
-    ctype = node.ins[index].dtype.ctype
-    if index not in node.dynamic:
-        return ctype, _NAMES[index]
-    row = f"rows[{node.dynamic.index(index)}]"
-    return ctype, row if ctype == node.ins[node.dynamic[0]].dtype.ctype else f"LAM_VIEW({ctype}, {row})"
 
 
 SCATTER = Kernel("scatter", "scatter.c.j2", "whole", (Scatter,), _fit)

@@ -26,6 +26,7 @@ from codegen.pipeline import Compiled, Options, compile_file, compile_graph
 from codegen.prove import prove
 from codegen.target import load_target
 from tests.e2e.projects import DIGITS, HOST_C, SANITIZE, build, host_macros, random_feeds, require_build, run, written
+from tests.e2e.reads import BEGINNING, numbers_of
 from tests.support.graphs import HALF, Sketch, conv_chain, residual, spread_requant
 from tests.support.networks import network_path
 from tests.support.real import model_path
@@ -213,17 +214,9 @@ def test_the_shadow_run_refuses_reads_that_are_wrong(change: str) -> None:
     assert refused > 3
 
 
-_MAIN = """#include <stdio.h>
-#include LAM_HOST_HEADER
-#include "lam_host_reads.h"
-
-static const uint8_t blob[] = {{ {blob} }};
-static const {in_t} x[] = {{ {x} }};
-static const {out_t} y[] = {{ {y} }};
-static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
-static lam_host_flash flash = {{ blob, sizeof(blob), -1 }};
-static NET(_t) net;
-static int asked, stop_at = -1;
+_MAIN = (
+    BEGINNING
+    + """static int asked, stop_at = -1;
 
 #ifdef {upper}_HOOK
 int NET(_hook)(const NET(_t) *one, int32_t layer)
@@ -289,23 +282,12 @@ int main(void)
     return 0;
 }}
 """
+)
 
 
 def main_file(made: Compiled, folder: Path) -> Path:
-    (feeds, *_) = random_feeds(made, 1)
-    source, sink = made.program.inputs[0], made.program.outputs[0]
-    numbers = lambda a: "\n".join(array_lines(a))  # noqa: E731
     path = folder / "main.c"
-    path.write_text(
-        _MAIN.format(
-            blob=numbers(np.frombuffer(made.files["weights.bin"], np.uint8)),
-            in_t=source.dtype.ctype,
-            out_t=sink.dtype.ctype,
-            x=numbers(feeds[source.operand.value].reshape(-1)),
-            y=numbers(run_graph(made.graph, feeds)[sink.operand.value].reshape(-1)),
-            upper=made.program.name.upper(),
-        )
-    )
+    path.write_text(_MAIN.format(**numbers_of(made)))
     return path
 
 

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from codegen.emit import array_lines
-from codegen.golden.interpreter import run_graph
 from codegen.pipeline import Compiled, Options, compile_file, compile_graph
 from codegen.target import load_target
-from tests.e2e.projects import DIGITS, HOST_C, SANITIZE, build, host_macros, random_feeds, require_build, run, written
+from tests.e2e.projects import DIGITS, HOST_C, SANITIZE, build, host_macros, require_build, run, written
+from tests.e2e.reads import BEGINNING, numbers_of
 from tests.support.graphs import conv_chain
 
-_MAIN = """#include <stdio.h>
-#include LAM_HOST_HEADER
-#include "lam_host_reads.h"
-
-static const uint8_t blob[] = {{ {blob} }};
-static const {in_t} x[] = {{ {x} }};
-static const {out_t} y[] = {{ {y} }};
-static uint8_t arena[BIG(_ARENA_SIZE)] BIG(_ARENA_ALIGNED);
-static lam_host_flash flash = {{ blob, sizeof(blob), -1 }};
-static NET(_t) net;
-static int failed;
+_MAIN = (
+    BEGINNING
+    + """static int failed;
 
 #ifdef {upper}_HOOK
 static int asked;
@@ -109,6 +99,7 @@ int main(void)
     return 0;
 }}
 """
+)
 
 
 def streamed(network: str) -> Compiled:
@@ -121,29 +112,10 @@ def streamed(network: str) -> Compiled:
 
 
 def main_file(made: Compiled, folder: Path) -> Path:
-    (feeds, *_) = random_feeds(made, 1)
-    source, sink = made.program.inputs[0], made.program.outputs[0]
-    blob, x, y = (
-        "\n".join(array_lines(a.reshape(-1)))
-        for a in (
-            np.frombuffer(made.files["weights.bin"], np.uint8),
-            feeds[source.operand.value],
-            run_graph(made.graph, feeds)[sink.operand.value],
-        )
-    )
+    source, sink = made.program.inputs[0].operand.value, made.program.outputs[0].operand.value
+    places = {"rows": made.graph.type(source).shape[1], "output": made.plan.storage[sink].offset}
     path = folder / "main.c"
-    path.write_text(
-        _MAIN.format(
-            blob=blob,
-            in_t=source.dtype.ctype,
-            out_t=sink.dtype.ctype,
-            x=x,
-            y=y,
-            rows=feeds[source.operand.value].shape[1],
-            output=made.plan.storage[sink.operand.value].offset,
-            upper=made.program.name.upper(),
-        )
-    )
+    path.write_text(_MAIN.format(**numbers_of(made), **places))
     return path
 
 

@@ -17,6 +17,7 @@ from codegen.ir.quant import Array, DType, Quant
 from codegen.preprocess import Preprocess, parse_preprocess
 from codegen.preprocess.firmware import camera_program
 from codegen.preprocess.pixels import FORMATS
+from tests.support.pipes import write_main
 
 NETWORK = """
 #include "lam_base.h"
@@ -57,6 +58,7 @@ static void run_{name}(int32_t frames)
     free(input);
 }}
 """
+"""Frames come one after another, and so do inputs: pushed by lines, each in memory of its own, and as a whole."""
 PLAIN = """            status = {name}_preprocess_push(&pre, &net, line);"""
 CHROMA = """            {{
                 uint8_t *pair = copied(frame + ({upper}_PREPROCESS_HEIGHT + y / 2) * {upper}_PREPROCESS_LINE_BYTES,
@@ -64,47 +66,6 @@ CHROMA = """            {{
                 status = {name}_preprocess_push(&pre, &net, line, pair);
                 free(pair);
             }}"""
-MAIN = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-{includes}
-static void *taken(size_t bytes)
-{{
-    void *found = malloc(bytes);
-    if (found == NULL) {{
-        exit(3);
-    }}
-    return found;
-}}
-static uint8_t *read_bytes(size_t bytes)
-{{
-    uint8_t *found = (uint8_t *)taken(bytes);
-    if (fread(found, 1, bytes, stdin) != bytes) {{
-        exit(4);
-    }}
-    return found;
-}}
-static uint8_t *copied(const uint8_t *from, size_t bytes)
-{{
-    uint8_t *found = (uint8_t *)taken(bytes);
-    memcpy(found, from, bytes);
-    return found;
-}}
-static void put(const void *data, size_t bytes)
-{{
-    if (data == NULL || fwrite(data, 1, bytes, stdout) != bytes) {{
-        exit(5);
-    }}
-}}
-{cases}
-int main(void)
-{{
-{calls}
-    return 0;
-}}
-"""
-"""Frames come one after another, and so do inputs: pushed by lines, each in memory of its own, and as a whole."""
 INPUTS = (
     (DType.S8, Quant(float(np.float32(0.0186)), -7)),
     (DType.U8, Quant(float(np.float32(0.0173)), 116)),
@@ -180,10 +141,6 @@ def write_cases(folder: Path, cases: Sequence[Case], frames: int) -> list[Path]:
         sources.append(folder / f"{view.name}_preprocess.c")
         sources[-1].write_text(render("preprocess.c.j2", m=view, p=spelled))
         bodies.append(CASE.format(**given, bytes=size, push=push))
-    text = MAIN.format(
-        includes="\n".join(f'#include "{case.name}_preprocess.h"' for case in cases),
-        cases="\n".join(bodies),
-        calls="\n".join(f"    run_{case.name}({frames});" for case in cases),
-    )
-    (folder / "main.c").write_text(text)
-    return [folder / "main.c", *sources]
+    headers = [f"{case.name}_preprocess.h" for case in cases]
+    main = write_main(folder, headers, bodies, [f"run_{case.name}({frames})" for case in cases])
+    return [main, *sources]

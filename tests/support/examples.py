@@ -1,4 +1,4 @@
-"""Models of the examples of plug-ins, made by their own scripts, once a run."""
+"""Models of the examples of plug-ins, made by their own scripts, once a run; and the example that tests spoil."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import onnx
 
 from codegen.resources import resource_dir
 
+MEDIAN = resource_dir("examples") / "plugins" / "median"
 _KEPT = tempfile.TemporaryDirectory(prefix="lamina-examples-")
 
 
@@ -26,3 +27,11 @@ def example_model(name: str) -> Path:
     path = Path(_KEPT.name) / f"{name}.onnx"
     onnx.save(module.model(), path)
     return path
+
+
+def spoiled(folder: Path, old: str, new: str, file: str = "median_ops.py") -> Path:
+    """The plug-in in a copy of its folder, one of whose files now says something else."""
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    return folder / "median_ops.py"

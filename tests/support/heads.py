@@ -16,6 +16,7 @@ from codegen.golden.interface import PortSpec
 from codegen.ir.postprocess import PostProgram, words
 from codegen.ir.quant import Array, DType, Quant
 from codegen.postprocess import Decoder, parse_postprocess, post_program
+from tests.support.pipes import write_main
 
 NETWORK = """
 #include "lam_base.h"
@@ -50,40 +51,6 @@ static void run_{name}(int32_t runs)
         }}
     }}
     free(post);
-}}
-"""
-MAIN = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-{includes}
-static void *taken(size_t bytes)
-{{
-    void *found = malloc(bytes);
-    if (found == NULL) {{
-        exit(3);
-    }}
-    return found;
-}}
-static void *read_bytes(size_t bytes)
-{{
-    void *found = taken(bytes);
-    if (fread(found, 1, bytes, stdin) != bytes) {{
-        exit(4);
-    }}
-    return found;
-}}
-static void put(const void *data, size_t bytes)
-{{
-    if (fwrite(data, 1, bytes, stdout) != bytes) {{
-        exit(5);
-    }}
-}}
-{cases}
-int main(void)
-{{
-{calls}
-    return 0;
 }}
 """
 TYPES = (
@@ -265,13 +232,9 @@ def write_heads(folder: Path, cases: Sequence[Head], runs: int) -> list[Path]:
         reset = f"    {case.name}_postprocess_reset(post);" if view.heard else ""
         given = {"name": case.name, "upper": upper, "count": len(case.ports), "sizes": sizes, "reset": reset}
         bodies.append(CASE.format(**given, start=0x5A if view.heard else 0x33))
-    text = MAIN.format(
-        includes="\n".join(f'#include "{case.name}_postprocess.h"' for case in cases),
-        cases="\n".join(bodies),
-        calls="\n".join(f"    run_{case.name}({runs});" for case in cases),
-    )
-    (folder / "main.c").write_text(text)
-    return [folder / "main.c", *sources]
+    headers = [f"{case.name}_postprocess.h" for case in cases]
+    main = write_main(folder, headers, bodies, [f"run_{case.name}({runs})" for case in cases])
+    return [main, *sources]
 
 
 def read_found(case: Head, out: bytes, order: str) -> tuple[dict[str, Array], bytes]:

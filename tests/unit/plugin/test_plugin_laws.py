@@ -11,25 +11,10 @@ import pytest
 import codegen
 from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
-from codegen.resources import resource_dir
+from tests.support.examples import MEDIAN, spoiled
 from tests.support.tools import require_tool
 
-MEDIAN = resource_dir("examples") / "plugins" / "median"
 BUILT = ["c99 UBSan", "c99 -O2", "c99 ASan"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the example, to be spoiled."""
-    shutil.copytree(MEDIAN, tmp_path / "median")
-    return tmp_path / "median"
-
-
-def spoiled(folder: Path, old: str, new: str, file: str = "median_ops.py") -> Path:
-    text = (folder / file).read_text(encoding="utf-8")
-    assert old in text
-    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
-    return folder / "median_ops.py"
 
 
 def test_the_example_keeps_every_law() -> None:

@@ -14,25 +14,9 @@ import codegen
 from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
 from codegen.plugin import Plugin, load_plugin, tools_with
-from codegen.resources import resource_dir
-from tests.support.examples import example_model
+from tests.support.examples import MEDIAN, example_model, spoiled
 
-MEDIAN = resource_dir("examples") / "plugins" / "median"
 EDGE = MEDIAN.parent / "edge"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the example, to be spoiled."""
-    shutil.copytree(MEDIAN, tmp_path / "median")
-    return tmp_path / "median"
-
-
-def spoiled(folder: Path, old: str, new: str, file: str = "median_ops.py") -> Path:
-    text = (folder / file).read_text(encoding="utf-8")
-    assert old in text
-    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
-    return folder / "median_ops.py"
 
 
 WRONG = {

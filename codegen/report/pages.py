@@ -17,7 +17,7 @@ from codegen.frontends.caffe.real.translators import TRANSLATORS as CAFFE_LAYERS
 from codegen.frontends.onnx.real.translators import QUANTIZED
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.nodes import CUSTOM
-from codegen.frontends.tflite.real.signal import SIGNALS
+from codegen.frontends.tflite.real.signal import TRANSLATORS as SIGNALS
 from codegen.frontends.tflite.real.translators import SETTLED
 from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS

@@ -22,6 +22,7 @@ from codegen.real.normal import BatchNorm
 from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.linear import pending, scaled, with_linear
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Linear, Pending, Real, Route, State
 from codegen.settle.tables import exact
 
@@ -138,3 +139,6 @@ class _Grid:
             return Route(None, (*repeated, flat), (Reshape(self.shape),))
         back = tuple(int(i) for i in np.argsort(order))
         return Route(None, (*repeated, Transpose(order), flat), (Reshape(moved), Transpose(back)))
+
+
+RULES: Family = (Rule(BatchNorm, batch_norm, ("BatchNormalization",)),)

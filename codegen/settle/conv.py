@@ -19,6 +19,7 @@ from codegen.settle.channels import of_channels
 from codegen.settle.context import Context
 from codegen.settle.linear import add_bias, channel_vector, numbers, pending
 from codegen.settle.plane import Layout, kernel_of, plane
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Channelled, Const, IntConst, Linear, Real, State
 from codegen.settle.tables import exact
 from codegen.settle.weights import read_weights
@@ -91,3 +92,6 @@ def with_bias(ctx: Context, node: RealNode, index: int, linear: Linear, factor: 
     if vector is None:
         raise ShapeMismatch(f"a bias of shape {list(shape)} for {outputs} outputs", where=node.where)
     return add_bias(ctx, linear, state, vector, node, factor)
+
+
+RULES: Family = (Rule(Conv, conv, ("Conv", "QLinearConv")),)

@@ -19,6 +19,7 @@ from codegen.real.window import ConvTranspose
 from codegen.settle.context import Context
 from codegen.settle.conv import output_scales, refuse_empty, with_bias
 from codegen.settle.linear import pending
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import IntConst, Linear, Real, State
 from codegen.settle.tables import exact
 from codegen.settle.weights import read_weights
@@ -77,3 +78,6 @@ def _extra(node: RealNode, window: Window, length: int, result: int) -> int:
     if extra >= max(window.stride, window.dilation):
         raise FormUnsupported(f"windows that cover {extra} rows or columns less than the result has", where=node.where)
     return extra
+
+
+RULES: Family = (Rule(ConvTranspose, conv_transpose, ("ConvTranspose",)),)

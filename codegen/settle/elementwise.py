@@ -23,6 +23,7 @@ from codegen.settle.context import Context, array_of, is_scalar
 from codegen.settle.grid import on_grid
 from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.settle.matmul import Side, const_side
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped
 
@@ -189,3 +190,8 @@ def _as_integers(ctx: Context, node: RealNode, kind: str, x: Real, c: Array, exa
         return binary(ctx, node, kind, sides[at], sides[1 - at]).emit(request)
 
     return replace(exactly, emit=emit)
+
+
+RULES: Family = (
+    Rule(Binary, elementwise, ("Add", "Div", "Max", "Min", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum")),
+)

@@ -13,10 +13,12 @@ from dataclasses import replace
 from codegen.errors import AttributeBad
 from codegen.ir.real import RealNode
 from codegen.ops import Clamp
+from codegen.ops.functions import FUNCTIONS
 from codegen.real.elementwise import Clip as RealClip
 from codegen.real.elementwise import Function as RealFunction
 from codegen.settle.chain import Function
 from codegen.settle.context import Context, refuse_unquantized
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Pending, Real, Route, State
 from codegen.settle.tables import mapped, named
 from codegen.settle.words import whole_numbers
@@ -58,3 +60,9 @@ def apply_function(ctx: Context, node: RealNode, index: int, f: Function) -> Rea
     if not isinstance(x, Real):
         raise refuse_unquantized(node, index, x)
     return mapped(x, f, node)
+
+
+RULES: Family = (
+    Rule(RealClip, clip, ("Clip",)),
+    Rule(RealFunction, function, (*FUNCTIONS, "QLinearLeakyRelu", "QLinearSigmoid")),
+)

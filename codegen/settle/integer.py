@@ -19,6 +19,7 @@ from codegen.settle.context import Context
 from codegen.settle.conv import conv_product
 from codegen.settle.linear import accumulator
 from codegen.settle.matmul import dense_product
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Const, Int, IntConst, Real, State
 
 
@@ -59,3 +60,9 @@ def _weights(ctx: Context, node: RealNode, axis: int) -> IntConst:
         raise ShapeMismatch(f"weights {list(ints.shape)} with {zero.size} zero points", where=node.where)
     along = [zero.size if i == axis else 1 for i in range(ints.ndim)]
     return IntConst(ints, np.ones(ints.shape, np.float32), np.broadcast_to(zero.reshape(along), ints.shape))
+
+
+RULES: Family = (
+    Rule(ConvInteger, conv_integer, ("ConvInteger",)),
+    Rule(MatMulInteger, matmul_integer, ("MatMulInteger",)),
+)

@@ -21,6 +21,7 @@ from codegen.real.movement import Concat as RealConcat
 from codegen.real.reduce import Softmax as RealSoftmax
 from codegen.settle.context import Context, array_of, real_bounds, refuse_unquantized, story
 from codegen.settle.layout import axes_last
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Emit, Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, exact, quantized, table_of
 from codegen.settle.wide import to_request
@@ -127,3 +128,9 @@ def _operand(
     numbers = [quantize_real(float(v), request.quant, request.dtype) for v in array.reshape(-1)]
     ints = np.array(numbers, request.dtype.numpy).reshape(array.shape)
     return ctx.builder.const(node.inputs[index], ints, request.quant), None
+
+
+RULES: Family = (
+    Rule(RealConcat, concat, ("Concat", "QLinearConcat")),
+    Rule(RealSoftmax, softmax, ("LogSoftmax", "QLinearSoftmax", "Softmax")),
+)

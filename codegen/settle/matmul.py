@@ -21,6 +21,7 @@ from codegen.real.product import MatMul as RealMatMul
 from codegen.settle.context import Context, real_bounds, refuse_unquantized, shared_quant, story
 from codegen.settle.conv import output_scales, refuse_empty, with_bias
 from codegen.settle.linear import pending, scaled
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Const, IntConst, Linear, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact
 from codegen.settle.weights import read_weights
@@ -188,3 +189,9 @@ def _gemm_of_two(ctx: Context, node: RealNode, op: Gemm, a: Real, b: State, bias
         value = ctx.builder.apply(Transpose((1, 0)), (value,), f"{value}:transposed")
         shape = (shape[1], shape[0])
     return matrix_product(ctx, node, Side(a.value, ctx.shape(a), a.quant), Side(value, shape, right.quant), op.alpha)
+
+
+RULES: Family = (
+    Rule(Gemm, gemm, ("Gemm", "QGemm")),
+    Rule(RealMatMul, matmul, ("MatMul", "QLinearMatMul")),
+)

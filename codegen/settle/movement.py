@@ -17,6 +17,7 @@ from codegen.real import movement as real
 from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Route, State
 
 
@@ -78,3 +79,14 @@ def _moved(ctx: Context, node: RealNode, op: Op) -> State:
 
 def _nhwc(ctx: Context, node: RealNode, op: Op) -> State:
     return move(ctx, node, ctx.state(node, 0), lambda kind: Route(op, (Transpose(TO_NHWC),), (Transpose(TO_NCHW),)))
+
+
+RULES: Family = (
+    Rule(real.DepthToSpace, depth_to_space, ("DepthToSpace",)),
+    Rule(real.Expand, expand, ("Expand",)),
+    Rule(real.Gather, gather, ("Gather",)),
+    Rule(real.Reshape, reshape, ("Flatten", "Reshape", "Squeeze", "Unsqueeze")),
+    Rule(real.Slice, slice_of, ("Slice", "Split")),
+    Rule(real.SpaceToDepth, space_to_depth, ("SpaceToDepth",)),
+    Rule(real.Transpose, transpose, ("Transpose",)),
+)

@@ -20,6 +20,7 @@ from codegen.real.normal import LayerNorm as RealLayerNorm
 from codegen.settle.affine import affine
 from codegen.settle.context import Context, story
 from codegen.settle.join import clamped
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, as_dtype, exact
 
@@ -101,3 +102,9 @@ def _flat(part: Array | None, normal: tuple[int, ...]) -> Array:
 def _is_one(part: Array) -> bool:
     """Whether all channels have the same number."""
     return bool((part == part[0]).all())
+
+
+RULES: Family = (
+    Rule(InstanceNorm, instance_norm, ("GroupNormalization", "InstanceNormalization")),
+    Rule(RealLayerNorm, layer_norm, ("LayerNormalization",)),
+)

@@ -19,6 +19,7 @@ from codegen.real.movement import Pad as RealPad
 from codegen.settle.context import Context
 from codegen.settle.join import clamped
 from codegen.settle.move import move
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import as_pending, settled
 from codegen.settle.words import whole_numbers
@@ -106,3 +107,6 @@ def _is_on_grid(ctx: Context, value: float, x: Real) -> bool:
     dtype = ctx.type(x.value).dtype
     q = quantize_real(value, x.quant, dtype)
     return math.isclose((q - x.quant.zero_point) * x.quant.scale, value, rel_tol=1e-6, abs_tol=1e-30)
+
+
+RULES: Family = (Rule(RealPad, pad, ("Pad",)),)

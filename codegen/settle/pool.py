@@ -33,6 +33,7 @@ from codegen.real.window import AveragePool, MaxPool
 from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
@@ -209,3 +210,14 @@ def _explicit_pads(windows: tuple[Window, Window], zero_point: int) -> Op:
 def _rest(window: Window, given: Window) -> Window:
     """The window on an input that already has the given padding."""
     return replace(window, pad_before=0, pad_after=window.pad_after - given.pad_after)
+
+
+RULES: Family = (
+    Rule(Reduce, reduce, ("ReduceMax", "ReduceMean", "ReduceSum")),
+    Rule(
+        AveragePool,
+        average_pool,
+        ("AveragePool", "GlobalAveragePool", "QLinearAveragePool", "QLinearGlobalAveragePool"),
+    ),
+    Rule(MaxPool, max_pool, ("GlobalMaxPool", "MaxPool")),
+)

@@ -20,6 +20,7 @@ from codegen.settle.context import Context, array_of, shared_quant, story
 from codegen.settle.function import apply_function
 from codegen.settle.join import clamped
 from codegen.settle.matmul import Side, const_side, side
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import IntConst, Pending, Request, Route, State
 from codegen.settle.tables import exact, named
 
@@ -62,3 +63,6 @@ def _constant(ctx: Context, node: RealNode, state: State, slopes: Array) -> Side
     ints = np.clip(np.rint(slopes.astype(np.float64) / float(scale)), -DType.S16.high, DType.S16.high)
     quant = Quant(float(scale))
     return Side(ctx.builder.const(node.inputs[1], ints.astype(np.int16), quant), slopes.shape, quant)
+
+
+RULES: Family = (Rule(RealPRelu, prelu, ("PRelu",)),)

@@ -21,6 +21,7 @@ from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
 from codegen.settle.pool import averaging
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Request, Route, State
 from codegen.settle.tables import exact
 
@@ -128,3 +129,6 @@ def _taps(positions: Positions, axis: Axis) -> tuple[Tap, ...]:
             first, weight = first + 1, 0
         taps.append((first, min(first + 1, axis.n_in - 1), weight))
     return tuple(taps)
+
+
+RULES: Family = (Rule(RealResize, resize, ("Resize", "Upsample")),)

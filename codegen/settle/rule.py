@@ -1,4 +1,4 @@
-"""A line of a table of rules: which function settles which operator of RealGraph."""
+"""A line of a table of rules: which function settles which operator of RealGraph.  It stands behind its function."""
 
 from __future__ import annotations
 
@@ -24,9 +24,19 @@ class Rule(Generic[Kind]):
     names: tuple[str, ...] = ()
 
 
+Family = tuple[Rule[Any], ...]
+"""The rules of one file."""
 Rules = Mapping[type, Rule[Any]]
 """By class of operator."""
 NO_RULES: Rules = {}
+
+
+def rules_of(*families: Family) -> Rules:
+    """The table of these families; no two of them settle one operator."""
+    lines = [rule for family in families for rule in family]
+    table = {rule.kind: rule for rule in lines}
+    assert len(table) == len(lines), "an operator has two rules"
+    return table
 
 
 def settled_names(rules: Rules) -> frozenset[str]:

@@ -23,6 +23,7 @@ from codegen.real.storage import Dequantize, Quantize
 from codegen.settle.channels import dequantize_channels, quantize_channels
 from codegen.settle.context import Context, real_bounds, refuse_unquantized
 from codegen.settle.linear import pending, scaled, with_linear
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import (
     Accum,
     Channelled,
@@ -197,3 +198,10 @@ def _no_zero(node: RealNode, quant: Quant) -> Quant:
     if quant.zero_point:
         raise ZeroPointBad(f"int32 numbers with zero point {quant.zero_point}", where=node.where)
     return quant
+
+
+RULES: Family = (
+    Rule(Cast, cast, ("Cast",)),
+    Rule(Dequantize, dequantize, ("DequantizeLinear",)),
+    Rule(Quantize, quantize, ("QuantizeLinear",)),
+)

@@ -13,6 +13,7 @@ from codegen.ops import Triangle
 from codegen.real.along import Triangle as RealTriangle
 from codegen.settle.context import Context
 from codegen.settle.join import clamped
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact
 
@@ -47,3 +48,6 @@ def _behind(ctx: Context, node: RealNode, x: Pending, cut: Cut) -> Pending:
         return clamped(ctx, request, lambda r: cut(whole(r), r.quant.zero_point, r.name))
 
     return Pending(x.shape, emit, (*x.trail, node))
+
+
+RULES: Family = (Rule(RealTriangle, triangle, ("Trilu",)),)

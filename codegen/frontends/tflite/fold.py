@@ -164,6 +164,7 @@ _PAIRS: Mapping[str, Fold] = {
 }
 
 FOLDS: Mapping[str, Fold] = {**_FOLDS, **_PAIRS}
+NEWEST: Mapping[str, int] = {"RANGE": 2, "WHERE": 2}
 """Operators that are computed while the model is read when all their inputs are constants without a scale."""
 
 

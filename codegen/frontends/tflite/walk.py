@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from codegen.errors import CompileError, GraphCyclic, InputMissing, OperatorUnknown, VersionUnknown
 from codegen.frontends.folding import Budget
-from codegen.frontends.tflite.fold import FOLDS, fold
+from codegen.frontends.tflite.fold import FOLDS, NEWEST, fold
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.frontends.tflite.reader import OPERATORS, Model
 from codegen.frontends.tflite.tensors import Tensors
-from codegen.frontends.tflite.versions import NEWEST_VERSION
 from codegen.settle.walk import Problem
 
 _ALIKE = 0.8
@@ -39,24 +38,25 @@ def _unknown(node: TfliteNode, known: Iterable[str]) -> OperatorUnknown:
     return OperatorUnknown(f"{spoken} is not supported", where=node.where, hint=hint)
 
 
-def _check_known(node: TfliteNode, known: Collection[str]) -> None:
+def _check_known(node: TfliteNode, known: Collection[str], versions: Mapping[str, int]) -> None:
     """LAM-IMPORT-007 for an operator, and LAM-IMPORT-032 for a version, of which nothing is known."""
     if node.op_type not in known and node.op_type not in FOLDS:
         raise _unknown(node, known)
-    newest = NEWEST_VERSION.get(node.op_type, 1)
+    newest = versions.get(node.op_type) or NEWEST.get(node.op_type, 1)
     if not 1 <= node.version <= newest:
         found = f"version {node.version} of {node.op_type}, known are 1 .. {newest}"
         raise VersionUnknown(found, where=node.where)
 
 
 class ModelWalk(ABC):
-    """The problems of a model so far."""
+    """The problems of a model so far; `versions` are the newest of operators, where those are not 1."""
 
-    def __init__(self, model: Model, tensors: Tensors, known: Collection[str]) -> None:
+    def __init__(self, model: Model, tensors: Tensors, known: Collection[str], versions: Mapping[str, int]) -> None:
         self._model = model
         self._graph = model.subgraphs[0]
         self._tensors = tensors
         self._operators = known
+        self._versions = versions
         self.problems: list[Problem] = []
         self._poison: set[int] = set()
         self._budget = Budget()
@@ -76,7 +76,7 @@ class ModelWalk(ABC):
     def _import(self, node: TfliteNode) -> None:
         before = self._place()
         try:
-            _check_known(node, self._operators)
+            _check_known(node, self._operators, self._versions)
             if any(self._is_poisoned(node, place) for place in node.inputs if place >= 0):
                 self._poison.update(node.outputs)
                 return

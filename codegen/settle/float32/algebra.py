@@ -12,6 +12,7 @@ from codegen.ops.float32 import FloatBinary, FloatReduce
 from codegen.real.algebra import Determinant, Einsum
 from codegen.settle.context import Context
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _LARGEST = 4
@@ -75,3 +76,9 @@ def _aligned(w: Writer, x: str, names: Sequence[str], letters: Sequence[str]) ->
     order = sorted(range(len(names)), key=lambda i: letters.index(names[i]))
     sizes = dict(zip(names, w.shape(x), strict=True))
     return w.reshaped(w.transposed(x, order), [sizes.get(s, 1) for s in letters])
+
+
+RULES: Family = (
+    Rule(Determinant, determinant),
+    Rule(Einsum, einsum),
+)

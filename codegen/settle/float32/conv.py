@@ -21,6 +21,7 @@ from codegen.settle.float32.inputs import has, is_known, real_numbers, real_valu
 from codegen.settle.float32.products import product, writer
 from codegen.settle.float32.writer import Writer
 from codegen.settle.plane import Layout, kernel_of, plane
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Product, Route, State
 
 
@@ -48,3 +49,6 @@ def parameters_known(ctx: Context, node: RealNode) -> bool:
 def bias_of(ctx: Context, node: RealNode, outputs: int) -> Array:
     """The bias, or zeros."""
     return real_numbers(ctx, node, 2).reshape(-1) if has(node, 2) else np.zeros(outputs, np.float32)
+
+
+RULES: Family = (Rule(Conv, conv),)

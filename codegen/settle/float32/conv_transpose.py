@@ -29,6 +29,7 @@ from codegen.settle.float32.products import product
 from codegen.settle.float32.products import writer as writer_of
 from codegen.settle.float32.writer import Writer
 from codegen.settle.plane import Layout, kernel_of, plane
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Product, Route, State, Trail
 
 
@@ -172,3 +173,6 @@ def _trimmed(w: Writer, x: str, axis: int, before: int, after: int) -> str:
     starts = tuple(-before if a == axis else 0 for a in range(len(shape)))
     sizes = tuple(n + before + after if a == axis else n for a, n in enumerate(shape))
     return w.apply(Slice(starts, sizes, (1,) * len(shape)), x)
+
+
+RULES: Family = (Rule(ConvTranspose, conv_transpose),)

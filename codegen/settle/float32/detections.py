@@ -12,12 +12,14 @@ import numpy as np
 
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
-from codegen.ops import Compare, Concat, Pad, Slice, Take, TopK
+from codegen.ops import Compare, Concat, Pad, Slice, Take
 from codegen.ops.float32 import FloatBinary, FloatNonMaxSuppression, FloatReduce, FloatUnary
 from codegen.real.detections import Detections
 from codegen.settle.context import Context
 from codegen.settle.float32.elementwise import chosen
+from codegen.settle.float32.reduction import best, best_places
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -75,11 +77,11 @@ def _ranks(w: Writer, op: Detections) -> str:
 def _by_best(w: Writer, op: Detections, boxes: str, ranks: str) -> _Found:
     """Boxes by the best of their scores, with their best classes."""
     count, classes = w.shape(ranks)
-    best = w.reshaped(w.apply(FloatReduce("maximum", (1,)), ranks), (1, 1, count))
-    places = _columns(w, _selected(w, op, boxes, best, min(op.most, count)), 2, 3)
+    highest = w.reshaped(w.apply(FloatReduce("maximum", (1,)), ranks), (1, 1, count))
+    places = _columns(w, _selected(w, op, boxes, highest, min(op.most, count)), 2, 3)
     own = _taken(w, ranks, places)
-    found = [w.apply(TopK(min(op.each, classes), positions), own) for positions in (True, False)]
-    return _Found(places, *found)
+    each = min(op.each, classes)
+    return _Found(places, best_places(w, own, each), best(w, own, each))
 
 
 def _by_class(w: Writer, op: Detections, boxes: str, ranks: str) -> _Found:
@@ -92,10 +94,10 @@ def _by_class(w: Writer, op: Detections, boxes: str, ranks: str) -> _Found:
     used = w.reshaped(w.apply(Compare(">=", None, None), places, w.whole(0)), (total,))
     scores = w.reshaped(chosen(w, used, scores, w.real(-np.inf)), (1, total))
     most = min(op.most, total)
-    at, best = (w.apply(TopK(most, positions), scores) for positions in (True, False))
+    at, ranks = best_places(w, scores, most), best(w, scores, most)
     at = w.reshaped(at, (most, 1))
     places, kinds = (w.apply(Take(1), column, at) for column in (places, _columns(w, rows, 1, 2)))
-    return _Found(places, kinds, w.reshaped(best, (most, 1)))
+    return _Found(places, kinds, w.reshaped(ranks, (most, 1)))
 
 
 def _selected(w: Writer, op: Detections, boxes: str, scores: str, most: int) -> str:
@@ -120,3 +122,9 @@ def _filled(w: Writer, op: Detections, used: str, part: str) -> str:
     left = op.most * op.each - rows * (each + missing)
     made = w.apply(Pad((0, *none), (left, *none), "constant", 0.0), flat) if left else flat
     return w.reshaped(made, (1, op.most * op.each, *rest))
+
+
+RULES: Family = (Rule(Detections, detections),)
+
+
+TFLITE_RULES: Family = (Rule(Detections, detections, ("custom operator TFLite_Detection_PostProcess",)),)

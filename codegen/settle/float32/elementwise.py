@@ -23,6 +23,7 @@ from codegen.settle.elementwise import COMPARISONS
 from codegen.settle.float32 import binary as folding
 from codegen.settle.float32 import unary
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _COMPARED = {**COMPARISONS, "Xor": "!="}
@@ -229,3 +230,20 @@ def bit_cast(ctx: Context, node: RealNode, op: bits.BitCast) -> Sequence[State]:
     if w.type(x).dtype.is_float or to == np.float32:
         x = w.apply(CastOp(DType.F32 if to == np.float32 else DType.S32, bits=True), x)
     return w.done(x)
+
+
+RULES: Family = (
+    Rule(bits.BitCast, bit_cast),
+    Rule(bits.BitwiseNot, bitwise_not),
+    Rule(bits.CastNarrow, cast_narrow),
+    Rule(bits.IsInf, is_inf),
+    Rule(bits.IsNaN, is_nan),
+    Rule(real.AddN, add_n),
+    Rule(real.Binary, binary),
+    Rule(real.Cast, cast),
+    Rule(real.Clip, clip),
+    Rule(real.Function, function),
+    Rule(real.Not, negated),
+    Rule(real.PRelu, prelu),
+    Rule(real.Where, where),
+)

@@ -23,6 +23,7 @@ from codegen.settle.float32.writer import Writer
 from codegen.settle.float32.writing import written
 from codegen.settle.linear import channel_vector
 from codegen.settle.matmul import full_side
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Product, Route, State
 
 
@@ -105,3 +106,10 @@ def _product(ctx: Context, node: RealNode, a: str, b: str) -> Float:
     sides = [full_side(ctx, value, full, lead) for value, full in ((a, full_a), (b, full_b))]
     post = () if result == (*lead, full_a[-2], full_b[-1]) else (Reshape(result),)
     return written(ctx, node, Route(FloatMatMul(), (), post), sides)
+
+
+RULES: Family = (
+    Rule(real.Dense, dense),
+    Rule(real.Gemm, gemm),
+    Rule(real.MatMul, matmul),
+)

@@ -20,6 +20,7 @@ from codegen.settle import movement as blocks
 from codegen.settle.context import Context
 from codegen.settle.float32 import movement
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -148,3 +149,13 @@ def _cropped(w: Writer, x: str, axis: int, at: np.ndarray, length: int, outside:
             parts.append(w.const(np.full(sizes, outside, w.type(x).dtype.numpy)))
         start = stop
     return joined(w, parts, axis)
+
+
+RULES: Family = (
+    Rule(real.Concat, concat),
+    Rule(real.Pad, pad),
+    Rule(real.Pick, pick),
+    Rule(real.SpaceToDepth, space_to_depth),
+    Rule(real.Tile, tile),
+    Rule(real_resize.Resize, resize),
+)

@@ -16,6 +16,7 @@ from codegen.ops.float32 import FloatBinary, FloatClip, FloatDense, FloatReduce
 from codegen.real.ngrams import CountNgrams
 from codegen.settle.context import Context
 from codegen.settle.float32.writer import Writer, whole_const
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -61,3 +62,6 @@ def _hits(w: Writer, x: str, op: CountNgrams, size: int, step: int, spots: int, 
         matrix[op.places[i], column] = 1
     zeros = w.const(np.zeros(places, np.float32))
     return w.apply(FloatDense(), w.reshaped(counts, (rows, len(grams))), w.const(matrix), zeros)
+
+
+RULES: Family = (Rule(CountNgrams, count_ngrams),)

@@ -20,6 +20,7 @@ from codegen.settle.float32 import normal
 from codegen.settle.float32.elementwise import chosen
 from codegen.settle.float32.reduction import held_above
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -98,3 +99,12 @@ def local_response(ctx: Context, node: RealNode, op: real.LocalResponseNorm) -> 
     scaled = w.apply(FloatBinary("mul"), sums, w.real(op.alpha / op.size))
     base = w.apply(FloatBinary("add"), scaled, w.real(op.bias))
     return w.done(w.apply(FloatBinary("div"), x, w.apply(FloatBinary("power"), base, w.real(op.beta))))
+
+
+RULES: Family = (
+    Rule(real.BatchNorm, batch_norm),
+    Rule(real.InstanceNorm, instance_norm),
+    Rule(real.LayerNorm, layer_norm),
+    Rule(real.LocalResponseNorm, local_response),
+    Rule(real.LpNorm, lp_norm),
+)

@@ -20,6 +20,7 @@ from codegen.real import scatter as real
 from codegen.settle.context import Context
 from codegen.settle.float32.elementwise import chosen
 from codegen.settle.float32.writer import Writer, whole_const
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _JOINING: dict[str, Joining] = {"none": "none", "add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
@@ -202,3 +203,16 @@ def reverse_sequence(ctx: Context, node: RealNode, op: along.ReverseSequence) ->
     rows = w.apply(WholeArithmetic("+"), at, w.const(np.arange(batch, dtype=np.int32)[:, None] * np.int32(steps)))
     y = w.reshaped(taken(w, x, rows, math.prod(rest)), (batch, steps, *rest))
     return w.done(w.moved(y, 1, op.time))
+
+
+RULES: Family = (
+    Rule(along.OneHot, one_hot),
+    Rule(along.ReverseSequence, reverse_sequence),
+    Rule(along.Triangle, triangle),
+    Rule(movement.Gather, gather),
+    Rule(real.CacheWrite, cache_write),
+    Rule(real.GatherElements, gather_elements),
+    Rule(real.GatherND, gather_nd),
+    Rule(real.ScatterElements, scatter_elements),
+    Rule(real.ScatterND, scatter_nd),
+)

@@ -19,6 +19,7 @@ from codegen.settle.float32.writer import Writer
 from codegen.settle.float32.writing import written
 from codegen.settle.plane import Layout, kernel_of, plane
 from codegen.settle.pool import reduction
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Route, State
 from codegen.settle.windows import pool_routes, two_windows
 
@@ -80,3 +81,9 @@ def _power(w: Writer, x: str, exponent: float) -> str:
 def _covers(window: Window, length: int) -> bool:
     """Whether a window is the whole axis and nothing else."""
     return window.size == length and window.dilation == 1 and not (window.pad_before or window.pad_after)
+
+
+RULES: Family = (
+    Rule(LpPool, lp_pool),
+    Rule(AveragePool, average_pool),
+)

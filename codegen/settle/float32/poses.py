@@ -11,6 +11,7 @@ from codegen.ops.float32 import FloatBinary, FloatReduce
 from codegen.real.poses import COORDINATES, Poses
 from codegen.settle.context import Context
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -26,3 +27,9 @@ def poses(ctx: Context, node: RealNode, op: Poses) -> Sequence[State]:
     parts[3] = w.apply(FloatReduce("sum", (0,)), parts[3])
     shapes = [ctx.real(name).shape for name in node.outputs]
     return w.done(*(w.reshaped(part, shape) for part, shape in zip(parts, shapes, strict=True)))
+
+
+RULES: Family = (Rule(Poses, poses),)
+
+
+TFLITE_RULES: Family = (Rule(Poses, poses, ("custom operator PosenetDecoderOp",)),)

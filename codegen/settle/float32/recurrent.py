@@ -21,6 +21,7 @@ from codegen.real.recurrent import GRU, LSTM, RNN
 from codegen.settle.context import Context
 from codegen.settle.float32.moving import joined
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _FUNCTIONS = {
@@ -119,3 +120,10 @@ def _function(w: Writer, function: RealActivation) -> Activation:
         raise FormUnsupported(f"{w.node.op_type} with {function.name}", where=w.node.where)
     name, count = _FUNCTIONS[function.name]
     return name, (function.alpha, function.beta)[:count]
+
+
+RULES: Family = (
+    Rule(GRU, gru),
+    Rule(LSTM, lstm),
+    Rule(RNN, rnn),
+)

@@ -22,6 +22,7 @@ from codegen.settle.context import Context
 from codegen.settle.float32 import pool
 from codegen.settle.float32.elementwise import LARGEST, chosen
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _REDUCED: Mapping[str, tuple[ReductionName, str]] = {
@@ -76,11 +77,26 @@ def _log_of_exponentials(w: Writer, x: str, axes: tuple[int, ...]) -> str:
     return w.apply(FloatBinary("add"), total, top)
 
 
+def place_of_best(w: Writer, x: str, largest: bool = True, last: bool = False) -> str:
+    """Where along the last axis the best number is; of equal ones the first, or the last."""
+    return w.apply(ArgExtremum(largest, last), x)
+
+
+def best(w: Writer, x: str, count: int, largest: bool = True) -> str:
+    """The best numbers along the last axis, best first."""
+    return w.apply(TopK(count, False, largest), x)
+
+
+def best_places(w: Writer, x: str, count: int, largest: bool = True) -> str:
+    """Where along the last axis those of `best` are."""
+    return w.apply(TopK(count, True, largest), x)
+
+
 def arg_extremum(ctx: Context, node: RealNode, op: real.ArgExtremum) -> Sequence[State]:
     """Along the last axis, where the others are brought before it."""
     w = Writer(ctx, node)
     x = w.input(0)
-    y = w.apply(ArgExtremum(op.largest, op.last), w.moved(x, op.axis, len(w.shape(x)) - 1))
+    y = place_of_best(w, w.moved(x, op.axis, len(w.shape(x)) - 1), op.largest, op.last)
     return w.done(w.reshaped(y, ctx.real(node.outputs[0]).shape))
 
 
@@ -90,7 +106,7 @@ def top_k(ctx: Context, node: RealNode, op: along.TopK) -> Sequence[State]:
     x = w.input(0)
     last = len(w.shape(x)) - 1
     x = w.moved(x, op.axis, last)
-    found = [w.apply(TopK(op.count, positions, op.largest), x) for positions in (False, True)]
+    found = best(w, x, op.count, op.largest), best_places(w, x, op.count, op.largest)
     return w.done(*(w.moved(y, last, op.axis) for y in found))
 
 
@@ -103,8 +119,7 @@ def hardmax(ctx: Context, node: RealNode, op: along.Hardmax) -> Sequence[State]:
     perm = [*others, *axes]
     flat = (*(shape[i] for i in others), math.prod(shape[i] for i in axes))
     moved = w.reshaped(w.transposed(x, perm), flat)
-    best = w.apply(ArgExtremum(True), moved)
-    hit = w.apply(Compare("==", None, None), best, w.const(np.arange(flat[-1], dtype=np.int32)))
+    hit = w.apply(Compare("==", None, None), place_of_best(w, moved), w.const(np.arange(flat[-1], dtype=np.int32)))
     y = w.reshaped(w.cast(hit, DType.F32), [shape[i] for i in perm])
     return w.done(w.transposed(y, [perm.index(i) for i in range(len(perm))]))
 
@@ -125,3 +140,13 @@ def running_product(ctx: Context, node: RealNode, op: cumulative.CumulativeProdu
 def held_above(w: Writer, x: str, least: float) -> str:
     """Numbers that are `least` at least."""
     return w.apply(FloatClip(least, math.inf), x)
+
+
+RULES: Family = (
+    Rule(along.Hardmax, hardmax),
+    Rule(along.TopK, top_k),
+    Rule(cumulative.CumulativeProduct, running_product),
+    Rule(cumulative.CumulativeSum, running_sum),
+    Rule(real.ArgExtremum, arg_extremum),
+    Rule(real.Reduce, reduce_of),
+)

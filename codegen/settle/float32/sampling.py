@@ -25,6 +25,7 @@ from codegen.settle.float32 import unfold
 from codegen.settle.float32.elementwise import chosen
 from codegen.settle.float32.picking import taken
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _FAR = 4.0
@@ -287,3 +288,10 @@ def _displaced(
     at = f.of("add", moved, f.w.const(base.astype(np.float32)))
     made, near = _corners(f, at, length, edge=False)
     return [Neighbour(n.at, f.flagged(n.weight, near)) for n in made]
+
+
+RULES: Family = (
+    Rule(real.DeformConv, deform_conv),
+    Rule(real.GridSample, grid_sample),
+    Rule(real.RoiAlign, roi_align),
+)

@@ -18,6 +18,7 @@ from codegen.real.reduce import Softmax
 from codegen.settle.context import Context
 from codegen.settle.float32.inputs import real_value
 from codegen.settle.float32.writing import written
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Route, State
 
 
@@ -33,3 +34,6 @@ def softmax(ctx: Context, node: RealNode, op: Softmax) -> Sequence[State]:
     if len(op.axes) > 1:
         pre, post = (Reshape((*shape[:axis], math.prod(shape[axis:]))),), (Reshape(shape),)
     return [written(ctx, node, Route(FloatSoftmax(axis, op.log), pre, post), [x])]
+
+
+RULES: Family = (Rule(Softmax, softmax),)

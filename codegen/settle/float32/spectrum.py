@@ -14,6 +14,7 @@ from codegen.real.spectrum import DFT
 from codegen.settle.context import Context
 from codegen.settle.float32.moving import joined
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -52,3 +53,6 @@ def _matrix(op: DFT, parts: int) -> Array:
     units = np.eye(elements * parts).reshape(-1, elements, parts)
     (made,) = DFT(1, op.length, op.inverse, op.onesided).evaluate([units])
     return np.asarray(made.reshape(elements * parts, -1), np.float32)
+
+
+RULES: Family = (Rule(DFT, dft),)

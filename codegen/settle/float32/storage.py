@@ -17,6 +17,7 @@ from codegen.real import storage as real
 from codegen.settle import storage
 from codegen.settle.context import Context
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Real, State
 
 
@@ -50,3 +51,9 @@ def _is_integers_own(node: RealNode, stored: Stored) -> bool:
     except CompileError:
         return False
     return True
+
+
+RULES: Family = (
+    Rule(real.Dequantize, dequantize),
+    Rule(real.Quantize, quantize),
+)

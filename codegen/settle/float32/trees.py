@@ -13,6 +13,7 @@ from codegen.ops.float32 import FloatTrees
 from codegen.real.trees import Trees
 from codegen.settle.context import Context
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 _TYPES = (np.float32, np.int16, np.int16, np.float32, np.int32, np.float32, np.int8)
@@ -32,3 +33,6 @@ def _table(w: Writer, index: int) -> Array:
         raise ParameterDynamic("a tree that the network computes", where=w.node.where)
     wide = index == _OTHERWISE and known.max() > DType.S16.high
     return known.astype(np.int32 if wide else _TYPES[index - 1])
+
+
+RULES: Family = (Rule(Trees, trees),)

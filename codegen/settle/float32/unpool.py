@@ -14,14 +14,16 @@ from codegen.errors import FormUnsupported
 from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealNode
 from codegen.ir.shape import Window
-from codegen.ops import ArgExtremum, Pad, Scatter, Slice, WholeArithmetic
+from codegen.ops import Pad, Scatter, Slice, WholeArithmetic
 from codegen.ops.float32 import FloatReduce
 from codegen.ops.float32.sums import reaches
 from codegen.real import unpool as real
 from codegen.settle.context import Context
 from codegen.settle.float32 import unfold
 from codegen.settle.float32.picking import taken
+from codegen.settle.float32.reduction import place_of_best
 from codegen.settle.float32.writer import Writer
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
@@ -32,7 +34,7 @@ def max_pool_places(ctx: Context, node: RealNode, op: real.MaxPoolPlaces) -> Seq
     n, channels, *spatial = w.shape(x)
     images, taps = n * channels, math.prod(v.size for v in op.windows)
     rows, out = unfold.unfolded(w, w.reshaped(x, (images, *spatial, 1)), op.windows, 1, -math.inf)
-    tap = w.apply(ArgExtremum(True), rows)
+    tap = place_of_best(w, rows)
     spots = math.prod(out)
     starts = w.const((np.arange(spots, dtype=np.int32) * np.int32(taps))[None, :])
     at = w.apply(WholeArithmetic("+"), w.reshaped(tap, (images, spots)), starts)
@@ -94,3 +96,10 @@ def _pixels(windows: Sequence[Window], image: Sequence[int]) -> Array:
     for tap, read, served in reaches(windows, positions, image):
         made[(*(t.start for t in tap), *read)] = numbers[served]
     return made.reshape(math.prod(sizes), math.prod(positions))
+
+
+RULES: Family = (
+    Rule(real.ColumnsToImage, columns_to_image),
+    Rule(real.MaxPoolPlaces, max_pool_places),
+    Rule(real.MaxUnpool, max_unpool),
+)

@@ -17,6 +17,7 @@ from codegen.ops.requantize import make_requant
 from codegen.ops.softmax16 import OUTPUT, softmax16
 from codegen.real import elementwise as real
 from codegen.real import normal, reduce
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Real, Request, State
 from codegen.settle.tflite import logic, whole
 from codegen.settle.tflite.context import TfliteContext, bounds
@@ -26,8 +27,8 @@ Make = Callable[[TfliteContext, Real, Real, Request], Op]
 
 def binary(ctx: TfliteContext, node: RealNode, op: real.Binary) -> Sequence[State]:
     """Arithmetic of quantized or of plain numbers, a comparison, or logic."""
-    if op.kind in logic.RULES:
-        return [logic.RULES[op.kind](ctx, node, op.kind)]
+    if op.kind in logic.KINDS:
+        return [logic.KINDS[op.kind](ctx, node, op.kind)]
     if whole.is_plain(ctx, node):
         return [whole.arithmetic(ctx, node, op.kind)]
     if op.kind not in _ARITHMETIC:
@@ -144,3 +145,16 @@ def unit_length(ctx: TfliteContext, node: RealNode, op: normal.LpNorm) -> Sequen
         return ctx.write(request, L2Norm(x.quant.zero_point), (x.value,))
 
     return [ctx.waiting(node, write)]
+
+
+_BINARY = (
+    *("ADD", "DIV", "EQUAL", "FLOOR_DIV", "FLOOR_MOD", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+    *("LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "NOT_EQUAL", "SQUARED_DIFFERENCE", "SUB"),
+)
+RULES: Family = (
+    Rule(normal.LpNorm, unit_length, ("L2_NORMALIZATION",)),
+    Rule(real.AddN, add_n, ("ADD_N",)),
+    Rule(real.Binary, binary, _BINARY),
+    Rule(real.PRelu, prelu, ("PRELU",)),
+    Rule(reduce.Softmax, softmax, ("LOG_SOFTMAX", "SOFTMAX")),
+)

@@ -29,6 +29,7 @@ from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 from codegen.real import product as real
 from codegen.real import window
 from codegen.settle.linear import operands
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Real, Request, State
 from codegen.settle.tflite.context import TfliteContext, bounds
 from codegen.settle.tflite.records import kind_of
@@ -218,3 +219,10 @@ def _is_wide(ctx: TfliteContext, node: RealNode, weights: Array, bias: Array, x:
 
 def _has_narrow_bias(ctx: TfliteContext, node: RealNode) -> bool:
     return node.op_type in _NARROW_BIAS and len(node.inputs) > 2 and ctx.constant(node, 2).dtype == np.int32
+
+
+RULES: Family = (
+    Rule(real.Dense, dense, ("FULLY_CONNECTED",)),
+    Rule(window.Conv, conv, ("CONV_2D", "DEPTHWISE_CONV_2D")),
+    Rule(window.ConvTranspose, conv_transpose, ("TRANSPOSE_CONV",)),
+)

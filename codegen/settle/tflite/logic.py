@@ -18,6 +18,7 @@ from codegen.ops import Broadcast, Compare, Extremum, Lut, Select
 from codegen.ops.limits import EIGHT_BIT
 from codegen.real import elementwise as real
 from codegen.settle.elementwise import COMPARISONS
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Request, State
 from codegen.settle.tflite.context import TfliteContext
 
@@ -60,7 +61,7 @@ def _logical(ctx: TfliteContext, node: RealNode, kind: str) -> State:
     return Int(ctx.made(node, Extremum(kind == "Or", None), (ctx.value(node, 0), ctx.value(node, 1))))
 
 
-RULES: Mapping[str, Callable[[TfliteContext, RealNode, str], State]] = {
+KINDS: Mapping[str, Callable[[TfliteContext, RealNode, str], State]] = {
     **dict.fromkeys(COMPARISONS, _comparison),
     "And": _logical,
     "Or": _logical,
@@ -108,3 +109,9 @@ def _full(ctx: TfliteContext, node: RealNode, index: int, shape: tuple[int, ...]
         raise ShapeMismatch(f"{list(own)} beside a result of {list(shape)}", where=node.where)
     value = ctx.reshaped(node, value, (*(1,) * (len(shape) - len(own)), *own), f"side{index}")
     return value if ctx.type(value).shape == shape else ctx.apply(node, Broadcast(shape), (value,))
+
+
+RULES: Family = (
+    Rule(real.Not, invert, ("LOGICAL_NOT",)),
+    Rule(real.Where, where, ("SELECT_V2",)),
+)

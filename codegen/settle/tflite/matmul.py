@@ -9,6 +9,7 @@ from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, MatMul
 from codegen.real import product as real
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Request, State
 from codegen.settle.tflite.context import TfliteContext
 from codegen.settle.tflite.scales import product_requant
@@ -42,3 +43,6 @@ def _full(ctx: TfliteContext, node: RealNode, value: str, lead: tuple[int, ...])
     shape = (*lead, *own[-2:])
     value = ctx.reshaped(node, value, (*(1,) * (len(shape) - len(own)), *own))
     return value if ctx.type(value).shape == shape else ctx.apply(node, Broadcast(shape), (value,))
+
+
+RULES: Family = (Rule(real.MatMul, matmul, ("BATCH_MATMUL",)),)

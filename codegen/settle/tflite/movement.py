@@ -33,6 +33,7 @@ from codegen.real import along, scatter
 from codegen.real import movement as real
 from codegen.real import update as real_update
 from codegen.settle.move import move
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Int, Pending, Real, Request, Route, State
 from codegen.settle.tflite.context import TfliteContext, bounds
 
@@ -218,3 +219,20 @@ def with_value(state: Real | Int | Float | Pending, value: str) -> State:
     """The state of a tensor whose elements were moved to `value`."""
     assert not isinstance(state, Pending), "its value was read"
     return replace(state, value=value)
+
+
+RULES: Family = (
+    Rule(along.TopK, top_k, ("TOPK_V2",)),
+    Rule(real.Concat, concat, ("CONCATENATION", "PACK")),
+    Rule(real.DepthToSpace, depth_to_space, ("DEPTH_TO_SPACE",)),
+    Rule(real.Expand, expand, ("BROADCAST_TO",)),
+    Rule(real.Gather, gather, ("EMBEDDING_LOOKUP", "GATHER")),
+    Rule(real.Pad, pad, ("MIRROR_PAD", "PAD", "PADV2")),
+    Rule(real.Reshape, reshape, ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")),
+    Rule(real.Slice, slice_of, ("REVERSE_V2", "SLICE", "SPLIT", "SPLIT_V", "STRIDED_SLICE", "UNPACK")),
+    Rule(real.SpaceToDepth, space_to_depth, ("SPACE_TO_DEPTH",)),
+    Rule(real.Tile, tile, ("TILE",)),
+    Rule(real.Transpose, transpose, ("BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND", "TRANSPOSE")),
+    Rule(scatter.GatherND, gather_nd, ("GATHER_ND",)),
+    Rule(real_update.UpdateSlice, update_slice, ("DYNAMIC_UPDATE_SLICE",)),
+)

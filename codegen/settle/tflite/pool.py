@@ -22,6 +22,7 @@ from codegen.ops import (
 from codegen.ops.requantize import make_requant
 from codegen.real import cumulative, reduce, window
 from codegen.settle.pool import as_rows
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Request, State
 from codegen.settle.tflite.context import TfliteContext, bounds
 from codegen.settle.tflite.movement import with_value
@@ -141,3 +142,11 @@ def cumulative_sum(ctx: TfliteContext, node: RealNode, op: cumulative.Cumulative
         return ctx.write(request, CumulativeSum(op.axis, x.quant, request.quant, *ends, *ways), (x.value,))
 
     return [ctx.waiting(node, write)]
+
+
+RULES: Family = (
+    Rule(cumulative.CumulativeSum, cumulative_sum, ("CUMSUM",)),
+    Rule(reduce.Reduce, reduction, ("MEAN", "REDUCE_MAX", "REDUCE_MIN", "SUM")),
+    Rule(window.AveragePool, average_pool, ("AVERAGE_POOL_2D",)),
+    Rule(window.MaxPool, max_pool, ("MAX_POOL_2D",)),
+)

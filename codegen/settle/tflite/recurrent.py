@@ -21,6 +21,7 @@ from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 from codegen.ops.lstm import GATE, GATES, Gate, squash
 from codegen.ops.sigmoid16 import OUTPUT
 from codegen.real import memory as real
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Real, State
 from codegen.settle.tflite.context import TfliteContext
 from codegen.settle.tflite.linear import read_bias, read_scales, read_weights
@@ -152,3 +153,9 @@ def _clip(node: RealNode, clip: float, cell: Quant) -> int | None:
     if clip < 0:
         raise FormUnsupported(f"a cell clip of {clip}", where=node.where)
     return int(min(clip / cell.scale, DType.S16.high)) if clip else None
+
+
+RULES: Family = (
+    Rule(real.SequenceLstm, lstm, ("UNIDIRECTIONAL_SEQUENCE_LSTM",)),
+    Rule(real.Svdf, svdf, ("SVDF",)),
+)

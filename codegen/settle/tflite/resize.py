@@ -14,6 +14,7 @@ from codegen.ops.resize import Tap
 from codegen.real import movement as real_movement
 from codegen.real import resize as real
 from codegen.real import taps
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Request, State
 from codegen.settle.tflite.context import TfliteContext
 from codegen.settle.tflite.movement import with_value
@@ -75,3 +76,9 @@ def _taps(n_in: int, n_out: int, corners: bool, centres: bool) -> tuple[Tap, ...
         weight = at - _ONE * low if high > low else 0
         taps.append((low, max(high, low), 2 * weight))
     return tuple(taps)
+
+
+RULES: Family = (
+    Rule(real_movement.Pick, pick, ("ONE_HOT",)),
+    Rule(real.Resize, resize, ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")),
+)

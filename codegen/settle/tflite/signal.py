@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from codegen.ir.real import RealNode
 from codegen.real import signal as real
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, State
 from codegen.settle.tflite.context import TfliteContext
 
@@ -19,3 +20,13 @@ def signal(ctx: TfliteContext, node: RealNode, op: real.Signal) -> Sequence[Stat
     note = f"{node.op_type} -> {type(op.op).__name__}"
     values = ctx.builder.apply_all(op.op, inputs, node.outputs, sources=sources, trail=trail, note=note)
     return [Int(value, kind) for value, kind in zip(values, op.kinds, strict=True)]
+
+
+_SIGNALS = tuple(
+    f"custom operator Signal{name}"
+    for name in (
+        *("Delay", "Energy", "FftAutoScale", "FilterBank", "FilterBankLog", "FilterBankSpectralSubtraction"),
+        *("FilterBankSquareRoot", "Framer", "Irfft", "OverlapAdd", "PCAN", "Rfft", "Stacker", "Window"),
+    )
+)
+RULES: Family = (Rule(real.Signal, signal, _SIGNALS),)

@@ -11,6 +11,7 @@ from codegen.ops import Cast, Dequantize, Quantize, Reshape, TwoSlopes
 from codegen.ops.two_slopes import slope
 from codegen.real import elementwise
 from codegen.real import storage as real
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Int, Real, Request, State
 from codegen.settle.tflite.context import TfliteContext
 from codegen.settle.tflite.records import DTYPES, meaning
@@ -83,3 +84,11 @@ def cast(ctx: TfliteContext, node: RealNode, op: elementwise.Cast) -> Sequence[S
     one = slope(1.0)
     made = TwoSlopes(0, one, one, False, target.low, target.high, target, Quant(1.0))
     return [Int(ctx.made(node, made, (value,)), op.to)]
+
+
+RULES: Family = (
+    Rule(elementwise.Cast, cast, ("CAST",)),
+    Rule(real.Dequantize, dequantize, ("DEQUANTIZE",)),
+    Rule(real.Quantize, quantize),
+    Rule(real.Restore, restore, ("QUANTIZE",)),
+)

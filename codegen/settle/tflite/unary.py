@@ -22,6 +22,7 @@ from codegen.ops.lut16 import CURVES, lut16
 from codegen.ops.sigmoid16 import OUTPUT, sigmoid16
 from codegen.ops.two_slopes import slope
 from codegen.real import elementwise as real
+from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Pending, Real, Request, State
 from codegen.settle.tflite import whole
 from codegen.settle.tflite.context import TfliteContext
@@ -256,3 +257,13 @@ def _small(ctx: TfliteContext, x: Real, request: Request) -> tuple[DType, DType]
         found = f"{request.trail[0].op_type} of {kinds[0].value} and {kinds[1].value}"
         raise FormUnsupported(found, where=request.trail[0].where, hint="8-bit numbers are supported")
     return kinds
+
+
+_FUNCTIONS = (
+    *("ABS", "ELU", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "NEG", "RELU", "RSQRT"),
+    *("SQRT", "TANH"),
+)
+RULES: Family = (
+    Rule(real.Clip, clip, ("RELU6", "RELU_0_TO_1", "RELU_N1_TO_1")),
+    Rule(real.Function, function, _FUNCTIONS),
+)

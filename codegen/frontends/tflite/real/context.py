@@ -5,7 +5,7 @@ Decides: that every result has the shape and type that the file gives it, and is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,10 @@ from codegen.settle.tflite.records import dtype_of
 
 Translator = Callable[["RealContext", TfliteNode], None]
 """Reads one operator: writes its outputs with `RealContext.write`."""
+Table = Mapping[str, Translator]
+"""What reads an operator, by its name."""
+Versions = Mapping[str, int]
+"""The newest version of an operator, where that is not 1.  Source: tensorflow/lite/core/kernels/register.cc."""
 
 _QUANTIZED = ("int8", "uint8", "int16", "int32")
 

@@ -6,12 +6,12 @@ Source: tensorflow/lite/kernels/detection_postprocess.cc; google-coral/libcoral,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from codegen.errors import AttributeBad, FormUnsupported, InputsDoNotFit
 from codegen.frontends.tflite.flex import read_options
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table
 from codegen.frontends.tflite.real.signals import option, real_option
 from codegen.frontends.tflite.records import stored_of
 from codegen.ir.real import RealOp
@@ -87,7 +87,7 @@ def _boxes(node: TfliteNode) -> Detections:
     )
 
 
-DETECTIONS: Mapping[str, Callable[[RealContext, TfliteNode], None]] = {
+TRANSLATORS: Table = {
     CUSTOM + "PosenetDecoderOp": poses,
     CUSTOM + "TFLite_Detection_PostProcess": detections,
 }

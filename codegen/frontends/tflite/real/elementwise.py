@@ -9,7 +9,7 @@ import tflite
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.ir.real import RealOp
 from codegen.real.elementwise import AddN, Binary, Clip, Function, Not, PRelu, Where
 
@@ -140,3 +140,47 @@ def select(ctx: RealContext, node: TfliteNode) -> None:
     if node.op_type == "SELECT" and len(kinds[0].shape) == 1 < rank:
         flags = ctx.reshaped(node, flags, (*kinds[0].shape, *(1,) * (rank - 1)), "flags")
     ctx.write(node, Where(), [flags, *choices])
+
+
+TRANSLATORS: Table = {
+    **dict.fromkeys(BINARY, binary),
+    **dict.fromkeys(FUNCTIONS, function),
+    "ADD_N": add_n,
+    "GELU": gelu,
+    "LEAKY_RELU": leaky_relu,
+    "LOGICAL_NOT": invert,
+    "PRELU": prelu,
+    "SELECT": select,
+    "SELECT_V2": select,
+    "SQUARE": square,
+}
+NEWEST: Versions = {
+    "ABS": 5,
+    "ADD": 5,
+    "DIV": 2,
+    "EQUAL": 4,
+    "EXP": 2,
+    "FLOOR_DIV": 3,
+    "FLOOR_MOD": 2,
+    "GELU": 2,
+    "GREATER": 2,
+    "GREATER_EQUAL": 3,
+    "LEAKY_RELU": 2,
+    "LESS": 3,
+    "LESS_EQUAL": 3,
+    "LOG": 2,
+    "LOGISTIC": 3,
+    "MAXIMUM": 4,
+    "MINIMUM": 4,
+    "MUL": 7,
+    "NOT_EQUAL": 3,
+    "RELU": 3,
+    "RELU6": 3,
+    "RSQRT": 3,
+    "SELECT": 4,
+    "SELECT_V2": 2,
+    "SIGN": 2,
+    "SQUARED_DIFFERENCE": 2,
+    "SUB": 5,
+    "TANH": 3,
+}

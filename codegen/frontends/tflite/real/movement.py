@@ -17,7 +17,7 @@ from codegen.frontends.tflite.extents import (
     read_stretches,
 )
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.windows import feature_map
 from codegen.ir.shape import Shape
@@ -203,3 +203,57 @@ def _part(shape: Shape, axis: int, start: int, length: int) -> real.Slice:
     """Some elements of one axis."""
     counts = (*shape[:axis], length, *shape[axis + 1 :])
     return real.Slice(tuple(start if a == axis else 0 for a in range(len(shape))), counts, (1,) * len(shape))
+
+
+TRANSLATORS: Table = {
+    "BATCH_TO_SPACE_ND": batch_to_space,
+    "BROADCAST_TO": broadcast_to,
+    "CONCATENATION": concatenation,
+    "DEPTH_TO_SPACE": depth_to_space,
+    "EMBEDDING_LOOKUP": embedding_lookup,
+    "EXPAND_DIMS": reshape,
+    "FILL": fill,
+    "GATHER": gather,
+    "GATHER_ND": gather_nd,
+    "MIRROR_PAD": mirror_pad,
+    "PACK": pack,
+    "PAD": pad,
+    "PADV2": pad,
+    "RESHAPE": reshape,
+    "REVERSE_V2": reverse,
+    "SLICE": slice_op,
+    "SPACE_TO_BATCH_ND": space_to_batch,
+    "SPACE_TO_DEPTH": space_to_depth,
+    "SPLIT": split,
+    "SPLIT_V": split,
+    "SQUEEZE": reshape,
+    "STRIDED_SLICE": strided_slice,
+    "TILE": tile,
+    "TRANSPOSE": transpose,
+    "UNPACK": unpack,
+}
+NEWEST: Versions = {
+    "BATCH_TO_SPACE_ND": 4,
+    "BROADCAST_TO": 3,
+    "CONCATENATION": 4,
+    "DEPTH_TO_SPACE": 2,
+    "EMBEDDING_LOOKUP": 4,
+    "FILL": 4,
+    "GATHER": 7,
+    "GATHER_ND": 5,
+    "MIRROR_PAD": 3,
+    "PACK": 4,
+    "PAD": 4,
+    "PADV2": 4,
+    "REVERSE_V2": 3,
+    "SLICE": 6,
+    "SPACE_TO_BATCH_ND": 4,
+    "SPACE_TO_DEPTH": 2,
+    "SPLIT": 4,
+    "SPLIT_V": 2,
+    "SQUEEZE": 2,
+    "STRIDED_SLICE": 8,
+    "TILE": 3,
+    "TRANSPOSE": 6,
+    "UNPACK": 4,
+}

@@ -7,7 +7,7 @@ import numpy as np
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.axes import read_axis
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.records import stored_of
 from codegen.real.along import TopK
 from codegen.real.elementwise import Binary, Where
@@ -42,3 +42,11 @@ def update_slice(ctx: RealContext, node: TfliteNode) -> None:
     if ctx.type(node, 2).dtype.kind != "i" or ctx.type(node, 0).dtype != ctx.type(node, 1).dtype:
         raise FormUnsupported(f"{ctx.type(node, 1).dtype} in {ctx.type(node, 0).dtype}", where=node.where)
     ctx.write(node, UpdateSlice(), [ctx.value(node, i) for i in range(3)])
+
+
+TRANSLATORS: Table = {
+    "DYNAMIC_UPDATE_SLICE": update_slice,
+    "ONE_HOT": one_hot,
+    "TOPK_V2": top_k,
+}
+NEWEST: Versions = {"DYNAMIC_UPDATE_SLICE": 6, "TOPK_V2": 3}

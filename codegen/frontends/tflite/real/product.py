@@ -6,7 +6,7 @@ import math
 
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.real.window import bias
 from codegen.real.movement import Transpose
@@ -46,3 +46,10 @@ def _turned(ctx: RealContext, node: TfliteNode, index: int, turn: bool) -> str:
     if not turn:
         return value
     return ctx.apply(node, Transpose((*range(rank - 2), rank - 1, rank - 2)), [value], f"side{index}")
+
+
+TRANSLATORS: Table = {
+    "BATCH_MATMUL": batch_matmul,
+    "FULLY_CONNECTED": fully_connected,
+}
+NEWEST: Versions = {"BATCH_MATMUL": 4, "FULLY_CONNECTED": 13}

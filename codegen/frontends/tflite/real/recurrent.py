@@ -12,7 +12,7 @@ import tflite
 
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.real.variables import held, renew
 from codegen.frontends.tflite.real.window import bias
@@ -69,3 +69,10 @@ def svdf(ctx: RealContext, node: TfliteNode) -> None:
     post = activation(node, options) if stored_of(ctx.result(node), node.where) is None else ()
     (memory,) = ctx.write_keeping(node, op, inputs, ("memory",), [state], post)
     renew(ctx, node, _STATE, memory)
+
+
+TRANSLATORS: Table = {
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
+}
+NEWEST: Versions = {"SVDF": 4, "UNIDIRECTIONAL_SEQUENCE_LSTM": 4}

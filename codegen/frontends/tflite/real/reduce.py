@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.real.cumulative import CumulativeSum
 from codegen.real.normal import LpNorm
@@ -81,3 +81,26 @@ def _last(ctx: RealContext, node: TfliteNode) -> int:
     if not rank:
         raise ShapeMismatch("a single number has no last axis", where=node.where)
     return rank - 1
+
+
+TRANSLATORS: Table = {
+    **dict.fromkeys(REDUCTIONS, reduce),
+    "ARG_MAX": arg_extremum,
+    "ARG_MIN": arg_extremum,
+    "CUMSUM": cumulative_sum,
+    "L2_NORMALIZATION": l2_normalization,
+    "LOG_SOFTMAX": log_softmax,
+    "SOFTMAX": softmax,
+}
+NEWEST: Versions = {
+    "ARG_MAX": 3,
+    "ARG_MIN": 3,
+    "L2_NORMALIZATION": 2,
+    "LOG_SOFTMAX": 2,
+    "MEAN": 3,
+    "REDUCE_MAX": 3,
+    "REDUCE_MIN": 3,
+    "REDUCE_PROD": 2,
+    "SOFTMAX": 3,
+    "SUM": 2,
+}

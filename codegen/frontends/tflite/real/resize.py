@@ -11,7 +11,7 @@ import numpy as np
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.extents import nearest_positions
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.windows import feature_map
 from codegen.real import taps
 from codegen.real.movement import Pick
@@ -59,3 +59,10 @@ def _stretches(ctx: RealContext, node: TfliteNode) -> Stretches:
     """How far rows and columns are stretched, from the shapes that the file gives."""
     shape, result = feature_map(node, ctx.shape(node, 0)), feature_map(node, ctx.result(node).shape)
     return (None, *(Stretch(m, m / n) for n, m in zip(shape[1:3], result[1:3], strict=True)), None)
+
+
+TRANSLATORS: Table = {
+    "RESIZE_BILINEAR": resize_bilinear,
+    "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
+}
+NEWEST: Versions = {"RESIZE_BILINEAR": 4, "RESIZE_NEAREST_NEIGHBOR": 4}

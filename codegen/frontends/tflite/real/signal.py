@@ -13,7 +13,7 @@ import numpy as np
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.flex import Told, read_options
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table
 from codegen.frontends.tflite.real.framing import delay, framer, overlap_add, stacker
 from codegen.frontends.tflite.real.signals import option, whole, write_all
 from codegen.real import signal
@@ -133,7 +133,7 @@ _TRANSLATORS: Mapping[str, Callable[[RealContext, TfliteNode], None]] = {
     "SignalStacker": stacker,
     "SignalWindow": window,
 }
-SIGNALS: Mapping[str, Callable[[RealContext, TfliteNode], None]] = {CUSTOM + n: t for n, t in _TRANSLATORS.items()}
+TRANSLATORS: Table = {CUSTOM + n: t for n, t in _TRANSLATORS.items()}
 """By the type of the operator."""
 
 _WHOLE = {"uint32", "int32", "int16", "int8", "uint8"}
@@ -144,7 +144,9 @@ _PAIRED = (CUSTOM + "SignalFilterBank", CUSTOM + "SignalFilterBankSquareRoot")
 def check_words(node: TfliteNode, kinds: Sequence[str]) -> None:
     """LAM-IMPORT-022 for an operator on tensors of unsigned words that would take them for signed ones."""
     wide = "uint64" in kinds and node.op_type not in _PAIRED
-    known = node.op_type in SIGNALS or node.op_type in _MOVING or (node.op_type == "CAST" and _WHOLE.issuperset(kinds))
+    known = (
+        node.op_type in TRANSLATORS or node.op_type in _MOVING or (node.op_type == "CAST" and _WHOLE.issuperset(kinds))
+    )
     if wide or ("uint32" in kinds and not known):
         hint = "signal operators, those that move numbers, and CAST to int32 and smaller ones take uint32"
         spoken = "uint64" if wide else "uint32"

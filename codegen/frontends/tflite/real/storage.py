@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from codegen.errors import FormUnsupported
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.records import stored_of
 from codegen.real.elementwise import Cast
 from codegen.real.storage import Dequantize, Quantize, Restore
@@ -46,3 +46,11 @@ def cast(ctx: RealContext, node: TfliteNode) -> None:
         ctx.write(node, Cast(target.kind), [value])
     else:
         ctx.write(node, Cast(target.kind), [value], post=[Dequantize(stored)])
+
+
+TRANSLATORS: Table = {
+    "CAST": cast,
+    "DEQUANTIZE": dequantize,
+    "QUANTIZE": quantize,
+}
+NEWEST: Versions = {"CAST": 6, "DEQUANTIZE": 6, "QUANTIZE": 3}

@@ -17,7 +17,7 @@ import numpy as np
 from codegen.errors import InputMissing, VariableUnsupported
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table
 from codegen.frontends.tflite.records import stored_of
 from codegen.frontends.tflite.variables import Key, handles_of
 from codegen.ir.quant import Array, TensorType
@@ -155,3 +155,11 @@ def _check_kind(tensor: Tensor, node: TfliteNode) -> None:
     if tensor.kind not in _KINDS:
         hint = "quantize the whole model: full-integer post-training quantization"
         raise VariableUnsupported(f"a variable of type {tensor.kind} ('{tensor.name}')", where=node.where, hint=hint)
+
+
+TRANSLATORS: Table = {
+    "ASSIGN_VARIABLE": assign_variable,
+    "CALL_ONCE": call_once,
+    "READ_VARIABLE": read_variable,
+    "VAR_HANDLE": var_handle,
+}

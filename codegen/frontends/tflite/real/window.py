@@ -11,7 +11,7 @@ import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.frontends.tflite.nodes import TfliteNode
-from codegen.frontends.tflite.real.context import RealContext
+from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.windows import feature_map, kernel_windows, pool_windows, read_window
 from codegen.ir.real import RealOp, Stored
@@ -111,3 +111,14 @@ def pool(ctx: RealContext, node: TfliteNode) -> None:
         ctx.write(node, mean(), [x], post=post)
     else:
         ctx.write(node, mean(), [ctx.apply(node, Binary("Mul"), [x, x])], post=[Function("Sqrt"), *post])
+
+
+TRANSLATORS: Table = {
+    "AVERAGE_POOL_2D": pool,
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "L2_POOL_2D": pool,
+    "MAX_POOL_2D": pool,
+    "TRANSPOSE_CONV": transpose_conv,
+}
+NEWEST: Versions = {"AVERAGE_POOL_2D": 3, "CONV_2D": 8, "DEPTHWISE_CONV_2D": 7, "MAX_POOL_2D": 3, "TRANSPOSE_CONV": 5}

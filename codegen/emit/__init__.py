@@ -3,7 +3,6 @@
 from codegen.emit.blob import weight_blob
 from codegen.emit.context import EmitOptions, emit_options
 from codegen.emit.files import check_folder, write_project
-from codegen.emit.linked import link_files, link_view
 from codegen.emit.listing import LINKER
 from codegen.emit.names import network_name
 from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc, with_documents
@@ -19,8 +18,6 @@ __all__ = [
     "check_folder",
     "emit_options",
     "fill_pattern",
-    "link_files",
-    "link_view",
     "network_name",
     "project_files",
     "render",

@@ -1,27 +1,25 @@
 """Program to the frozen records that templates spell: every number and every name ready-made.
 
 Templates hold loops and names only; what is computed is computed here and in the modules that this one puts together,
-where it can be tested.
+where it can be tested.  Those that few projects need are loaded for a project that does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from codegen.emit.about import memory_map
 from codegen.emit.addresses import Names
 from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
-from codegen.emit.camera import CameraView, camera_view
 from codegen.emit.functions import FieldView, FunctionView
 from codegen.emit.groups import GroupView, group_views
 from codegen.emit.interface import PortView, StateView, StreamView, port_view, state_view, stream_view
 from codegen.emit.names import comment, package_version
-from codegen.emit.postprocess import PostView, post_view
 from codegen.emit.reads import ReadsView, reads_view
-from codegen.emit.scratchpad import ScratchpadView, scratchpad_view
 from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
 from codegen.errors import OptionBad
@@ -31,6 +29,11 @@ from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
 from codegen.resources import ABI, ROOTS, VERSION, Roots
 from codegen.target import FEATURES, Target
+
+if TYPE_CHECKING:
+    from codegen.emit.camera import CameraView
+    from codegen.emit.postprocess import PostView
+    from codegen.emit.scratchpad import ScratchpadView
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +212,8 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         cc=options.cc,
         reads=reads_view(program.weights) if program.weights else None,
         sliced=any(s.staged or s.gathered for group in program.groups for call in group.calls if (s := call.slices)),
-        camera=camera_view(options.camera) if options.camera else None,
-        post=post_view(options.post) if options.post else None,
+        camera=_camera_view(options.camera),
+        post=_post_view(options.post),
         packages=options.packages,
         package_version=package_version(options.model_version),
     )
@@ -250,5 +253,23 @@ def _params_view(params: Params, names: Names, *, spelled: bool = True) -> Param
 def _scratchpad_view(program: Program, names: Names) -> ScratchpadView | None:
     if program.scratchpad is None:
         return None
+    from codegen.emit.scratchpad import scratchpad_view
+
     sources = tuple(names.load_from(load.params) for load in program.scratchpad.params)
     return scratchpad_view(program.scratchpad, sources, names.tensors)
+
+
+def _camera_view(camera: CameraProgram | None) -> CameraView | None:
+    if camera is None:
+        return None
+    from codegen.emit.camera import camera_view
+
+    return camera_view(camera)
+
+
+def _post_view(program: PostProgram | None) -> PostView | None:
+    if program is None:
+        return None
+    from codegen.emit.postprocess import post_view
+
+    return post_view(program)

@@ -14,7 +14,6 @@ from codegen.emit.context import EmitOptions, ModelView, build_view
 from codegen.emit.helpers import helpers_of
 from codegen.emit.listing import MANIFEST, with_manifest
 from codegen.emit.names import comment
-from codegen.emit.packages import package_files
 from codegen.emit.render import render, source_texts
 from codegen.emit.runtime import header_closure
 from codegen.emit.structure import code_fit
@@ -108,7 +107,10 @@ def project_files(
         files["weights.bin"] = blob
         structure, weights_id = blob_ids(blob)
         manifest = {**manifest, "weights_structure": structure, "weights_id": weights_id}
-    files |= package_files(options.packages, view, files, roots)
+    if options.packages:
+        from codegen.emit.packages import package_files
+
+        files |= package_files(options.packages, view, files, roots)
     return _documented(files, view, manifest, roots)
 
 

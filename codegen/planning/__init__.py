@@ -23,7 +23,6 @@ from codegen.planning.asked import (
     settled,
 )
 from codegen.planning.orders import Candidates, candidates
-from codegen.planning.scratchpad import plan_scratchpad
 from codegen.planning.weights import for_buffer
 from codegen.target import Target
 
@@ -64,5 +63,8 @@ def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options
 def _plan(found: Candidates, target: Target, options: Options) -> Plan:
     """In the scratchpad where the chip has one and some layer works in it: a network may only rename memory."""
     _, kernels = found.orders[0]
-    planned = plan_scratchpad if target.dma is not None and kernels else plan_arena
-    return planned(found, target, options)
+    if target.dma is None or not kernels:
+        return plan_arena(found, target, options)
+    from codegen.planning.scratchpad import plan_scratchpad
+
+    return plan_scratchpad(found, target, options)

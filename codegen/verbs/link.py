@@ -15,7 +15,8 @@ from typing import Any
 
 from codegen.arguments import takes_declared
 from codegen.datafiles import path_given, read_file
-from codegen.emit import LINKER, check_folder, link_files, link_view, network_name, write_project
+from codegen.emit import LINKER, check_folder, network_name, write_project
+from codegen.emit.linked import link_files, link_view
 from codegen.errors import FlashTooSmall, LinkClash, LinkMixed, LinkTooFew, LinkTooLarge, ProjectInvalid
 from codegen.host.manifest import read_manifest
 from codegen.report.code_size import estimate_code_bytes

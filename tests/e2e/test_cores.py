@@ -17,7 +17,7 @@ from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
 from codegen.pipeline import Compiled, Options, compile_file
 from codegen.process import run_program
-from codegen.prove import shadow_scratchpad
+from codegen.prove.scratchpad import shadow_scratchpad
 from tests.e2e.projects import HOST_C, Project, build, check_sources, expected_lines, random_feeds, run
 from tests.e2e.test_scratchpad import check
 from tests.support.graphs import Sketch, conv_chain, residual

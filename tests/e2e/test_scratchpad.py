@@ -19,7 +19,7 @@ from codegen.host import Network
 from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
 from codegen.pipeline import Compiled
-from codegen.prove import shadow_scratchpad
+from codegen.prove.scratchpad import shadow_scratchpad
 from tests.support.graphs import conv_chain, residual
 from tests.support.networks import network_path
 from tests.support.real import model_path

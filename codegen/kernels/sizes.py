@@ -121,3 +121,32 @@ class RunSizes:
         """(first output, end, outputs at a time): whole groups of this size, then the outputs left over."""
         whole = self.c_out // size * size
         return tuple(g for g in ((0, whole, size), (whole, self.c_out, self.c_out - whole)) if g[0] < g[1])
+
+
+class PixelSizes:
+    """Pixels whose channels are made in pairs: where their inputs and outputs lie, with `c_out` channels.
+
+    `piece` bytes are read for a pixel.
+    """
+
+    __slots__ = ()
+    c_out: int
+    piece: int
+
+    @property
+    def paired(self) -> int:
+        """Channels that have a partner."""
+        return self.c_out & ~1
+
+    @property
+    def c_even(self) -> int:
+        """Channels in pairs, the last of which may lack its second."""
+        return self.c_out + self.c_out % 2
+
+    def input_at(self, pixel: int) -> int:
+        """From the inputs of the first pixel to those of another, where they lie together."""
+        return pixel * self.piece
+
+    def output_at(self, pixel: int, channel: int = 0) -> int:
+        """From the first output of the first pixel to another."""
+        return pixel * self.c_out + channel

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codegen.emit import project_files, selftest_vectors
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import graph_ports
 from codegen.ir.camera import CameraProgram
@@ -16,6 +15,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled
 from codegen.preprocess import load_preprocess
 from codegen.preprocess.firmware import camera_program
+from codegen.verbs.rewriting import written_with
 
 if TYPE_CHECKING:
     from codegen.host import Network
@@ -43,11 +43,7 @@ def with_camera(compiled: Compiled, table: Path, options: Options) -> Compiled:
     """
     ports, _ = graph_ports(compiled.graph)
     camera = camera_program(load_preprocess(table), ports, bool(compiled.plan.streamed), str(table))
-    emit = replace(compiled.emit, camera=camera)
-    manifest = {k: v for k, v in compiled.manifest.items() if k != "files"} | {"preprocess": _record(camera)}
-    vectors = selftest_vectors(compiled.plan.graph, options.vectors)
-    files, manifest = project_files(compiled.program, emit, vectors, manifest)
-    return replace(compiled, emit=emit, files=files, manifest=manifest)
+    return written_with(compiled, replace(compiled.emit, camera=camera), {"preprocess": _record(camera)}, options)
 
 
 def _record(camera: CameraProgram) -> dict[str, Any]:

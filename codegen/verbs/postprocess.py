@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.configuration import config_table
-from codegen.emit import project_files, selftest_vectors
 from codegen.errors import PostprocessValueBad
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import PortSpec, graph_ports
@@ -21,6 +20,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled
 from codegen.postprocess import Decoder, Found, parse_postprocess, post_program
 from codegen.preprocess import need, read_npz
+from codegen.verbs.rewriting import written_with
 
 if TYPE_CHECKING:
     from codegen.host import Network
@@ -77,11 +77,7 @@ def with_postprocess(compiled: Compiled, config: Path, options: Options) -> Comp
     program = table_program(config, compiled.graph)
     if program is None:
         return compiled
-    emit = replace(compiled.emit, post=program)
-    manifest = {k: v for k, v in compiled.manifest.items() if k != "files"} | {"postprocess": _record(program)}
-    vectors = selftest_vectors(compiled.plan.graph, options.vectors)
-    files, manifest = project_files(compiled.program, emit, vectors, manifest)
-    return replace(compiled, emit=emit, files=files, manifest=manifest)
+    return written_with(compiled, replace(compiled.emit, post=program), {"postprocess": _record(program)}, options)
 
 
 def _record(program: PostProgram) -> dict[str, Any]:

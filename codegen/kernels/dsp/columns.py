@@ -20,6 +20,7 @@ from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import PixelSizes
 from codegen.kernels.weighted import FOLDED, STORED_LESS, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
@@ -31,7 +32,7 @@ _LARGE_COLUMNS = 1536
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnContext:
+class ColumnContext(PixelSizes):
     """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
 
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its column.
@@ -60,16 +61,6 @@ class ColumnContext:
         return 2 if self.wide else 1
 
     @property
-    def paired(self) -> int:
-        """Channels that have a partner."""
-        return self.c_out & ~1
-
-    @property
-    def c_even(self) -> int:
-        """Channels in pairs, the last of which may lack its second."""
-        return self.c_out + self.c_out % 2
-
-    @property
     def rest(self) -> int:
         """Channels behind the last whole four."""
         return self.c_out % 4
@@ -82,14 +73,6 @@ class ColumnContext:
     def column_at(self, pixel: int) -> int:
         """Words from the column of the first pixel to that of another beside it."""
         return 2 * pixel
-
-    def input_at(self, pixel: int) -> int:
-        """From the inputs of the first pixel to those of another, where they lie together."""
-        return pixel * self.piece
-
-    def output_at(self, pixel: int, channel: int = 0) -> int:
-        """From the first output of the first pixel to another."""
-        return pixel * self.c_out + channel
 
     def sums_of(self, pixels: int, channels: int) -> int:
         """Sums of so many pixels by so many channels."""

@@ -20,6 +20,7 @@ from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.words import panel_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.sizes import PixelSizes
 from codegen.kernels.weighted import FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 
@@ -32,7 +33,7 @@ _LARGE_COLUMNS = 1536
 
 
 @dataclass(frozen=True, slots=True)
-class PanelContext:
+class PanelContext(PixelSizes):
     """Literals of one layer: `groups` of four values a product, `piece` bytes in each piece of a column.
 
     `odd_at`: where the weights of a channel without a partner begin, in
@@ -53,24 +54,6 @@ class PanelContext:
     def suffix(self) -> str:
         """What names of panels have behind their pixels."""
         return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}"
-
-    @property
-    def c_even(self) -> int:
-        """Channels in pairs, the last of which may lack its second."""
-        return self.c_out + self.c_out % 2
-
-    @property
-    def paired(self) -> int:
-        """Channels that have a partner."""
-        return self.c_out & ~1
-
-    def input_at(self, pixel: int) -> int:
-        """From the inputs of the first pixel to those of another, where they lie together."""
-        return pixel * self.piece
-
-    def output_at(self, pixel: int, channel: int = 0) -> int:
-        """From the first output of the first pixel to another."""
-        return pixel * self.c_out + channel
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
     "vmladava.s8 r6, q0, q3\n" \
     "vmladava.s8 lr, q1, q3\n"
 
-/* r9 counts two chunks at a time; an odd number enters in the middle. */
-#define LAM_MVE_PAIRS(MODE, FACTORS) \
+/* r9 counts two chunks at a time; an odd number enters in the middle.  `less`: what becomes of the sums then. */
+#define LAM_MVE_PAIRS_BY(MODE, FACTORS, chunk, less) \
     __asm volatile( \
         LAM_MVE_OPEN(MODE, FACTORS) \
         "1:\n" \
@@ -159,11 +159,12 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
         "lsrs r9, r9, #1\n" \
         "bcc 3f\n" \
         "2:\n" \
-        LAM_MVE_PAIRS_CHUNK \
+        chunk \
         "3:\n" \
-        LAM_MVE_PAIRS_CHUNK \
+        chunk \
         "subs r9, r9, #1\n" \
         "bne 2b\n" \
+        less \
         "vmov q0[2], q0[0], r0, r4\n" \
         "vmov q0[3], q0[1], r2, r6\n" \
         "vmov q1[2], q1[0], r8, r12\n" \
@@ -183,9 +184,20 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
         "cmp r5, r0\n" \
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
+#define LAM_MVE_PAIRS(MODE, FACTORS) LAM_MVE_PAIRS_BY(MODE, FACTORS, LAM_MVE_PAIRS_CHUNK, "")
 
 /* One pixel; the loop's own predicate leaves out what is beyond the last input. */
-#define LAM_MVE_VECTOR(MODE, FACTORS) \
+#define LAM_MVE_VECTOR_CHUNK \
+    "vldrb.8 q0, [r1], #16\n" \
+    "vldrb.8 q1, [r5], #64\n" \
+    "vldrb.8 q2, [r5, #-48]\n" \
+    "vmladava.s8 r0, q0, q1\n" \
+    "vmladava.s8 r2, q0, q2\n" \
+    "vldrb.8 q1, [r5, #-32]\n" \
+    "vldrb.8 q2, [r5, #-16]\n" \
+    "vmladava.s8 r4, q0, q1\n" \
+    "vmladava.s8 r6, q0, q2\n"
+#define LAM_MVE_VECTOR_BY(MODE, FACTORS, chunk, less) \
     __asm volatile( \
         LAM_MVE_OPEN(MODE, FACTORS) \
         "ldr r3, [r11, #8]\n" \
@@ -200,16 +212,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
         "mov r1, r12\n" \
         "dlstp.8 lr, r8\n" \
         "2:\n" \
-        "vldrb.8 q0, [r1], #16\n" \
-        "vldrb.8 q1, [r5], #64\n" \
-        "vldrb.8 q2, [r5, #-48]\n" \
-        "vmladava.s8 r0, q0, q1\n" \
-        "vmladava.s8 r2, q0, q2\n" \
-        "vldrb.8 q1, [r5, #-32]\n" \
-        "vldrb.8 q2, [r5, #-16]\n" \
-        "vmladava.s8 r4, q0, q1\n" \
-        "vmladava.s8 r6, q0, q2\n" \
+        chunk \
         "letp lr, 2b\n" \
+        less \
         "vmov q0[2], q0[0], r0, r4\n" \
         "vmov q0[3], q0[1], r2, r6\n" \
         LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
@@ -219,6 +224,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
         "cmp r5, r10\n" \
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
+#define LAM_MVE_VECTOR(MODE, FACTORS) LAM_MVE_VECTOR_BY(MODE, FACTORS, LAM_MVE_VECTOR_CHUNK, "")
 
 #else
 

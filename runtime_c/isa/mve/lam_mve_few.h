@@ -63,48 +63,7 @@
     "vldrw.32 q3, [r5, #-16]\n" LAM_MVE_FEW_PAIRS_TWO("r4", "r6", "r12", "lr")
 
 #define LAM_MVE_FEW_PAIRS(MODE, FACTORS) \
-    __asm volatile( \
-        LAM_MVE_OPEN(MODE, FACTORS) \
-        "1:\n" \
-        "ldrd r1, r3, [r11, #0]\n" \
-        "ldr r9, [r11, #48]\n" \
-        "ldrd r0, r2, [r5], #8\n" \
-        "ldrd r4, r6, [r5], #8\n" \
-        LAM_MVE_OWN_##FACTORS \
-        "mov r8, r0\n" \
-        "mov r10, r2\n" \
-        "mov r12, r4\n" \
-        "mov lr, r6\n" \
-        "adds r9, r9, #1\n" \
-        "lsrs r9, r9, #1\n" \
-        "bcc 3f\n" \
-        "2:\n" \
-        LAM_MVE_FEW_PAIRS_CHUNK \
-        "3:\n" \
-        LAM_MVE_FEW_PAIRS_CHUNK \
-        "subs r9, r9, #1\n" \
-        "bne 2b\n" \
-        LAM_MVE_FEW_LESS("r0", "r4") \
-        LAM_MVE_FEW_LESS("r8", "r12") \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        "vmov q1[2], q1[0], r8, r12\n" \
-        "vmov q1[3], q1[1], r10, lr\n" \
-        "ldr r0, [r11, #20]\n" \
-        "ldr r9, [r11, #28]\n" \
-        "ldrd r1, r3, [r11, #8]\n" \
-        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
-        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
-        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-        LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
-        "vadd.i32 q0, q0, r9\n" \
-        "vadd.i32 q1, q1, r9\n" \
-        "vstrb.32 q0, [r1], #4\n" \
-        "vstrb.32 q1, [r3], #4\n" \
-        "strd r1, r3, [r11, #8]\n" \
-        "cmp r5, r0\n" \
-        "bne 1b\n" \
-        : : "r"(held) : LAM_MVE_CLOBBERS)
+    LAM_MVE_PAIRS_BY(MODE, FACTORS, LAM_MVE_FEW_PAIRS_CHUNK, LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"))
 
 /* One pixel; what is beyond the last input is left out, as in LAM_MVE_VECTOR. */
 #define LAM_MVE_FEW_VECTOR_CHUNK \
@@ -112,32 +71,7 @@
     "vldrb.8 q1, [r5], #32\n" LAM_MVE_FEW_TWO("vmladava", "r0", "r2") \
     "vldrb.8 q1, [r5, #-16]\n" LAM_MVE_FEW_TWO("vmladava", "r4", "r6")
 #define LAM_MVE_FEW_VECTOR(MODE, FACTORS) \
-    __asm volatile( \
-        LAM_MVE_OPEN(MODE, FACTORS) \
-        "ldr r3, [r11, #8]\n" \
-        "ldr r8, [r11, #24]\n" \
-        "ldr r9, [r11, #28]\n" \
-        "ldr r10, [r11, #20]\n" \
-        "ldr r12, [r11, #0]\n" \
-        "1:\n" \
-        "ldrd r0, r2, [r5], #8\n" \
-        "ldrd r4, r6, [r5], #8\n" \
-        LAM_MVE_OWN_##FACTORS \
-        "mov r1, r12\n" \
-        "dlstp.8 lr, r8\n" \
-        "2:\n" \
-        LAM_MVE_FEW_VECTOR_CHUNK \
-        "letp lr, 2b\n" \
-        LAM_MVE_FEW_LESS("r0", "r4") \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
-        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-        "vadd.i32 q0, q0, r9\n" \
-        "vstrb.32 q0, [r3], #4\n" \
-        "cmp r5, r10\n" \
-        "bne 1b\n" \
-        : : "r"(held) : LAM_MVE_CLOBBERS)
+    LAM_MVE_VECTOR_BY(MODE, FACTORS, LAM_MVE_FEW_VECTOR_CHUNK, LAM_MVE_FEW_LESS("r0", "r4"))
 
 #else
 

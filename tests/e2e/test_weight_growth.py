@@ -66,7 +66,7 @@ def test_a_compiled_network_has_the_kernels_that_fit() -> None:
 
 
 def test_a_small_network_has_its_fast_kernels() -> None:
-    """The digits' layers of 8 and 16 channels: Helium takes some hundred bytes more, and a tenth of the instructions."""
+    """The digits' layers of 8 and 16 channels: Helium takes some hundred bytes more, and a tenth of the work."""
     target = load_target("cortex-m55")
     graph = simplify(read_model(DIGITS, Options(target=target.name), target))
     slow = {goal: _blocked(graph, target, goal) for goal in ("size", "balanced", "speed")}

@@ -29,6 +29,7 @@ from codegen.kernels.mve.common import (
     MveContext,
     byte_sums,
     factor_fields,
+    form_of,
     head_words,
     lane_factors,
     packed_stream,
@@ -206,7 +207,7 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
     unsigned = x.dtype is DType.U8
     whole = form == "vector" or inputs % CHUNK == 0
     return MveDenseContext(
-        mode=requant.mode,
+        mode=form_of(requant),
         each=requant.per_channel,
         head=head_words(requant),
         form=form,

@@ -64,18 +64,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vadd.i32 q4, q4, r12\n" \
     "vldrw.u32 q5, [q4]\n"
 
-/* The whole range of int8: by saturation.  Otherwise by limits. */
-#define LAM_MVE_FULL_SINGLE \
-    "vadd.i32 q5, q5, r9\n" \
-    "vqmovnb.s32 q5, q5\n" \
-    "vqmovnb.s16 q5, q5\n"
-#define LAM_MVE_FULL_TFLITE LAM_MVE_FULL_SINGLE
-#define LAM_MVE_FULL_UP LAM_MVE_FULL_SINGLE
-#define LAM_MVE_FULL_ORT \
-    "vcvtn.s32.f32 q5, q5\n" \
-    "vqadd.s32 q5, q5, r9\n" \
-    "vqmovnb.s32 q5, q5\n" \
-    "vqmovnb.s16 q5, q5\n"
+/* Otherwise by limits. */
 #define LAM_MVE_BOUND(MODE) \
     "ldrd r1, r10, [r11, #56]\n" \
     "vdup.32 q6, r1\n" \

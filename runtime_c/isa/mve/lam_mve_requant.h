@@ -64,6 +64,19 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 }
     "vminnm.f32 " q ", " q ", " high "\n" \
     "vcvtn.s32.f32 " q ", " q "\n"
 
+/* Four scaled sums in q5 to outputs of the whole range of int8, by saturation; r9 is the zero point. */
+#define LAM_MVE_FULL_SINGLE \
+    "vadd.i32 q5, q5, r9\n" \
+    "vqmovnb.s32 q5, q5\n" \
+    "vqmovnb.s16 q5, q5\n"
+#define LAM_MVE_FULL_TFLITE LAM_MVE_FULL_SINGLE
+#define LAM_MVE_FULL_UP LAM_MVE_FULL_SINGLE
+#define LAM_MVE_FULL_ORT \
+    "vcvtn.s32.f32 q5, q5\n" \
+    "vqadd.s32 q5, q5, r9\n" \
+    "vqmovnb.s32 q5, q5\n" \
+    "vqmovnb.s16 q5, q5\n"
+
 /* The form for a mode and for own or shared factors; both are constants. */
 #define LAM_MVE_FORM_OF(FORM, FACTORS) \
     do { \

@@ -3,9 +3,10 @@
 Of the forms that say what a row of theirs takes, the one of the least estimated cycles is the fastest (`[cycles]` of
 the target); of others, the first one in the table.
 Fast kernels fill channels and taps of their weights.  By default the parameters of a network grow by 2 % at most over
-the least ones that kernels of the level have: the layers that would gain least per added byte get their tightest kernel
-instead.  Weights of few bits count as bytes there, and their layers get the fastest kernel.  A target that says
-`weights.expand` has no such limit.
+the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
+from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
+Goal `speed` allows a quarter, `size` the 2 % alone.  Weights of few bits count as bytes there, and their layers get the
+fastest kernel.  A target that says `weights.expand` has no such limit.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from codegen.target import FEATURES, Cycles, Target
 
 MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
+MOST_GROWTH_FOR_SPEED = Fraction(1, 4)
+"""The same with goal `speed`."""
+SPARE_BYTES = 512
+"""What packing may add in any case, but with goal `size`."""
 
 
 def choose_kernels(
@@ -41,7 +46,7 @@ def choose_kernels(
     )
     if target.weights.expand:
         return {i: found[0] for i, found in forms.items()}
-    return _within_growth(graph, forms)
+    return _within_growth(graph, forms, goal)
 
 
 def select_kernels(graph: Graph, isa: str, table: KernelTable = TABLE) -> dict[int, Form]:
@@ -101,7 +106,7 @@ def _by_node(graph: Graph, fits: Callable[[NodeView], Sequence[Form]]) -> dict[i
     return found
 
 
-def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]]) -> dict[int, Form]:
+def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]], goal: str) -> dict[int, Form]:
     """The fastest form of each node, and the tightest one of layers that the growth allowed is not left for.
 
     It is given out by falling work per added byte; of equal layers the first by name comes first, so that the order of
@@ -110,7 +115,7 @@ def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]]) -> dict[in
     tight = {i: _tightest(graph.view(graph.nodes[i]), found) for i, found in forms.items()}
     added = {i: found[0].params_bytes - tight[i].params_bytes for i, found in forms.items()}
     views = {i: graph.view(graph.nodes[i]) for i, more in added.items() if more > 0}
-    left = int(MOST_GROWTH * sum(_as_bytes(graph.view(graph.nodes[i]), form) for i, form in tight.items()))
+    left = _most_growth(sum(_as_bytes(graph.view(graph.nodes[i]), form) for i, form in tight.items()), goal)
     chosen = {i: found[0] for i, found in forms.items()}
     for i in sorted(views, key=lambda i: (Fraction(-_work(views[i]), added[i]), views[i].name)):
         if added[i] <= left:
@@ -118,6 +123,12 @@ def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]]) -> dict[in
         else:
             chosen[i] = tight[i]
     return chosen
+
+
+def _most_growth(params_bytes: int, goal: str = "balanced") -> int:
+    """Bytes that packing may add to so many of a network."""
+    share = MOST_GROWTH_FOR_SPEED if goal == "speed" else MOST_GROWTH
+    return max(int(share * params_bytes), 0 if goal == "size" else SPARE_BYTES)
 
 
 def _tightest(view: NodeView, forms: Sequence[Form]) -> Form:

@@ -144,7 +144,7 @@ class Inspection:
     `bytes_at_8_bits`: of a float model, the trained numbers with 8 bits each, vectors among them with 32, and
     `arena_at_8_bits` the arena that it would have.
     `cycles` are estimated for one inference, and `milliseconds` by them and the chip's clock.
-    `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % at most.
+    `weights_expand`: the target lets packing add what is fastest to the weights, and not 2 % or 512 B at most.
     """
 
     model: str

@@ -1,4 +1,6 @@
-"""Packing may fill channels and taps, but the weights of a model grow by 2 % at most, unless the target allows more."""
+"""Packing may fill channels and taps, but the weights of a model grow by 2 % or 512 bytes at most, unless the target or
+the goal allows more.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,15 @@ from codegen.ir.graph import Graph
 from codegen.kernels import choose_kernels, select_kernels
 from codegen.passes import simplify
 from codegen.pipeline import Options, compile_file, read_model
-from codegen.target import Weights, list_targets, load_target
+from codegen.target import Target, Weights, list_targets, load_target
+from tests.e2e.projects import DIGITS
 from tests.support.real import MODELS
 from tests.support.shared import shared_dir
 
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imc", "host")
 PLAIN = "generic"
 """Its kernels store what was trained, and the factors and shifts that all kernels need."""
-MOST = 0.02
+MOST, SPARE_BYTES, FOR_SPEED = 0.02, 512, 0.25
 TFLITE = (
     *(f"mlperf_tiny/{name}_int8.tflite" for name in ("ad", "kws", "resnet8", "strww", "vww")),
     *(f"tflite/{name}.tflite" for name in ("hello_world_int8", "micro_speech_int8", "mobilenet_v2_int8")),
@@ -47,8 +50,8 @@ def test_packed_weights_are_hardly_larger(model: str) -> None:
     graph = graph_of(model, PLAIN)
     plain = packed_bytes(choose_kernels(graph, load_target(PLAIN)))
     targets = (replace(load_target(chip), weights=Weights(expand=False)) for chip in CHIPS)
-    grown = {t.name: packed_bytes(choose_kernels(graph, t)) / plain - 1 for t in targets}
-    assert max(grown.values()) <= MOST, grown
+    grown = {t.name: packed_bytes(choose_kernels(graph, t)) - plain for t in targets}
+    assert max(grown.values()) <= max(MOST * plain, SPARE_BYTES), grown
 
 
 def test_only_this_machine_lets_weights_grow() -> None:
@@ -59,10 +62,26 @@ def test_a_compiled_network_has_the_kernels_that_fit() -> None:
     model = shared_dir() / "models" / "onnx" / "mnist_cnn_qdq.onnx"
     chips = (PLAIN, "cortex-m55")
     plain, packed = (compile_file(model, Options(target=c, vectors=0)).program.packed_bytes for c in chips)
-    assert plain < packed <= plain * (1 + MOST)
+    assert plain < packed <= plain + max(plain * MOST, SPARE_BYTES)
 
 
-@pytest.mark.parametrize(("model", "chip"), [("tflite/hello_world_int8.tflite", "cortex-m55"), (TFLITE[3], "host")])
+def test_a_small_network_has_its_fast_kernels() -> None:
+    """The digits' layers of 8 and 16 channels: Helium takes some hundred bytes more, and a tenth of the work."""
+    target = load_target("cortex-m55")
+    graph = simplify(read_model(DIGITS, Options(target=target.name), target))
+    slow = {goal: _blocked(graph, target, goal) for goal in ("size", "balanced", "speed")}
+    assert slow == {"size": ["stem", "residual_second", "classify"], "balanced": ["classify"], "speed": []}
+    packed = [packed_bytes(choose_kernels(graph, target, goal=goal)) for goal in ("size", "balanced", "speed")]
+    assert packed[0] < packed[1] <= packed[0] + max(packed[0] * MOST, SPARE_BYTES)
+    assert packed[2] <= packed[0] * (1 + FOR_SPEED)
+
+
+def _blocked(graph: Graph, target: Target, goal: str) -> list[str]:
+    forms = choose_kernels(graph, target, goal=goal)
+    return [graph.nodes[i].name for i, form in forms.items() if form.kernel.startswith("blocked_")]
+
+
+@pytest.mark.parametrize(("model", "chip"), [("onnx/mnist_cnn_qdq.onnx", "cortex-m55"), (TFLITE[3], "host")])
 def test_a_target_may_allow_more(model: str, chip: str) -> None:
     """There the fastest kernels take what they want, which is more than the limit."""
     target = load_target(chip)
@@ -71,4 +90,5 @@ def test_a_target_may_allow_more(model: str, chip: str) -> None:
     expanded = choose_kernels(graph, replace(target, weights=Weights(expand=True)))
     assert {i: form.kernel for i, form in expanded.items()} == {i: form.kernel for i, form in fastest.items()}
     limited = choose_kernels(graph, replace(target, weights=Weights(expand=False)))
-    assert packed_bytes(fastest) > (1 + MOST) * packed_bytes(limited)
+    least = packed_bytes(limited)
+    assert packed_bytes(fastest) > least + max(MOST * least, SPARE_BYTES)

@@ -73,6 +73,12 @@ def is_fast(requant: Requant | None, lift: int = 0) -> bool:
     return requant.mode == "ort" or all(s <= -1 or m == 0 for m, s in steps)
 
 
+def form_of(requant: Requant) -> str:
+    """How the primitives call the mode: `up` is `tflite` where the zero point is the least output, as behind a ReLU."""
+    rectified = requant.mode == "tflite" and requant.low >= requant.zero_point
+    return "up" if rectified else requant.mode
+
+
 def signed_zero(sums: Weighted) -> int:
     """The input's zero point once its values are int8: unsigned ones are moved down by 128."""
     return sums.op.x_zero_point - (128 if sums.x is DType.U8 else 0)

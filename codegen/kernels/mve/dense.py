@@ -12,6 +12,7 @@ windows of a few pixels are gathered in scratch first, which costs 3 instruction
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from codegen.kernels.mve.common import (
     MveContext,
     byte_sums,
     factor_fields,
+    form_of,
     head_words,
     lane_factors,
     packed_stream,
@@ -40,6 +42,8 @@ from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D, Dense
 
 _MOST_COLUMN_CHUNKS = 4
+_KEPT = (8, 16)
+"""Inputs of layers whose weights stay in registers."""
 _TILE_BYTES = 512
 _TILE_PIXELS = 16
 _ONE = Window(1)
@@ -114,6 +118,16 @@ class MveDenseContext(MveContext):
         """Inputs of one kernel row without dilation."""
         return self.kernel_w * self.c_in
 
+    @property
+    def by_tiles(self) -> bool:
+        """Whether a call makes several pixels of one block of channels after another."""
+        return self.form in ("columns", "kept")
+
+    @property
+    def has_short_rows(self) -> bool:
+        """Whether a kernel row is one vector: a loop takes longer to begin."""
+        return self.flip == 0 and self.row_bytes <= CHUNK
+
     def words_of(self, blocks: int) -> int:
         """Words of so many blocks of the stream."""
         return blocks * self.block_words
@@ -155,8 +169,11 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def costs(inputs: int, pixels: int) -> dict[str, float]:
-    """Instructions per block of four channels for a run of pixels, by form; counted in the assembly."""
+def costs(inputs: int, pixels: int, *, in_place: bool = False) -> dict[str, float]:
+    """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
+
+    `in_place`: inputs may be read where they lie, and outputs have the whole range of int8.
+    """
     chunks = -(-inputs // CHUNK)
     vector = 10 * chunks + 20
     found = {"vector": float(pixels * vector)}
@@ -164,16 +181,19 @@ def costs(inputs: int, pixels: int) -> dict[str, float]:
         found["pairs"] = pixels // 2 * (15 * chunks + 33) + pixels % 2 * vector
     if chunks <= _MOST_COLUMN_CHUNKS:
         found["columns"] = 14 + pixels * (9 * chunks + 11)
+    if in_place and inputs in _KEPT:
+        found["kept"] = 18 + pixels * 17
     return found
 
 
-def _form(inputs: int, pixels: int) -> str:
-    found = costs(inputs, pixels)
+def _least(found: Mapping[str, float]) -> str:
     return min(sorted(found), key=lambda form: found[form])
 
 
 def _tile(form: str, inputs: int, pixels: int) -> int:
     """Pixels that one call of the innermost function makes."""
+    if form == "kept":
+        return pixels
     if form != "columns":
         return 1 if form == "vector" else 2
     return max(1, min(pixels, _TILE_PIXELS, _TILE_BYTES // (-(-inputs // CHUNK) * CHUNK)))
@@ -202,11 +222,11 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
     h, w = _windows(node.op)
     inputs = weights.elements // weights.shape[0]
     run = row_pixels(node.outs[0].shape)
-    form = _form(inputs, run)
     unsigned = x.dtype is DType.U8
-    whole = form == "vector" or inputs % CHUNK == 0
+    form = _least(costs(inputs, run, in_place=_may_keep(node, requant, few=few)))
+    whole = form in ("vector", "kept") or inputs % CHUNK == 0
     return MveDenseContext(
-        mode=requant.mode,
+        mode=form_of(requant),
         each=requant.per_channel,
         head=head_words(requant),
         form=form,
@@ -227,6 +247,12 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
         tile=_tile(form, inputs, run),
         few=few,
     )
+
+
+def _may_keep(node: NodeOf[Conv2D | Dense], requant: Requant, *, few: bool) -> bool:
+    x, weights, y = *node.ins[:2], node.outs[0]
+    full = (y.dtype, requant.low, requant.high) == (DType.S8, DType.S8.low, DType.S8.high)
+    return full and not few and x.dtype is DType.S8 and _is_point(node.op) and weights.shape[0] % LANES == 0
 
 
 def _has_edges(w: Window, w_in: int, w_out: int) -> bool:
@@ -276,7 +302,8 @@ def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, 
 
 
 def _why(k: MveDenseContext) -> str:
-    found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(costs(k.inputs, k.run).items()))
+    counted = costs(k.inputs, k.run, in_place=k.form == "kept")
+    found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
     source = "gathered windows" if k.gathered else "input in place"
     few = ", weights of 4 bits" if k.few else ""
     return f"Helium, {k.form}, {source}{few}; instructions per pixel and four channels: {found}"

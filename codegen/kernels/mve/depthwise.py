@@ -232,7 +232,7 @@ def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
 def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwiseContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     return MveDepthwiseContext(
-        mode=requant.mode,
+        mode=common.form_of(requant),
         each=requant.per_channel,
         head=common.head_words(requant),
         full=(y.dtype, requant.low, requant.high) == (DType.S8, DType.S8.low, DType.S8.high),

@@ -26,12 +26,12 @@ typedef struct {
     uint8_t *y1;          /* pairs: of the second one */
     const int32_t *w;     /* the first block */
     const int32_t *end;   /* behind the last block */
-    int32_t count;        /* columns: pixels, 1 or more; vector: inputs */
+    int32_t count;        /* columns, kept: pixels, 1 or more; vector: inputs */
     int32_t zero_point;   /* of the output */
     int32_t low;          /* least output value less zero_point */
     int32_t high;         /* greatest output value less zero_point */
-    int32_t x_step;       /* columns: bytes from pixel to pixel */
-    int32_t y_step;       /* columns: bytes from pixel to pixel */
+    int32_t x_step;       /* columns, kept: bytes from pixel to pixel */
+    int32_t y_step;       /* columns, kept: bytes from pixel to pixel */
     int32_t chunks;       /* pairs and vector: of 16 inputs */
     int32_t multiplier;   /* of all channels, where they share it */
     int32_t shift;        /* the same */
@@ -121,6 +121,66 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
             LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_3, "192"); \
         } else { \
             LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_4, "256"); \
+        } \
+    } while (0)
+
+/* Factors of a block to q6 and q7, its weights to r4. */
+#define LAM_MVE_KEPT_EACH \
+    "vldrw.32 q6, [r5, #16]\n" \
+    "vldrb.s32 q7, [r5, #32]\n" \
+    "add r4, r5, #36\n"
+#define LAM_MVE_KEPT_ONE \
+    "ldrd r0, r2, [r11, #52]\n" \
+    "vdup.32 q6, r0\n" \
+    "vdup.32 q7, r2\n" \
+    "add r4, r5, #16\n"
+
+/* Per block all pixels: weights q0 .. q3, multipliers q6, shifts q7; biases stay in the stream. */
+#define LAM_MVE_KEPT(MODE, FACTORS, load, product) \
+    __asm volatile( \
+        "ldr r5, [r11, #16]\n" \
+        "ldr r9, [r11, #28]\n" \
+        "ldrd r8, r10, [r11, #40]\n" \
+        "1:\n" \
+        "ldr r1, [r11, #0]\n" \
+        "ldr r3, [r11, #8]\n" \
+        "ldr lr, [r11, #24]\n" \
+        LAM_MVE_KEPT_##FACTORS \
+        load " q0, [r4]\n" \
+        load " q1, [r4, #16]\n" \
+        load " q2, [r4, #32]\n" \
+        load " q3, [r4, #48]\n" \
+        "add r12, r4, #64\n" \
+        "add r0, r3, #4\n" \
+        "str r0, [r11, #8]\n" \
+        "dls lr, lr\n" \
+        "2:\n" \
+        load " q4, [r1]\n" \
+        "add r1, r1, r8\n" \
+        product " r0, q4, q0\n" \
+        product " r2, q4, q1\n" \
+        product " r4, q4, q2\n" \
+        product " r6, q4, q3\n" \
+        "vldrw.32 q4, [r5]\n" \
+        "vmov q5[2], q5[0], r0, r4\n" \
+        "vmov q5[3], q5[1], r2, r6\n" \
+        "vadd.i32 q5, q5, q4\n" \
+        LAM_MVE_SCALE_##MODE("q5", "q6", "q7", "q4") \
+        LAM_MVE_FULL_##MODE \
+        "vstrb.32 q5, [r3]\n" \
+        "add r3, r3, r10\n" \
+        "le lr, 2b\n" \
+        "ldr r0, [r11, #20]\n" \
+        "mov r5, r12\n" \
+        "cmp r5, r0\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+#define LAM_MVE_KEPT_OF(MODE, FACTORS) \
+    do { \
+        if (inputs == 8) { \
+            LAM_MVE_KEPT(MODE, FACTORS, "vldrb.s16", "vmladav.s16"); \
+        } else { \
+            LAM_MVE_KEPT(MODE, FACTORS, "vldrb.8", "vmladav.s8"); \
         } \
     } while (0)
 
@@ -256,6 +316,22 @@ static inline void lam_mve_columns(lam_mve_job *job, int mode, int each, int32_t
     for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4) {
         for (int32_t i = 0; i < job->count; i++) {
             lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, 16 * chunks, mode, each, job);
+        }
+    }
+#endif
+}
+
+/* `count` pixels as lam_mve_columns, of 8 or 16 inputs, a constant: a block's weights stay in registers.  Outputs are int8,
+ * of the whole range. */
+static inline void lam_mve_kept(lam_mve_job *job, int mode, int each, int32_t inputs)
+{
+#if LAM_MVE
+    LAM_MVE_JOB(held);
+    LAM_MVE_FORM(LAM_MVE_KEPT_OF);
+#else
+    for (const int32_t *w = job->w; w != job->end; w += lam_mve_head(each) + 16, job->y0 += 4) {
+        for (int32_t i = 0; i < job->count; i++) {
+            lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, inputs, mode, each, job);
         }
     }
 #endif

@@ -64,17 +64,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vadd.i32 q4, q4, r12\n" \
     "vldrw.u32 q5, [q4]\n"
 
-/* The whole range of int8: by saturation.  Otherwise by limits. */
-#define LAM_MVE_FULL_SINGLE \
-    "vadd.i32 q5, q5, r9\n" \
-    "vqmovnb.s32 q5, q5\n" \
-    "vqmovnb.s16 q5, q5\n"
-#define LAM_MVE_FULL_TFLITE LAM_MVE_FULL_SINGLE
-#define LAM_MVE_FULL_ORT \
-    "vcvtn.s32.f32 q5, q5\n" \
-    "vqadd.s32 q5, q5, r9\n" \
-    "vqmovnb.s32 q5, q5\n" \
-    "vqmovnb.s16 q5, q5\n"
+/* Otherwise by limits. */
 #define LAM_MVE_BOUND(MODE) \
     "ldrd r1, r10, [r11, #56]\n" \
     "vdup.32 q6, r1\n" \
@@ -84,9 +74,11 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vadd.i32 q5, q5, r9\n"
 #define LAM_MVE_BOUND_LOW_SINGLE "vmax.s32 q5, q5, q6\n"
 #define LAM_MVE_BOUND_LOW_TFLITE LAM_MVE_BOUND_LOW_SINGLE
+#define LAM_MVE_BOUND_LOW_UP LAM_MVE_BOUND_LOW_SINGLE
 #define LAM_MVE_BOUND_LOW_ORT "vmaxnm.f32 q5, q5, q6\n"
 #define LAM_MVE_BOUND_HIGH_SINGLE "vmin.s32 q5, q5, q6\n"
 #define LAM_MVE_BOUND_HIGH_TFLITE LAM_MVE_BOUND_HIGH_SINGLE
+#define LAM_MVE_BOUND_HIGH_UP LAM_MVE_BOUND_HIGH_SINGLE
 #define LAM_MVE_BOUND_HIGH_ORT \
     "vminnm.f32 q5, q5, q6\n" \
     "vcvtn.s32.f32 q5, q5\n"
@@ -109,6 +101,11 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vqrdmulh.s32 q5, q5, q6\n" \
     "vshr.s32 q6, q5, #31\n" \
     "vadd.i32 q5, q5, q6\n" \
+    LAM_MVE_SHIFTS_##FACTORS \
+    "vrshl.s32 q5, q5, q6\n"
+#define LAM_MVE_FACTORS_UP(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS \
+    "vqrdmulh.s32 q5, q5, q6\n" \
     LAM_MVE_SHIFTS_##FACTORS \
     "vrshl.s32 q5, q5, q6\n"
 #define LAM_MVE_FACTORS_ORT(FACTORS) \

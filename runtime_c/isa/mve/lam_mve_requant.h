@@ -13,6 +13,8 @@
  *   LAM_MVE_SINGLE   multiplier as of lam_requant_single_high; shift is 32 - s, s = 33 .. 62, as VRSHL takes it
  *   LAM_MVE_TFLITE   multiplier and exponent as of lam_requant_tflite; exponent -31 .. -1
  *   LAM_MVE_ORT      the bits of a float32 scale as of lam_requant_ort; no shift
+ *   LAM_MVE_UP       LAM_MVE_TFLITE for outputs whose least value is the zero point or more, as behind a ReLU: which way
+ *                    halves of negative values go does not matter there
  */
 #ifndef LAM_MVE_REQUANT_H
 #define LAM_MVE_REQUANT_H
@@ -30,7 +32,7 @@
 #define LAM_MVE 0
 #endif
 
-enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2 };
+enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 };
 
 #if LAM_MVE
 
@@ -45,6 +47,9 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2 };
     "vshr.s32 " t ", " q ", #31\n" \
     "vadd.i32 " q ", " q ", " t "\n" \
     "vrshl.s32 " q ", " q ", " s "\n"
+#define LAM_MVE_SCALE_UP(q, m, s, t) \
+    "vqrdmulh.s32 " q ", " q ", " m "\n" \
+    "vrshl.s32 " q ", " q ", " s "\n"
 #define LAM_MVE_SCALE_ORT(q, m, s, t) \
     "vcvt.f32.s32 " q ", " q "\n" \
     "vmul.f32 " q ", " q ", " m "\n"
@@ -53,10 +58,24 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2 };
     "vmax.s32 " q ", " q ", " low "\n" \
     "vmin.s32 " q ", " q ", " high "\n"
 #define LAM_MVE_CLAMP_TFLITE LAM_MVE_CLAMP_SINGLE
+#define LAM_MVE_CLAMP_UP LAM_MVE_CLAMP_SINGLE
 #define LAM_MVE_CLAMP_ORT(q, low, high) \
     "vmaxnm.f32 " q ", " q ", " low "\n" \
     "vminnm.f32 " q ", " q ", " high "\n" \
     "vcvtn.s32.f32 " q ", " q "\n"
+
+/* Four scaled sums in q5 to outputs of the whole range of int8, by saturation; r9 is the zero point. */
+#define LAM_MVE_FULL_SINGLE \
+    "vadd.i32 q5, q5, r9\n" \
+    "vqmovnb.s32 q5, q5\n" \
+    "vqmovnb.s16 q5, q5\n"
+#define LAM_MVE_FULL_TFLITE LAM_MVE_FULL_SINGLE
+#define LAM_MVE_FULL_UP LAM_MVE_FULL_SINGLE
+#define LAM_MVE_FULL_ORT \
+    "vcvtn.s32.f32 q5, q5\n" \
+    "vqadd.s32 q5, q5, r9\n" \
+    "vqmovnb.s32 q5, q5\n" \
+    "vqmovnb.s16 q5, q5\n"
 
 /* The form for a mode and for own or shared factors; both are constants. */
 #define LAM_MVE_FORM_OF(FORM, FACTORS) \
@@ -65,6 +84,8 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2 };
             FORM(SINGLE, FACTORS); \
         } else if (mode == LAM_MVE_TFLITE) { \
             FORM(TFLITE, FACTORS); \
+        } else if (mode == LAM_MVE_UP) { \
+            FORM(UP, FACTORS); \
         } else { \
             FORM(ORT, FACTORS); \
         } \
@@ -80,6 +101,7 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2 };
 
 #define LAM_MVE_LIMITS_SINGLE ""
 #define LAM_MVE_LIMITS_TFLITE ""
+#define LAM_MVE_LIMITS_UP ""
 #define LAM_MVE_LIMITS_ORT \
     "vcvt.f32.s32 q6, q6\n" \
     "vcvt.f32.s32 q7, q7\n"
@@ -130,7 +152,7 @@ static inline int32_t lam_mve_requant(int mode, int32_t acc, int32_t multiplier,
     if (mode == LAM_MVE_SINGLE) {
         return lam_requant_single_high_q(acc, multiplier, 32 - shift, zp, low + zp, high + zp);
     }
-    if (mode == LAM_MVE_TFLITE) {
+    if (mode == LAM_MVE_TFLITE || mode == LAM_MVE_UP) {
         return lam_requant_tflite_q(acc, multiplier, shift, zp, low + zp, high + zp);
     }
     (void)memcpy(&scale, &multiplier, sizeof scale);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Copies and fills of bytes with Helium's predicated loops, for windows of convolutions; 3 instructions per 16 bytes.
+ * Copies and fills of bytes with Helium's predicates, for windows of convolutions; loops take 3 instructions per 16 bytes.
  */
 #ifndef LAM_MVE_WINDOW_H
 #define LAM_MVE_WINDOW_H
@@ -46,6 +46,31 @@ static inline int8_t *lam_mve_copy(int8_t *to, const void *from, int32_t n, uint
         to[i] = (int8_t)((int32_t)(byte ^ 0x80u) - 128);
     }
     return to + n;
+#endif
+}
+
+/* n bytes from `from` to `to`, 1 to 16, a constant.  No overlap. */
+static inline void lam_mve_copy_few(int8_t *to, const void *from, int32_t n)
+{
+#if LAM_MVE
+    if (n == 8) {
+        (void)memcpy(to, from, 8);
+    } else if (n == 4) {
+        (void)memcpy(to, from, 4);
+    } else if (n == 2) {
+        (void)memcpy(to, from, 2);
+    } else {
+        __asm volatile(
+            "vctp.8 %[n]\n"
+            "vpstt\n"
+            "vldrbt.8 q0, [%[from]]\n"
+            "vstrbt.8 q0, [%[to]]\n"
+            :
+            : [to] "r"(to), [from] "r"(from), [n] "r"(n)
+            : "q0", LAM_MVE_PREDICATE, "memory");
+    }
+#else
+    (void)lam_mve_copy(to, from, n, 0);
 #endif
 }
 

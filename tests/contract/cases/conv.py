@@ -133,6 +133,12 @@ def _vectors(conv: Callable[..., Case]) -> dict[str, Case]:
         "deep_odd_points": conv(t(U8, 1, 2, 4, 75), one, one, 3, factors=1),
         "points_48": conv(t(S8, 1, 2, 7, 48), one, one, 12),
         "points_long": conv(t(U8, 1, 2, 39, 16), one, one, 5, y=U8),
+        "points_8": conv(t(S8, 1, 3, 7, 8), one, one, 8),
+        "points_16": conv(t(S8, 1, 2, 5, 16), one, one, 12, factors=1),
+        "points_8_rectified": _rectified(conv(t(S8, 1, 2, 9, 8), one, one, 4)),
+        "deep_rectified": _rectified(conv(t(S8, 1, 2, 5, 80), one, one, 9)),
+        "each_rectified": _rectified(each(t(S8, 1, 6, 9, 20), same, same)),
+        "points_16_strided": conv(t(S8, 1, 5, 7, 16), window(1, 2), window(1, 2), 4),
         "points_strided": conv(t(S8, 1, 5, 7, 32), window(1, 2), window(1, 2), 8),
         "first_long": conv(t(S8, 1, 3, 37, 3), same, same, 7),
         "first_strided": conv(t(S8, 1, 9, 10, 1), window(5, 2, 1, 2, 2), window(4, 2, 1, 1, 1), 8),
@@ -149,6 +155,13 @@ def _vectors(conv: Callable[..., Case]) -> dict[str, Case]:
         "each_5x5_strided": each(t(U8, 1, 7, 26, 3), window(5, 2, 1, 1, 2), window(5, 2, 1, 1, 2)),
         "each_7x7": each(t(S8, 1, 8, 8, 4), window(7, 1, 1, 3, 3), window(7, 1, 1, 3, 3)),
     }
+
+
+def _rectified(case: Case) -> Case:
+    """The layer with a ReLU behind it: its zero point is the type's least value, and so its least output."""
+    assert isinstance(case.op, Conv2D)
+    assert case.op.requant is not None
+    return replace(case, op=replace(case.op, requant=replace(case.op.requant, zero_point=S8.low, low=S8.low)))
 
 
 def geometry_cases(mode: Mode) -> Iterator[Case]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from codegen.errors import (
     DataDoesNotFit,
     DumpUnsupported,
@@ -87,11 +89,22 @@ class FloatEngine(Held):
             self._session, _ = _session(self._runtime, self._model, "all")
             self.note = "graph optimization on: the model does not run without it"
             return self.run(sample)
-        return dict(zip(self._names, results, strict=True))
+        return dict(zip(self._names, map(_tensor, self._names, results), strict=True))
 
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Refused: LAM-API-007."""
         raise DumpUnsupported("gives outputs only", where="engine float")
+
+
+def _tensor(name: str, result: Any) -> Array:
+    """A result; of maps, one for each row, their values, a column for each key; LAM-API-010 for strings."""
+    if isinstance(result, list) and all(isinstance(row, dict) for row in result):
+        return np.array([list(row.values()) for row in result], np.float32)
+    array = np.asarray(result)
+    if array.dtype.kind not in "biuf":
+        hint = "the other engines give the number of each label"
+        raise EngineFailed("the result is no array of numbers", where=f"output '{name}'", hint=hint)
+    return array
 
 
 def has_runtime() -> bool:

@@ -12,13 +12,14 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from codegen.errors import ModelRejected
+from codegen.errors import EngineFailed, ModelRejected
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.passes import simplify
+from codegen.verbs.float_engine import FloatEngine
 from tests.contract.test_kernels import make_project
 from tests.support.node_graphs import prefixed, side_by_side
 from tests.support.tools import require_tool
@@ -117,10 +118,45 @@ def other_cases(rng: np.random.Generator, x: Array) -> Iterator[tuple[str, onnx.
     yield "one_hot", model_of("OneHotEncoder", ["y"], whole, cats_int64s=[1, 4, 2], zeros=1), whole
 
 
+def machine_cases(rng: np.random.Generator, x: Array) -> Iterator[tuple[str, onnx.ModelProto, Array]]:
+    """Support vectors with every kernel; far from 0, where squares of distances need their middle taken off."""
+
+    def numbers(count: int, size: float = 1.0) -> list[float]:
+        return [float(np.float32(v)) for v in size * rng.standard_normal(count)]
+
+    far = x + np.float32(40)
+    for kind, degree in (("LINEAR", 3.0), ("POLY", 3.0), ("POLY", 1.0), ("RBF", 3.0), ("SIGMOID", 3.0)):
+        given = far if kind == "RBF" else x
+        made: dict[str, Any] = {"kernel_type": kind, "kernel_params": [0.125, 0.5, degree]}
+        base = 40 if kind == "RBF" else 0
+        vectors = {"support_vectors": [v + base for v in numbers(6 * FEATURES)]}
+        for one_class in (0, 1):
+            sums = {"n_supports": 6, "coefficients": numbers(6), "rho": numbers(1), "one_class": one_class}
+            model = model_of("SVMRegressor", ["y"], given, **made, **vectors, **sums)
+            yield f"machine_{kind}_{degree}_{one_class}", model, given
+        for labels in ([4, -7], [4, 7, 1], [9, 2, 3, 5]):
+            classes = len(labels)
+            counts = [6 - classes + 1, *([1] * (classes - 1))]
+            sums = {"coefficients": numbers(6 * (classes - 1)), "rho": numbers(classes * (classes - 1) // 2, 0.1)}
+            voting = {"classlabels_ints": labels, "vectors_per_class": counts}
+            model = model_of("SVMClassifier", ["l", "y"], given, **made, **vectors, **sums, **voting)
+            yield f"votes_{kind}_{degree}_{classes}", model, given
+    sums = {"coefficients": numbers(FEATURES), "rho": [0.25], "kernel_type": "LINEAR", "kernel_params": [0.0, 0.0, 0.0]}
+    yield "machine_alone", model_of("SVMRegressor", ["y"], x, **sums), x
+    sums = {
+        "coefficients": numbers(3 * FEATURES),
+        "rho": [0.25],
+        "classlabels_ints": [4, 7, 1],
+        "kernel_type": "LINEAR",
+        "kernel_params": [0.0, 0.0, 0.0],
+    }
+    yield "votes_alone", model_of("SVMClassifier", ["l", "y"], x, **sums), x
+
+
 def cases() -> list[tuple[str, onnx.ModelProto, Array]]:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((ROWS, FEATURES)).astype(np.float32)
-    return [*tree_cases(rng, x), *other_cases(rng, x)]
+    return [*tree_cases(rng, x), *other_cases(rng, x), *machine_cases(rng, x)]
 
 
 def imported(model: onnx.ModelProto, folder: Path) -> Graph:
@@ -192,6 +228,16 @@ def _loop() -> dict[str, Any]:
     }
 
 
+MACHINE = {"n_supports": 2, "coefficients": [1.0, -1.0], "rho": [0.0], "support_vectors": [1.0] * 2 * FEATURES}
+VOTES = {
+    "classlabels_ints": [1, 2],
+    "vectors_per_class": [1, 1],
+    "coefficients": [1.0] * 2 * FEATURES,
+    "rho": [0.0],
+    "support_vectors": [1.0] * 2 * FEATURES,
+}
+THREE = {"classlabels_ints": [1, 2, 3], "vectors_per_class": [1, 1, 0], "rho": [0.0] * 3, "coefficients": [1.0] * 4}
+CHANCES = {"prob_a": [1.0], "prob_b": [1.0]}
 WRONG: dict[str, tuple[str, Any, str]] = {
     "a branch to nowhere": ("TreeEnsembleRegressor", lambda: _with("nodes_truenodeids", 0, 999), "013"),
     "a loop": ("TreeEnsembleRegressor", _loop, "013"),
@@ -209,16 +255,22 @@ WRONG: dict[str, tuple[str, Any, str]] = {
     "a post transform": ("TreeEnsembleRegressor", lambda: _spoiled(post_transform="PROBIT"), "022"),
     "two base values": ("TreeEnsembleRegressor", lambda: _spoiled(base_values=[1.0, 2.0]), "013"),
     "no nodes": ("TreeEnsembleRegressor", lambda: {"n_targets": 1}, "013"),
-    "labels of text": (
-        "LinearClassifier",
-        lambda: {"coefficients": [1.0] * 5, "classlabels_strings": ["a", "b"], "intercepts": [0.0]},
-        "019",
+    "keys of text": ("LabelEncoder", lambda: {"keys_strings": ["a"], "values_floats": [1.0]}, "019"),
+    "other vectors than are said": ("SVMRegressor", lambda: MACHINE | {"n_supports": 3}, "014"),
+    "other coefficients than vectors": ("SVMRegressor", lambda: MACHINE | {"coefficients": [1.0]}, "013"),
+    "a kernel without parameters": ("SVMRegressor", lambda: MACHINE | {"kernel_type": "RBF"}, "013"),
+    "vectors of other classes": ("SVMClassifier", lambda: VOTES | {"vectors_per_class": [2]}, "013"),
+    "chances of three classes": ("SVMClassifier", lambda: VOTES | CHANCES | THREE, "022"),
+    "chances without vectors": (
+        "SVMClassifier",
+        lambda: CHANCES | {"classlabels_ints": [1, 2], "coefficients": [1.0] * 2 * FEATURES, "rho": [0.0]},
+        "022",
     ),
     "coefficients of other rows": ("LinearRegressor", lambda: {"coefficients": [1.0] * 4, "targets": 1}, "014"),
     "scales of other rows": ("Scaler", lambda: {"scale": [1.0] * 3, "offset": [1.0]}, "014"),
     "keys without values": ("LabelEncoder", lambda: {"keys_floats": [1.0], "values_floats": [1.0, 2.0]}, "013"),
     "an unknown norm": ("Normalizer", lambda: {"norm": "L3"}, "013"),
-    "maps": ("ZipMap", lambda: {"classlabels_int64s": [1]}, "022"),
+    "maps of other columns": ("ZipMap", lambda: {"classlabels_int64s": [1]}, "014"),
 }
 
 
@@ -244,3 +296,42 @@ def test_models_of_scikit_learn_become_networks(tmp_path: Path) -> None:
     found = run_graph(graph, {graph.inputs[0].value: x})
     shares = found[graph.outputs[1].value]
     assert np.allclose(shares, model.predict_proba(x), atol=1e-5)
+
+
+def test_chances_of_two_classes_are_where_onnxruntime_s_steps_lead(tmp_path: Path) -> None:
+    """Which it leaves as soon as they are near: 0.005 over the number of classes."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((ROWS, FEATURES)).astype(np.float32)
+    made = VOTES | {"coefficients": [1.0, -1.0], "support_vectors": rng.standard_normal(2 * FEATURES).tolist()}
+    made |= {"prob_a": [-2.0], "prob_b": [0.25], "kernel_type": "RBF", "kernel_params": [0.25, 0.0, 3.0]}
+    model = model_of("SVMClassifier", ["l", "y"], x, **made)
+    graph = imported(model, tmp_path)
+    found = [run_graph(graph, {"x": x})[port.value] for port in graph.outputs]
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, chances = session.run(None, {"x": x})
+    assert np.abs(found[1] - chances).max() <= 0.005
+    assert np.array_equal(found[0].reshape(-1), labels)
+
+
+def test_maps_and_labels_of_text_are_tensors_and_the_notes_say_which(tmp_path: Path) -> None:
+    """As scikit-learn's classifiers are exported: labels of text, and a map of scores for each row."""
+    x = np.random.default_rng(6).standard_normal((ROWS, FEATURES)).astype(np.float32)
+    names = ["setosa", "versicolor"]
+    made = {"coefficients": [0.5] * 2 * FEATURES, "intercepts": [0.1, -0.1], "classlabels_strings": names}
+    model = model_of("LinearClassifier", ["l", "y"], x, **made, post_transform="SOFTMAX")
+    model.graph.node.append(helper.make_node("ZipMap", ["y"], ["maps"], domain=ML, classlabels_strings=names))
+    maps = helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    text = helper.make_tensor_value_info("l", TensorProto.STRING, None)
+    del model.graph.output[:]
+    model.graph.output.extend([text, helper.make_value_info("maps", helper.make_sequence_type_proto(maps))])
+    graph = imported(model, tmp_path)
+    found = [run_graph(graph, {"x": x})[port.value] for port in graph.outputs]
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, rows = session.run(None, {"x": x})
+    assert [names[i] for i in found[0].reshape(-1)] == labels.tolist()
+    assert np.allclose(found[1], [[row[n] for n in names] for row in rows], atol=1e-6)
+    said = [note for note in graph.notes if note.endswith("0 setosa, 1 versicolor")]
+    assert len(said) == 2
+    engine = FloatEngine(tmp_path / "model.onnx")
+    with pytest.raises(EngineFailed, match="no array of numbers"):
+        engine.run({"x": x})

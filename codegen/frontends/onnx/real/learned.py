@@ -1,6 +1,7 @@
 """Classical learning: scaling, encoding and linear models of numbers.  Source: onnx/docs/Operators-ml.md.
 
-Decides: that labels are whole numbers, and that what is no float is brought to float32 first.
+Decides: that labels are whole numbers, the number of each where they are strings; that what is no float is brought to
+float32 first; and that a ZipMap gives what it would make maps of.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch, TypeUnsupported
-from codegen.frontends.onnx.nodes import ML_DOMAIN, OnnxNode
+from codegen.frontends.onnx.nodes import ML_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.reduce import best_of
 from codegen.ir.quant import Array
@@ -23,7 +24,9 @@ from codegen.real.product import Dense
 from codegen.real.reduce import Reduce, Softmax
 
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-_NO_MAPS = "export without maps, as by options={'zipmap': False} of skl2onnx"
+_NUMBERS = "give the model numbers, and encode strings before it"
+_SHOWN = 20
+"""Labels that a note spells."""
 
 
 def real_input(r: Reading, node: OnnxNode, index: int = 0) -> str:
@@ -125,7 +128,7 @@ def label_encoder(r: Reading, node: OnnxNode) -> Sequence[str]:
 def _labels(node: OnnxNode) -> tuple[Array, Array, float]:
     """Keys, values, and what stands for the others."""
     if any(node.has(f"{side}_strings") for side in ("keys", "values")) or node.has("classes_strings"):
-        raise TypeUnsupported("labels that are strings", where=node.where)
+        raise TypeUnsupported("labels that are strings", where=node.where, hint=_NUMBERS)
     if node.has("keys_tensor") or node.has("values_tensor"):
         raise FormUnsupported("LabelEncoder with tensors", where=node.where)
     keys = node.integers("keys_int64s", ()) if node.has("keys_int64s") else node.numbers("keys_floats")
@@ -137,7 +140,7 @@ def _labels(node: OnnxNode) -> tuple[Array, Array, float]:
 def one_hot_encoder(r: Reading, node: OnnxNode) -> Sequence[str]:
     """OneHotEncoder of numbers: 1 at an equal category; nowhere where there is none."""
     if node.has("cats_strings"):
-        raise TypeUnsupported("categories that are strings", where=node.where)
+        raise TypeUnsupported("categories that are strings", where=node.where, hint=_NUMBERS)
     x, cats = r.value(node, 0), np.array(node.integers("cats_int64s"))
     wide = r.apply(Reshape((*r.type(x).shape, 1)), [x], node, "wide")
     hits = r.apply(Binary("Equal"), [wide, constant(r, node, "cats", cats.astype(r.type(x).dtype))], node, "hit")
@@ -152,7 +155,7 @@ def linear_regressor(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def linear_classifier(r: Reading, node: OnnxNode) -> Sequence[str]:
     """LinearClassifier: the label of the best score, and the scores."""
-    labels = class_labels(node, "classlabels_ints")
+    labels = class_labels(r, node, "classlabels_ints")
     bias = len(node.numbers("intercepts"))
     rows = bias or len(labels)
     return classified(r, node, _scores(r, node, rows), labels)
@@ -172,10 +175,12 @@ def _scores(r: Reading, node: OnnxNode, rows: int) -> str:
     return r.apply(Dense(), [x, weights, constant(r, node, "intercepts", np.array(bias, np.float32))], node, "scores")
 
 
-def class_labels(node: OnnxNode, name: str) -> Array:
-    """The labels, which are whole numbers."""
-    if node.has(name.replace("int64s", "strings").replace("ints", "strings")):
-        raise TypeUnsupported("labels that are strings", where=node.where)
+def class_labels(r: Reading, node: OnnxNode, name: str) -> Array:
+    """The labels, which are whole numbers; where they are strings, the number of each."""
+    strings = _strings(node, "classlabels_strings")
+    if strings:
+        r.note(f"{node.where} gives the number of a label, not its string: {_spelled(strings)}")
+        return np.arange(len(strings))
     labels = node.integers(name, ())
     if not labels:
         raise AttributeBad(f"attribute {name} is missing", where=node.where)
@@ -220,9 +225,23 @@ def classified(
     return [found, scores]
 
 
+def _strings(node: OnnxNode, name: str) -> list[str]:
+    return [text_of(s) for s in node.attributes[name].strings] if node.has(name) else []
+
+
+def _spelled(labels: Sequence[object]) -> str:
+    """Each label with its number, the first ones of many."""
+    shown = ", ".join(f"{i} {label}" for i, label in enumerate(labels[:_SHOWN]))
+    return shown + (f", and so on to {len(labels) - 1} {labels[-1]}" if len(labels) > _SHOWN else "")
+
+
 def zip_map(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """ZipMap makes maps, which are no tensors."""
-    raise FormUnsupported("scores as maps", where=node.where, hint=_NO_MAPS)
+    """ZipMap makes a map of each row, which is no tensor: it is taken off, and the scores are the result."""
+    x, labels = r.value(node, 0), _strings(node, "classlabels_strings") or node.integers("classlabels_int64s", ())
+    if r.type(x).shape[-1:] != (len(labels),):
+        raise ShapeMismatch(f"{len(labels)} labels for rows of {list(r.type(x).shape)}", where=node.where)
+    r.note(f"{node.where} is taken off: its tensor has a column for each label: {_spelled(labels)}")
+    return [x]
 
 
 TRANSLATORS: Table = {

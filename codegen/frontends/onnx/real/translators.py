@@ -24,6 +24,7 @@ from codegen.frontends.onnx.real import (
     storage,
     trees,
     unpool,
+    vectors,
     window,
 )
 from codegen.frontends.onnx.real.reading import Table, Translator
@@ -50,6 +51,7 @@ FAMILIES: tuple[Table, ...] = (
     storage.TRANSLATORS,
     trees.TRANSLATORS,
     unpool.TRANSLATORS,
+    vectors.TRANSLATORS,
     window.TRANSLATORS,
 )
 """What each family reads; no two of them read one operator."""

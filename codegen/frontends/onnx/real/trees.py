@@ -235,7 +235,7 @@ def regressor(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def classifier(r: Reading, node: OnnxNode) -> Sequence[str]:
     """TreeEnsembleClassifier; the weights of only one of two classes are those of the second."""
-    labels = class_labels(node, "classlabels_int64s")
+    labels = class_labels(r, node, "classlabels_int64s")
     ids = set(node.integers("class_ids", ()))
     if len(labels) == 2 and len(ids) == 1:
         return _of_two(r, node, labels, ids.pop())

@@ -98,8 +98,8 @@ class Mix:
     cycles: int
 
 
-def mixes(executed: Iterable[Executed], code: dict[int, Instruction], table: Cycles, layers: int) -> list[Mix]:
-    """One Mix for what no layer did, and one per layer."""
+def mixes(executed: Iterable[Executed], code: dict[int, Instruction], table: Cycles | None, layers: int) -> list[Mix]:
+    """One Mix for what no layer did, and one per layer; without a table no cycles."""
     found = [Mix({}, 0, 0) for _ in range(layers + 1)]
     before = dict(_neighbours(code))
     for item in executed:
@@ -107,9 +107,11 @@ def mixes(executed: Iterable[Executed], code: dict[int, Instruction], table: Cyc
         mix = found[item.layer]
         mix.kinds[instruction.kind] = mix.kinds.get(instruction.kind, 0) + item.times
         mix.instructions += item.times
+        if table is None:
+            continue
         mix.cycles += item.times * _cost(instruction, before.get(item.address), table)
         mix.cycles += item.jumps * (table.taken - table.branch if instruction.kind != "loop" else 0)
-    for mix in found:
+    for mix in found if table else ():
         mix.cycles = mix.cycles * table.percent // 100
     return found
 

@@ -27,8 +27,10 @@ def executed_mix(
 ) -> list[Mix]:
     """What ran between the last two marks, for no layer and for each: counts by kind, and an estimate of cycles.
 
+    Where the target has no table of cycles everything is of one kind, and takes none.
+
     Args:
-        target: a chip with a board, an `objdump` and a table of cycles (LAM-EMULATOR-002 otherwise).
+        target: a chip with a board and an `objdump` (LAM-EMULATOR-002 otherwise).
         elf: the program, with the marks.
         layers: how many there are.
         compiler: the host's with its own arguments, which builds the plugin.
@@ -36,15 +38,14 @@ def executed_mix(
         timeout_s: limit of each program that is started.
     """
     toolchain, _ = board_of(target)
-    if target.cycles is None or toolchain.objdump is None:
-        raise CyclesUnknown("has no table of cycles", where=f"target {target.name}")
+    if toolchain.objdump is None:
+        raise CyclesUnknown("names no objdump", where=f"target {target.name}")
     objdump = need_program(toolchain.objdump, toolchain.debian_packages)
     symbols = check_program([objdump, "-t", elf], timeout_s=timeout_s).stdout.decode("utf-8", errors="replace")
     found = re.search(rf"^([0-9a-f]+) .*\s{MARKS}$", symbols, re.MULTILINE)
     if found is None:
         raise ToolNonsense(f"lists no symbol {MARKS}", where=toolchain.objdump)
-    listing = check_program([objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout
-    text = listing.decode("utf-8", errors="replace")
+    text = "" if target.cycles is None else _disassembly(objdump, elf, timeout_s)
     out = workdir / "mix.txt"
     said = ""
     for version in _PLUGIN_VERSIONS:
@@ -56,6 +57,11 @@ def executed_mix(
             return mixes(_executed(out.read_text(encoding="ascii")), code, target.cycles, layers)
         said = said or (done.stdout + done.stderr)[-300:].decode("utf-8", errors="replace")
     raise PluginFailed(said.strip() or "no counts were written", where=f"target {target.name}")
+
+
+def _disassembly(objdump: str, elf: Path, timeout_s: float) -> str:
+    listing = check_program([objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout
+    return listing.decode("utf-8", errors="replace")
 
 
 def _plugin(version: int, compiler: Sequence[str], workdir: Path, timeout_s: float) -> Path:

@@ -43,16 +43,16 @@ from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.dsp import DSP
 from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
+from codegen.kernels.lanes import LANES
 from codegen.kernels.mve import MVE
 from codegen.kernels.signal import SIGNAL
-from codegen.kernels.x86 import X86
 from codegen.ops import OPS
 
 KERNELS: tuple[Kernel[Any], ...] = (
     join.KNOWN,
     *DSP,
     *MVE,
-    *X86,
+    *LANES,
     *BLOCKED,
     *FLOAT32,
     *depthwise.KERNELS,

@@ -18,6 +18,7 @@ ISA_LEVELS = (
     "armv7em",
     "armv81m_mve",
     "rv32",
+    "aarch64",
     "aarch64_dot",
     "avr",
     "avx2",
@@ -32,7 +33,8 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "wide"}),
     "armv81m_mve": frozenset({"armv7m", "fpu", "mve"}),
     "rv32": frozenset({"rv32"}),
-    "aarch64_dot": frozenset({"aarch64", "fpu"}),
+    "aarch64": frozenset({"neon", "fpu"}),
+    "aarch64_dot": frozenset({"neon", "fpu"}),
     "avr": frozenset({"program_memory"}),
     "avx2": frozenset({"x86", "avx2"}),
     "avx512_vnni": frozenset({"x86", "avx2", "vnni"}),
@@ -116,6 +118,11 @@ class Board:
     console: str
     ram_bytes: int
     debian_packages: tuple[str, ...]
+
+    @property
+    def by_plugin(self) -> bool:
+        """Whether instructions are counted by a plugin of the emulator, which runs a process and has no timer."""
+        return self.console == "stdio" and not self.counting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

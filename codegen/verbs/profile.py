@@ -92,7 +92,7 @@ def _notes(options: Options, compiled: Compiled) -> tuple[str, ...]:
 def _check(compiled: Compiled, on_host: bool, measuring: Measuring) -> None:
     """Refuse, before anything is built, what cannot be measured."""
     chip = compiled.target
-    if not on_host and not board_of(chip)[1].counting:
+    if not on_host and not board_of(chip)[1].counting and not board_of(chip)[1].by_plugin:
         raise BoardMissing("has a board that cannot count instructions", where=f"target {chip.name}")
     check_memory(chip)
     if measuring.cycles and chip.cycles is None:

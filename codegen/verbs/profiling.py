@@ -56,7 +56,25 @@ def measure_on_board(
     """Instructions on the target's emulated board, and the bytes that the network adds to each kind of section."""
     plain = _ran(compiled, project, workdir, opt_level, "plain")
     hooked = _ran(compiled, project, workdir, opt_level, "hooked")
-    return read_console(plain.console, hooked.console), _added(compiled, plain.sections, workdir / "empty", opt_level)
+    sections = _added(compiled, plain.sections, workdir / "empty", opt_level)
+    if board_of(compiled.target)[1].by_plugin:
+        return _read_plugin(compiled, project, workdir, opt_level, hooked.console), sections
+    return read_console(plain.console, hooked.console), sections
+
+
+def _read_plugin(compiled: Compiled, project: Path, workdir: Path, opt_level: str, hooked: bytes) -> Reading:
+    """What the emulator's plugin counted: once without hooks and once with them, whose calls the program printed."""
+    calls = [numbers[1] for word, numbers in _lines(hooked) if word == "layer"]
+    (total,) = _executed(compiled, project, workdir / "whole", opt_level, "whole")
+    spent = _executed(compiled, project, workdir / "marked", opt_level, "marked")
+    if len(calls) != len(spent):
+        raise RunFailed("the measuring program ended early", where=compiled.target.name)
+    hook = (sum(spent) - total) / max(1, sum(calls))
+    return Reading((total,), (tuple(zip(calls, spent, strict=True)),), hook, 0)
+
+
+def _executed(compiled: Compiled, project: Path, workdir: Path, opt_level: str, kind: str) -> list[int]:
+    return [mix.instructions for mix in _mix(compiled, project, workdir, opt_level, kind)]
 
 
 def stack_on_board(compiled: Compiled, project: Path, workdir: Path, opt_level: str) -> tuple[int, tuple[int, ...]]:
@@ -105,16 +123,20 @@ def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, opt_leve
 
 def mix_on_board(compiled: Compiled, project: Path, workdir: Path, opt_level: str) -> list[Mix]:
     """Which kinds of instructions ran, for no layer and for each."""
+    return _mix(compiled, project, workdir, opt_level, "marked")
+
+
+def _mix(compiled: Compiled, project: Path, workdir: Path, opt_level: str, kind: str) -> list[Mix]:
     elf = build_program(
         compiled.target,
         _sources(project),
         _includes(project),
-        _defines(compiled, "marked", repeats=1),
+        _defines(compiled, kind, repeats=1),
         opt_level=opt_level,
         timeout_s=TIMEOUT_S,
         workdir=workdir,
     )
-    layers = len(layer_calls(compiled))
+    layers = len(layer_calls(compiled)) if kind == "marked" else 0
     return executed_mix(compiled.target, elf, layers, compiler=compiler_words(), workdir=workdir, timeout_s=TIMEOUT_S)
 
 
@@ -210,7 +232,7 @@ def _includes(project: Path) -> list[Path]:
 
 
 def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | None]:
-    """The macros of lam_profile_main.c: one of `plain`, `hooked`, `marked`, `stacks`, and `empty` for no network."""
+    """The macros of lam_profile_main.c: one of `plain`, `hooked`, `marked`, `whole`, `stacks`, or `empty` for no network."""
     program = compiled.program
     name = program.name
     floats = any(p.dtype is DType.F32 for p in program.inputs)
@@ -230,6 +252,8 @@ def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | 
     hooks = {"hooked": "LAM_PROFILE_HOOKS", "marked": "LAM_PROFILE_MARKS", "stacks": "LAM_PROFILE_STACKS"}
     if kind in hooks:
         defines |= {f"{name.upper()}_PROFILE": None, hooks[kind]: None}
+    if kind == "whole":
+        defines |= {"LAM_PROFILE_LAYERS": "0", "LAM_PROFILE_MARKS": None}
     if kind == "empty":
         defines["LAM_PROFILE_EMPTY"] = None
     return defines

@@ -18,8 +18,8 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import MODES, DType, Mode, Requant, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
-from codegen.kernels.x86 import X86
-from codegen.kernels.x86.common import tile_pixels
+from codegen.kernels.lanes import LANES
+from codegen.kernels.lanes.common import X86, tile_pixels
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.process import check_program
 from tests.contract.case import S8, S16, U8, Case, in_modes, ints, named, q, sums, t, window
@@ -94,7 +94,7 @@ def graph() -> Graph:
 
 def test_cases_reach_every_kernel(graph: Graph) -> None:
     found = Counter(form.kernel for node in graph.nodes if (form := find_form(graph.view(node), "host")))
-    assert all(found[kernel.name] >= 9 for kernel in X86), found
+    assert all(found[kernel.name] >= 9 for kernel in LANES if "x86" in kernel.needs), found
     assert all(found[kernel] >= 3 for kernel in ("x86_conv_f32", "x86_dense_f32", "x86_depthwise_f32")), found
 
 
@@ -148,7 +148,7 @@ def test_factors_of_a_quarter_and_more_go_to_the_plain_kernels() -> None:
         view = NodeOf("n", op, (t(S8, 1, 4), *types), op.infer((t(S8, 1, 4), *types)), (None, weights, bias))
         form = find_form(view, "host")
         assert form is not None
-        assert form.kernel not in {kernel.name for kernel in X86}
+        assert form.kernel not in {kernel.name for kernel in LANES if "x86" in kernel.needs}
 
 
 def test_wide_types_go_to_the_plain_kernels() -> None:
@@ -158,11 +158,11 @@ def test_wide_types_go_to_the_plain_kernels() -> None:
     view = NodeOf("n", op, (t(S16, 1, 4), *types), op.infer((t(S16, 1, 4), *types)), (None, weights, bias))
     form = find_form(view, "host")
     assert form is not None
-    assert form.kernel not in {kernel.name for kernel in X86}
+    assert form.kernel not in {kernel.name for kernel in LANES if "x86" in kernel.needs}
 
 
 @pytest.mark.parametrize(
     ("width", "channels", "pixels"), [(5, 64, 5), (8, 64, 4), (32, 16, 11), (16, 32, 8), (1, 640, 1)]
 )
 def test_blocks_of_pixels_divide_the_row(width: int, channels: int, pixels: int) -> None:
-    assert tile_pixels(width, channels, 64) == pixels
+    assert tile_pixels(X86, width, channels, 64) == pixels

@@ -58,7 +58,7 @@ CORES = {
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
 
 
-OTHERS = frozenset({"x86", "aarch64", "program_memory"})
+OTHERS = frozenset({"x86", "program_memory"})
 """Features of chips whose registers are not modelled."""
 
 

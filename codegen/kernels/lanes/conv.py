@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.x86.common import (
-    X86,
-    X86RowsContext,
+from codegen.kernels.lanes.common import (
+    LanesRowsContext,
+    Processor,
     block_channels,
     byte_sums,
     fill_field,
+    lanes_requant,
     sum_fields,
     tile_pixels,
     weights_field,
-    x86_requant,
 )
+from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 
 SCRATCH_BYTES = 24 << 10
@@ -29,8 +31,8 @@ _SLACK = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class X86ConvContext(X86RowsContext):
-    """Literals of one convolution: the fields of lam_x86_conv, and the rows in scratch.
+class LanesConvContext(LanesRowsContext):
+    """Literals of one convolution: the fields of lam_lanes_conv, and the rows in scratch.
 
     A row in scratch is `left` bytes of padding, `inner` bytes of the input, `right` bytes of padding, and what brings
     it to `line_bytes`.
@@ -45,16 +47,16 @@ class X86ConvContext(X86RowsContext):
     width: int
 
 
-def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
     op, sums = node.op, byte_sums(node)
     if sums is None or op.groups != 1:
         return None
-    k = _context(node)
+    k = _context(on, node, sums)
     rows = most_rows(op, k.line_bytes)
     lines = op.h.size * (op.w.size if op.w.dilation > 1 else 1)
-    params = (fill_field(sums), *sum_fields(sums), weights_field(sums.weights, lines, k.block))
+    params = (fill_field(on, sums), *sum_fields(on, sums), weights_field(sums.weights, lines, k.block))
     vectors = -(-min(k.channels, k.block) // 16)
-    why = f"x86: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call"
+    why = f"{on.name}: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call"
     return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), Scratch("slack", _SLACK)), why, rows)
 
 
@@ -66,16 +68,16 @@ def padded_row(node: NodeOf[Conv2D]) -> tuple[int, int, int]:
     return w.pad_before, inner, needed - w.pad_before - inner
 
 
-def _context(node: NodeOf[Conv2D]) -> X86ConvContext:
+def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     deep = x.shape[3]
     left, inner, right = padded_row(node)
     line = -(-(left + inner + right) * deep // 4) * 4
     taps = op.w.size if op.w.dilation > 1 else 1
     run = deep * (1 if op.w.dilation > 1 else op.w.size)
-    block = block_channels(y.shape[3], y.shape[2])
-    return X86ConvContext(
-        pixels=tile_pixels(y.shape[2], y.shape[3], block),
+    block = block_channels(on, y.shape[2])
+    return LanesConvContext(
+        pixels=tile_pixels(on, y.shape[2], y.shape[3], block),
         block=block,
         kernel_h=op.h.size,
         line_step=line * op.h.dilation,
@@ -92,7 +94,7 @@ def _context(node: NodeOf[Conv2D]) -> X86ConvContext:
         line_bytes=line,
         stride_h=op.h.stride,
         extent_h=op.h.extent,
-        rq=x86_requant(op.requant, x.dtype, y.dtype),
+        rq=lanes_requant(on, sums),
     )
 
 
@@ -108,4 +110,7 @@ def lines_scratch(node: NodeOf[Conv2D], line_bytes: int, rows: int) -> Scratch:
     return Scratch("lines", ((most - 1) * h.stride + h.extent) * line_bytes, h.extent * line_bytes)
 
 
-CONV = Kernel("x86_conv", "x86/conv.c.j2", "rows", (Conv2D,), _fit, X86, headers=("lam_x86_conv.h", "lam_x86_vector.h"))
+def conv_kernel(on: Processor) -> Kernel[Conv2D]:
+    """The kernel for a processor."""
+    headers = ("lam_lanes_conv.h", "lam_lanes_vector.h")
+    return Kernel(f"{on.name}_conv", "lanes/conv.c.j2", "rows", (Conv2D,), partial(_fit, on), on.needs, headers=headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
 from codegen.kernels.binary import add_fields
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.lanes.common import Processor, factor_fields, takes_factors
 from codegen.kernels.weighted import BYTES
-from codegen.kernels.x86.common import X86, factor_fields, takes_factors
 from codegen.ops import Add, Mul
 from codegen.ops.add import left_shift, tflite_scalings
 
@@ -20,7 +21,7 @@ _LARGEST_PRODUCT = 255 * 255
 
 
 @dataclass(frozen=True, slots=True)
-class X86BinaryContext:
+class LanesBinaryContext:
     """Literals: the operator and its mode, the types, elements of a pixel."""
 
     op: str
@@ -33,18 +34,18 @@ class X86BinaryContext:
     channels: int
 
 
-def _fit(node: NodeOf[Add | Mul]) -> Fit | None:
+def _fit(on: Processor, node: NodeOf[Add | Mul]) -> Fit | None:
     op, y = node.op, node.outs[0]
     if node.dynamic != (0, 1) or y.dtype not in BYTES:
         return None
     if any(x.shape != y.shape or x.dtype not in BYTES for x in node.ins):
         return None
     takes = _takes_scales(op) if isinstance(op, Add) else takes_factors(op.requant, y.dtype, _LARGEST_PRODUCT)
-    return Fit(_context(node), _params(op), why="x86: 16 elements at a time") if takes else None
+    return Fit(_context(node), _params(op), why=f"{on.name}: 16 elements at a time") if takes else None
 
 
 def _takes_scales(op: Add) -> bool:
-    """Whether the shifts have the signs that lam_x86_binary.h shifts by."""
+    """Whether the shifts have the signs that lam_lanes_binary.h shifts by."""
     if op.formula == "single":
         return op.rounding == "half_up" and 0 <= op.single_steps()[2] <= 31
     if op.mode == "tflite":
@@ -60,11 +61,11 @@ def _mode_and_bounds(op: Add | Mul) -> tuple[str, tuple[int, int]]:
     return op.requant.mode, (op.requant.low, op.requant.high)
 
 
-def _context(node: NodeOf[Add | Mul]) -> X86BinaryContext:
+def _context(node: NodeOf[Add | Mul]) -> LanesBinaryContext:
     op, y = node.op, node.outs[0]
     a, b = node.ins
     mode, bounds = _mode_and_bounds(op)
-    return X86BinaryContext(
+    return LanesBinaryContext(
         op="sum" if isinstance(op, Add) else "product",
         mode=mode.upper(),
         sign=op.sign if isinstance(op, Add) else 1,
@@ -83,6 +84,7 @@ def _params(op: Add | Mul) -> tuple[Field, ...]:
     return (*factor_fields(op.requant, _LARGEST_PRODUCT), Field("zero", zeros))
 
 
-BINARY: Kernel[Add | Mul] = Kernel(
-    "x86_binary", "x86/binary.c.j2", "pixels", (Add, Mul), _fit, X86, headers=("lam_x86_binary.h",)
-)
+def binary_kernel(on: Processor) -> Kernel[Add | Mul]:
+    """The kernel for a processor."""
+    name, fit, headers = f"{on.name}_binary", partial(_fit, on), ("lam_lanes_binary.h",)
+    return Kernel(name, "lanes/binary.c.j2", "pixels", (Add, Mul), fit, on.needs, headers=headers)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import row_count, row_pixels
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.x86.common import (
-    X86,
-    X86Requant,
+from codegen.kernels.lanes.common import (
+    LanesRequant,
+    Processor,
     block_channels,
     byte_sums,
+    lanes_requant,
     sum_fields,
     tile_pixels,
     weights_field,
-    x86_requant,
 )
+from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D, Dense
 
 _CHUNK_BYTES = 16 << 10
@@ -29,7 +31,7 @@ _SLACK = 4
 
 
 @dataclass(frozen=True, slots=True)
-class X86DenseContext:
+class LanesDenseContext:
     """Literals of one dense layer: `chunk` pixels are copied and computed at a time."""
 
     pixels: int
@@ -38,18 +40,18 @@ class X86DenseContext:
     n_in: int
     channels: int
     chunk: int
-    rq: X86Requant
+    rq: LanesRequant
 
 
-def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+def _fit(on: Processor, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     sums = byte_sums(node)
     if sums is None or not is_pointwise(node.op):
         return None
-    k = _context(node)
+    k = _context(on, node, sums)
     row = min(k.chunk, row_pixels(node.outs[0].shape)) * k.n_in
     scratch = (Scratch("pixels", k.chunk * k.n_in, row), Scratch("slack", _SLACK))
-    why = f"x86: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels"
-    return Fit(k, (*sum_fields(sums), weights_field(sums.weights, 1, k.block)), scratch, why)
+    why = f"{on.name}: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels"
+    return Fit(k, (*sum_fields(on, sums), weights_field(sums.weights, 1, k.block)), scratch, why)
 
 
 def _width(node: NodeOf[Conv2D | Dense]) -> int:
@@ -58,23 +60,24 @@ def _width(node: NodeOf[Conv2D | Dense]) -> int:
     return row if row >= _SHORT_ROW else row * row_count(shape)
 
 
-def _context(node: NodeOf[Conv2D | Dense]) -> X86DenseContext:
+def _context(on: Processor, node: NodeOf[Conv2D | Dense], sums: Weighted) -> LanesDenseContext:
     n_in, channels = node.ins[0].shape[-1], node.outs[0].shape[-1]
     width = _width(node)
-    block = block_channels(channels, width)
-    pixels = tile_pixels(width, channels, block)
+    block = block_channels(on, width)
+    pixels = tile_pixels(on, width, channels, block)
     tiles = min(_CHUNK_TILES, _CHUNK_BYTES // (pixels * n_in), node.outs[0].elements // (pixels * channels))
-    return X86DenseContext(
+    return LanesDenseContext(
         pixels=pixels,
         block=block,
         quads=-(-n_in // 4),
         n_in=n_in,
         channels=channels,
         chunk=pixels * max(1, tiles),
-        rq=x86_requant(node.op.requant, node.ins[0].dtype, node.outs[0].dtype),
+        rq=lanes_requant(on, sums),
     )
 
 
-DENSE: Kernel[Conv2D | Dense] = Kernel(
-    "x86_dense", "x86/dense.c.j2", "pixels", (Conv2D, Dense), _fit, X86, headers=("lam_x86_conv.h", "lam_x86_vector.h")
-)
+def dense_kernel(on: Processor) -> Kernel[Conv2D | Dense]:
+    """The kernel for a processor."""
+    fit, headers = partial(_fit, on), ("lam_lanes_conv.h", "lam_lanes_vector.h")
+    return Kernel(f"{on.name}_dense", "lanes/dense.c.j2", "pixels", (Conv2D, Dense), fit, on.needs, headers=headers)

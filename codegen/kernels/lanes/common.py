@@ -1,0 +1,206 @@
+"""What the kernels of sixteen lanes share: processors, which layers they take, factors, biases, blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, DType, Requant
+from codegen.kernels.common import requant_fields
+from codegen.kernels.fast import fast_fields, takes_one_product
+from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
+from codegen.ops import Conv2D, Dense
+
+LANES = 16
+_IN_FLIGHT = 10
+"""Sums that AVX-512 needs to keep both multipliers busy: two a cycle, five cycles each."""
+_INT32 = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processor:
+    """What kernels of sixteen lanes are made for; what is compiled for another one gives the same bits.
+
+    Args:
+        name: the feature that a chip has of it, and the first part of the kernels' names.
+        signed: whether it forms products of inputs with a sign, or without.
+        registers: vectors of sixteen lanes.
+        pixels: that are summed together, at most.
+        block: vectors of output channels that a block of weights holds; `one_pixel` where there is only one pixel.
+        one_pixel: see `block`.
+        places: blocks of 64 bytes that a depthwise layer sums together, at most.
+        spread: bytes that the weights of 64 bytes and one tap take in scratch.
+        step: what four inputs of so many pixels and vectors take, in cycles or in instructions.
+    """
+
+    name: str
+    signed: bool
+    registers: int
+    pixels: int
+    block: int
+    one_pixel: int
+    places: int
+    spread: int
+    step: Callable[[int, int], int]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The features that kernels for it need."""
+        return frozenset({self.name})
+
+
+X86 = Processor(
+    name="x86",
+    signed=False,
+    registers=30,
+    pixels=12,
+    block=4,
+    one_pixel=8,
+    places=5,
+    spread=256,
+    step=lambda pixels, vectors: max(pixels * vectors, pixels + vectors, _IN_FLIGHT),
+)
+"""AVX-512.  A product per pixel and vector, two a cycle like the loads, at least as long as one waits for another."""
+NEON = Processor(
+    name="neon",
+    signed=True,
+    registers=7,
+    pixels=6,
+    block=1,
+    one_pixel=4,
+    places=1,
+    spread=64,
+    step=lambda pixels, vectors: 4 * pixels * vectors + pixels + 4 * vectors + 2,
+)
+"""AArch64.  Four products per pixel and vector, a load per pixel, four per vector, and the loop."""
+PROCESSORS = (X86, NEON)
+
+
+@dataclass(frozen=True, slots=True)
+class LanesRequant:
+    """How the C requantizes: names of lam_lanes_requant.h, and the types at both ends.
+
+    `is_signed`: params are for inputs with a sign; `narrow`: no weight is -128, where the processor gains by that.
+    """
+
+    mode: str
+    per_channel: bool
+    saturates: bool
+    x_signed: bool
+    type: str
+    is_signed: bool
+    narrow: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanesRowsContext:
+    """Rows in scratch that several output rows of a call share: `line_bytes` each, padding `left` and `right`."""
+
+    kernel_h: int
+    line_step: int
+    row_step: int
+    channels: int
+    left: int
+    inner: int
+    right: int
+    line_bytes: int
+    stride_h: int
+    extent_h: int
+    rq: LanesRequant
+
+    @property
+    def overlap_h(self) -> int:
+        """Input rows that two neighbouring output rows share; below 0 where some are read by none."""
+        return self.extent_h - self.stride_h
+
+
+def lanes_requant(on: Processor, sums: Weighted) -> LanesRequant:
+    """The template's view of the Requant of a layer's sums."""
+    requant, y = sums.op.requant, sums.y
+    x_signed, narrow = sums.x is DType.S8, on.signed and bool(sums.weights.min(initial=0) > -128)
+    if requant is None:
+        return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow)
+    saturates = (requant.low, requant.high) == (y.low, y.high)
+    return LanesRequant(requant.mode.upper(), requant.per_channel, saturates, x_signed, y.name, on.signed, narrow)
+
+
+def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
+    """The sums of a layer of bytes by int8 weights, where its factors have the form that vectors take."""
+    sums = weighted(node)
+    if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8:
+        return None
+    return sums if sums.reach < _INT32 and takes_factors(node.op.requant, sums.y, sums.reach) else None
+
+
+def takes_factors(requant: Requant | None, y: DType, reach: int) -> bool:
+    """Whether lam_lanes_rescale gives `requant` of accumulators up to +-reach, into elements of type y."""
+    if requant is None:
+        return y is DType.S32
+    if y not in BYTES:
+        return False
+    return requant.mode == "ort" or takes_one_product(requant, reach)
+
+
+def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
+    """Params `multiplier` and `shift`, or `scale`, and `range`."""
+    if requant is None or requant.mode == "ort":
+        return requant_fields(requant)
+    return fast_fields(requant, reach, len(requant.multiplier))
+
+
+def sum_fields(on: Processor, sums: Weighted) -> tuple[Field, ...]:
+    """Params `bias` and the factors; weights are the kernel's own."""
+    fill = _fill(on, sums)
+    bias = Field.later("bias", np.int32, sums.bias.size, lambda: wrapped_bias(sums.weights, sums.bias, fill), FOLDED)
+    return (bias, *factor_fields(sums.op.requant, sums.reach))
+
+
+def fill_field(on: Processor, sums: Weighted) -> Field:
+    """Params `fill`: what padding is in the processor's form."""
+    form = "signed" if on.signed else "unsigned"
+    return Field("fill", np.array([_fill(on, sums)], np.int32), about=f"what padding is, in {form} form")
+
+
+def _fill(on: Processor, sums: Weighted) -> int:
+    return sums.op.x_zero_point + 128 * ((sums.x is DType.S8) - on.signed)
+
+
+def wrapped_bias(weights: Array, bias: Array, zero_point: int) -> Array:
+    """The bias for inputs with this zero point, modulo 2^32: sums wrap, and the end value is right."""
+    sums = weights.reshape(weights.shape[0], -1).astype(np.int64).sum(axis=1)
+    return np.asarray((bias.astype(np.int64) - zero_point * sums).astype(np.uint32).view(np.int32))
+
+
+def weights_field(weights: Array, runs: int, block: int) -> Field:
+    """Params `weights`: each channel as so many runs, in the order of packed_weights."""
+    channels, taps = len(weights), weights[0].size
+    size = channels * runs * -(-taps // runs // 4) * 4
+    split, order = weights.reshape(channels, runs, -1), "in the order of lam_lanes_conv.h"
+    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block), order)
+
+
+def packed_weights(runs: Array, block: int) -> Array:
+    """Weights [channels, runs, elements] in the order of lam_lanes_conv.h: [block][run][quad][channel][4], flat."""
+    channels, _, elements = runs.shape
+    quads = -(-elements // 4)
+    padded = np.zeros((channels, runs.shape[1], quads * 4), np.int8)
+    padded[:, :, :elements] = runs
+    parts = [padded[i : i + block] for i in range(0, channels, block)]
+    ordered = [p.reshape(len(p), -1, 4).transpose(1, 0, 2).reshape(-1) for p in parts]
+    return np.concatenate(ordered)
+
+
+def block_channels(on: Processor, pixels: int) -> int:
+    """Output channels of one block of weights, the last one aside."""
+    return LANES * (on.block if pixels > 1 else on.one_pixel)
+
+
+def tile_pixels(on: Processor, width: int, channels: int, block: int) -> int:
+    """Pixels that are summed together: the number that takes least for a row of `width`."""
+    vectors = -(-min(channels, block) // LANES)
+    most = min(width, on.pixels, max(1, (on.registers - vectors) // vectors))
+    return min(range(1, most + 1), key=lambda p: (-(-width // p) * on.step(p, vectors), -p))

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Convolution with one group, and dense layers: blocks of `pixels` outputs of a row by a few vectors of sixteen channels
+ * are summed in registers.
+ *
+ * Inputs are bytes in scratch, rows padded to both sides, in the form in which the processor forms products
+ * (LAM_LANES_SIGNED): int8 values without a sign have 128 added, which the folded bias takes out again.  Weights are packed in the order of reading: for each block of output channels (the last one has the rest),
+ * each kernel row (with dilation each tap), each four inputs of its run, the last four filled up with zeros:
+ * [channel][4].
+ */
+#ifndef LAM_LANES_CONV_H
+#define LAM_LANES_CONV_H
+
+#include "lam_lanes_requant.h"
+
+#define LAM_LANES_PIXELS 12
+#define LAM_LANES_VECTORS 8
+
+/* Literals of a layer; steps are in bytes.
+ *
+ *   pixels             outputs of a row that are summed together, at most LAM_LANES_PIXELS
+ *   block              output channels that are, at most 16 * LAM_LANES_VECTORS
+ *   lines, line_step   kernel rows, and the way from one to the next
+ *   taps, tap_step     runs in a kernel row (1 unless dilated), and the way from one to the next
+ *   quads              groups of four inputs in a run
+ *   pixel_step         the way from one output's inputs to the next one's
+ *   row_step           the way from one output row's inputs to the next one's
+ *   channels           output channels
+ *   is_signed          whether the bias is that of inputs with a sign
+ *   narrow             whether no weight is -128
+ */
+typedef struct lam_lanes_conv {
+    int32_t pixels, block, lines, line_step, taps, tap_step, quads, pixel_step, row_step, channels;
+    int mode, per_channel, saturates, type, is_signed, narrow;
+} lam_lanes_conv;
+
+/* One layer's parameters. */
+typedef struct lam_lanes_layer {
+    const int8_t *weights;
+    const int32_t *bias;
+    lam_lanes_factors factors;
+} lam_lanes_layer;
+
+/* What sums begin with: the bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_start(lam_lanes_conv s, const int8_t *w, int32_t quad_step,
+                                                                const int32_t *bias, int32_t count)
+{
+    static const uint8_t half[4] = {64, 64, 64, 64};
+    const lam_lanes_v start = lam_lanes_load(bias, count);
+    lam_lanes_v sum = lam_lanes_splat(0);
+    if (!lam_lanes_turned(s.is_signed)) {
+        return start;
+    }
+    for (int32_t k = 0; k < s.lines * s.taps * s.quads; k++, w += quad_step) {
+        sum = lam_lanes_dot(sum, lam_lanes_quad(half), lam_lanes_load(w, count));
+    }
+    sum = lam_lanes_add(sum, sum);
+    return lam_lanes_add(start, s.is_signed ? lam_lanes_add(lam_lanes_xor(sum, lam_lanes_splat(-1)), lam_lanes_splat(1)) : sum);
+}
+
+#if LAM_LANES_AVX512 || LAM_LANES_AVX2 || LAM_LANES_NEON
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_step(lam_lanes_conv s, lam_lanes_v acc, lam_lanes_x x, lam_lanes_v w)
+{
+#if LAM_LANES_NEON
+    if (s.narrow) {
+        return lam_lanes_dot_narrow(acc, x, w);
+    }
+#else
+    LAM_UNUSED(s.narrow);
+#endif
+    return lam_lanes_dot(acc, x, w);
+}
+
+/* `pixels` outputs by `vectors` vectors of channels from `channel` on, of which the last has `last` lanes; w is their
+ * first weight, and quad_step the way to the next four inputs' weights. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
+                                                    const uint8_t *x, const int8_t *w, int32_t quad_step,
+                                                    lam_lanes_layer layer, int32_t channel, void *y, int32_t at)
+{
+    lam_lanes_v acc[LAM_LANES_PIXELS][LAM_LANES_VECTORS];
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        const lam_lanes_v start = lam_lanes_conv_start(s, w + 64 * v, quad_step, layer.bias + channel + 16 * v,
+                                                       v + 1 < vectors ? 16 : last);
+        LAM_LANES_UNROLL
+        for (int32_t p = 0; p < pixels; p++) {
+            acc[p][v] = start;
+        }
+    }
+    for (int32_t line = 0; line < s.lines; line++) {
+        for (int32_t tap = 0; tap < s.taps; tap++) {
+            const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
+            for (int32_t k = 0; k < s.quads; k++, run += 4, w += quad_step) {
+                lam_lanes_v weights[LAM_LANES_VECTORS];
+                LAM_LANES_UNROLL
+                for (int32_t v = 0; v < vectors; v++) {
+                    weights[v] = lam_lanes_load(w + 64 * v, v + 1 < vectors ? 16 : last);
+                }
+                LAM_LANES_UNROLL
+                for (int32_t p = 0; p < pixels; p++) {
+                    const lam_lanes_x four = lam_lanes_quad(run + p * s.pixel_step);
+                    LAM_LANES_UNROLL
+                    for (int32_t v = 0; v < vectors; v++) {
+                        acc[p][v] = lam_lanes_conv_step(s, acc[p][v], four, weights[v]);
+                    }
+                }
+            }
+        }
+    }
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        const int32_t count = v + 1 < vectors ? 16 : last;
+        const lam_lanes_rq rq = lam_lanes_factors_of(layer.factors, s.mode, s.per_channel, channel + 16 * v, count);
+        LAM_LANES_UNROLL
+        for (int32_t p = 0; p < pixels; p++) {
+            const lam_lanes_v out = lam_lanes_rescale(acc[p][v], &rq, s.mode, s.saturates);
+            lam_lanes_put(y, at + p * s.channels + channel + 16 * v, out, count, s.type);
+        }
+    }
+}
+
+#endif
+
+#if LAM_LANES_AVX2
+
+/* One vector of channels, four pixels at a time: what sixteen registers hold. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_column(lam_lanes_conv s, int32_t pixels, int32_t count, const uint8_t *x,
+                                                      const int8_t *w, int32_t quad_step, lam_lanes_layer layer,
+                                                      int32_t channel, void *y, int32_t at)
+{
+    for (int32_t p = 0; p + 4 <= pixels; p += 4) {
+        lam_lanes_conv_part(s, 4, 1, count, x + p * s.pixel_step, w, quad_step, layer, channel, y, at + p * s.channels);
+    }
+    if (pixels % 4 != 0) {
+        const int32_t p = pixels / 4 * 4;
+        lam_lanes_conv_part(s, pixels % 4, 1, count, x + p * s.pixel_step, w, quad_step, layer, channel, y,
+                          at + p * s.channels);
+    }
+}
+
+#elif !LAM_LANES_AVX512 && !LAM_LANES_NEON
+
+/* One pixel by one vector of channels. */
+static inline void lam_lanes_conv_vector(lam_lanes_conv s, int32_t count, const uint8_t *x, const int8_t *w,
+                                       int32_t quad_step, lam_lanes_layer layer, int32_t channel, void *y, int32_t at)
+{
+    const lam_lanes_rq rq = lam_lanes_factors_of(layer.factors, s.mode, s.per_channel, channel, count);
+    lam_lanes_v acc = lam_lanes_conv_start(s, w, quad_step, layer.bias + channel, count);
+    for (int32_t line = 0; line < s.lines; line++) {
+        for (int32_t tap = 0; tap < s.taps; tap++) {
+            const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
+            for (int32_t k = 0; k < s.quads; k++, run += 4, w += quad_step) {
+                const int32_t x0 = run[0], x1 = run[1], x2 = run[2], x3 = run[3];
+                for (int32_t i = 0; i < count; i++) {
+                    const int32_t sum = x0 * w[4 * i] + x1 * w[4 * i + 1] + x2 * w[4 * i + 2] + x3 * w[4 * i + 3];
+                    acc.e[i] = (int32_t)((uint32_t)acc.e[i] + (uint32_t)sum);
+                }
+            }
+        }
+    }
+    lam_lanes_put(y, at + channel, lam_lanes_rescale(acc, &rq, s.mode, s.saturates), count, s.type);
+}
+
+#endif
+
+/* `pixels` outputs by `channels` channels from `first` on; the first of them is element `at` of y. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_tile(lam_lanes_conv s, int32_t pixels, int32_t channels, const uint8_t *x,
+                                                    lam_lanes_layer layer, int32_t first, void *y, int32_t at)
+{
+    const int32_t vectors = (channels + 15) / 16, last = channels - 16 * (vectors - 1), step = 4 * channels;
+    const int8_t *w = layer.weights + first * s.lines * s.taps * s.quads * 4;
+#if LAM_LANES_AVX512 || LAM_LANES_NEON
+    lam_lanes_conv_part(s, pixels, vectors, last, x, w, step, layer, first, y, at);
+#elif LAM_LANES_AVX2
+    for (int32_t v = 0; v + 1 < vectors; v++) {
+        lam_lanes_conv_column(s, pixels, 16, x, w + 64 * v, step, layer, first + 16 * v, y, at);
+    }
+    lam_lanes_conv_column(s, pixels, last, x, w + 64 * (vectors - 1), step, layer, first + 16 * (vectors - 1), y, at);
+#else
+    for (int32_t p = 0; p < pixels; p++) {
+        for (int32_t v = 0; v < vectors; v++) {
+            lam_lanes_conv_vector(s, v + 1 < vectors ? 16 : last, x + p * s.pixel_step, w + 64 * v, step, layer,
+                                first + 16 * v, y, at + p * s.channels);
+        }
+    }
+#endif
+}
+
+/* A block of channels of `rows` rows of `width` outputs.  The last tile of a row overlaps the one before: some outputs
+ * are made twice. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_block(lam_lanes_conv s, int32_t channels, const uint8_t *x, int32_t rows,
+                                                     int32_t width, lam_lanes_layer layer, int32_t first, void *y)
+{
+    for (int32_t row = 0; row < rows; row++, x += s.row_step) {
+        const int32_t start = row * width * s.channels;
+        if (width < s.pixels) {
+            for (int32_t p = 0; p < width; p++) {
+                lam_lanes_conv_tile(s, 1, channels, x + p * s.pixel_step, layer, first, y, start + p * s.channels);
+            }
+            continue;
+        }
+        for (int32_t tile = 0; tile < width; tile += s.pixels) {
+            const int32_t p = (tile + s.pixels <= width) ? tile : width - s.pixels;
+            lam_lanes_conv_tile(s, s.pixels, channels, x + p * s.pixel_step, layer, first, y, start + p * s.channels);
+        }
+    }
+}
+
+/* All channels of `rows` rows of `width` outputs, from inputs in scratch. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_rows(lam_lanes_conv s, const uint8_t *x, int32_t rows, int32_t width,
+                                                    lam_lanes_layer layer, void *y)
+{
+    const int32_t whole = s.channels / s.block * s.block;
+    for (int32_t first = 0; first < whole; first += s.block) {
+        lam_lanes_conv_block(s, s.block, x, rows, width, layer, first, y);
+    }
+    if (whole < s.channels) {
+        lam_lanes_conv_block(s, s.channels - whole, x, rows, width, layer, whole, y);
+    }
+}
+
+#endif /* LAM_LANES_CONV_H */

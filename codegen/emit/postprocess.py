@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,18 +17,25 @@ _ACTIVATIONS = {"none": "", "softmax": "", "clip": "lam_clip", "sigmoid": "lam_f
 
 @dataclass(frozen=True, slots=True)
 class NumbersView:
-    """An output that is read: what it holds, and the real number of an element `y[at]`."""
+    """An output that is read: what it holds, and the real number that an element `q` stands for."""
 
     index: int
     title: str
     ctype: str
     real: str
-    lowest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A loop over boxes, and how often it turns."""
+
+    name: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceView:
-    """Which output, the element of a cell (row, column, anchor), and what the number of a channel is multiplied by."""
+    """Which output, what to add to it for a box, and what the number of a channel is multiplied by."""
 
     output: int
     ctype: str
@@ -39,7 +46,10 @@ class PlaceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelView:
-    """One grid; `first` and `end` bound the numbers of its boxes, `sizes` is there where anchors have their own."""
+    """One grid; `first` and `end` bound the numbers of its boxes, `sizes` is there where anchors have their own.
+
+    `turns` are the loops over its boxes, `box` the number of one of them in these loops, `bar` what must be passed.
+    """
 
     index: int
     rows: int
@@ -47,19 +57,17 @@ class LevelView:
     anchors: int
     first: int
     end: int
+    turns: tuple[TurnView, ...]
+    box: str
+    bar: str
     step: tuple[str, str]
     width: str
     height: str
     sizes: ArrayView | None
-    box: PlaceView
+    place: PlaceView
     labels: PlaceView
     objects: PlaceView | None
     points: PlaceView | None
-
-    @property
-    def apart(self) -> bool:
-        """Whether boxes are found by row and column."""
-        return self.rows > 1 or self.columns > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +85,7 @@ class BoxesView:
     all_labels: int
     activation: str
     softmax: bool
+    gap: str
     score: str
     overlap: str
     candidates: int
@@ -168,11 +177,11 @@ def _sources(level: Level) -> Sequence[Source]:
 
 def _numbers(index: int, of: Numbers) -> NumbersView:
     if of.scale is None:
-        real = "y[at]" if of.dtype.is_float else "(float)y[at]"
+        real = "q" if of.dtype.is_float else "(float)q"
     else:
         zero = f" - {of.zero_point}" if of.zero_point > 0 else f" + {-of.zero_point}" if of.zero_point else ""
-        real = f"lam_dequantize((int32_t)y[at]{zero}, {spell_float(of.scale)})"
-    return NumbersView(index, comment(of.name), of.dtype.ctype, real, _lowest(of))
+        real = f"lam_dequantize((int32_t)q{zero}, {spell_float(of.scale)})"
+    return NumbersView(index, comment(of.name), of.dtype.ctype, real)
 
 
 def _lowest(of: Numbers) -> str:
@@ -189,11 +198,12 @@ def _boxes(task: Boxes, outputs: Sequence[Numbers]) -> BoxesView:
         scales=None if task.scales is None else (spell_float(task.scales[0]), spell_float(task.scales[1])),
         levels=tuple(_level(task, i, outputs) for i in range(len(task.levels))),
         labels=task.labels,
-        label="(k + 1)" if task.background else "k",
-        shown="(label + 1)" if task.background else "label",
+        label=_channel("k", task),
+        shown=_channel("label" if task.labels > 1 else "", task),
         all_labels=task.background + task.labels,
         activation=_ACTIVATIONS[task.activation],
         softmax=task.activation == "softmax",
+        gap="" if task.gap is None else _number(task.gap, outputs[task.levels[0].labels.output]),
         score=task.score,
         overlap=spell_float(task.overlap),
         candidates=task.candidates,
@@ -203,13 +213,27 @@ def _boxes(task: Boxes, outputs: Sequence[Numbers]) -> BoxesView:
     )
 
 
+def _channel(label: str, task: Boxes) -> str:
+    """Of a label; of the only one where it has no name."""
+    if not label:
+        return str(task.background)
+    return f"({label} + {task.background})" if task.background else label
+
+
 def _floats(name: str, values: Array) -> ArrayView:
     return ArrayView(name, "float", values.size, array_lines(values.reshape(-1)))
+
+
+def _number(value: float, of: Numbers) -> str:
+    """An element of an output, spelled."""
+    return spell_float(value) if of.dtype.is_float else str(int(value))
 
 
 def _level(task: Boxes, index: int, outputs: Sequence[Numbers]) -> LevelView:
     level, first = task.levels[index], task.firsts[index]
     width, height = (spell_float(float(v)) for v in level.sizes[0])
+    judged = level.labels if level.objects is None else level.objects
+    turns = _turns(level, [s for s in (level.labels, level.objects) if s is not None])
     return LevelView(
         index=index,
         rows=level.rows,
@@ -217,24 +241,72 @@ def _level(task: Boxes, index: int, outputs: Sequence[Numbers]) -> LevelView:
         anchors=level.anchors,
         first=first,
         end=first + level.boxes,
+        turns=tuple(TurnView(turn.name, turn.count) for turn in turns),
+        box=_sum([(turn.name, turn.boxes) for turn in turns], first),
+        bar="" if level.bar is None else _number(level.bar, outputs[judged.output]),
         step=(spell_float(level.step[0]), spell_float(level.step[1])),
         width=width,
         height=height,
         sizes=_floats(f"anchors{index}", level.sizes) if level.anchors > 1 else None,
-        box=_place(level.box, outputs),
-        labels=_place(level.labels, outputs),
-        objects=None if level.objects is None else _place(level.objects, outputs),
-        points=None if level.points is None else _place(level.points, outputs),
+        place=_located(level, level.box, outputs),
+        labels=_place(level.labels, [(turn.name, turn.steps[0]) for turn in turns], outputs),
+        objects=None
+        if level.objects is None
+        else _place(level.objects, [(turn.name, turn.steps[1]) for turn in turns], outputs),
+        points=None if level.points is None else _located(level, level.points, outputs),
     )
 
 
-def _place(source: Source, outputs: Sequence[Numbers]) -> PlaceView:
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A loop: how many boxes, and how many elements of each source, one turn passes over."""
+
+    name: str
+    count: int
+    boxes: int
+    steps: tuple[int, ...]
+
+
+def _turns(level: Level, sources: Sequence[Source]) -> tuple[_Turn, ...]:
+    """As few loops as reach all boxes: two that step evenly are one, and none turns once."""
+    found: list[_Turn] = []
+    for turn in _axes(level, sources):
+        outer = found[0] if len(found) == 1 else None
+        if outer is not None and outer.steps == tuple(step * turn.count for step in turn.steps):
+            name = "cell" if turn.name == "column" else "box"
+            found = [_Turn(name, outer.count * turn.count, turn.boxes, turn.steps)]
+        elif turn.count > 1:
+            found.append(turn)
+    return (replace(found[0], name="box"),) if len(found) == 1 else tuple(found)
+
+
+def _axes(level: Level, sources: Sequence[Source]) -> tuple[_Turn, ...]:
+    """Rows, columns and anchors."""
+    return (
+        _Turn("row", level.rows, level.columns * level.anchors, tuple(s.row for s in sources)),
+        _Turn("column", level.columns, level.anchors, tuple(s.column for s in sources)),
+        _Turn("anchor", level.anchors, 1, tuple(s.anchor for s in sources)),
+    )
+
+
+def _place(source: Source, terms: Sequence[tuple[str, int]], outputs: Sequence[Numbers]) -> PlaceView:
     of = outputs[source.output]
-    steps = (("row", source.row), ("column", source.column), ("anchor", source.anchor))
-    terms = [f"{name} * {step}" for name, step in steps if step]
-    at = " + ".join([*terms, *([str(source.first)] if source.first or not terms else [])])
-    by = "" if source.channel == 1 else f" * {source.channel}"
-    return PlaceView(source.output, of.dtype.ctype, at, by, _lowest(of))
+    by = "" if source.channel in (0, 1) else f" * {source.channel}"
+    return PlaceView(source.output, of.dtype.ctype, _sum(terms, source.first), by, _lowest(of))
+
+
+def _located(level: Level, source: Source, outputs: Sequence[Numbers]) -> PlaceView:
+    """A place by the number of a box, and by what follows from it."""
+    cell = "box" if level.anchors == 1 else "cell"
+    names = {"row": f"({cell} / {level.columns})", "column": f"({cell} % {level.columns})", "cell": cell}
+    terms = [(names.get(turn.name, turn.name), turn.steps[0]) for turn in _turns(level, [source])]
+    return _place(source, terms, outputs)
+
+
+def _sum(terms: Sequence[tuple[str, int]], first: int) -> str:
+    """Names times numbers, and a number."""
+    spelled = [name if step == 1 else f"{name} * {step}" for name, step in terms if step]
+    return " + ".join([*spelled, *([str(first)] if first or not spelled else [])])
 
 
 def _labels(task: Ranking | WakeWords, outputs: Sequence[Numbers]) -> LabelsView:

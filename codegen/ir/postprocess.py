@@ -35,7 +35,8 @@ class Level:
     """One grid of cells, each of which proposes as many boxes as `sizes` has rows.
 
     A cell is `step` (x, y) pixels of the network's picture.  `sizes` [anchors, 2] are pixels too, x first; what they
-    are of says the decoder.
+    are of says the decoder.  A box is not found whose object, or best label where there are no objects, has a number
+    that is not above `bar`.
     """
 
     rows: int
@@ -46,6 +47,7 @@ class Level:
     labels: Source
     objects: Source | None
     points: Source | None
+    bar: float | None = None
 
     @property
     def anchors(self) -> int:
@@ -83,6 +85,7 @@ class Boxes:
     priors: Array | None
     order: tuple[int, ...]
     scales: tuple[float, float] | None
+    gap: float | None = None
 
     @property
     def firsts(self) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from codegen.ir.postprocess import (
 from codegen.ir.quant import Array, DType
 from codegen.postprocess.config import Table
 from codegen.postprocess.places import Grid, Picture, cells, grids, is_usual, picture_of, rows_of, strides
+from codegen.postprocess.rejecting import with_bars
 
 _CANDIDATES, _MOST = 1000, 100
 _MOST_NUMBERS = 1 << 30
@@ -114,15 +115,15 @@ def post_program(
     given = _given(table, inputs, outputs, priors)
     task = _TASKS[table.decode](given)
     _check_least(table, task)
-    room = _room(task)
+    numbers, least, room = tuple(map(_numbers, outputs)), float(np.float32(table.least)), _room(task)
     if isinstance(task, Boxes):
         room = min(table.candidates or _CANDIDATES, room)
-        task = replace(task, candidates=room)
+        task = with_bars(replace(task, candidates=room), numbers, least)
     return PostProgram(
         decode=table.decode,
-        outputs=tuple(map(_numbers, outputs)),
+        outputs=numbers,
         most=min(table.most or _MOST, room),
-        least=float(np.float32(table.least)),
+        least=least,
         task=task,
         said=table.said,
     )

@@ -103,7 +103,8 @@ def _port(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> PortSp
 
 def _boxes(rng: np.random.Generator) -> dict[str, Any]:
     """What every detector may be told."""
-    found: dict[str, Any] = {"overlap": float(rng.choice([0.0, 0.3, 0.45, 1.0])), "least": float(rng.choice([0, 0.3]))}
+    found: dict[str, Any] = {"overlap": float(rng.choice([0.0, 0.3, 0.45, 1.0]))}
+    found |= {"least": float(rng.choice([0, 0.3, 0.7]))}
     found |= {"candidates": int(rng.integers(1, 60))} if rng.random() < 0.6 else {}
     found |= {"most": int(rng.integers(1, 12))} if rng.random() < 0.4 else {}
     return found | ({"by_label": False} if rng.random() < 0.4 else {})
@@ -155,7 +156,7 @@ def _yolov8(name: str, rng: np.random.Generator) -> Head:
     labels, grids = int(rng.integers(1, 5)), [(4, 8), (2, 4)]
     parts = [64, labels] if rng.random() < 0.5 else [64 + labels]
     shapes = [(1, n, h, w) for h, w in grids for n in parts]
-    return head(name, {"decode": "yolov8", "size": [32, 64], **_boxes(rng)}, shapes, rng)
+    return head(name, {"decode": "yolov8", "size": [32, 64], "boxes": "last", **_boxes(rng)}, shapes, rng)
 
 
 def _ssd(name: str, rng: np.random.Generator) -> Head:
@@ -221,20 +222,26 @@ def write_heads(folder: Path, cases: Sequence[Head], runs: int) -> list[Path]:
     """The C of all of them, and a program that runs each so many times."""
     sources, bodies = [], []
     for case in cases:
-        upper = case.name.upper()
-        net = SimpleNamespace(name=case.name, upper=upper, version="0", options="test", const="const")
-        view = post_view(case.program)
+        sources.append(write_head(folder, case))
+        heard = post_view(case.program).heard
         sizes = ", ".join(str(int(np.prod(p.shape)) * p.dtype.bytes) for p in case.ports)
-        (folder / f"{case.name}.h").write_text(NETWORK.format(name=case.name, count=len(case.ports)))
-        (folder / f"{case.name}_postprocess.h").write_text(render("postprocess.h.j2", m=net, p=view))
-        sources.append(folder / f"{case.name}_postprocess.c")
-        sources[-1].write_text(render("postprocess.c.j2", m=net, p=view))
-        reset = f"    {case.name}_postprocess_reset(post);" if view.heard else ""
-        given = {"name": case.name, "upper": upper, "count": len(case.ports), "sizes": sizes, "reset": reset}
-        bodies.append(CASE.format(**given, start=0x5A if view.heard else 0x33))
+        reset = f"    {case.name}_postprocess_reset(post);" if heard else ""
+        given = {"name": case.name, "upper": case.name.upper(), "count": len(case.ports), "sizes": sizes}
+        bodies.append(CASE.format(**given, reset=reset, start=0x5A if heard else 0x33))
     headers = [f"{case.name}_postprocess.h" for case in cases]
     main = write_main(folder, headers, bodies, [f"run_{case.name}({runs})" for case in cases])
     return [main, *sources]
+
+
+def write_head(folder: Path, case: Head) -> Path:
+    """The C of one, with a header that stands for its network's."""
+    net = SimpleNamespace(name=case.name, upper=case.name.upper(), version="0", options="test", const="const")
+    view = post_view(case.program)
+    (folder / f"{case.name}.h").write_text(NETWORK.format(name=case.name, count=len(case.ports)))
+    (folder / f"{case.name}_postprocess.h").write_text(render("postprocess.h.j2", m=net, p=view))
+    source = folder / f"{case.name}_postprocess.c"
+    source.write_text(render("postprocess.c.j2", m=net, p=view))
+    return source
 
 
 def read_found(case: Head, out: bytes, order: str) -> tuple[dict[str, Array], bytes]:

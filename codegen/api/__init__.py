@@ -70,7 +70,9 @@ if TYPE_CHECKING:
     from codegen.verbs.postprocess import FoundCheck as FoundCheck
     from codegen.verbs.quantize import Quantized as Quantized
     from codegen.verbs.reference import ReferenceCheck as ReferenceCheck
+    from codegen.verbs.report import Grade as Grade
     from codegen.verbs.report import Report as Report
+    from codegen.verbs.report import Step as Step
     from codegen.verbs.run import save_arrays as save_arrays
     from codegen.verbs.targets import describe_target as describe_target
     from codegen.verbs.targets import targets as targets
@@ -90,6 +92,7 @@ _HOMES = {
     "Fit": "codegen.verbs.fits",
     "FramesCheck": "codegen.verbs.camera",
     "FoundCheck": "codegen.verbs.postprocess",
+    "Grade": "codegen.verbs.report",
     "Inspection": "codegen.verbs.inspection",
     "LayerRow": "codegen.verbs.inspection",
     "LawCheck": "codegen.verbs.plugin_test",
@@ -113,6 +116,7 @@ _HOMES = {
     "Report": "codegen.verbs.report",
     "SensitivityReport": "codegen.report.sensitive",
     "SensitivityRow": "codegen.report.sensitive",
+    "Step": "codegen.verbs.report",
     "Target": "codegen.target",
     "TensorCheck": "codegen.verbs.verify",
     "TensorComparison": "codegen.verbs.compare",

@@ -312,6 +312,9 @@ def write_report(
             float_model, data, config: compare with the float model on samples, as `compare_quantized` does.
             samples: how many of them at most, 32 when not said (LAM-API-012).
             sensitivity: try what each tensor of the float model would gain with more bits, as `sensitivity` does.
+            eval_data: labelled samples, as `evaluate` takes them: the network is scored by `metric` (top1 when not
+                said) on `engine` (c), `limit` of them at most, and so is the float model where there is one.
+            scheduler: who shares the work of chips, scores and sensitivity, as in `evaluate`.
             against: the JSON of an older report, whose numbers are compared.
 
     Raises:

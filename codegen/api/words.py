@@ -14,7 +14,7 @@ from codegen.ir.quant import Array
 from codegen.old_names import OLD_WORDS, current
 from codegen.options import Goal, Options, RecipeName, ShapesGiven, shape_pairs
 from codegen.toolkit import HOUSE, Toolkit
-from codegen.verbs.kinds import Calibration, Progress, Sample
+from codegen.verbs.kinds import Calibration, DataGiven, Progress, Sample
 from codegen.verbs.sources import ModelSource
 
 _Record = TypeVar("_Record")
@@ -161,6 +161,11 @@ class ReportWords(ToolWords, total=False):
     config: str | Path | None
     samples: int | None
     sensitivity: bool
+    eval_data: DataGiven | None
+    metric: str
+    engine: str
+    limit: int | None
+    scheduler: str | None
     against: str | Path | None
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from codegen.cli.console import Command, common, json_option, say, show
-from codegen.cli.options import config_option, model_options
+from codegen.cli.options import config_option, model_options, scheduler_option
 from codegen.cli.progress import Progress
-from codegen.report.columns import Size
+from codegen.report.columns import Size, paragraph, score_text
 from codegen.report.table import text_table
 
 if TYPE_CHECKING:
-    from codegen.api import Report
+    from codegen.api import Grade, Report, Step
 
 
 @click.command(
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
 @click.option("--data", metavar="X.npz", help="Samples that both run on.")
 @click.option("--samples", type=int, metavar="N", help="Of --data, at most so many are compared; 32 when left out.")
 @click.option("--sensitivity", is_flag=True, help="With --data: what each tensor would gain with more bits.")
+@click.option("--eval", "eval_data", metavar="DATA", help="Labelled samples: score the network, and the float one.")
+@click.option("--metric", default="top1", show_default=True, help="Of --eval: as of `lamina eval`.")
+@click.option("--engine", default="c", show_default=True, help="Of --eval: golden, c, float, litert or tflm.")
+@click.option("--limit", type=int, metavar="N", help="Of --eval: the first N samples only.")
 @click.option("--against", metavar="OLD.json", help="What `lamina report --json` printed before: show what changed.")
 @model_options
 @config_option
+@scheduler_option
 @json_option
 @common
 def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
@@ -54,6 +60,10 @@ def command(model: str, target: str, as_json: bool, quiet: bool, verbose: bool, 
     if not (as_json or quiet):
         say(f"report -> {out}")
     return 0
+
+
+_STEPS = 8
+"""That the terminal is told."""
 
 
 def _check(out: str | None, serving: dict[str, Any], as_json: bool) -> None:
@@ -86,5 +96,27 @@ def _text(result: Report) -> str:
     lines = [text_table(headers, rows)]
     if result.chips:
         lines.append(f"fits {sum(c.fits for c in result.chips)} of {len(result.chips)} chips")
+    if result.grade:
+        lines.append(_graded(result.grade))
     lines += [f"note: {note}" for note in result.notes]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", "what to do next:", *_steps(result.steps)])
+
+
+def _graded(grade: Grade) -> str:
+    """The score, and how far it is from the float network's."""
+    said = f"{grade.metric} {score_text(grade.score, grade.unit)} of {grade.samples} samples"
+    if grade.float_score is None or grade.lost is None:
+        return said
+    return f"{said}; float {score_text(grade.float_score, grade.unit)}, {grade.lost:.2f} points lost"
+
+
+def _steps(steps: Sequence[Step]) -> Iterator[str]:
+    """Each step, its reason and its command below it."""
+    for number, step in enumerate(steps[:_STEPS], 1):
+        lead = f"{number:2}. "
+        target = f"{step.target}: " if step.target else ""
+        yield paragraph(f"{target}{step.what}: {step.why}", lead)
+        if step.command:
+            yield f"    {step.command}"
+    if len(steps) > _STEPS:
+        yield f"    ({len(steps) - _STEPS} more on the page)"

@@ -5,6 +5,7 @@ Decides: that a table is as wide as it likes unless somebody asks for a width (`
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -68,6 +69,16 @@ def fitting(headers: Sequence[str], cells: Rows, keep: int, least: Sequence[str]
     gone = [headers[i] for i in range(len(headers)) if i not in shown]
     _widen(kept, widths, shown, limit)
     return shown, kept, f"(left out: {', '.join(gone)}; --wide shows all)" if gone else ""
+
+
+def paragraph(text: str, lead: str) -> str:
+    """Text behind a lead, its lines no longer than a table's; a word that is longer stays whole."""
+    limit = _WIDTH.get()
+    if limit is None:
+        return f"{lead}{text}"
+    indent = " " * len(lead)
+    lines = textwrap.TextWrapper(limit, lead, indent, break_long_words=False, break_on_hyphens=False)
+    return lines.fill(text)
 
 
 def shortened(text: str, width: int, *, last: bool) -> str:

@@ -8,12 +8,14 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
 
 import codegen
 from codegen.api import Report
+from codegen.build import Net
 from codegen.errors import CompileError
 from codegen.report.columns import size_text
 from tests.e2e.projects import DIGITS, TINY
@@ -74,9 +76,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
 def test_the_page_has_the_numbers_of_the_records(made: tuple[Path, Report]) -> None:
     path, report = made
     page = Page(path.read_text())
-    assert page.column("table0", "target") == ["cortex-m4", "gap8-like"]
+    assert page.column("summary-table", "target") == ["cortex-m4", "gap8-like"]
     for index, look in enumerate(report.targets):
-        assert page.column("table0", "arena")[index] == size_text(look.arena_bytes or 0)
+        assert page.column("summary-table", "arena")[index] == size_text(look.arena_bytes or 0)
         assert page.column(f"layers-{index}", "layer") == [row.name for row in look.layers]
         assert page.column(f"layers-{index}", "MACs") == [f"{row.macs:,}" for row in look.layers]
         assert page.column(f"layers-{index}", "kernel") == [row.kernel for row in look.layers]
@@ -139,7 +141,7 @@ def test_a_sabotaged_layer_stands_first(layer: str, tmp_path: Path) -> None:
     weights.CopyFrom(numpy_helper.from_array(turned, weights.name))
     onnx.save(model, tmp_path / "bad.onnx")
     words = {"float_model": FLOAT, "data": DATA, "chips": False, "samples": 8}
-    codegen.write_report(tmp_path / "bad.onnx", tmp_path / "r.html", ["host"], **words)  # type: ignore[arg-type]
+    report = codegen.write_report(tmp_path / "bad.onnx", tmp_path / "r.html", ["host"], **words)  # type: ignore[arg-type]
     text = (tmp_path / "r.html").read_text()
     assert "on 8 samples" in text
     page = Page(text)
@@ -147,6 +149,62 @@ def test_a_sabotaged_layer_stands_first(layer: str, tmp_path: Path) -> None:
     assert page.column("accuracy-table", "tensor")[0] == made
     assert page.column("guilty-table", "tensor")[0] == made
     assert page.column("guilty-table", "advice")[0].startswith("its layer adds more than rounding")
+    assert next(s for s in report.steps if s.kind == "accuracy").what == f"look at {made} (Conv)"
+
+
+def test_the_summary_has_the_score_of_eval_and_of_the_float_network(tmp_path: Path) -> None:
+    test = DATA.with_name("digits_test.npz")
+    words = {"float_model": FLOAT, "eval_data": test, "limit": 60, "engine": "golden", "chips": False}
+    report = codegen.write_report(DIGITS, tmp_path / "r.html", ["host"], **words)  # type: ignore[arg-type]
+    made = codegen.evaluate(DIGITS, test, engine="golden", limit=60)
+    real = codegen.evaluate(FLOAT, test, engine="float", limit=60)
+    grade = report.grade
+    assert grade is not None
+    assert (grade.score, grade.float_score, grade.samples) == (made.value, real.value, 60)
+    assert grade.lost == pytest.approx(100 * (real.value - made.value))
+    text = (tmp_path / "r.html").read_text()
+    assert f"{made.value:.2%}" in text
+    assert f"float {real.value:.2%}" in text
+
+
+def test_steps_say_what_was_tried(tmp_path: Path) -> None:
+    net = Net("wide")
+    x = net.quantized(net.input("image", (1, 4, 32, 32)), 0.02)
+    w = net.weights(np.ones((4, 4, 3, 3), np.int8), 0.01)
+    net.output(net.quantized(net.onnx.Conv(x, w, strides=[2, 2]), 0.05), "small")
+    streamed = codegen.inspect(net.to_onnx(), "cortex-m4", stream_input=True).arena_bytes
+    assert streamed is not None
+    for limit, fits in ((streamed, True), (300, False)):
+        words = {"chips": False, "arena_limit": limit}
+        page = tmp_path / "r.html"
+        report = codegen.write_report(net.to_onnx(), page, ["cortex-m4"], **words)  # type: ignore[arg-type]
+        (found,) = report.tries
+        assert (found.flags, found.supported) == (("--stream-input",), fits)
+        steps = [step for step in report.steps if step.kind == "fit"]
+        assert steps[0].what.startswith("compile with --stream-input") == fits
+        assert any("not enough" in step.what for step in steps) != fits
+        assert ("--stream-input" in steps[0].command) == fits
+
+
+def test_steps_begin_with_what_keeps_it_off_the_chip_and_end_with_the_compile(made: tuple[Path, Report]) -> None:
+    path, report = made
+    page = path.read_text()
+    order = [step.kind for step in report.steps]
+    assert order == sorted(order, key=["fit", "accuracy", "speed", "ready"].index)
+    assert {step.target for step in report.steps if step.kind == "ready"} == {"cortex-m4", "gap8-like"}
+    assert all(step.target in ("", "cortex-m4", "gap8-like") for step in report.steps)
+    for step in report.steps:
+        assert step.what in page
+    refused = codegen.write_report(DIGITS, path.with_name("x3.html"), ["rdk-x3"])
+    rules = {v.id for v in refused.targets[0].violations}
+    told = [step for step in refused.steps if step.kind == "fit"]
+    assert rules
+    assert all(any(id in step.why for step in told) for id in rules)
+    fitting = [chip.target for chip in refused.chips if chip.fits]
+    (other,) = (step for step in told if step.tab == "chips")
+    assert other.what.removeprefix("take another chip, such as ") in fitting
+    assert fitting[0] in other.why
+    assert not any(step.kind == "ready" for step in refused.steps)
 
 
 def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,6 +252,9 @@ def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: py
         ({"samples": 0}, "LAM-API-012"),
         ({"samples": "many"}, "LAM-IMPORT-030"),
         ({"sensitivity": "yes"}, "LAM-IMPORT-030"),
+        ({"limit": 0}, "LAM-API-012"),
+        ({"eval_data": "missing.npz"}, "LAM-API-003"),
+        ({"scheduler": "nobody", "chips": True}, "LAM-CLUSTER-001"),
         ({"others": [TINY]}, "LAM-IMPORT-030"),
         ({"others": ["no.onnx"], "chips": True}, "LAM-IMPORT-002"),
         ({"others": ["broken.json"], "chips": True}, "LAM-IMPORT-003"),

@@ -38,15 +38,15 @@ GOOD = TensorError(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, "it loses what rounding loses"),
+        ({}, ""),
         ({"clipped": 0.02}, "2 % of its numbers are beyond its integers"),
         ({"codes": 0.07}, "7 % of its integers occur"),
         ({"own_steps": 3.0}, "its layer adds more than rounding"),
-        ({"codes": 0.01, "bits": 16}, "it loses what rounding loses"),
+        ({"codes": 0.01, "bits": 16}, ""),
     ],
 )
 def test_advice_is_what_the_figures_show(words: dict[str, float], said: str) -> None:
-    assert advice(replace(GOOD, **words)).startswith(said)  # type: ignore[arg-type]
+    assert "; ".join(advice(replace(GOOD, **words))).startswith(said)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("dtype", "low", "high"), [("int8", -128, 127), ("uint8", 0, 255), ("int16", -32768, 32767)])

@@ -6,6 +6,7 @@ Decides: that the page has the numbers of the records that `--json` prints, and 
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,18 +24,23 @@ from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.beside import Beside, compare_quantized
 from codegen.verbs.calibration import Calibration
+from codegen.verbs.evaluate import Judging
 from codegen.verbs.fits import Fit, Fitting, fits
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection
+from codegen.verbs.kinds import DataGiven
 from codegen.verbs.profile import Measuring, profile
 from codegen.verbs.quantizing import Quantizing
 from codegen.verbs.report.changes import Change, changes, facts, older
 from codegen.verbs.report.costs import Roof, roofs
+from codegen.verbs.report.grade import Grade, graded
 from codegen.verbs.report.guilt import Guilty, guilty
 from codegen.verbs.report.page import page
+from codegen.verbs.report.steps import Known, Step, steps
+from codegen.verbs.report.tries import Try, tries
 from codegen.verbs.samples import check_count
 from codegen.verbs.sensitivity import sensitivity
-from codegen.verbs.sources import ModelSource, file_of, takes_model
+from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +49,9 @@ class Looking:
 
     `chips` ranks all chips, for the networks of `others` too; `measure` counts instructions where a target has a board;
     `float_model` and `data` compare with the float model, on `samples` of them at most, and `sensitivity` tries what
-    each layer would gain otherwise; `against` is what `lamina report --json` printed before.
+    each layer would gain otherwise; `eval_data` are labelled samples that it is scored on by `metric`, on `engine`, the
+    first `limit` of them; `against` is what `lamina report --json` printed before.  `scheduler` shares the work of
+    chips, scores and sensitivity.
     """
 
     out: str | Path | None = None
@@ -55,6 +63,11 @@ class Looking:
     config: str | Path | None = None
     samples: int | None = None
     sensitivity: bool = False
+    eval_data: DataGiven | None = None
+    metric: str = "top1"
+    engine: str = "c"
+    limit: int | None = None
+    scheduler: str | None = None
     against: str | Path | None = None
     toolkit: Toolkit = HOUSE
 
@@ -72,13 +85,16 @@ class Report:
     """Everything on the page.  `profiles` are those of the targets with a board, where they were asked for.
 
     `sha256` is the model file's; `asked` has the options of each target, in words; `guilty` ranks the tensors of
-    `accuracy`.
+    `accuracy`; `steps` are what to do next, made of all the others.
     """
 
     model: str
     sha256: str
     asked: tuple[str, ...]
+    grade: Grade | None
+    steps: tuple[Step, ...]
     targets: tuple[Inspection, ...]
+    tries: tuple[Try, ...]
     profiles: tuple[Profile, ...]
     roofs: tuple[Roof, ...]
     chips: tuple[Fit, ...]
@@ -120,18 +136,35 @@ def looked_at(model: ModelSource, targets: Sequence[str], options: Options, look
         model=looks[0].model,
         sha256=hashlib.sha256(read_model_file(file_of(model))).hexdigest(),
         asked=tuple(_said(each, file_of(model)) for each in asked),
+        grade=_grade(model, options, look),
+        steps=(),
         targets=looks,
+        tries=tuple(tries(model, options, looks, look.toolkit)),
         profiles=profiles,
         roofs=tuple(roofs(looks, profiles)),
-        chips=_chips(model, options, look.toolkit, notes) if look.chips else (),
-        others=tuple(_other(other, options, look.toolkit) for other in look.others) if look.chips else (),
+        chips=_chips(model, options, look, notes) if look.chips else (),
+        others=tuple(_other(other, options, look) for other in look.others) if look.chips else (),
         accuracy=accuracy,
         guilty=tuple(guilty(accuracy, gains)) if accuracy else (),
         sensitivity=gains,
         changes=(),
         notes=tuple(notes),
     )
+    found = replace(found, steps=tuple(steps(_known(found, file_of(model)))))
     return found if before is None else replace(found, changes=changes(before, facts(plain(found))))
+
+
+def _known(found: Report, file: Path) -> Known:
+    """What the steps are made of."""
+    return Known(
+        file=shlex.quote(shown(file)),
+        looks=found.targets,
+        tries=found.tries,
+        chips=found.chips,
+        roofs=found.roofs,
+        grade=found.grade,
+        guilty=found.guilty,
+    )
 
 
 def _said(options: Options, model: Path) -> str:
@@ -140,8 +173,26 @@ def _said(options: Options, model: Path) -> str:
 
 
 @takes_model
-def _other(model: ModelSource, options: Options, toolkit: Toolkit) -> Network:
-    return Network(model=network_name(file_of(model).stem), chips=fits(model, options, Fitting(toolkit=toolkit)))
+def _other(model: ModelSource, options: Options, look: Looking) -> Network:
+    return Network(model=network_name(file_of(model).stem), chips=fits(model, options, _fitting(look)))
+
+
+def _fitting(look: Looking) -> Fitting:
+    return Fitting(toolkit=look.toolkit, scheduler=look.scheduler)
+
+
+def _grade(model: ModelSource, options: Options, look: Looking) -> Grade | None:
+    if look.eval_data is None:
+        return None
+    judging = Judging(
+        metric=look.metric,
+        engine=look.engine,
+        config=look.config,
+        limit=look.limit,
+        scheduler=look.scheduler,
+        toolkit=look.toolkit,
+    )
+    return graded(model, look.float_model, look.eval_data, options, judging)
 
 
 def _page_path(out: str | Path | None) -> Path:
@@ -155,14 +206,16 @@ def _check(targets: Sequence[str], look: Looking) -> None:
     if not targets or len(set(targets)) != len(targets):
         said = "one target twice" if targets else "no target"
         raise OptionBad(said, where="targets", hint="name each target once, such as cortex-m4,cortex-m55")
-    if (look.float_model is None) != (look.data is None):
+    beside = look.data is not None or look.eval_data is not None
+    if (look.data is not None and look.float_model is None) or (look.float_model is not None and not beside):
         raise OptionBad(
             "a float model and samples go together",
             where="report",
-            hint="give both --float-model and --data, or neither",
+            hint="give both --float-model and --data (or --eval), or neither",
         )
     check_count(look.samples)
-    if look.sensitivity and look.float_model is None:
+    check_count(look.limit)
+    if look.sensitivity and look.data is None:
         raise OptionBad("nothing to try", where="sensitivity", hint="give --float-model and --data with it")
     if look.others and not look.chips:
         raise OptionBad("no chips are asked", where="others", hint="leave out --no-chips, or --also")
@@ -177,9 +230,9 @@ def _profiles(model: ModelSource, options: Options, looks: Sequence[Inspection],
             yield profile(model, replace(options, target=look.target), Measuring(toolkit=toolkit))
 
 
-def _chips(model: ModelSource, options: Options, toolkit: Toolkit, notes: list[str]) -> tuple[Fit, ...]:
+def _chips(model: ModelSource, options: Options, look: Looking, notes: list[str]) -> tuple[Fit, ...]:
     try:
-        return fits(model, options, Fitting(toolkit=toolkit))
+        return fits(model, options, _fitting(look))
     except CompileError as error:
         notes.append(f"no chips are ranked: {error}")
         return ()
@@ -196,4 +249,5 @@ def _sensitivity(options: Options, look: Looking) -> SensitivityReport | None:
     """By the tensors that layers give, so that they are those of the comparison."""
     if not look.sensitivity or look.float_model is None or look.data is None:
         return None
-    return sensitivity(look.float_model, options, Quantizing(calib=look.data, config=look.config), "tensor")
+    how = Quantizing(calib=look.data, config=look.config, scheduler=look.scheduler)
+    return sensitivity(look.float_model, options, how, "tensor")

@@ -16,6 +16,7 @@ _ROUNDING = 0.35
 _CLIPPED = 0.001
 _FEW_CODES = 0.25
 _WIDE = 16
+_FINE = "it loses what rounding loses"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class Guilty:
     """One tensor, by what its layer adds to the float network's numbers; `layer` and gains where they are known.
 
     `gains_float` and `gains_16` are dB that the whole network gains with the layer kept real, and with 16 bits.
+    `fine`: it loses what rounding loses, and there is nothing to mend.
     """
 
     tensor: str
@@ -31,6 +33,7 @@ class Guilty:
     own_steps: float
     clipped: float
     advice: str
+    fine: bool = False
     gains_float: float | None = None
     gains_16: float | None = None
 
@@ -39,27 +42,27 @@ def guilty(found: QuantComparison, sensitivity: SensitivityReport | None) -> Ite
     """All tensors, the one whose layer loses most at the top."""
     gains = {row.name: row for row in sensitivity.parts} if sensitivity else {}
     for error in sorted(found.tensors, key=lambda t: t.own_sqnr):
-        gain = gains.get(error.tensor)
+        gain, said = gains.get(error.tensor), [*advice(error)]
         yield Guilty(
             tensor=error.tensor,
             operator=error.operator,
             own_sqnr=error.own_sqnr,
             own_steps=error.own_steps,
             clipped=error.clipped,
-            advice=advice(error),
+            advice="; ".join(said) or _FINE,
+            fine=not said,
             gains_float=gain.gains_float if gain else None,
             gains_16=gain.gains_16 if gain else None,
         )
 
 
-def advice(error: TensorError) -> str:
-    """What the figures say, in one sentence or two."""
-    said: list[str] = []
+def advice(error: TensorError) -> Iterator[str]:
+    """What the figures say, in at most two sentences; none where rounding alone is lost."""
+    few = error.codes < _FEW_CODES and error.bits < _WIDE
     if error.clipped > _CLIPPED:
         share = f"{100 * error.clipped:.2g} %"
-        said.append(f"{share} of its numbers are beyond its integers: a range by another method, or more samples")
-    if error.codes < _FEW_CODES and error.bits < _WIDE:
-        said.append(f"{100 * error.codes:.0f} % of its integers occur: a narrower range, or more bits")
-    if error.own_steps > _ROUNDING and not said:
-        said.append("its layer adds more than rounding: weights with a scale per channel, more bits, or --keep-float")
-    return "; ".join(said) or "it loses what rounding loses"
+        yield f"{share} of its numbers are beyond its integers: a range by another method, or more samples"
+    if few:
+        yield f"{100 * error.codes:.0f} % of its integers occur: a narrower range, or more bits"
+    if error.own_steps > _ROUNDING and error.clipped <= _CLIPPED and not few:
+        yield "its layer adds more than rounding: weights with a scale per channel, more bits, or --keep-float"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from codegen.errors import CompileError
-from codegen.report.columns import size_text
+from codegen.report.columns import score_text, size_text
 from codegen.report.pictures import ChartPicture, MemoryPicture, front_picture, memory_picture
 from codegen.report.plan import TensorRecord
 from codegen.report.profile import Profile
@@ -25,10 +25,12 @@ from codegen.verbs.fits import Fit
 from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.report.costs import LayerCost, Roof
 from codegen.verbs.report.pictures import GraphPicture, graph_picture, roof_picture
+from codegen.verbs.report.steps import Step
 
 if TYPE_CHECKING:
     from codegen.verbs.report.content import Report
 
+_MILLION = 1_000_000
 _NONE = "\N{EN DASH}"
 """What stands where there is no number; the page's script knows it."""
 
@@ -68,6 +70,7 @@ class View:
     most_counted: int
     bound: str
     places: tuple[LayerRow, ...]
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ def page(report: Report, *, compared: bool, version: int | None = None) -> str:
     A page that is served has a `version`, and asks its server for a newer one.
     """
     report = readable(report)
+    tabs = list(_tabs(report, compared))
     return (
         _environment()
         .get_template("page.html.j2")
@@ -101,7 +105,8 @@ def page(report: Report, *, compared: bool, version: int | None = None) -> str:
             places={n.tensor: i for i, n in enumerate(report.accuracy.numbers)} if report.accuracy else {},
             views=list(_views(report)),
             matrix=list(_matrix(report)),
-            tabs=list(_tabs(report, compared)),
+            tabs=tabs,
+            titles=dict(tabs),
             live=version,
             version=VERSION,
         )
@@ -133,7 +138,8 @@ def _views(report: Report) -> Iterator[View]:
     numbers = report.accuracy.numbers if report.accuracy else ()
     known = {name: i for i, n in enumerate(numbers) for name in (n.tensor, *n.names)}
     for look in report.targets:
-        yield _view(look, profiles.get(look.target), limits.get(look.target), known)
+        view = _view(look, profiles.get(look.target), limits.get(look.target), known)
+        yield replace(view, steps=tuple(s for s in report.steps if s.target in ("", look.target)))
 
 
 def _view(look: Inspection, profile: Profile | None, roof: Roof | None, known: Mapping[str, int]) -> View:
@@ -160,6 +166,7 @@ def _view(look: Inspection, profile: Profile | None, roof: Roof | None, known: M
         most_counted=max(counted.values(), default=0) or 1,
         bound=_bound(look),
         places=tuple(row for row in look.layers if row.place),
+        steps=(),
     )
 
 
@@ -182,8 +189,8 @@ def _bound(look: Inspection) -> str:
     if look.arena_bytes is None or look.arena_lower_bound_bytes is None:
         return ""
     more = look.arena_bytes - look.arena_lower_bound_bytes
-    of = f" of {size_text(look.ram_bytes)} RAM" if look.ram_bytes else ""
-    return f"{of}, {size_text(more)} above the lower bound" if more > 0 else f"{of}, the least that these groups take"
+    lead = ", " if look.ram_bytes else ""
+    return f"{lead}{size_text(more)} above the lower bound" if more > 0 else f"{lead}the least that its groups take"
 
 
 def _matrix(report: Report) -> Iterator[MatrixRow]:
@@ -212,8 +219,11 @@ def _environment() -> jinja2.Environment:
     made.filters["shape"] = shape_text
     made.filters["number"] = _number
     made.filters["percent"] = lambda share: f"{100 * share:.2f}"
+    made.filters["per_cent_of"] = _of_whole
     made.filters["per"] = lambda count, macs: f"{count / macs:.2f}" if macs else _NONE
     made.filters["decibels"] = lambda gain: _NONE if gain is None else f"{gain:+.2f}"
+    made.filters["millions"] = lambda count: f"{count / 1e6:,.3g} million" if count >= _MILLION else _number(count)
+    made.filters["score"] = score_text
     made.filters["json"] = _json
     return made
 
@@ -221,6 +231,11 @@ def _environment() -> jinja2.Environment:
 def _json(record: Any) -> str:
     """A record for the page's script: JSON in which nothing ends the script."""
     return jinja2.utils.htmlsafe_json_dumps(plain(record), separators=(",", ":"))
+
+
+def _of_whole(part: int, whole: int) -> str:
+    share = 100 * part / whole
+    return f"{share:.0f} %" if share >= 1 else "under 1 %"
 
 
 def _size(count: int | None) -> str:

@@ -16,17 +16,27 @@ Kind = TypeVar("Kind")
 class Rule(Generic[Kind]):
     """How operators of one class are settled: from a definition's context and a node to the states of its outputs.
 
-    `names` are operators of model files that become integers by it, which docs/operators.md lists.
+    `names` are operators of model files that become integers by it, which docs/operators.md lists; `real` is how one of
+    a rule that joins the house's computes with real numbers, where it does.
     """
 
     kind: type[Kind]
     settle: Callable[[Any, RealNode, Kind], Sequence[State]]
     names: tuple[str, ...] = ()
+    real: Callable[[Any, RealNode, Kind], Sequence[State]] | None = None
 
 
 Rules = Mapping[type, Rule[Any]]
 """By class of operator."""
 NO_RULES: Rules = {}
+
+
+def float_rule(joined: Rules, plain: Rules, moving: Rules, node: RealNode) -> Callable[..., Sequence[State]]:
+    """How a node computes with real numbers, where it does: as what joins says, as numbers, or as what only moves."""
+    own = joined.get(type(node.op))
+    if own is not None and own.real is not None:
+        return own.real
+    return (plain.get(type(node.op)) or moving[type(node.op)]).settle
 
 
 def settled_names(rules: Rules) -> frozenset[str]:

@@ -39,7 +39,7 @@ from codegen.settle import (
 from codegen.settle import normal as settle_normal
 from codegen.settle.context import Context
 from codegen.settle.float32.rules import FLOAT_RULES
-from codegen.settle.rule import Rule, Rules
+from codegen.settle.rule import Rule, Rules, float_rule
 from codegen.settle.states import State
 
 _RULES: tuple[Rule[Any], ...] = (
@@ -88,10 +88,9 @@ _RULES: tuple[Rule[Any], ...] = (
 RULES: Rules = {rule.kind: rule for rule in _RULES}
 
 
-def as_float(ctx: Context, node: RealNode) -> Sequence[State]:
+def as_float(ctx: Context, node: RealNode, joined: Rules) -> Sequence[State]:
     """The states of the outputs of a node on real numbers."""
-    rule = FLOAT_RULES.get(type(node.op)) or RULES[type(node.op)]
-    return rule.settle(ctx, node, node.op)
+    return float_rule(joined, FLOAT_RULES, RULES, node)(ctx, node, node.op)
 
 
 def settled(ctx: Context, node: RealNode, joined: Rules) -> Sequence[State]:

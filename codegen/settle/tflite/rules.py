@@ -32,7 +32,7 @@ from codegen.settle.arg_extremum import arg_extremum
 from codegen.settle.float32 import detections as settle_detections
 from codegen.settle.float32 import poses as settle_poses
 from codegen.settle.float32.rules import FLOAT_RULES
-from codegen.settle.rule import Rule, Rules
+from codegen.settle.rule import Rule, Rules, float_rule
 from codegen.settle.states import State
 from codegen.settle.tflite import elementwise, linear, logic, matmul, movement, pool, recurrent, resize, storage, unary
 from codegen.settle.tflite import signal as settle_signal
@@ -103,10 +103,10 @@ _RULES: tuple[Rule[Any], ...] = (
 RULES: Rules = {rule.kind: rule for rule in _RULES}
 
 
-def as_float(ctx: TfliteContext, node: RealNode) -> Sequence[State]:
+def as_float(ctx: TfliteContext, node: RealNode, joined: Rules) -> Sequence[State]:
     """The states of the outputs of a node on real numbers, held as their records say."""
-    rule, count = FLOAT_RULES.get(type(node.op)) or RULES[type(node.op)], len(ctx.builder.nodes)
-    found = rule.settle(ctx, node, node.op)
+    rule, count = float_rule(joined, FLOAT_RULES, RULES, node), len(ctx.builder.nodes)
+    found = rule(ctx, node, node.op)
     states = [held(ctx, node, n, as_recorded(ctx, node, n, s)) for n, s in zip(node.outputs, found, strict=True)]
     ctx.builder.fold_since(count)
     return states

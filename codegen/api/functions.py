@@ -27,6 +27,7 @@ from codegen.api.words import (
     SensitivityWords,
     ToolWords,
     WritingWords,
+    joined,
     options_of,
     parted,
     with_plugins,
@@ -182,6 +183,7 @@ def quantize(
             eval_data: .npz with labelled samples, as `evaluate` takes them: both networks are scored by `metric`.
             max_drop: points of the score that may be lost; `report.scored.missed` says that more were.
             progress: called with the runs done and all of them.
+            toolkit, plugins: as in `compile_model`.
 
     Returns:
         `model`, the file's bytes, which every function takes as a model; `table`, scale, zero point and bits of each
@@ -189,7 +191,7 @@ def quantize(
         judges.
     """
     options = options_of(target, {"shapes": shapes})
-    return verbs.quantize.quantize(model, options, verbs.quantizing.Quantizing(calib=calib, out=out, **words))
+    return verbs.quantize.quantize(model, options, verbs.quantizing.Quantizing(calib=calib, out=out, **joined(words)))
 
 
 @takes_declared
@@ -216,7 +218,7 @@ def sensitivity(
         For each part the SQNR of the outputs in dB with it alone quantized, and how many dB the whole network gains
         when it stays real, and when its tensors get 16 bits.
     """
-    how = verbs.quantizing.Quantizing(calib=calib, **words)
+    how = verbs.quantizing.Quantizing(calib=calib, **joined(words))
     return verbs.sensitivity.sensitivity(model, options_of(target, {"shapes": shapes}), how, by)
 
 
@@ -240,9 +242,9 @@ def compare_quantized(
         inputs: samples, as in `quantize`.
         shapes: of inputs whose dimensions the models leave open.
         **words: `config`, a TOML file with the `[preprocess]` table; `samples`, how many at most, 32 when not said;
-            `progress`, called with the runs done and all of them.
+            `progress`, called with the runs done and all of them; `toolkit` and `plugins` as in `compile_model`.
     """
-    how = verbs.beside.Beside(quantized=quantized, given=inputs, **words)
+    how = verbs.beside.Beside(quantized=quantized, given=inputs, **joined(words))
     return verbs.beside.compare_quantized(model, options_of(None, {"shapes": shapes}), how)
 
 

@@ -44,11 +44,15 @@ class OptionWords(TypedDict, total=False):
     mapped: tuple[str, ...]
 
 
-class ToolWords(OptionWords, total=False):
-    """Of whatever makes something of a model."""
+class JoiningWords(TypedDict, total=False):
+    """Of whatever reads a model with operators of one's own."""
 
     toolkit: Toolkit
     plugins: Sequence[Any]
+
+
+class ToolWords(OptionWords, JoiningWords, total=False):
+    """Of whatever makes something of a model."""
 
 
 class WritingWords(ToolWords, total=False):
@@ -114,7 +118,7 @@ class FeedingWords(RunningWords, total=False):
     found: Callable[[Mapping[str, Array]], None] | None
 
 
-class QuantizingWords(TypedDict, total=False):
+class QuantizingWords(JoiningWords, total=False):
     """Of `quantize`."""
 
     config: str | Path | None
@@ -142,7 +146,7 @@ class SensitivityWords(QuantizingWords, total=False):
     scheduler: str | None
 
 
-class BesideWords(TypedDict, total=False):
+class BesideWords(JoiningWords, total=False):
     """Of `compare_quantized`."""
 
     config: str | Path | None
@@ -199,12 +203,18 @@ def options_of(target: str | None, words: Mapping[str, Any]) -> Options:
 
 def parted(target: str | None, words: Mapping[str, Any], record: type[_Record]) -> tuple[Options, _Record]:
     """The options of a call, and the verb's own record."""
-    said = {current(word, OLD_WORDS, "keyword"): value for word, value in words.items()}
+    said = joined({current(word, OLD_WORDS, "keyword"): value for word, value in words.items()})
+    own = {word: said.pop(word) for word in _names(record) if word in said}
+    return options_of(target, said), record(**own)
+
+
+def joined(words: Mapping[str, Any]) -> dict[str, Any]:
+    """The words, with the plug-ins that are named in the toolkit."""
+    said = dict(words)
     plugins = said.pop("plugins", ())
     if plugins:
         said["toolkit"] = with_plugins(said.get("toolkit", HOUSE), plugins)
-    own = {word: said.pop(word) for word in _names(record) if word in said}
-    return options_of(target, said), record(**own)
+    return said
 
 
 def with_plugins(toolkit: Toolkit, plugins: Sequence[Any]) -> Toolkit:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import config_option, shape_option
+from codegen.cli.options import config_option, plugin_option, shape_option
 from codegen.cli.progress import Progress
 from codegen.errors import ToleranceBad
 from codegen.report.sensitive import comparison_text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--quantized", metavar="Q.onnx", help="The quantized model that was made from it.")
 @click.option("--input", "inputs", metavar="X.npz", help="Samples that both run on.")
 @click.option("--samples", type=int, metavar="N", help="How many of them at most; 32 when not said.")
+@plugin_option
 @shape_option
 @config_option
 @json_option

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import caffemodel_option, config_option, model_argument, shape_option, target_option
+from codegen.cli.options import (
+    caffemodel_option,
+    config_option,
+    model_argument,
+    plugin_option,
+    shape_option,
+    target_option,
+)
 from codegen.cli.progress import Progress
 from codegen.report.quantized import quantized_text
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--calib", metavar="D.npz", help="Samples of what the network will see; made up when not given.")
 @click.option("-o", "--out", metavar="Q.onnx", help="Where the quantized model goes; its report beside it as .json.")
 @target_option
+@plugin_option
 @shape_option
 @click.option(
     "--weights",

@@ -11,6 +11,7 @@ from codegen.cli.options import (
     caffemodel_option,
     config_option,
     model_argument,
+    plugin_option,
     scheduler_option,
     shape_option,
     target_option,
@@ -33,6 +34,7 @@ from codegen.report.sensitive import sensitivity_text
     help="What is quantized by itself: a layer, all layers of an operator, or each tensor.",
 )
 @target_option
+@plugin_option
 @shape_option
 @click.option("--samples", type=int, metavar="N", help="How many samples at most; 512 when not said.")
 @click.option("--seed", type=int, default=0, show_default=True, help="By which they are drawn.")

@@ -122,6 +122,43 @@ class Multiplying(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Spelled:
+    """What a file calls an operator that is none of its format's own: a domain, a name, and attributes as they stand.
+
+    `channels_last`: here the operator has them so, and the file has them first.
+    """
+
+    domain: str
+    name: str
+    attributes: Mapping[str, Any]
+    channels_last: bool = False
+
+
+HeldBy = Literal["itself", "inputs", "real"]
+"""Whose integers hold a result: its own, or those of the inputs, which it keeps; its own too of one that computes with
+real numbers."""
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """An operator that joins the house's own: what neither a writer of files nor a quantizer can know of it."""
+
+    @property
+    def spelled(self) -> Spelled | None:
+        """What ONNX files call it; None where they do not have it."""
+        ...
+
+    @property
+    def operands(self) -> Sequence[int]:
+        """Inputs whose constants are held as integers."""
+        ...
+
+    def held_by(self, ins: Sequence[RealType], known: Sequence[int]) -> HeldBy:
+        """Whose integers hold its result; the inputs that are `known` are constants."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RealNode:
     """One operator.  `name` and `op_type` are the model's own node and operator, as messages name them.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.emit.runtime import header_names
 from codegen.errors import PluginClash, PluginFileMissing
+from codegen.ir.real import Definition, Spelled
 from codegen.kernels.kernel import Kernel
-from codegen.plugin.reading import instance
+from codegen.plugin.reading import attributes_of, instance
 from codegen.plugin.reals import RealOperator
 from codegen.plugin.record import Operator, Plugin
 from codegen.plugin.settling import Settler
@@ -42,13 +43,17 @@ def _joined(tools: Toolkit, plugin: Plugin) -> Toolkit:
     tflite = {op: real_class(op) for op in plugin.operators if op.tflite}
     return tools.joined(
         onnx={_key(op): _onnx_reader(op, real) for op, real in onnx.items()},
-        rules=[Rule(real, Settler(op.integers).onnx) for op, real in onnx.items()],
+        rules=[_rule(real, Settler(op.integers), "onnx") for op, real in onnx.items()],
         tflite={f"{_TFLITE}{op.tflite}": _tflite_reader(op, real) for op, real in tflite.items()},
-        tflite_rules=[Rule(real, Settler(op.integers).tflite) for op, real in tflite.items()],
+        tflite_rules=[_rule(real, Settler(op.integers), "tflite") for op, real in tflite.items()],
         operators=[op.kind for op in plugin.operators],
         kernels=kernels_of(plugin),
         plugins=(root_of(plugin),),
     )
+
+
+def _rule(kind: type[RealOperator], settler: Settler, definition: Definition) -> Rule[RealOperator]:
+    return Rule(kind, settler.tflite if definition == "tflite" else settler.onnx, real=settler.real)
 
 
 def kernels_of(plugin: Plugin) -> tuple[Kernel[Any], ...]:
@@ -91,19 +96,29 @@ def _key(op: Operator) -> tuple[str, str]:
 
 def real_class(op: Operator, *, turned: bool = False) -> type[RealOperator]:
     """The class of the operator on real numbers, by which its rule is found."""
-    body = {"__slots__": (), "turned": turned, "__doc__": op.kind.__doc__}
+    rules = () if op.integers is None else (op.integers,)
+    body = {"__slots__": (), "turned": turned, "integers": rules, "operands": op.operands, "__doc__": op.kind.__doc__}
     return type(f"Real{op.kind.__name__}", (RealOperator,), body)
 
 
 def _onnx_reader(op: Operator, real: type[RealOperator]) -> Callable[[Reading, OnnxNode], Sequence[str]]:
     def read(r: Reading, node: OnnxNode) -> Sequence[str]:
-        return r.apply_all(real(instance(op, node)), r.given(node), node)
+        spelled = Spelled(*_key(op), node.attributes)
+        return r.apply_all(real(instance(op, node), spelled), r.given(node), node)
 
     return read
 
 
 def _tflite_reader(op: Operator, real: type[RealOperator]) -> Callable[[RealContext, TfliteNode], None]:
     def read(ctx: RealContext, node: TfliteNode) -> None:
-        ctx.write(node, real(instance(op, node)), ctx.values_of(node))
+        found = instance(op, node)
+        ctx.write(node, real(found, _spelled(op, found)), ctx.values_of(node))
 
     return read
+
+
+def _spelled(op: Operator, found: Any) -> Spelled | None:
+    """What ONNX files call an operator of a TFLite model: nothing, where only `read` knows its attributes."""
+    if not op.onnx or op.read is not None:
+        return None
+    return Spelled(*_key(op), {f.name: getattr(found, f.name) for f in attributes_of(op)}, channels_last=op.images)

@@ -73,10 +73,10 @@ def _check_asked(op: Operator, where: str, asked: Asked) -> None:
 
 def _fields_read(op: Operator) -> Callable[[Any], Any]:
     """The reader of an operator whose fields are the attributes."""
-    return lambda node: op.kind(**{f.name: _attribute(node, f) for f in _attributes(op) if _is_read(node, f)})
+    return lambda node: op.kind(**{f.name: _attribute(node, f) for f in attributes_of(op) if _is_read(node, f)})
 
 
-def _attributes(op: Operator) -> list[dataclasses.Field[Any]]:
+def attributes_of(op: Operator) -> list[dataclasses.Field[Any]]:
     """The fields that are attributes; where `integers` sets some, those without a default unless they are named."""
     fields = [f for f in dataclasses.fields(op.kind) if f.init]
     if op.attributes is not None or op.integers is not None:

@@ -7,17 +7,21 @@ images sees channels last whatever the format.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from codegen.errors import PluginFault
+from codegen.errors import CompileError, PluginFault
 from codegen.errors.base import first_line
-from codegen.ir.quant import Array, DType, TensorType
-from codegen.ir.real import RealType
+from codegen.ir.quant import Array, DType, Quant, TensorType
+from codegen.ir.real import HeldBy, RealType, Spelled
+from codegen.ops import check_limits
 from codegen.settle.float32.writer import held_type
 from codegen.settle.layout import TO_NCHW, TO_NHWC
+
+_USUAL = Quant(1 / 16, 3)
+"""A scale and zero point that no operator has a reason to refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,12 @@ class RealOperator:
     """
 
     op: Any
+    spelled: Spelled | None = field(default=None, compare=False)
     turned: ClassVar[bool] = False
+    integers: ClassVar[tuple[Any, ...]] = ()
+    """The rule of quantization, where there is one."""
+    operands: ClassVar[Sequence[int]] = ()
+    """Inputs whose constants are held as integers."""
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """Types of the outputs, in the file's axes."""
@@ -45,6 +54,29 @@ class RealOperator:
             if y.dtype.kind == "f" and ins[0].dtype.kind == "f" and y.dtype != ins[0].dtype:
                 raise PluginFault(f"evaluate: gives {y.dtype} of {ins[0].dtype}", where=type(self.op).__name__)
         return tuple(self._transposed(y, TO_NCHW) for y in made)
+
+    def held_by(self, ins: Sequence[RealType], known: Sequence[int]) -> HeldBy:
+        """Whose integers hold the result; it computes with real numbers where limits or rule take no usual bytes."""
+        kinds = tuple(self._usual(kind, i in known and i not in self.operands) for i, kind in enumerate(ins))
+        out = self._usual(self.infer(ins)[0], False)
+        try:
+            check_limits(self._on_integers(kinds, out), kinds, type(self.op).__name__)
+        except PluginFault:
+            raise
+        except CompileError:
+            return "real"
+        return "itself" if self.integers else "inputs"
+
+    def _on_integers(self, kinds: tuple[TensorType, ...], out: TensorType) -> Any:
+        if not self.integers:
+            return self.op
+        return answered(lambda: self.integers[0](self.op, kinds, out), self.op, "integers")
+
+    def _usual(self, kind: RealType, real: bool) -> TensorType:
+        """The type inside: bytes for real numbers, unless they stay `real`."""
+        if not kind.is_real or real:
+            return TensorType(self.inside(kind.shape), held_type(kind.dtype))
+        return TensorType(self.inside(kind.shape), DType.S8, _USUAL)
 
     def inside(self, shape: Sequence[int]) -> tuple[int, ...]:
         """A shape as the operator sees it."""

@@ -39,6 +39,7 @@ class Operator:
         attributes: fields with a default that are attributes too; None for all where there is no `integers`, else for
             none, as it is what sets them.
         integers: the rule of quantization; without it the result keeps the scale of the inputs.
+        operands: inputs whose constants `lamina quantize` holds as integers of one scale; others stay real.
         images: it works on images [N, H, W, C], which ONNX has as [N, C, H, W].
         c: its C, in the order in which it is tried.
         cases: makes what the laws are tried on.
@@ -50,6 +51,7 @@ class Operator:
     read: Callable[[Any], Any] | None = None
     attributes: Sequence[str] | None = None
     integers: Integers | None = None
+    operands: Sequence[int] = ()
     images: bool = False
     c: Sequence[Source] = ()
     cases: Callable[[], Iterable[Case]] | None = None
@@ -78,6 +80,7 @@ def _wrong(op: Operator) -> Iterable[tuple[Callable[[], bool], str]]:
     for part in ("read", "integers", "cases"):
         yield (lambda p=part: getattr(op, p) is None or callable(getattr(op, p)), f"`{part}` is no function")  # type: ignore[misc]
     yield (lambda: _are_fields(op), "`attributes` is no tuple of names of fields")
+    yield (lambda: _are_counts(op.operands), "`operands` is no tuple of numbers of inputs")
     yield (lambda: isinstance(op.c, tuple | list) and bool(op.c), "has no `c`: give C(...)")
     for source in op.c:
         yield (lambda s=source: isinstance(s, C | Hook), f"`c` holds {source!r:.60}, no C(...) and no Hook(...)")  # type: ignore[misc]
@@ -89,6 +92,10 @@ def _are_fields(op: Operator) -> bool:
         return True
     names = {f.name for f in dataclasses.fields(op.kind) if f.init}
     return isinstance(op.attributes, tuple | list) and names.issuperset(op.attributes)
+
+
+def _are_counts(given: object) -> bool:
+    return isinstance(given, tuple | list) and all(type(i) is int and i >= 0 for i in given)
 
 
 def _wrong_source(source: Source) -> Iterable[tuple[Callable[[], bool], str]]:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from codegen.errors import FormUnsupported
+from codegen.errors import FormUnsupported, OperatorLimit
 from codegen.ir.op import Op
-from codegen.ir.quant import TensorType
+from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import Clamp, Transpose, activation_bounds
+from codegen.ops import Clamp, Transpose, activation_bounds, broken_limits
 from codegen.plugin.reals import RealOperator, answered
 from codegen.settle.context import Context, real_bounds, shared_quant
 from codegen.settle.float32.inputs import NeedsFloat
@@ -37,16 +37,11 @@ class Settler:
 
     def onnx(self, ctx: Context, node: RealNode, op: RealOperator) -> Sequence[State]:
         """A node of an ONNX model."""
-        if any(isinstance(ctx.states.get(name), Float) for name in node.inputs):
-            return self.real(ctx, node, op)
         values = [self._value(ctx, node, op, i) for i in range(len(node.inputs))]
         return [self._made(_Inputs(ctx, node, op, tuple(values)))]
 
     def tflite(self, ctx: TfliteContext, node: RealNode, op: RealOperator) -> Sequence[State]:
         """A node of a TFLite model."""
-        states = [ctx.state(node, i) for i in range(len(node.inputs))]
-        if any(isinstance(state, Float) for state in states):
-            return self.real(ctx, node, op)
         values = tuple(ctx.value(node, i) for i in range(len(node.inputs)))
         found = self._made(_Inputs(ctx, node, op, values))
         if isinstance(found, Pending):
@@ -89,6 +84,7 @@ class Settler:
         if len(held) > 1:
             found = f"{x.node.op_type} of tensors of different scales, which it would keep"
             raise FormUnsupported(found, where=x.node.where, hint="quantize its inputs alike, or give it `integers`")
+        x.check(x.op.op)
         value = x.run(x.op.op, x.node.outputs[0])
         return Real(value, quant) if (quant := x.ctx.type(value).quant) else Int(value)
 
@@ -117,9 +113,18 @@ class _Inputs:
         """The value that a rule makes, with a clamp behind it where an activation is folded in."""
         out = TensorType(self.op.inside(self.shape), request.dtype, request.quant)
         op = answered(lambda: rule(self.op.op, self.kinds, out), self.op.op, "integers")
+        self.check(op)
         low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
         whole = (low, high) == (request.dtype.low, request.dtype.high)
         return self.run(op, request.name, () if whole else (Clamp(low, high),))
+
+    def check(self, op: Op) -> None:
+        """Ask for real numbers where these integers are beyond its limits and those are not."""
+        reals = [TensorType(kind.shape, kind.dtype if kind.quant is None else DType.F32) for kind in self.kinds]
+        for limit in broken_limits(op, self.kinds):
+            if not broken_limits(self.op.op, reals):
+                refusal = OperatorLimit(limit.code, f"{type(op).__name__}: {limit.sentence}", where=self.node.where)
+                raise NeedsFloat((self.node,), refusal)
 
     def run(self, op: Op, name: str, behind: tuple[Op, ...] = ()) -> str:
         """The operator, turned where it is one on images."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from codegen.ir.real import RealGraph, RealNode, RealValue, Tie
+from codegen.ir.real import HeldBy, Joined, RealGraph, RealNode, RealValue, Tie
 from codegen.quantizer.spec import Role
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import MOVING, Concat, Pad
@@ -92,12 +92,34 @@ class Places:
             made = [self._tensor(node, name, known) for name in node.outputs if self._is_given(node, name)]
             known.update(t.name for t in made)
             found += made
-        return _tied(found, self.graph.ties)
+        return _tied(found, _together(self.graph.ties, self._of_one_scale(found)))
 
     @property
     def wide(self) -> Mapping[str, int]:
         """The bits of what asks for them where nobody else does, by its name."""
         return {name: tie.bits for tie in self.graph.ties for name in tie.names}
+
+    @cached_property
+    def _joined(self) -> Mapping[str, HeldBy]:
+        """Of operators that join the house's, whose integers hold the result, by the node's label."""
+        values, found = self.graph.values, {}
+        for node in self.graph.nodes:
+            if isinstance(node.op, Joined):
+                known = [i for i, name in enumerate(node.inputs) if values[name].data is not None]
+                found[node.label] = node.op.held_by([values[name].type for name in node.inputs], known)
+        return found
+
+    def _of_one_scale(self, found: Sequence[Tensor]) -> Sequence[Tie]:
+        """What an operator that keeps the scale of its inputs wants of them, where it has several."""
+        like = {t.name: t.like or t.name for t in found}
+        ties = []
+        for node in self.graph.nodes:
+            if self._joined.get(node.label) == "inputs":
+                names = {like[name] for name in node.inputs if name in like}
+                while names != (further := {like[name] for name in names}):
+                    names = further
+                ties += [Tie(frozenset(names), bits=0)] if len(names) > 1 else []
+        return ties
 
     @cached_property
     def constants(self) -> tuple[Constant, ...]:
@@ -141,8 +163,10 @@ class Places:
         return self._is_real(name) and name not in self.folded and node.name not in self.kept
 
     def _tensor(self, node: RealNode, name: str, known: Collection[str]) -> Tensor:
-        source = node.inputs[0] if node.inputs else ""
-        like = source if moves_only(node.op) and source in known else ""
+        keeps = self._joined.get(node.label) == "inputs"
+        sources = [i for i in node.inputs if i in known] if keeps else node.inputs[:1]
+        source = sources[0] if sources else ""
+        like = source if (keeps or moves_only(node.op)) and source in known else ""
         return Tensor(name, "activation", node.name, node.op_type, like, None if like else natural_bounds(node.op))
 
     def _is_folded(self, node: RealNode, name: str) -> bool:
@@ -161,7 +185,7 @@ class Places:
         if node.name in self.kept or any(i in self.folded for i in node.inputs):
             return ()  # it becomes part of a product that waits for its scale: its constant is a bias or a factor
         made = []
-        for place, (role, axis) in _places(node).items():
+        for place, (role, axis) in (_places(node) if self._joined.get(node.label) != "real" else {}).items():
             if place < len(node.inputs) and self._is_constant(node.inputs[place]):
                 name = node.inputs[place]
                 rank = len(self.graph.type(name).shape)
@@ -174,6 +198,19 @@ class Places:
         """Whether it is one that a quantizer makes integers: real, more than a single number, not stored already."""
         value = self.graph.values[name]
         return value.data is not None and value.stored is None and value.type.is_real and value.data.size > 1
+
+
+def _together(ties: Sequence[Tie], more: Sequence[Tie]) -> Sequence[Tie]:
+    """The ties, of which those that meet are one."""
+    found = list(ties)
+    for tie in more:
+        met = [t for t in found if t.names & tie.names]
+        for other in met:
+            found.remove(other)
+            most = max(tie.bits, other.bits), max(tie.reach, other.reach), max(tie.headroom, other.headroom)
+            tie = Tie(tie.names | other.names, *most)
+        found.append(tie)
+    return found
 
 
 def _tied(tensors: Sequence[Tensor], ties: Sequence[Tie]) -> tuple[Tensor, ...]:
@@ -212,6 +249,8 @@ def _places(node: RealNode) -> Mapping[int, tuple[Role, int | None]]:
             return dict.fromkeys(range(len(node.inputs)), ("activation", None))
         case Binary(kind="Add" | "Sub" | "Mul"):
             return {0: ("activation", None), 1: ("activation", None)}
+        case Joined(operands=operands):
+            return dict.fromkeys(operands, ("activation", None))
         case _:
             return {}
 

@@ -29,7 +29,7 @@ class Integers:
     declare_input: Callable[[Any, str, Borders], tuple[State, Interface]]
     declare_state: Callable[[Any, RealState], None]
     settled: Callable[[Any, RealNode, Rules], Sequence[State]]
-    as_float: Callable[[Any, RealNode], Sequence[State]]
+    as_float: Callable[[Any, RealNode, Rules], Sequence[State]]
     renew_state: Callable[[Any, RealState], None]
     write_output: Callable[[Any, str, str, Borders, set[str], set[str]], Interface]
 

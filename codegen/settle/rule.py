@@ -16,12 +16,14 @@ Kind = TypeVar("Kind")
 class Rule(Generic[Kind]):
     """How operators of one class are settled: from a definition's context and a node to the states of its outputs.
 
-    `names` are operators of model files that become integers by it, which docs/operators.md lists.
+    `names` are operators of model files that become integers by it, which docs/operators.md lists; `real` is how one of
+    a rule that joins the house's computes with real numbers, where it does.
     """
 
     kind: type[Kind]
     settle: Callable[[Any, RealNode, Kind], Sequence[State]]
     names: tuple[str, ...] = ()
+    real: Callable[[Any, RealNode, Kind], Sequence[State]] | None = None
 
 
 Family = tuple[Rule[Any], ...]
@@ -37,6 +39,14 @@ def rules_of(*families: Family) -> Rules:
     table = {rule.kind: rule for rule in lines}
     assert len(table) == len(lines), "an operator has two rules"
     return table
+
+
+def float_rule(joined: Rules, plain: Rules, moving: Rules, node: RealNode) -> Callable[..., Sequence[State]]:
+    """How a node computes with real numbers, where it does: as what joins says, as numbers, or as what only moves."""
+    own = joined.get(type(node.op))
+    if own is not None and own.real is not None:
+        return own.real
+    return (plain.get(type(node.op)) or moving[type(node.op)]).settle
 
 
 def settled_names(rules: Rules) -> frozenset[str]:

@@ -31,7 +31,7 @@ from codegen.settle import (
 )
 from codegen.settle.context import Context
 from codegen.settle.float32.rules import FLOAT_RULES
-from codegen.settle.rule import Rules, rules_of
+from codegen.settle.rule import Rules, float_rule, rules_of
 from codegen.settle.states import State
 
 RULES: Rules = rules_of(
@@ -55,10 +55,9 @@ RULES: Rules = rules_of(
 )
 
 
-def as_float(ctx: Context, node: RealNode) -> Sequence[State]:
+def as_float(ctx: Context, node: RealNode, joined: Rules) -> Sequence[State]:
     """The states of the outputs of a node on real numbers."""
-    rule = FLOAT_RULES.get(type(node.op)) or RULES[type(node.op)]
-    return rule.settle(ctx, node, node.op)
+    return float_rule(joined, FLOAT_RULES, RULES, node)(ctx, node, node.op)
 
 
 def settled(ctx: Context, node: RealNode, joined: Rules) -> Sequence[State]:

@@ -164,14 +164,15 @@ class Settling:
 
     def _as_float(self, node: RealNode, why: str) -> Sequence[State]:
         self.ctx.why = why
-        return self._integers.as_float(self.ctx, node)
+        return self._integers.as_float(self.ctx, node, self._joined)
 
     def _has_float_form(self, node: RealNode) -> bool:
         """Whether there is a rule for real numbers; parts of an operator that only move elements move those."""
         kind, values = type(node.op), (*node.inputs, *node.outputs)
-        known = kind in FLOAT_RULES or (node.part and kind in RULES)
+        joined = self._joined.get(kind)
+        known = kind in FLOAT_RULES or (node.part and kind in RULES) if joined is None else joined.real is not None
         plain = all(isinstance(self.ctx.states[v], Int | Float | Const) for v in node.inputs if v)
-        return known and kind not in self._joined and (plain or any(self.ctx.real(v).is_real for v in values if v))
+        return known and (plain or any(self.ctx.real(v).is_real for v in values if v))
 
     def _is_held(self, node: RealNode, error: CompileError) -> bool:
         """Whether TFLite says in which integers everything is held: a form that integers do not have is a mistake."""

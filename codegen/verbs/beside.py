@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.errors import NothingInCommon
-from codegen.frontends import metadata_of, read_real
+from codegen.frontends import Vocabulary, metadata_of, read_real
 from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.numbers import TensorNumbers
@@ -15,6 +15,7 @@ from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.moved import Moved, told_moved
 from codegen.quantizer.versus import unmatched, versus
 from codegen.report.sensitive import QuantComparison
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.calibration import Calibration, Chosen, all_samples, check_finite
 from codegen.verbs.float_source import given_graph
 from codegen.verbs.ort_runner import best_runner
@@ -38,6 +39,7 @@ class Beside:
     samples: int | None = None
     progress: Progress | None = None
     numbers: bool = False
+    toolkit: Toolkit = HOUSE
 
 
 @takes_model
@@ -47,8 +49,9 @@ def compare_quantized(model: ModelSource, options: Options, how: Beside) -> Quan
     Raises:
         NothingInCommon: LAM-QUANT-027.
     """
-    quantized, moved, name = _read(how.quantized, options)
-    graph = _like(given_graph(file_of(model), options), quantized)
+    known = how.toolkit.vocabulary
+    quantized, moved, name = _read(how.quantized, options, known)
+    graph = _like(given_graph(file_of(model), options, known), quantized)
     for port in quantized.inputs:
         if port not in graph.inputs or graph.type(port).shape != quantized.type(port).shape:
             raise NothingInCommon(f"input '{port}' is none of the float model's", where=name)
@@ -76,9 +79,9 @@ def _like(given: RealGraph, quantized: RealGraph) -> RealGraph:
 
 
 @takes_model
-def _read(model: ModelSource, options: Options) -> tuple[RealGraph, dict[str, Moved] | None, str]:
+def _read(model: ModelSource, options: Options, known: Vocabulary) -> tuple[RealGraph, dict[str, Moved] | None, str]:
     """A model's network, what its file says of its channels, and how the user knows it."""
     file = file_of(model)
-    graph = read_real(file, shapes=dict(options.shapes))
+    graph = read_real(file, shapes=dict(options.shapes), known=known)
     shapes = {name: value.type.shape for name, value in graph.values.items()}
     return graph, told_moved(metadata_of(file), shapes), shown(file)

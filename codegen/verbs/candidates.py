@@ -26,6 +26,7 @@ from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sensitivity import Part
 from codegen.schedule import find_peak
 from codegen.target import load_target
+from codegen.toolkit import Toolkit
 from codegen.verbs.profile import Measuring, profile
 
 ARENA, FLASH, INSTRUCTIONS = "arena", "flash", "instructions"
@@ -43,9 +44,9 @@ class Candidates:
         places: Places,
         parts: Sequence[Part],
         scheme_of: Callable[[Mapping[str, Bits]], Scheme],
-        asked: tuple[Options, Mapping[str, int]],
+        asked: tuple[Options, Mapping[str, int], Toolkit],
     ) -> None:
-        options, budget = asked
+        options, budget, self._toolkit = asked
         self._places, self._scheme_of = places, scheme_of
         self._parts = {part.name: part for part in parts}
         self._chip = load_target(options.target)
@@ -74,7 +75,7 @@ class Candidates:
             for call in group.calls:
                 self._add(found, plan.graph, call.node.name, FLASH, call.params.bytes if call.params else 0)
         if INSTRUCTIONS in self.most:
-            for layer in profile(self._file(bits), self._options, Measuring()).layers:
+            for layer in profile(self._file(bits), self._options, Measuring(toolkit=self._toolkit)).layers:
                 self._add(found, plan.graph, layer.name, INSTRUCTIONS, layer.instructions or 0)
         return found
 
@@ -100,7 +101,7 @@ class Candidates:
         costs = self._costs(reached.plan, reached.program)
         over = self._over(costs)
         if not over and INSTRUCTIONS in self.most:
-            costs[INSTRUCTIONS] = profile(data, self._options, Measuring()).instructions or 0
+            costs[INSTRUCTIONS] = profile(data, self._options, Measuring(toolkit=self._toolkit)).instructions or 0
             over = self._over(costs)
         return Verdict(costs, over, self._blamed(reached.plan, bits) if ARENA in over else {})
 
@@ -111,7 +112,8 @@ class Candidates:
         with tempfile.TemporaryDirectory(prefix="lamina-mixed-") as folder:
             path = Path(folder) / "network.onnx"
             path.write_bytes(data)
-            return reach(read_model(path, self._options, self._chip), self._chip, self._options)
+            graph = read_model(path, self._options, self._chip, self._toolkit)
+            return reach(graph, self._chip, self._options, self._toolkit)
 
     def _costs(self, plan: Plan, program: Program) -> dict[str, int]:
         return {ARENA: plan.arena_bytes, FLASH: in_flash(program, self._options)}

@@ -133,7 +133,8 @@ def _file(model: Path, options: Options, writing: Writing) -> AbstractContextMan
     """The file that is compiled, and the report of a model that was quantized on the way."""
     if writing.calib is None:
         return nullcontext((model, None))
-    return verbs.on_the_way.quantized_by(writing.calib, writing.config, model, options)
+    how = verbs.quantizing.Quantizing(calib=writing.calib, config=writing.config, toolkit=writing.toolkit)
+    return verbs.on_the_way.quantized_by(how, model, options)
 
 
 def folder_for(out: str | Path) -> Path:

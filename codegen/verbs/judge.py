@@ -22,7 +22,8 @@ from codegen.quantizer.observe import Samples
 from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
 from codegen.settle.borders import output_name
-from codegen.verbs.engines import Engine, open_engine
+from codegen.toolkit import HOUSE, Toolkit
+from codegen.verbs.engines import Engine, Opening, open_engine
 from codegen.verbs.ort_runner import best_runner
 
 _MODEL = "network.onnx"
@@ -31,8 +32,8 @@ _MODEL = "network.onnx"
 class Judge:
     """Knows the float network's outputs of some samples, which set no range."""
 
-    def __init__(self, graph: RealGraph, samples: Samples, options: Options) -> None:
-        self._samples = samples
+    def __init__(self, graph: RealGraph, samples: Samples, options: Options, toolkit: Toolkit = HOUSE) -> None:
+        self._samples, self._toolkit = samples, toolkit
         self._options = replace(options, vectors=0)
         self._wanted = outputs_of(graph, samples, best_runner(outputs_only=True))
 
@@ -42,7 +43,7 @@ class Judge:
 
     def __call__(self, graph: RealGraph) -> Judgement:
         """SQNR of the integer network in the target's arithmetic; what settling or compiling refuses is raised."""
-        with _opened(graph, self._options) as (engine, name):
+        with _opened(graph, self._options, Opening(toolkit=self._toolkit)) as (engine, name):
             ports = {p.name for p in engine.inputs}
             made = [engine.run(self._samples[i]) for i in range(len(self._samples))]
         named = [{face: one[output_name(face, ports)] for face in self._wanted[0]} for one in made]
@@ -64,14 +65,14 @@ class Judgement:
 
 
 @contextmanager
-def _opened(graph: RealGraph, options: Options) -> Iterator[tuple[Engine, str]]:
+def _opened(graph: RealGraph, options: Options, opening: Opening) -> Iterator[tuple[Engine, str]]:
     """The compiled network; the golden model where nothing compiles C."""
     with tempfile.TemporaryDirectory(prefix="lamina-judge-") as folder:
         path = Path(folder) / _MODEL
         path.write_bytes(real_bytes(graph))
         try:
-            engine, name = open_engine("c", path, options), "c"
+            engine, name = open_engine("c", path, options, opening), "c"
         except ToolMissing:
-            engine, name = open_engine("golden", path, options), "golden"
+            engine, name = open_engine("golden", path, options, opening), "golden"
         with engine:
             yield engine, name

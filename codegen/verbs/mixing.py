@@ -26,6 +26,7 @@ from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sensitivity import Part, only, parts_of
 from codegen.quantizer.versus import decibels
 from codegen.report.mixed import MixedLayer, MixedPoint, MixedReport
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.candidates import ARENA, FLASH, INSTRUCTIONS, KINDS, Candidates
 
 MIXED = "mixed"
@@ -46,6 +47,7 @@ class Mixing:
     activations: tuple[int, ...] = ()
     budget: Mapping[str, int] = field(default_factory=dict)
     progress: Progress | None = None
+    toolkit: Toolkit = HOUSE
 
     @property
     def bits(self) -> tuple[Bits, ...]:
@@ -85,6 +87,11 @@ class Worded(Protocol):
         """Called with the layers done and all of them."""
         ...
 
+    @property
+    def toolkit(self) -> Toolkit:
+        """With what candidates are compiled."""
+        ...
+
 
 def mixing_of(words: Worded, config: Mixed) -> Mixing | None:
     """What is to be mixed, by words over a configuration; None where nothing is.
@@ -102,7 +109,7 @@ def mixing_of(words: Worded, config: Mixed) -> Mixing | None:
         results = results or (8, 16)
     if not weights and not results:
         return None
-    return Mixing(weights=weights, activations=results, budget=budget, progress=words.progress)
+    return Mixing(weights=weights, activations=results, budget=budget, progress=words.progress, toolkit=words.toolkit)
 
 
 def _choices(word: int | str | None, given: tuple[int, ...] | None, usual: tuple[int, ...]) -> tuple[int, ...]:
@@ -142,7 +149,7 @@ def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tupl
     def scheme(bits: Mapping[str, Bits]) -> Scheme:
         return network.scheme_of(mixed_asking(network.asking, parts, bits))
 
-    compiler = Candidates(network.places, parts, scheme, (options, how.budget))
+    compiler = Candidates(network.places, parts, scheme, (options, how.budget, how.toolkit))
     kinds = (FLASH, *((INSTRUCTIONS,) if INSTRUCTIONS in compiler.most else ()), "tensors")
     costs = {bits: compiler.by_part(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
     schemes = {bits: scheme(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}

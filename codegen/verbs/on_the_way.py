@@ -12,17 +12,14 @@ from pathlib import Path
 
 from codegen.options import Options
 from codegen.report.quantized import QuantReport
-from codegen.verbs.calibration import Calibration
 from codegen.verbs.quantize import quantize
 from codegen.verbs.quantizing import Quantizing
 
 
 @contextmanager
-def quantized_by(
-    calib: Calibration, config: str | Path | None, model: Path, options: Options
-) -> Iterator[tuple[Path, QuantReport]]:
+def quantized_by(how: Quantizing, model: Path, options: Options) -> Iterator[tuple[Path, QuantReport]]:
     """The file of the quantized model, which is what is compiled, and its report."""
-    made = quantize(model, options, Quantizing(calib=calib, config=config))
+    made = quantize(model, options, how)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         path = Path(folder) / f"{model.stem}.onnx"
         path.write_bytes(made.model)

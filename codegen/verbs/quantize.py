@@ -82,7 +82,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     check_files(file_of(model), how)
     load_target(options.target)
     mixing_of(how, Mixed())
-    given_there = given_graph(file_of(model), options)
+    given_there = given_graph(file_of(model), options, how.toolkit.vocabulary)
     graph = rewritten(given_there)
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
@@ -108,7 +108,9 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         return Quantized(b"", report)
     mode, words = arithmetic_of(made, asking.config)
     report = replace(report, notes=(*report.notes, *words))
-    report = _judged(report, graph, made, held, replace(options, requant=options.requant or mode))
+    report = _judged(
+        report, Judge(graph, held.judging, replace(options, requant=options.requant or mode), how.toolkit), made
+    )
     told = {**label_entries(file_of(model)), **moved_entries(found.moved, scheme.tensors)}
     data = real_bytes(made, {**told, REQUANT_KEY: mode} if mode else told)
     return _written(data, _scored(report, model, data, options, how), how, table)
@@ -127,7 +129,7 @@ def _mixed(
     mixing = mixing_of(how, asking.config.mixed) if isinstance(asking, Asked) else None
     if mixing is None:
         return asking, report
-    judge = Judge(network.places.graph, held.judging.first(_MIXED), options)
+    judge = Judge(network.places.graph, held.judging.first(_MIXED), options, how.toolkit)
     given, found = mixed(network, quick_judge(network.places, judge), options, mixing)
     return given, replace(report, mixed=found)
 
@@ -215,9 +217,8 @@ def _measured(
     return replace(report, tensors=tensors, weights=weights)
 
 
-def _judged(report: QuantReport, graph: RealGraph, made: RealGraph, held: Held, options: Options) -> QuantReport:
+def _judged(report: QuantReport, judge: Judge, made: RealGraph) -> QuantReport:
     """The report with the verdicts; a network that does not compile has one only."""
-    judge = Judge(graph, held.judging, options)
     report = replace(report, quick_sqnr=judge.quick(made))
     try:
         judgement = judge(made)
@@ -238,6 +239,7 @@ def _scored(report: QuantReport, model: ModelSource, made: bytes, options: Optio
         config=how.config,
         max_drop=how.max_drop,
         engine="float" if report.refusal else "c",
+        toolkit=how.toolkit,
     )
     return replace(report, scored=score(model, made, options, scoring))
 

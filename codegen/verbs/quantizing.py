@@ -18,6 +18,7 @@ from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.observe import Progress
 from codegen.quantizer.places import Places
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.calibration import Calibration
 from codegen.verbs.mixing import MIXED
 from codegen.verbs.quantizer_files import files_config
@@ -34,7 +35,7 @@ class Quantizing:
     `calib` are a data file, arrays by name, one array, or samples, made up where there are none; `config` is the TOML
     file with the `[preprocess]` table and those of the quantizer, or another tool's configuration; it goes over
     `table_in`, a table of ranges, and the words here go over both.  `out` is where model and report go, `table_out`
-    where the ranges.
+    where the ranges; `toolkit` is with what the model is read and judged.
     """
 
     calib: Calibration | None = None
@@ -57,6 +58,7 @@ class Quantizing:
     max_drop: float | None = None
     scheduler: str | None = None
     progress: Progress | None = None
+    toolkit: Toolkit = HOUSE
 
     def __post_init__(self) -> None:
         """Refuse what does not exist."""

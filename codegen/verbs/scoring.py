@@ -5,12 +5,13 @@ Decides: that both see the same samples.  Which engine runs the quantized one is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.metrics import points_lost
 from codegen.options import Options
 from codegen.report.quantized import Scored
+from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.evaluate import Judging, evaluate
 from codegen.verbs.sources import ModelSource
 
@@ -24,13 +25,15 @@ class Scoring:
     config: str | Path | None
     max_drop: float | None
     engine: str
+    toolkit: Toolkit = HOUSE
 
 
 def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) -> Scored:
     """Both networks' scores."""
     engine = how.engine
-    made = evaluate(quantized, how.data, options, Judging(metric=how.metric, engine=engine, config=how.config))
-    real = evaluate(model, how.data, options, Judging(metric=how.metric, engine="float", config=how.config))
+    judging = Judging(metric=how.metric, engine=engine, config=how.config, toolkit=how.toolkit)
+    made = evaluate(quantized, how.data, options, judging)
+    real = evaluate(model, how.data, options, replace(judging, engine="float"))
     drop = points_lost(made.unit, real.value, made.value)
     return Scored(
         metric=how.metric,

@@ -26,7 +26,7 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
     if by not in BY:
         raise OptionBad(f"{by!r}", where="by", hint=f"choose one of {', '.join(BY)}")
     load_target(options.target)
-    graph = float_graph(file_of(model), options)
+    graph = float_graph(file_of(model), options, how.toolkit.vocabulary)
     places = Places(graph, kept_real(graph, how.keep_float))
     asking = asking_of(places, how)
     held = calibration_of(graph, how.calib, sampled(how), asking.config.search.samples)

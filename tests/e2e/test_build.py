@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from codegen.errors import CompileError
 from codegen.frontends import read_real
 from codegen.frontends.models import own_mode
 from codegen.options import Options
-from codegen.pipeline import compile_file
+from codegen.pipeline import Compiled, compile_file
 from codegen.resources import resource_dir
 from tests.support.rebuilt import rebuilt
 from tests.support.shared import ROOT, shared_dir
@@ -24,14 +24,23 @@ EXAMPLES = sorted(resource_dir("examples").rglob("*.onnx"))
 
 
 def files_of(path: Path, options: Options) -> tuple[dict[str, bytes], dict[str, bytes]] | None:
-    """The C of a file, and that of the network rebuilt by calls; None where the file is refused."""
+    """The C of a file, and that of the network rebuilt by calls; None where both are refused alike."""
     options = replace(options, name="rebuilt", requant=options.requant or own_mode(path))
-    try:
-        given = compile_file(path, options)
-    except CompileError:
+    digest = hashlib.sha256(path.read_bytes()).digest()
+    given = outcome(lambda: compile_file(path, options))
+    made = outcome(lambda: rebuilt(read_real(path)).compiled(options, digest))
+    if isinstance(given, str) or isinstance(made, str):
+        assert given == made, path
         return None
-    made = rebuilt(read_real(path)).compiled(options, hashlib.sha256(path.read_bytes()).digest())
-    return dict(given.files), dict(made.files)
+    return given, made
+
+
+def outcome(compiled: Callable[[], Compiled]) -> dict[str, bytes] | str:
+    """The files, or the refusal."""
+    try:
+        return dict(compiled().files)
+    except CompileError as error:
+        return str(error)
 
 
 def check(paths: Sequence[Path], target: str = "host") -> int:

@@ -12,7 +12,7 @@ from codegen.ir.real import RealNode
 from codegen.settle import extrema
 from codegen.settle.float32 import detections, poses
 from codegen.settle.float32.rules import FLOAT_RULES
-from codegen.settle.rule import Rules, rules_of
+from codegen.settle.rule import Rules, float_rule, rules_of
 from codegen.settle.states import State
 from codegen.settle.tflite import (
     elementwise,
@@ -48,10 +48,10 @@ RULES: Rules = rules_of(
 )
 
 
-def as_float(ctx: TfliteContext, node: RealNode) -> Sequence[State]:
+def as_float(ctx: TfliteContext, node: RealNode, joined: Rules) -> Sequence[State]:
     """The states of the outputs of a node on real numbers, held as their records say."""
-    rule, count = FLOAT_RULES.get(type(node.op)) or RULES[type(node.op)], len(ctx.builder.nodes)
-    found = rule.settle(ctx, node, node.op)
+    rule, count = float_rule(joined, FLOAT_RULES, RULES, node), len(ctx.builder.nodes)
+    found = rule(ctx, node, node.op)
     states = [held(ctx, node, n, as_recorded(ctx, node, n, s)) for n, s in zip(node.outputs, found, strict=True)]
     ctx.builder.fold_since(count)
     return states

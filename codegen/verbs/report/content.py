@@ -241,7 +241,9 @@ def _chips(model: ModelSource, options: Options, look: Looking, notes: list[str]
 def _accuracy(model: ModelSource, options: Options, look: Looking) -> QuantComparison | None:
     if look.float_model is None or look.data is None:
         return None
-    how = Beside(quantized=model, given=look.data, config=look.config, samples=look.samples, numbers=True)
+    how = Beside(
+        quantized=model, given=look.data, config=look.config, samples=look.samples, numbers=True, toolkit=look.toolkit
+    )
     return compare_quantized(look.float_model, options, how)
 
 
@@ -249,5 +251,5 @@ def _sensitivity(options: Options, look: Looking) -> SensitivityReport | None:
     """By the tensors that layers give, so that they are those of the comparison."""
     if not look.sensitivity or look.float_model is None or look.data is None:
         return None
-    how = Quantizing(calib=look.data, config=look.config, scheduler=look.scheduler)
+    how = Quantizing(calib=look.data, config=look.config, scheduler=look.scheduler, toolkit=look.toolkit)
     return sensitivity(look.float_model, options, how, "tensor")

@@ -17,12 +17,14 @@ from codegen.frontends.onnx.tensors import INT_BITS_KEY
 from codegen.frontends.onnx.writer.spellings import SPELLINGS
 from codegen.frontends.onnx.writer.storage import write_held, write_stored
 from codegen.frontends.onnx.writer.writing import Place, Spelling, Writing
-from codegen.ir.real import RealGraph, RealNode, RealValue
+from codegen.ir.real import Joined, RealGraph, RealNode, RealValue, Spelled
 from codegen.resources import VERSION
 
 _PLAIN_OPSET = 17
 _IR_VERSIONS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 _NEWEST_IR = 12
+_IMAGE = 4
+"""Axes of images."""
 
 
 def model_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> bytes:
@@ -84,7 +86,8 @@ def _constants(writing: Writing) -> dict[str, int]:
 
 def _write(writing: Writing, node: RealNode) -> None:
     """One node, and what holds its results."""
-    spelling = SPELLINGS.get(type(node.op))
+    spelled = node.op.spelled if isinstance(node.op, Joined) else None
+    spelling = SPELLINGS.get(type(node.op)) if spelled is None else _foreign(spelled)
     if spelling is None:
         hint = "keep this part of the network out of the file"
         raise FormUnsupported(f"ONNX has no operator for {type(node.op).__name__}", where=node.where, hint=hint)
@@ -104,12 +107,35 @@ def _spell(place: Place, spelling: Spelling) -> None:
     if getattr(node.op, "channel_axis", 1) in (1, 1 - rank) or rank < 3:
         spelling(place, node.op)
         return
-    forward, back = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+    forward, back = _turns(rank)
     final, place.outputs[0] = place.outputs[0], writing.fresh(f"{place.outputs[0]}:channels_first")
     place.inputs[0] = place.inner("Transpose", [place.inputs[0]], "turned", perm=forward)
     place.shape = tuple(place.shape[i] for i in forward)
     spelling(place, replace(node.op, channel_axis=1))  # type: ignore[type-var]
     writing.node("Transpose", [place.outputs[0]], [final], f"{node.name}:channels_last", perm=back)
+
+
+def _foreign(spelled: Spelled) -> Spelling:
+    """The node of an operator of another domain; one on images between Transposes where its channels are last."""
+
+    def write(place: Place, op: object) -> None:
+        writing, names, outputs = place.writing, list(place.inputs), list(place.outputs)
+        for i, value in enumerate(place.real.inputs):
+            if spelled.channels_last and len(writing.type(value).shape) == _IMAGE:
+                names[i] = place.inner("Transpose", [names[i]], f"turned{i}", perm=_turns(_IMAGE)[0])
+        turned = [spelled.channels_last and len(writing.type(o).shape) == _IMAGE for o in place.real.outputs]
+        made = [writing.fresh(f"{o}:channels_first") if t else o for o, t in zip(outputs, turned, strict=True)]
+        writing.foreign(spelled, names, made, place.real.name)
+        for name, final in zip(made, outputs, strict=True):
+            if name != final:
+                writing.node("Transpose", [name], [final], f"{final}:channels_last", perm=_turns(_IMAGE)[1])
+
+    return write
+
+
+def _turns(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The orders of axes that bring the channels to the front, and back."""
+    return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
 
 
 def _proto(writing: Writing, entries: Mapping[str, str]) -> ModelProto:
@@ -122,7 +148,10 @@ def _proto(writing: Writing, entries: Mapping[str, str]) -> ModelProto:
         ir_version=_IR_VERSIONS.get(writing.opset, _NEWEST_IR),
         producer_name="lamina",
         producer_version=VERSION,
-        opset_import=[OperatorSetIdProto(version=writing.opset)],
+        opset_import=[
+            OperatorSetIdProto(version=writing.opset),
+            *(OperatorSetIdProto(domain=domain, version=1) for domain in sorted(writing.domains)),
+        ],
         graph=made,
         metadata_props=[StringStringEntryProto(key=k, value=v) for k, v in sorted(entries.items())],
     )

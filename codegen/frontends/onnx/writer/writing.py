@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
 
 from codegen.ir.quant import Array
-from codegen.ir.real import RealGraph, RealNode, RealType
+from codegen.ir.real import RealGraph, RealNode, RealType, Spelled
 
 _NARROW = {("i", 4): TensorProto.INT4, ("u", 4): TensorProto.UINT4}
 """Types of two numbers in a byte, by kind and bits."""
@@ -45,6 +45,7 @@ class Writing:
         self._tensors = Names((*graph.inputs, *(graph.faces or graph.outputs)))
         self._named = {name: name for name in graph.inputs}
         self._operators = Names()
+        self.domains: set[str] = set()
 
     def name(self, value: str) -> str:
         """What a value of the RealGraph is called."""
@@ -71,6 +72,15 @@ class Writing:
         node = helper.make_node(op_type, list(inputs), list(outputs), name=self._operators.new(like or outputs[0]))
         given = ((key, value) for key, value in sorted(attributes.items()) if value is not None)
         node.attribute.extend(helper.make_attribute(key, value) for key, value in given)
+        self.nodes.append(node)
+
+    def foreign(self, spelled: Spelled, inputs: Sequence[str], outputs: Sequence[str], like: str) -> None:
+        """Write a node of another domain; attributes that are protobuf already stay as they are."""
+        node = helper.make_node(spelled.name, list(inputs), list(outputs), name=self._operators.new(like))
+        node.domain = spelled.domain
+        for key, value in sorted(spelled.attributes.items()):
+            node.attribute.append(value if isinstance(value, AttributeProto) else helper.make_attribute(key, value))
+        self.domains.add(spelled.domain)
         self.nodes.append(node)
 
     def constant(self, wanted: str, array: Array, bits: int = 0) -> str:

@@ -1,8 +1,11 @@
 """Quantized networks beside their float ones: Lamina's through the generated C, other quantizers' beside it.
 
-    python benchmarks/quantizers.py [MODEL ..] [--schemes channel,tensor,pot,w4,a16] [--recipe best] [--peers]
+    python benchmarks/quantizers.py [MODEL ..] [--schemes channel,pot,w4 ..] [--recipe best] [--peers]
 
-Each network is quantized by the same samples and scored on others, which no quantizer sees. `--peers` adds what ONNX
+Each network is quantized by the same samples and scored on others, which no quantizer sees. Behind the score and the
+decibels stands what is asked of them (quantizing/goals.py) where they fall short, and `ok` where they do not. `s` and
+`MB` are processor seconds, the judge's C compiler among them, and most memory of a process that quantizes and does
+nothing else. Without `--schemes` come those in which something is asked of a network. `--peers` adds what ONNX
 Runtime's `quantize_static` makes of it, min-max and percentile 99.99, and NNCF with its fast bias correction, where it
 is installed: `pip install nncf`.
 """
@@ -11,10 +14,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import multiprocessing
+import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from quantizing.data import Array  # noqa: E402
+from quantizing.goals import schemes_of, wanted_db, wanted_score  # noqa: E402
 from quantizing.measures import Outputs, changed, sqnr  # noqa: E402
 from quantizing.tasks import NAMES, Task, Tasks  # noqa: E402
 
@@ -36,15 +43,20 @@ SCHEMES: Mapping[str, Mapping[str, Any]] = {
     "channel": {},
     "tensor": {"granularity": "tensor"},
     "pot": {"scales": "pot", "granularity": "tensor"},
+    "pot_channel": {"scales": "pot"},
     "w4": {"weights": 4},
     "a16": {"activations": 16},
 }
 """What is asked of `codegen.quantizer`."""
 
 
+Spent = tuple[float, float]
+"""Processor seconds, and megabytes at most."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """One quantized network: its score, dB, changed predictions in percent, and seconds that quantizing took."""
+    """One quantized network: its score, dB, changed predictions in percent, and what quantizing took."""
 
     model: str
     scheme: str
@@ -53,13 +65,29 @@ class Row:
     db: float
     changed: float | None
     seconds: float
+    megabytes: float
+
+    def line(self) -> str:
+        """As it is printed."""
+        shown = "" if self.changed is None else f"{self.changed:.2f}"
+        score = _beside(self.score, wanted_score(self.model, self.scheme), ".4g")
+        db = _beside(self.db, wanted_db(self.model, self.scheme), ".2f")
+        return f"{self.scheme:12}{self.maker:18}{score:>20}{db:>18}{shown:>11}{self.seconds:8.1f}{self.megabytes:7.0f}"
+
+
+def _beside(found: float, wanted: float | None, form: str) -> str:
+    """A figure and whether it is what is asked for."""
+    if wanted is None:
+        return f"{found:{form}}        "
+    rounded = float(f"{found:{form}}")
+    return f"{found:{form}} {'ok     ' if rounded >= wanted else f'<{wanted:{form}}':7}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=list(NAMES), metavar="MODEL", help=", ".join(NAMES))
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--schemes", default="channel,tensor,pot,w4", help=", ".join(SCHEMES))
+    parser.add_argument("--schemes", default="", help=", ".join(SCHEMES))
     parser.add_argument("--recipe", default="")
     parser.add_argument("--peers", action="store_true")
     given = parser.parse_args()
@@ -71,39 +99,34 @@ def main() -> None:
             print(
                 f"\n{name}: float {task.score(wanted, wanted):.4g} {task.measure}, {len(task.test)} samples", flush=True
             )
-            print(f"{'scheme':10}{'by':18}{task.measure:>12}{'SQNR dB':>10}{'changed %':>11}{'s':>8}", flush=True)
-            for scheme in given.schemes.split(","):
+            print(f"{'scheme':12}{'by':18}{task.measure:>12}{'SQNR dB':>18}{'changed %':>19}{'s':>8}{'MB':>7}")
+            for scheme in given.schemes.split(",") if given.schemes else schemes_of(name):
                 for row in rows(task, scheme, given.recipe, wanted, Path(folder), peers=given.peers):
-                    shown = "" if row.changed is None else f"{row.changed:.2f}"
-                    print(
-                        f"{row.scheme:10}{row.maker:18}{row.score:12.4g}{row.db:10.2f}{shown:>11}{row.seconds:8.1f}",
-                        flush=True,
-                    )
+                    print(row.line(), flush=True)
 
 
 def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, *, peers: bool) -> Iterator[Row]:
     """Lamina's network, then the others'."""
-    makers: dict[str, Callable[[Path], None]] = {
+    makers: dict[str, Callable[[Path], Spent]] = {
         f"Lamina {recipe}".strip(): lambda p: by_lamina(task, scheme, recipe, p)
     }
-    if peers and scheme != "pot":
-        makers["ORT min-max"] = lambda path: by_ort(task, scheme, "MinMax", path)
-        makers["ORT 99.99 %"] = lambda path: by_ort(task, scheme, "Percentile", path)
+    if peers and "pot" not in scheme:
+        makers["ORT min-max"] = lambda path: here(lambda: by_ort(task, scheme, "MinMax", path))
+        makers["ORT 99.99 %"] = lambda path: here(lambda: by_ort(task, scheme, "Percentile", path))
     if peers and scheme in ("channel", "tensor") and find_spec("nncf"):
-        makers["NNCF"] = lambda path: by_nncf(task, scheme, path)
+        makers["NNCF"] = lambda path: here(lambda: by_nncf(task, scheme, path))
     for maker, make in makers.items():
         path = folder / f"{task.name}_{scheme}.onnx"
-        started = time.perf_counter()
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                make(path)
+                seconds, megabytes = make(path)
         except (ValueError, RuntimeError, codegen.CompileError) as error:  # a fault of a peer's, or a refusal of ours
-            print(f"{scheme:10}{maker:18}  {str(error).splitlines()[0][:90]}", flush=True)
+            print(f"{scheme:12}{maker:18}  {str(error).splitlines()[0][:90]}", flush=True)
             continue
-        seconds = time.perf_counter() - started
         found = through(path, task.test, "c" if maker.startswith("Lamina") else "float")
         moved = changed(wanted, found) if task.classes else None
-        yield Row(task.name, scheme, maker, task.score(found, wanted), sqnr(wanted, found), moved, seconds)
+        db = sqnr(wanted, found)
+        yield Row(task.name, scheme, maker, task.score(found, wanted), db, moved, seconds, megabytes)
 
 
 def through(path: Path, samples: Array, engine: str) -> Outputs:
@@ -133,10 +156,26 @@ def _fitting(sample: Array, shape: list[Any]) -> Array:
     return sample.reshape(sizes)
 
 
-def by_lamina(task: Task, scheme: str, recipe: str, path: Path) -> None:
-    """Quantize by Lamina."""
+def by_lamina(task: Task, scheme: str, recipe: str, path: Path) -> Spent:
+    """Quantize by Lamina, in a process that does nothing else."""
     words = dict(SCHEMES[scheme]) | ({"recipe": recipe} if recipe else {})
-    codegen.quantize(task.path, task.calib, path, **words)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as alone:
+        return alone.submit(quantized, task.path, task.calib, path, words).result()
+
+
+def quantized(model: Path, calib: Array, path: Path, words: Mapping[str, Any]) -> Spent:
+    """A network written, and what that took."""
+    codegen.quantize(model, calib, path, **words)
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = sum(u.ru_utime + u.ru_stime for u in (own, others))
+    return seconds, max(own.ru_maxrss, others.ru_maxrss) / 1024
+
+
+def here(make: Callable[[], None]) -> Spent:
+    """Something made in this process, and its seconds; what memory it took is not known."""
+    started = time.process_time()
+    make()
+    return time.process_time() - started, float("nan")
 
 
 def by_ort(task: Task, scheme: str, method: str, path: Path) -> None:

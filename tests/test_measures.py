@@ -18,6 +18,7 @@ import pytest
 
 from codegen.ir.op import Op
 from codegen.ops import OPS, ArgExtremum, L2Norm, TopK
+from tests.support.repeats import repeats
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "codegen"
@@ -61,6 +62,12 @@ def isinstance_asserts(below: str) -> int:
     """How often a function is told what it should have been given."""
     asserts = (n for f in functions(below) for n in ast.walk(f) if isinstance(n, ast.Assert))
     return sum(isinstance(n.test, ast.Call) and getattr(n.test.func, "id", "") == "isinstance" for n in asserts)
+
+
+def said_twice() -> list[tuple[str, str]]:
+    """Where the package, its templates or its C repeat themselves."""
+    folders = ((PACKAGE, "*.py"), (ROOT / "templates", "*.j2"), (ROOT / "runtime_c", "*.[ch]"))
+    return [pair for folder, ending in folders for pair in repeats(sorted(folder.rglob(ending)))]
 
 
 ROOMS_OF_OPERATORS = ("ops/", "kernels/", "settle/", "frontends/")
@@ -125,6 +132,9 @@ MEASURES = (
         "files that one operator of a single kernel takes, most", 10, lambda: max(map(len, map(files_of, ONE_KERNEL)))
     ),
     Measure("of them not called as the operator, most", 8, lambda: max(map(len, map(files_of_others, ONE_KERNEL)))),
+    Measure(
+        "pairs of places that say the same six lines or more, in Python, C and templates", 80, lambda: len(said_twice())
+    ),
     Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
 )
 
@@ -152,3 +162,12 @@ def test_the_measures_see_the_package() -> None:
     assert {"top_k.py", "top_k.c.j2", "reduce.py"} <= {path.name for path in files_of(TopK)}
     assert {path.name for path in files_of(TopK) - files_of_others(TopK)} == {"top_k.py", "top_k.c.j2"}
     assert parameters(ast.parse("def f(a, /, b, *c, d=1, **e): ...").body[0]) == 5  # type: ignore[arg-type]
+
+
+def test_lines_that_are_said_twice_are_found_and_those_that_say_nothing_are_passed_over(tmp_path: Path) -> None:
+    said = [f"name_{i} = {i}" for i in range(9)]
+    (tmp_path / "one.py").write_text("\n".join(["import os", *said]))
+    (tmp_path / "other.py").write_text("\n".join(["import os", "first = 1", "", "# more", *said[:3], "", *said[3:8]]))
+    (tmp_path / "near.py").write_text("\n".join(["import os", *said[:5], "name_5 = 6", *said[6:]]))
+    pairs = repeats(sorted(tmp_path.iterdir()))
+    assert pairs == [(f"{tmp_path / 'one.py'}:2", f"{tmp_path / 'other.py'}:5")]

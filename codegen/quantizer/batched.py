@@ -13,6 +13,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, Stored, Summing
+from codegen.quantizer.cached import in_parts
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import Concat, Pad
 from codegen.real.normal import BatchNorm
@@ -35,9 +36,6 @@ _APART = (
     PRelu,
 )
 """Operators that never bring entries of the first axis together, but for what `_is_apart` looks at."""
-
-_CACHED = 1 << 16
-"""Numbers that are gone over several times while they are at hand."""
 
 NodeRun = Callable[[RealNode, Sequence[Array]], Sequence[Array]]
 """What computes a node: `in_numpy`, or a runtime that does it sooner."""
@@ -76,10 +74,9 @@ def _stacked(runs: Iterator[Sequence[Array]], count: int) -> list[Array]:
 def hold(array: Array, stored: Stored) -> Array:
     """The numbers as integers hold them: quantized and dequantized, in float32."""
     scale, zero = np.float32(stored.scale.reshape(-1)[0]), float(stored.zero_point.reshape(-1)[0])
-    flat = array.reshape(-1)
-    found = np.empty(flat.shape, np.float32)
-    for at in range(0, flat.size, _CACHED):
-        steps = np.divide(flat[at : at + _CACHED], scale, out=found[at : at + _CACHED])
+    found = np.empty(array.size, np.float32)
+    for part, steps in zip(in_parts(array.reshape(-1)), in_parts(found), strict=True):
+        np.divide(part, scale, out=steps)
         np.rint(steps, out=steps)
         np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
         steps *= scale

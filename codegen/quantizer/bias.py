@@ -13,6 +13,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
+from codegen.quantizer.cached import CACHED
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.product import product_of, takes_bias, write_product
@@ -35,22 +36,30 @@ def with_biases(graph: RealGraph) -> tuple[RealGraph, dict[str, str]]:
     return draft.done(), names
 
 
-def passing_error(wanted: Array, made: Array, axis: int, low: Array | float, high: Array | float) -> Array:
+def passing_error(wanted: Array, made: Array, axis: int, low: float, high: float) -> Array:
     """What each entry along `axis` lacks so that numbers between the bounds are right on average.
 
     Numbers beyond a bound count as the bound; those that are made so do not change, and take no part.
     """
     real, held = (_by_channel(a, axis) for a in (wanted, made))
-    real, lack = np.clip(real, low, high), np.zeros((1, real.shape[1], 1), np.float32)
+    together = max(1, CACHED // (real.shape[0] * real.shape[2]))
+    parts = [slice(at, at + together) for at in range(0, real.shape[1], together)]
+    return np.concatenate([_passing_error(_rows(real[:, p]), _rows(held[:, p]), low, high) for p in parts])
+
+
+def _passing_error(real: Array, held: Array, low: float, high: float) -> Array:
+    """Of some entries: [entries, numbers]."""
+    real, lack = np.clip(real, low, high), np.zeros((len(real), 1), np.float32)
     best, least = lack, np.inf * np.ones(lack.shape)
     for _ in range(_STEPS):
         moved = held + lack
         error = real - np.clip(moved, low, high)
-        squares = np.square(error).sum(axis=(0, 2), keepdims=True)
+        squares = np.einsum("cn,cn->c", error, error)[:, None]
         best, least = np.where(squares < least, lack, best), np.minimum(squares, least)
         there = (moved > low) & (moved < high)
-        count = there.sum(axis=(0, 2), keepdims=True)
-        lack = lack + (error * there).sum(axis=(0, 2), keepdims=True) / np.maximum(count, 1)
+        count = np.count_nonzero(there, axis=1, keepdims=True)
+        error *= there
+        lack = lack + error.sum(axis=1, keepdims=True) / np.maximum(count, 1, dtype=np.float32)
     return np.asarray(best.reshape(-1), np.float64)
 
 
@@ -59,6 +68,11 @@ def _by_channel(array: Array, axis: int) -> Array:
     axis %= array.ndim
     parted = array.reshape(math.prod(array.shape[:axis]), array.shape[axis], -1)
     return parted[:, :, :: 1 + array.size // _ENOUGH]
+
+
+def _rows(parted: Array) -> Array:
+    """Numbers of each entry, one after the other."""
+    return np.ascontiguousarray(np.moveaxis(parted, 1, 0)).reshape(parted.shape[1], -1)
 
 
 def mean_error(wanted: Array, made: Array, axis: int) -> Array:

@@ -103,6 +103,18 @@ class Product:
             rows = rows.reshape(1, -1, rows.shape[-1])
         return rows[:, chosen(rows.shape[1], count, random)]
 
+    def results(self, made: Array, count: int, random: np.random.Generator) -> Array:
+        """What a run gave where `samples` with the same random numbers looks: [groups, samples, outputs]."""
+        op = self.node.op
+        if isinstance(op, Conv | ConvTranspose):
+            maps: Array = np.moveaxis(made, op.channel_axis, 1)
+            maps = maps.reshape(len(made), self.groups, -1, math.prod(maps.shape[2:]))
+            picked = maps[..., chosen(maps.shape[-1], count, random)]
+            return np.moveaxis(picked, (1, 0, 3), (0, 1, 2)).reshape(self.groups, -1, maps.shape[2])
+        rows = made if self.place else np.swapaxes(made, -1, -2)
+        rows = rows.reshape(self.groups, -1, rows.shape[-1])
+        return rows[:, chosen(rows.shape[1], count, random)]
+
     def _windows(self, op: Conv | ConvTranspose, x: Array, count: int, random: np.random.Generator) -> Array:
         spatial = x.shape[2:]
         results = _result_spatial(op, spatial)

@@ -17,7 +17,7 @@ from codegen.quantizer.asked import Asked, Asking
 from codegen.quantizer.attempts import Attempt, RecipeName, attempts_of
 from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import with_biases
-from codegen.quantizer.calibrate import tensors_of, watched, weights_of
+from codegen.quantizer.calibrate import passes, tensors_of, watched, weights_of
 from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.measure import CEILING, Likeness, Noise
@@ -175,20 +175,22 @@ class Recipe:
             by_method = ByMethod(given.asking, given.asked, method, frozenset((*self._verdicts, *self._outs)))
             best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
         for attempt in trials.rewrites:
-            best = self._rewritten(best, attempt)
+            best = self._rewritten(best, attempt, bool(trials.each))
         if trials.each:
             best = self._by_layer(best, trials.each)
         if trials.effort != "nearest":
             best = self._rounded(best, trials)
         return Made(best.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
 
-    def _rewritten(self, best: State, attempt: Attempt) -> State:
+    def _rewritten(self, best: State, attempt: Attempt, counted: bool) -> State:
+        """A float rewrite of the best; its numbers are `counted` where methods that nobody has chosen yet need that."""
         graph, given = best.network.graph, self._given
         made = attempt.rewritten(graph, lambda: observe_extremes(graph, given.runner, in_turn(given.ranging)))
         if not made.record.pairs:
             return best
         choices = replace(best.choices, means={})  # channels have other sizes
-        network = self._seen(made.graph, both_moved(best.network.moved, made.record.moved))
+        looks = 2 if counted else passes(best.network.places, best.asking)
+        network = self._seen(made.graph, both_moved(best.network.moved, made.record.moved), looks)
         return self._tried(attempt.name, network, best.asking, choices, insisted=attempt.insisted)
 
     def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:
@@ -270,12 +272,12 @@ class Recipe:
         weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights)
         return State(network, asking, choices, graph, Scheme(tensors, weights))
 
-    def _seen(self, graph: RealGraph, moved: AllMoved) -> Network:
-        """A network's statistics, of all samples that set ranges."""
+    def _seen(self, graph: RealGraph, moved: AllMoved, looks: int = 2) -> Network:
+        """A network's statistics, of all samples that set ranges, histograms among them behind a second look."""
         graph, biases = with_biases(graph)
         places = Places(graph, self._given.kept)
         seen = watched(places, self._given.asking)
-        observe(graph, self._given.ranging, self._given.runner, seen, self._given.progress)
+        observe(graph, self._given.ranging, self._given.runner, seen, self._given.progress, looks)
         return Network(graph, places, biases, seen, moved)
 
     def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:

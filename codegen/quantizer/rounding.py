@@ -8,7 +8,7 @@ that later terms make up for; K. Behdin and others, QuantEase (arXiv 2309.01885)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -92,19 +92,28 @@ def _carry_errors(weights: Array, steps: Array, carried: Array, problem: Problem
 
 
 def descended(problem: Problem, steps: Array, integers: Array, sweeps: int = 20) -> Array:
-    """Integers that no change of a single one makes better, or those after so many sweeps over all terms."""
-    integers = integers.copy()
-    steps = np.broadcast_to(steps, integers.shape)
+    """Integers that no change of a single one makes better, or those after so many sweeps over all terms.
+
+    Outputs have nothing to do with each other here: those that a sweep leaves alone are done.
+    """
+    integers, steps = integers.copy(), np.broadcast_to(steps, integers.shape)
     slope = (integers * steps - problem.weights) @ problem.moments
+    groups, outputs = (np.arange(count) for count in integers.shape[:2])
     for _ in range(sweeps):
-        if not _swept(problem, steps, integers, slope):
+        left = np.ix_(groups, outputs)
+        found, here = integers[left], slope[left]
+        moments = problem.moments if len(groups) == len(problem.moments) else problem.moments[groups]
+        moved = _swept(replace(problem, moments=moments), steps[left], found, here)
+        integers[left], slope[left] = found, here
+        groups, outputs = groups[moved.any(axis=1)], outputs[moved.any(axis=0)]
+        if not groups.size:
             break
     return integers
 
 
-def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> bool:
-    """Sets each integer to the best one given the others; says whether any has changed."""
-    terms, changed = integers.shape[-1], False
+def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Array:
+    """Sets each integer to the best one given the others; says which outputs have changed: [groups, outputs]."""
+    terms, changed = integers.shape[-1], np.zeros(integers.shape[:2], bool)
     for start in range(0, terms, _BLOCK):
         block = slice(start, min(start + _BLOCK, terms))
         local, moves = slope[..., block].copy(), np.zeros_like(slope[..., block])
@@ -116,9 +125,11 @@ def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> boo
                 integers[..., j] += move
                 moves[..., j - start] = move * steps[..., j]
                 local += moves[..., j - start, None] * problem.moments[:, None, j, block]
-        if moves.any():
-            slope += moves @ problem.moments[:, block]
-            changed = True
+        moved = moves.any(axis=-1)
+        hit = np.flatnonzero(moved.any(axis=0))
+        if hit.size:
+            slope[:, hit] += moves[:, hit] @ problem.moments[:, block]
+            changed |= moved
     return changed
 
 

@@ -26,7 +26,8 @@ from codegen.quantizer.products import Product, products
 from codegen.quantizer.scheme import Scheme, Weight
 from codegen.quantizer.solving import Effort, solved
 from codegen.quantizer.spec import Spec
-from codegen.quantizer.weights import least_scales
+from codegen.quantizer.sums import added_behind
+from codegen.quantizer.weights import least_scales, quantized
 from codegen.real.engine import numbers_of
 
 Feeds = Callable[[Sequence[int]], dict[str, Array]]
@@ -87,6 +88,7 @@ class SideBySide:
         self._constants: Live = {v.name: (True, numbers_of(v)) for v in graph.values.values() if v.data is not None}
         self._decided = Decided()
         self._bounds = Bounds(graph, scheme, frozenset(biases.values()))
+        self._added = added_behind(graph, frozenset(biases.values())) if choices.passed else {}
 
     def run(self, feeds: Feeds, joins: Mapping[int, Sequence[int]]) -> Decided:
         """Everything decided, by the samples that are at a node; `joins` are those that come to each, by its number."""
@@ -157,7 +159,9 @@ class SideBySide:
         ((known, made),) = self._ran(node, ins)
         bias = self._biases.get(node.label)
         if self._choices.correct and bias is not None:
-            error = self._error(product, weight, (real, held), (wanted[0][1], made))
+            lacking = self._lacking(product, real, held)
+            aim = wanted[0][1] if lacking is None else wanted[0][1] + lacking
+            error = self._error(product, weight, (real, held), (aim, made))
             made = self._corrected(product, bias, error, made, held)
         return [(known, made)]
 
@@ -182,11 +186,14 @@ class SideBySide:
         spec, reads = self._spec_of(product), self._scheme.tensors.get(product.reads)
         if spec is None or reads is None:
             return None
-        wanted, moments = self._asked(product, real, held)
         name = self._biases.get(product.node.label)
         floor = 0.0 if name is None else _floor(product, held[name][1], reads.scale.item())
-        centred = self._centred(product)
-        weight = solved(wanted, spec, moments, effort=self._choices.effort, centred=centred, floor=floor)
+        if self._choices.effort == "nearest":
+            weight = quantized(held[product.node.inputs[product.place]][1], spec, product.axis, floor=floor)
+        else:
+            wanted, moments = self._asked(product, real, held)
+            centred = self._centred(product)
+            weight = solved(wanted, spec, moments, effort=self._choices.effort, centred=centred, floor=floor)
         self._decided.weights[product.node.label, product.place] = weight
         return weight
 
@@ -194,14 +201,20 @@ class SideBySide:
         """The weights that integers are to come close to, and what the layer reads."""
         weights = held[product.node.inputs[product.place]][1]
         if self._choices.passed:
-            passed = Passed(product, self._choices.results, self._choices.seed)
-            for one, other in zip(real[product.reads][1], held[product.reads][1], strict=True):
-                passed.pair(one, other)
-            return passed.stood_in(weights, self._centred(product)), passed
+            passed = Passed(product, weights, self._choices.results, self._choices.seed)
+            lacking = self._lacking(product, real, held)
+            for index, (one, other) in enumerate(zip(real[product.reads][1], held[product.reads][1], strict=True)):
+                passed.pair(one, other, None if lacking is None else lacking[index])
+            return passed.stood_in(self._centred(product)), passed
         moments = self._moments(product, weights, held)
         for sample in held[product.reads][1]:
             moments.take(sample)
         return weights, moments
+
+    def _lacking(self, product: Product, real: Mapping[str, Held], held: Mapping[str, Held]) -> Array | None:
+        """The error of what is added to the layer's results, where that is known before they are."""
+        name = self._added.get(product.node.outputs[0], "")
+        return real[name][1] - held[name][1] if name in real and name in held else None
 
     def _moments(self, product: Product, real: Array, held: Mapping[str, Held]) -> Moments:
         """Of all results alike, or as far as what is behind the layer lets them through."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.quantizer.cached import in_parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,19 +89,25 @@ class Statistics:
         self.samples.append((low, high))
         self.count += x.size
         self.zeros += x.size - int(np.count_nonzero(x))
-        wide = x.astype(np.float64)
-        self.total += float(wide.sum())
-        self.squares += float(np.vdot(wide, wide))
-        self.magnitude += float(np.abs(wide).sum())
+        for part in in_parts(x):
+            wide = part.astype(np.float64)
+            self.total += float(wide.sum())
+            self.squares += float(np.vdot(wide, wide))
+            self.magnitude += float(np.abs(wide, out=wide).sum())
 
     def second(self, array: Array) -> None:
         """The same sample in the second pass."""
         self.ranges.clear()
         if self._counts is None:
             self._counts = np.zeros(self._stop - self._start, np.int64)
-        x = self._real(array)
-        at = np.floor(x[x != 0].astype(np.float64) / self._width).astype(np.int64) - self._start
-        self._counts += np.bincount(np.clip(at, 0, len(self._counts) - 1), minlength=len(self._counts))
+        last, start, width = len(self._counts) - 1, self._start, self._width
+        for part in in_parts(self._real(array)):
+            steps = part.astype(np.float64)
+            np.floor(np.divide(steps, width, out=steps), out=steps)
+            steps -= start
+            np.clip(steps, 0, last, out=steps)
+            self._counts += np.bincount(steps.astype(np.int64), minlength=last + 1)
+            self._counts[min(max(-start, 0), last)] -= part.size - np.count_nonzero(part)
 
     @property
     def _width(self) -> float:

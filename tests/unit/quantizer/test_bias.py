@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from codegen.quantizer.bias import expected_error, mean_error, with_biases
+from codegen.quantizer.bias import expected_error, mean_error, passing_error, with_biases
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.products import products
 from codegen.quantizer.rewrite.fold import fold_affine
@@ -44,3 +44,16 @@ def test_the_expected_error_is_the_mean_of_what_was_measured(name: str) -> None:
         moments.take(x)
         errors.append(mean_error(op.evaluate([x, weights])[0], op.evaluate([x, held])[0], product.out_axis))
     np.testing.assert_allclose(expected_error(moments, weights, held), np.mean(errors, axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(40, 3, 5, 7), (2, 300, 20, 20), (9, 4)])
+def test_what_gets_through_is_right_on_average(shape: tuple[int, ...]) -> None:
+    """Of each channel alone, however many there are; beside numbers that no bound cuts, the mean error."""
+    rng = np.random.default_rng(5)
+    wanted = rng.normal(1, 1, shape).astype(np.float32)
+    made = (wanted + rng.normal(0.3, 0.1, (1, shape[1], *[1] * (len(shape) - 2)))).astype(np.float32)
+    lack = passing_error(wanted, made, 1, 0.0, 6.0)
+    back = np.clip(made + lack.reshape(1, -1, *[1] * (len(shape) - 2)), 0, 6)
+    assert np.abs(mean_error(np.clip(wanted, 0, 6), back, 1)).max() < 1e-3
+    free = passing_error(wanted, made, 1, -np.inf, np.inf)
+    np.testing.assert_allclose(free, mean_error(wanted, made, 1), atol=1e-4)

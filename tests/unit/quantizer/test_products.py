@@ -35,6 +35,19 @@ def test_a_layer_is_the_product_of_its_matrix_and_its_samples(name: str) -> None
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_results_are_taken_where_samples_are(name: str) -> None:
+    case = CASES[name]
+    random = np.random.default_rng(1)
+    x = random.integers(-9, 9, case[1]).astype(np.float32)
+    weights = random.integers(-9, 9, case[2]).astype(np.float32)
+    product = product_of(case, weights)
+    made = case[0].evaluate([weights, x] if case[3] == 0 else [x, weights])[0]
+    samples = product.samples(x, 3, np.random.default_rng(2))
+    found = product.results(made, 3, np.random.default_rng(2))
+    np.testing.assert_array_equal(samples @ np.swapaxes(product.matrix(weights), 1, 2), found)
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_the_axis_of_outputs_is_that_of_scales(name: str) -> None:
     case = CASES[name]
     weights = np.random.default_rng(2).normal(size=case[2])

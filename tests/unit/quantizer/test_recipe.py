@@ -16,17 +16,17 @@ from codegen.quantizer.attempts import RecipeName
 from codegen.quantizer.bias import mean_error, with_biases
 from codegen.quantizer.calibrate import scheme_of, watched
 from codegen.quantizer.config import parse_config
-from codegen.quantizer.live import stacked, tensors_held
+from codegen.quantizer.live import stacked, tensors_held, weight_numbers
 from codegen.quantizer.observe import observe
 from codegen.quantizer.places import Places
-from codegen.quantizer.products import products
+from codegen.quantizer.products import Product, products
 from codegen.quantizer.recipe import Given, Made, Recipe, least_sqnr, verdicts
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.spec import Spec
 from codegen.real.elementwise import Clip, Function
-from codegen.real.engine import RealEngine
+from codegen.real.engine import RealEngine, numbers_of
 from codegen.real.reduce import Softmax
 from tests.support.float_networks import Maker, random_network
 
@@ -97,6 +97,20 @@ def test_each_products_bias_takes_up_the_mean_error_of_what_is_seen_of_it(seed: 
                 errors[correct].append(away)
     assert max(errors[True]) < 1e-3
     assert max(errors[False]) > 30 * max(errors[True])
+
+
+def test_weights_that_are_rounded_each_for_itself_look_at_no_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, biases = with_biases(fold_affine(random_network(1)).graph)
+    samples, spec = samples_of(graph, 6), Spec(bits=4, symmetric=True, per_channel=True, narrow_range=True)
+    looks: list[Product] = []
+    monkeypatch.setattr(Product, "samples", lambda self, *words: looks.append(self))
+    sides = SideBySide(graph, biases, plain(graph, samples), lambda p: spec, Choices(effort="nearest"))
+    decided = sides.run(lambda part: stacked(graph, samples, part), {0: range(len(samples))})
+    assert not looks
+    for (label, place), weight in decided.weights.items():
+        node = next(n for n in graph.nodes if n.label == label)
+        away = np.abs(weight_numbers(weight) - numbers_of(graph.values[node.inputs[place]]))
+        assert (away <= weight.stored.spread(away.shape)[0] / 2 * 1.0001).all()
 
 
 def clipped(graph: RealGraph, name: str) -> tuple[str, ...]:

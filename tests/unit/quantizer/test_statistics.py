@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from codegen.quantizer.statistics import Statistics
 from tests.support.tensors import statistics_of, tensors
 
 
@@ -23,6 +24,24 @@ def test_histogram_counts_each_number_once_between_edges_of_which_one_is_zero() 
         assert histogram.counts.sum() == wide.size
         assert np.abs(histogram.counts - expected).sum() <= 2
         assert 256 <= len(histogram.counts) <= 258
+
+
+def test_long_tensors_are_counted_as_short_ones_are() -> None:
+    """Direct counts of numbers of both signs, many of them zero, and of numbers of one sign far from zero."""
+    rng = np.random.default_rng(4)
+    for x in (np.maximum(rng.normal(0, 1, 200_001), -0.5), rng.normal(9, 1, 150_000), -rng.normal(9, 1, 70_000)):
+        x = x.astype(np.float32)
+        x[rng.random(x.size) < 0.3] = 0 if x.min() < 0 < x.max() else x[0]
+        found = Statistics(64)
+        found.first(x)
+        found.second(x)
+        histogram = found.histogram
+        bins = np.floor(x[x != 0].astype(np.float64) / histogram.width).astype(int) - histogram.start
+        np.testing.assert_array_equal(histogram.counts, np.bincount(bins, minlength=len(histogram.counts)))
+        wide = x.astype(np.float64)
+        np.testing.assert_allclose(
+            [found.total, found.squares, found.magnitude], [wide.sum(), (wide**2).sum(), np.abs(wide).sum()], rtol=1e-12
+        )
 
 
 def test_folded_histogram_is_that_of_magnitudes() -> None:

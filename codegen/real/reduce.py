@@ -36,7 +36,7 @@ def _log_of_exponentials(x: Array, axes: Axes, total: Sum) -> Array:
 def _mean(x: Array, axes: Axes, total: Sum) -> Array:
     count = x.dtype.type(math.prod(x.shape[a] for a in axes))
     sums = total(x, axes)
-    return np.asarray(sums / count if x.dtype.kind == "f" else sums // count)
+    return np.asarray(sums / count if x.dtype.kind == "f" else np.sign(sums) * (np.abs(sums) // count))
 
 
 REDUCTIONS: Mapping[str, Callable[[Array, Axes, Sum], Any]] = {

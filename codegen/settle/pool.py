@@ -34,7 +34,7 @@ from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Pending, Real, Request, Route, State
+from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
 
@@ -82,6 +82,8 @@ def _largest(ctx: Context, node: RealNode, op: Reduce) -> State:
     shape = ctx.shape(state)
     if not op.axes:
         return state
+    if isinstance(state, Int) and ctx.type(state.value).dtype is DType.S32:  # no window has such numbers
+        raise ctx.real_only(node)
     if len(shape) > 2 and op.axes == tuple(range(2, len(shape))) and op.keep:
         return _maximum(ctx, node, [Window(n) for n in shape[2:]])
     pre, post = reduction(shape, op.axes, op.keep)

@@ -28,31 +28,53 @@ _STEPS = {
     "minimum": "lam_f32_minimum(acc, v)",
 }
 """The accumulator behind one more term v."""
+_WHOLE_STEPS = {
+    "sum": "lam_wrap_i32((uint32_t)acc + (uint32_t)v)",
+    "l1": "lam_wrap_i32((uint32_t)acc + ((v < 0) ? (0u - (uint32_t)v) : (uint32_t)v))",
+    "squares": "lam_wrap_i32((uint32_t)acc + ((uint32_t)v * (uint32_t)v))",
+    "product": "lam_wrap_i32((uint32_t)acc * (uint32_t)v)",
+    "maximum": "(v > acc) ? v : acc",
+    "minimum": "(v < acc) ? v : acc",
+}
+"""The same of whole numbers."""
 _HEADERS = {
     "l1": ("lam_f32_elementwise.h",),
-    "squares": ("lam_f32.h",),
-    "maximum": ("lam_f32.h",),
-    "minimum": ("lam_f32.h",),
 }
+"""Beside the one of every kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The C type of an accumulator, what it is first, and what it is behind one more term."""
+
+    type: str
+    first: str
+    step: str
+
+
+def _steps(name: str, node: NodeOf[Any]) -> tuple[Steps, tuple[str, ...]]:
+    """Those of a reduction, and the headers that they need."""
+    if node.ins[0].dtype.is_float:
+        return Steps("float", _FIRST.get(name, "0.0f"), _STEPS[name]), (HEADER, *_HEADERS.get(name, ()))
+    first = _FIRST.get(name, "0.0f").replace(".0f", "")
+    return Steps("int32_t", first, _WHOLE_STEPS[name]), ("lam_wrap.h",)
 
 
 @dataclass(frozen=True, slots=True)
 class ReduceContext:
-    """Loops over the outputs and over the terms of each; what an accumulator is first, and behind one more term."""
+    """Loops over the outputs and over the terms of each."""
 
     outputs: Walk
     terms: Walk
-    first: str
-    step: str
+    acc: Steps
     divisor: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloatCumulativeContext(AlongSizes):
-    """What an accumulator is first, and behind one more element."""
+    """The accumulator that runs along an axis."""
 
-    first: str
-    step: str
+    acc: Steps
 
 
 def walk(sizes: Sequence[int], steps: Sequence[int]) -> Walk:
@@ -68,7 +90,7 @@ def walk(sizes: Sequence[int], steps: Sequence[int]) -> Walk:
 
 
 def _fit_whole(node: NodeOf[FloatReduce]) -> Fit:
-    return _reduced(node.op, node.ins[0].shape, node.op.axes)
+    return _reduced(node, node.ins[0].shape, node.op.axes)
 
 
 def _fit_row(node: NodeOf[FloatReduce]) -> Fit | None:
@@ -76,38 +98,29 @@ def _fit_row(node: NodeOf[FloatReduce]) -> Fit | None:
     lead = len(node.ins[0].shape) - 2
     if lead <= 0 or not node.op.rows(0, node.ins, node.outs).is_same:
         return None
-    return _reduced(node.op, node.ins[0].shape[lead:], [a - lead for a in node.op.axes])
+    return _reduced(node, node.ins[0].shape[lead:], [a - lead for a in node.op.axes])
 
 
-def _reduced(op: FloatReduce, shape: tuple[int, ...], axes: Sequence[int]) -> Fit:
+def _reduced(node: NodeOf[FloatReduce], shape: tuple[int, ...], axes: Sequence[int]) -> Fit:
     steps, kept = strides(shape), [i for i in range(len(shape)) if i not in axes]
     outputs = walk([shape[i] for i in kept], [steps[i] for i in kept])
     terms = walk([shape[i] for i in axes], [steps[i] for i in axes])
-    divisor = math.prod(shape[i] for i in axes) if op.name == "mean" else 0
-    context = ReduceContext(outputs, terms, _FIRST.get(op.name, "0.0f"), _STEPS[op.name], divisor)
-    return Fit(context, headers=_HEADERS.get(op.name, ()))
+    divisor = math.prod(shape[i] for i in axes) if node.op.name == "mean" else 0
+    acc, headers = _steps(node.op.name, node)
+    return Fit(ReduceContext(outputs, terms, acc, divisor), headers=headers)
 
 
 def _fit_cumulative(node: NodeOf[FloatCumulative]) -> Fit:
     op, shape = node.op, node.ins[0].shape
     along = along_sizes(shape, op.axis, exclusive=op.exclusive, reverse=op.reverse)
-    return Fit(FloatCumulativeContext(**along, first=_FIRST.get(op.name, "0.0f"), step=_STEPS[op.name]))
+    acc, headers = _steps(op.name, node)
+    return Fit(FloatCumulativeContext(**along, acc=acc), headers=headers)
 
 
-REDUCE = Kernel(
-    "float_reduce", "float32/reduce.c.j2", "whole", (FloatReduce,), _fit_whole, one_input=True, headers=(HEADER,)
-)
-REDUCE_ROW = Kernel(
-    "float_reduce_row", "float32/reduce.c.j2", "row", (FloatReduce,), _fit_row, one_input=True, headers=(HEADER,)
-)
+REDUCE = Kernel("float_reduce", "float32/reduce.c.j2", "whole", (FloatReduce,), _fit_whole, one_input=True)
+REDUCE_ROW = Kernel("float_reduce_row", "float32/reduce.c.j2", "row", (FloatReduce,), _fit_row, one_input=True)
 CUMULATIVE = Kernel(
-    "float_cumulative",
-    "float32/cumulative.c.j2",
-    "whole",
-    (FloatCumulative,),
-    _fit_cumulative,
-    one_input=True,
-    headers=(HEADER,),
+    "float_cumulative", "float32/cumulative.c.j2", "whole", (FloatCumulative,), _fit_cumulative, one_input=True
 )
 
 KERNELS: tuple[Kernel[Any], ...] = (REDUCE_ROW, REDUCE, CUMULATIVE)

@@ -1,6 +1,7 @@
 """FloatReduce and FloatCumulative: many numbers to one, along axes.
 
-x: f32 -> y: f32; terms are taken one by one, in row order of the axes, by one accumulator per output.
+x: f32 -> y: f32, or s32 -> s32; terms are taken one by one, in row order of the axes, by one accumulator per output.
+Of whole numbers every step is exact, and what does not fit 32 bits wraps around; they have no mean.
 
     sum         acc = 0, then acc + x
     mean        the sum divided by the count
@@ -27,7 +28,7 @@ from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, whole
 from codegen.ops.float32.binary import OPERATIONS
-from codegen.ops.limits import infer_f32, only_input, require
+from codegen.ops.limits import only_input, require
 
 ReductionName = Literal["sum", "mean", "l1", "squares", "product", "maximum", "minimum"]
 TERMS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -40,6 +41,8 @@ TERMS: Mapping[str, Callable[[Any, Any], Any]] = {
     "minimum": OPERATIONS["minimum"],
 }
 """The accumulator behind one more term."""
+WHOLE_TERMS: Mapping[str, Callable[[Any, Any], Any]] = {**TERMS, "maximum": np.maximum, "minimum": np.minimum}
+"""The same of whole numbers, which numpy wraps around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,11 @@ class FloatReduce:
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)
-        require(x.dtype is DType.F32, self, f"takes f32, got {x.dtype.value}")
+        _require_numbers(self, x)
+        require(self.name != "mean" or x.dtype is DType.F32, self, "whole numbers have no mean")
         fits = sorted(set(self.axes)) == list(self.axes) and all(0 <= a < len(x.shape) for a in self.axes)
         require(fits and bool(self.axes), self, f"{list(x.shape)} has no axes {list(self.axes)} in that order")
-        return (TensorType(tuple(1 if i in self.axes else n for i, n in enumerate(x.shape)), DType.F32),)
+        return (TensorType(tuple(1 if i in self.axes else n for i, n in enumerate(x.shape)), x.dtype),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
@@ -71,13 +75,13 @@ class FloatReduce:
         terms = np.moveaxis(x, self.axes, range(len(self.axes))).reshape(
             count, *(n for i, n in enumerate(x.shape) if i not in self.axes)
         )
-        step = TERMS[self.name]
+        step = step_of(self.name, terms)
         with np.errstate(all="ignore"):
             acc = first_of(self.name, terms)
             for term in terms:
                 acc = step(acc, term)
             acc = acc / np.float32(count) if self.name == "mean" else acc
-        return (np.asarray(np.expand_dims(acc, self.axes), np.float32),)
+        return (np.asarray(np.expand_dims(acc, self.axes), x.dtype),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """Row by row where only pixels and channels are reduced."""
@@ -101,7 +105,17 @@ def first_of(name: str, terms: Array) -> Array:
     """The accumulator before the first term."""
     if name in ("maximum", "minimum"):
         return np.asarray(terms[0])
-    return np.full(terms.shape[1:], 1 if name == "product" else 0, np.float32)
+    return np.full(terms.shape[1:], 1 if name == "product" else 0, terms.dtype)
+
+
+def step_of(name: str, terms: Array) -> Callable[[Any, Any], Any]:
+    """What one more term makes of the accumulator."""
+    return (TERMS if terms.dtype == np.float32 else WHOLE_TERMS)[name]
+
+
+def _require_numbers(op: object, x: TensorType) -> None:
+    plain = x.dtype is DType.F32 or (x.dtype is DType.S32 and x.quant is None)
+    require(plain, op, f"takes f32 or plain s32, got {x.dtype.value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +136,24 @@ class FloatCumulative:
             f"The {self.name} of the elements so far along axis {self.axis}{', from its end' if self.reverse else ''}"
         )
 
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The input's type."""
+        x = only_input(self, ins)
+        _require_numbers(self, x)
+        return (x,)
+
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         terms = np.moveaxis(ins[0], self.axis, 0)
+        step = step_of(self.name, terms)
         y, acc = np.empty_like(terms), first_of(self.name, terms)
         with np.errstate(all="ignore"):
             for i in range(len(terms))[:: -1 if self.reverse else 1]:
-                more = TERMS[self.name](acc, terms[i])
+                more = step(acc, terms[i])
                 y[i] = acc if self.exclusive else more
                 acc = more
         return (np.ascontiguousarray(np.moveaxis(y, 0, self.axis)),)
 
-    infer = infer_f32
     rows = whole
     macs = no_macs
     in_place = never_in_place

@@ -13,7 +13,7 @@ import numpy as np
 from codegen.errors import CompileError
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
-from codegen.ops import ArgExtremum, Compare, TopK
+from codegen.ops import ArgExtremum, Compare, TopK, WholeArithmetic
 from codegen.ops.float32 import FloatBinary, FloatClip, FloatCumulative, FloatReduce, FloatUnary
 from codegen.ops.float32.reduce import ReductionName
 from codegen.real import along, cumulative
@@ -40,15 +40,18 @@ _REDUCED: Mapping[str, tuple[ReductionName, str]] = {
 
 
 def reduce_of(ctx: Context, node: RealNode, op: real.Reduce) -> Sequence[State]:
-    """A reduction; of whole numbers by way of real ones."""
+    """A reduction; of whole numbers exactly, what is beyond 32 bits wrapped around."""
     w = Writer(ctx, node)
     if op.kind == "Mean" and op.axes and w.is_real(0):
         try:
             return pool.reduce(ctx, node, op)
         except CompileError:
             pass
-    x = w.cast(w.input(0), DType.F32)
-    y = _log_of_exponentials(w, x, op.axes) if op.kind == "LogSumExp" else _reduced(w, x, op)
+    x = w.input(0)
+    if op.kind == "LogSumExp":
+        y = _log_of_exponentials(w, w.cast(x, DType.F32), op.axes)
+    else:
+        y = _reduced(w, x, op) if w.is_real(0) else _whole(w, w.cast(x, DType.S32), op)
     shape = ctx.real(node.outputs[0]).shape
     return w.done(w.reshaped(y, shape))
 
@@ -62,6 +65,18 @@ def _reduced(w: Writer, x: str, op: real.Reduce) -> str:
     elif name == "squares":
         x = w.apply(FloatUnary("squared"), x)
     return w.apply(FloatUnary(behind), x) if behind else x
+
+
+def _whole(w: Writer, x: str, op: real.Reduce) -> str:
+    """The same of whole numbers; without axes along one of size 1; a mean is the sum over the count, towards zero."""
+    name, behind = _REDUCED[op.kind]
+    axes, shape = tuple(sorted(op.axes)), w.shape(x)
+    if not axes:
+        x, axes = w.reshaped(x, (1, *shape)), (0,)
+    y = w.apply(FloatReduce("sum" if name == "mean" else name, axes), x)
+    if name == "mean":
+        y = w.apply(WholeArithmetic("/"), y, w.whole(math.prod(shape[a] for a in op.axes)))
+    return w.apply(FloatUnary(behind), w.cast(y, DType.F32)) if behind else y
 
 
 def _log_of_exponentials(w: Writer, x: str, axes: tuple[int, ...]) -> str:
@@ -125,16 +140,17 @@ def hardmax(ctx: Context, node: RealNode, op: along.Hardmax) -> Sequence[State]:
 
 
 def running_sum(ctx: Context, node: RealNode, op: cumulative.CumulativeSum) -> Sequence[State]:
-    """Sums so far; of whole numbers by way of real ones."""
-    w = Writer(ctx, node)
-    return w.done(w.apply(FloatCumulative("sum", op.axis, op.exclusive, op.reverse), w.cast(w.input(0), DType.F32)))
+    """Sums so far; of whole numbers exactly."""
+    return _along(Writer(ctx, node), FloatCumulative("sum", op.axis, op.exclusive, op.reverse))
 
 
 def running_product(ctx: Context, node: RealNode, op: cumulative.CumulativeProduct) -> Sequence[State]:
-    """Products so far; of whole numbers by way of real ones."""
-    w = Writer(ctx, node)
-    x = w.cast(w.input(0), DType.F32)
-    return w.done(w.apply(FloatCumulative("product", op.axis, op.exclusive, op.reverse), x))
+    """Products so far; of whole numbers exactly."""
+    return _along(Writer(ctx, node), FloatCumulative("product", op.axis, op.exclusive, op.reverse))
+
+
+def _along(w: Writer, op: FloatCumulative) -> Sequence[State]:
+    return w.done(w.apply(op, w.cast(w.input(0), DType.F32 if w.is_real(0) else DType.S32)))
 
 
 def held_above(w: Writer, x: str, least: float) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 
 from codegen.ir.op import Op
 from codegen.ops.float32 import FloatCumulative, FloatNormalize, FloatReduce, FloatSoftmax, FloatTaps
-from codegen.ops.float32.reduce import TERMS
-from tests.contract.case import F32, Case, t
+from codegen.ops.float32.reduce import TERMS, WHOLE_TERMS
+from tests.contract.case import F32, S32, Case, t
 
 
 def cases() -> Iterator[Case]:
@@ -25,9 +25,12 @@ def reduce_cases() -> Iterator[Case]:
     for i, axes in enumerate(((0,), (2,), (3,), (2, 3), (0, 2), (1, 3), (0, 1, 2, 3))):
         yield Case(f"axes_{i}", FloatReduce("squares", axes), (t(F32, 2, 3, 4, 5),))
     yield Case("one", FloatReduce("mean", (0,)), (t(F32, 1),))
+    for name in (name for name in WHOLE_TERMS if name != "mean"):
+        yield Case(f"whole_{name}", FloatReduce(name, (1, 2)), (t(S32, 2, 7, 3),))  # type: ignore[arg-type]
     for exclusive in (False, True):
         ends = (exclusive, not exclusive)
         yield Case(f"running_sum_{exclusive}", FloatCumulative("sum", 1, *ends), (t(F32, 2, 5, 3),))
+        yield Case(f"whole_running_sum_{exclusive}", FloatCumulative("sum", 1, *ends), (t(S32, 2, 5, 3),))
         yield Case(f"running_product_{exclusive}", FloatCumulative("product", 0, exclusive), (t(F32, 4, 3),))
 
 

@@ -1,0 +1,68 @@
+"""Reductions and running sums of whole numbers: exact beyond 2^24, and wrapped around beyond 32 bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+from codegen.frontends.onnx import import_onnx
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.graph import Graph
+from codegen.ir.quant import Array
+from codegen.passes import simplify
+from tests.contract.test_kernels import make_project
+from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.tools import require_tool
+
+REDUCED = ("ReduceSum", "ReduceMean", "ReduceL1", "ReduceSumSquare", "ReduceProd", "ReduceMax", "ReduceMin")
+SHAPE = (3, 4, 5)
+ENDS = np.array([-(1 << 31), (1 << 31) - 1], np.int32)
+
+
+def model_of(op: str, axes: list[int], *, run_over: bool = False) -> onnx.ModelProto:
+    """A network of one operator on int32."""
+    listed = numpy_helper.from_array(np.array(axes[0] if run_over else axes, np.int64), "axes")
+    node = helper.make_node(op, ["x", "axes"], ["y"], "n")
+    given = helper.make_tensor_value_info("x", TensorProto.INT32, SHAPE)
+    made = helper.make_tensor_value_info("y", TensorProto.INT32, None)
+    graph = helper.make_graph([node], "g", [given], [made], [listed])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+def imported(model: onnx.ModelProto, folder: Path) -> Graph:
+    onnx.save(model, folder / "model.onnx")
+    return import_onnx(folder / "model.onnx", mode="ort", io_layout="model")
+
+
+def test_whole_numbers_are_reduced_exactly_in_golden_and_c(tmp_path: Path) -> None:
+    require_tool("gcc")
+    rng = np.random.default_rng(7)
+    graphs, feeds = list[Graph](), dict[str, Array]()
+    for size in (50, 1 << 26, 1 << 30):
+        x = rng.integers(-size, size, SHAPE).astype(np.int32)
+        for op in (*REDUCED, "CumSum"):
+            for axes in ([1], [2]) if op == "CumSum" else ([0], [1, 2]):
+                if op == "ReduceMean" and size == 1 << 30:
+                    continue  # whose sum ONNX Runtime may hold in more bits
+                model = model_of(op, axes, run_over=op == "CumSum")
+                graph = imported(model, tmp_path)
+                session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+                (wanted,) = session.run(None, {"x": x})
+                found = run_graph(graph, {"x": x})[graph.outputs[0].value]
+                inside = np.isin(wanted, ENDS, invert=True)  # some of its sums and products end there, others wrap
+                assert np.array_equal(found.reshape(wanted.shape)[inside], wanted[inside]), (op, axes, size)
+                assert all(not value.type.dtype.is_float for value in graph.values.values()), op
+                feeds[f"{len(graphs)}/x"] = x
+                graphs.append(prefixed(simplify(graph), f"{len(graphs)}/"))
+    together = side_by_side(graphs)
+    golden = run_graph(together, feeds)
+    flags = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    with Network(make_project(together, tmp_path / "project", "c99"), compiler="gcc", flags=flags) as network:
+        actual = network.run_raw(feeds)
+    for port in together.outputs:
+        assert golden[port.value].tobytes() == actual[port.value].tobytes(), port.name

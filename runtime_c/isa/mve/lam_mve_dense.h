@@ -306,6 +306,15 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
     LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", \
                       "ldrd r1, r3, [r9], #8\nstr r9, [r11, #68]\nldr r9, [r11, #72]\n", chunks, LAM_MVE_TURN_END, \
                       "ldr r9, [r11, #68]\n" LAM_MVE_ROW_END)
+/* Three rows without a loop. */
+#define LAM_MVE_NINE_ROW LAM_MVE_THREE "ldrd r1, r3, [r9], #8\n"
+#if defined(__OPTIMIZE_SIZE__)
+#define LAM_MVE_NINE(MODE, FACTORS) LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_THREE)
+#else
+#define LAM_MVE_NINE(MODE, FACTORS) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", "ldrd r1, r3, [r9], #8\n", \
+                      LAM_MVE_NINE_ROW LAM_MVE_NINE_ROW LAM_MVE_THREE, "", "")
+#endif
 #define LAM_MVE_ROW_PAIRS_OF(MODE, FACTORS) \
     do { \
         if (rows == 1 && turn == 4 && chunks == 4) { \
@@ -316,6 +325,8 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
             LAM_MVE_ONE_TURN(MODE, FACTORS, LAM_MVE_THREE); \
         } else if (rows == 1) { \
             LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_THREE); \
+        } else if (rows == 3 && chunks == 3) { \
+            LAM_MVE_NINE(MODE, FACTORS); \
         } else if (turn == 3 && chunks == 3) { \
             LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_THREE); \
         } else if (turn == 3) { \

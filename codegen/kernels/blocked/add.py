@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Requant
 from codegen.kernels.blocked.registers import OTHERS
 from codegen.kernels.common import channels, range_field
-from codegen.kernels.fast import fast_headers, saturation, takes_one_product
+from codegen.kernels.fast import fast_headers, fast_requant, saturation, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add
@@ -52,9 +52,10 @@ class TermContext:
 
 @dataclass(frozen=True, slots=True)
 class AddContext:
-    """Literals of one sum.  `saturate` as in FastRequant."""
+    """Literals of one sum.  `form` and `saturate` as in FastRequant; mode `single` has no form."""
 
     mode: str
+    form: str
     sign: str
     a: TermContext
     b: TermContext
@@ -115,6 +116,7 @@ def _context(node: NodeOf[Add]) -> AddContext:
     a, b, _ = tflite_scalings(op.a, op.b, op.y_quant, _LEFT_SHIFT) if op.mode == "tflite" else (_HALF,) * 3
     return AddContext(
         mode=op.formula,
+        form=fast_requant(_output(op), _REACH).form if op.formula == "tflite" else "",
         sign="-" if op.sign < 0 and op.mode == "tflite" else "+",
         a=_term(node.ins[0].dtype, a, 0),
         b=_term(node.ins[1].dtype, b, 3),

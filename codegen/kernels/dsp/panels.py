@@ -28,6 +28,8 @@ Node = NodeOf[Conv2D | Dense]
 
 _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
+_MOST_STRAIGHT = 32
+"""Bytes that are widened without a loop."""
 _LARGE_COLUMNS = 1536
 """Bytes of three columns from which on they are made one kernel row at a time, which costs one product in thirty."""
 
@@ -125,6 +127,16 @@ class WindowPanelContext(PanelContext):
     def spread_at(self, piece: int, pixels: int) -> int:
         """Words from the first piece of a column to another."""
         return piece * -(-self.piece // 4) * 2 * pixels
+
+    @property
+    def spread_bytes(self) -> int:
+        """Bytes that are widened at a time."""
+        return self.joined or self.piece
+
+    @property
+    def straight(self) -> bool:
+        """Whether a column that is put together is too short for a loop and a call."""
+        return 0 < self.joined <= _MOST_STRAIGHT
 
     @property
     def row_bytes(self) -> int:

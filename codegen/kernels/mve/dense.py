@@ -119,6 +119,38 @@ class MveDenseContext(MveContext):
         return self.kernel_w * self.c_in
 
     @property
+    def in_rows(self) -> bool:
+        """Whether pairs read the kernel rows of a window where they lie."""
+        whole = self.row_bytes % CHUNK == 0 and self.dilation == 1 and self.flip == 0 and self.kernel_h > 1
+        return self.form == "pairs" and self.gathered and not self.by_pixels and whole and not self.few
+
+    @property
+    def rows(self) -> int:
+        """Rows of a window that a pair reads one after another."""
+        return self.kernel_h if self.in_rows else 1
+
+    @property
+    def row_chunks(self) -> int:
+        """Vectors of each."""
+        return self.chunks // self.rows
+
+    @property
+    def turn(self) -> int:
+        """Vectors that a pair takes in a turn of its loop, where there is such a loop; else 0."""
+        return 0 if self.few else _turn(self.rows, self.row_chunks)
+
+    @property
+    def table_places(self) -> int:
+        """Pointers to the rows of two windows."""
+        return 2 * self.kernel_h
+
+    @property
+    def gathers(self) -> bool:
+        """Whether a window is ever copied to scratch."""
+        copied = not self.in_rows or self.has_edges or self.unpaired > 0
+        return self.gathered and not self.by_pixels and copied
+
+    @property
     def by_tiles(self) -> bool:
         """Whether a call makes several pixels of one block of channels after another."""
         return self.form in ("columns", "kept")
@@ -151,6 +183,11 @@ class MveDenseContext(MveContext):
         return self.c_out % LANES
 
 
+def _turn(rows: int, chunks: int) -> int:
+    """The loops that lam_mve_row_pairs has."""
+    return next((turn for turn in ((4, 3) if rows == 1 else (6, 3)) if chunks % turn == 0), 0)
+
+
 def chunk_words(*, few: bool) -> int:
     """Words of the weights of 16 inputs and four channels, of 8 bits or (`few`) of 4."""
     return CHUNK * LANES // (8 if few else 4)
@@ -178,7 +215,8 @@ def costs(inputs: int, pixels: int, *, in_place: bool = False) -> dict[str, floa
     vector = 10 * chunks + 20
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
-        found["pairs"] = pixels // 2 * (15 * chunks + 33) + pixels % 2 * vector
+        pair = 14 * chunks + 30 if _turn(1, chunks) else 15 * chunks + 35
+        found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
     if chunks <= _MOST_COLUMN_CHUNKS:
         found["columns"] = 14 + pixels * (9 * chunks + 11)
     if in_place and inputs in _KEPT:

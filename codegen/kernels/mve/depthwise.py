@@ -123,6 +123,12 @@ class MveDepthwiseContext(common.MveContext):
         return self.columns - self.w_in
 
     @property
+    def has_borders(self) -> bool:
+        """Whether a tile has columns before the row or behind it."""
+        last = (-(-self.w_out // self.tile) - 1) * self.tile * self.stride - self.pad
+        return self.pad > 0 or last + self.overhang > 0
+
+    @property
     def x_step(self) -> int:
         """Bytes of a buffer from one output pixel to the next."""
         return _COLUMN_BYTES * self.stride
@@ -261,7 +267,7 @@ def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[F
         Field.later("stream", np.int32, -(-k.channels // common.LANES) * k.block_words, packed),
         *common.factor_fields(requant, k.lift),
         range_field(requant.zero_point, requant.low, requant.high),
-        Field("zero", np.array([common.signed_zero(sums)], np.int32)),
+        *((Field("zero", np.array([common.signed_zero(sums)], np.int32)),) if k.has_borders else ()),
     )
 
 

@@ -35,11 +35,16 @@ typedef struct {
     int32_t chunks;       /* pairs and vector: of 16 inputs */
     int32_t multiplier;   /* of all channels, where they share it */
     int32_t shift;        /* the same */
+    /* row pairs, of several rows: */
+    const int8_t **table;     /* for each row of the window the inputs of the first pixel, and of the second one */
+    const int8_t **table_end; /* behind them */
+    const int8_t **next;      /* for the assembly */
+    int32_t turns;            /* of the loop over a row, 2 or more; else not read */
 } lam_mve_job;
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
 
 #define LAM_MVE_JOB(name) register lam_mve_job *const name __asm("r11") = job
 
@@ -246,6 +251,95 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 60, mve_job_is_15_words);
         : : "r"(held) : LAM_MVE_CLOBBERS)
 #define LAM_MVE_PAIRS(MODE, FACTORS) LAM_MVE_PAIRS_BY(MODE, FACTORS, LAM_MVE_PAIRS_CHUNK, "")
 
+/* As above, with `chunks` unrolled: where rows and turns of the loop are more than one, the table's next row is in r9 or
+ * waits in the job while r9 counts turns. */
+#define LAM_MVE_ROW_PAIRS(MODE, FACTORS, begin, row, chunks, turn_end, row_end) \
+    __asm volatile( \
+        LAM_MVE_OPEN(MODE, FACTORS) \
+        "1:\n" \
+        "ldm r5, {r8, r10, r12, lr}\n" \
+        "ldm r5!, {r0, r2, r4, r6}\n" \
+        LAM_MVE_OWN_##FACTORS \
+        begin \
+        "2:\n" \
+        row \
+        "3:\n" \
+        chunks \
+        turn_end \
+        row_end \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
+        "vmov q1[2], q1[0], r8, r12\n" \
+        "vmov q1[3], q1[1], r10, lr\n" \
+        "ldr r0, [r11, #20]\n" \
+        "ldr r9, [r11, #28]\n" \
+        "ldrd r1, r3, [r11, #8]\n" \
+        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
+        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
+        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+        LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
+        "vadd.i32 q0, q0, r9\n" \
+        "vadd.i32 q1, q1, r9\n" \
+        "vstrb.32 q0, [r1], #4\n" \
+        "vstrb.32 q1, [r3], #4\n" \
+        "strd r1, r3, [r11, #8]\n" \
+        "cmp r5, r0\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+
+#define LAM_MVE_THREE LAM_MVE_PAIRS_CHUNK LAM_MVE_PAIRS_CHUNK LAM_MVE_PAIRS_CHUNK
+#define LAM_MVE_FOUR LAM_MVE_PAIRS_CHUNK LAM_MVE_THREE
+#define LAM_MVE_SIX LAM_MVE_THREE LAM_MVE_THREE
+#define LAM_MVE_TURN_END \
+    "subs r9, r9, #1\n" \
+    "bne 3b\n"
+#define LAM_MVE_ROW_END \
+    "ldr r1, [r11, #64]\n" \
+    "cmp r9, r1\n" \
+    "bne 2b\n"
+/* One row of one turn, one row, rows of one turn, rows. */
+#define LAM_MVE_ONE_TURN(MODE, FACTORS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "", "ldrd r1, r3, [r11, #0]\n", chunks, "", "")
+#define LAM_MVE_ONE_ROW(MODE, FACTORS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #72]\n", "ldrd r1, r3, [r11, #0]\n", chunks, LAM_MVE_TURN_END, "")
+#define LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", "ldrd r1, r3, [r9], #8\n", chunks, "", LAM_MVE_ROW_END)
+#define LAM_MVE_ROWS(MODE, FACTORS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", \
+                      "ldrd r1, r3, [r9], #8\nstr r9, [r11, #68]\nldr r9, [r11, #72]\n", chunks, LAM_MVE_TURN_END, \
+                      "ldr r9, [r11, #68]\n" LAM_MVE_ROW_END)
+/* Three rows without a loop. */
+#define LAM_MVE_NINE_ROW LAM_MVE_THREE "ldrd r1, r3, [r9], #8\n"
+#if defined(__OPTIMIZE_SIZE__)
+#define LAM_MVE_NINE(MODE, FACTORS) LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_THREE)
+#else
+#define LAM_MVE_NINE(MODE, FACTORS) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", "ldrd r1, r3, [r9], #8\n", \
+                      LAM_MVE_NINE_ROW LAM_MVE_NINE_ROW LAM_MVE_THREE, "", "")
+#endif
+#define LAM_MVE_ROW_PAIRS_OF(MODE, FACTORS) \
+    do { \
+        if (rows == 1 && turn == 4 && chunks == 4) { \
+            LAM_MVE_ONE_TURN(MODE, FACTORS, LAM_MVE_FOUR); \
+        } else if (rows == 1 && turn == 4) { \
+            LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_FOUR); \
+        } else if (rows == 1 && chunks == 3) { \
+            LAM_MVE_ONE_TURN(MODE, FACTORS, LAM_MVE_THREE); \
+        } else if (rows == 1) { \
+            LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_THREE); \
+        } else if (rows == 3 && chunks == 3) { \
+            LAM_MVE_NINE(MODE, FACTORS); \
+        } else if (turn == 3 && chunks == 3) { \
+            LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_THREE); \
+        } else if (turn == 3) { \
+            LAM_MVE_ROWS(MODE, FACTORS, LAM_MVE_THREE); \
+        } else if (chunks == 6) { \
+            LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_SIX); \
+        } else { \
+            LAM_MVE_ROWS(MODE, FACTORS, LAM_MVE_SIX); \
+        } \
+    } while (0)
+
 /* One pixel; the loop's own predicate leaves out what is beyond the last input. */
 #define LAM_MVE_VECTOR_CHUNK \
     "vldrb.8 q0, [r1], #16\n" \
@@ -348,6 +442,35 @@ static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each)
     for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4, job->y1 += 4) {
         lam_mve_block(job->x0, w, job->y0, 16 * job->chunks, mode, each, job);
         lam_mve_block(job->x1, w, job->y1, 16 * job->chunks, mode, each, job);
+    }
+#endif
+}
+
+/* Two pixels as lam_mve_pairs, whose windows are `rows` rows of chunks * 16 inputs: where the job's table has them, or of one
+ * row at x0 and x1.  The loop takes `turn` chunks at a time: 4 or 3 for one row, 6 or 3 for more, which divide `chunks`.
+ * All are constants. */
+static inline void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int32_t rows, int32_t chunks, int32_t turn)
+{
+#if LAM_MVE
+    LAM_MVE_JOB(held);
+    job->turns = chunks / turn;
+    LAM_MVE_FORM(LAM_MVE_ROW_PAIRS_OF);
+#else
+    const int32_t head = lam_mve_head(each);
+    LAM_UNUSED(turn);
+    for (const int32_t *w = job->w; w != job->end; w += head + 16 * rows * chunks, job->y0 += 4, job->y1 += 4) {
+        for (int32_t i = 0; i < 8; i++) {
+            const int32_t c = i % 4;
+            int32_t acc = w[c];
+            for (int32_t k = 0; k < 16 * rows * chunks; k++) {
+                const int8_t *const one = i < 4 ? job->x0 : job->x1;
+                const int8_t *const x = rows == 1 ? one : job->table[k / (16 * chunks) * 2 + i / 4];
+                acc += x[k % (16 * chunks)] * lam_mve_byte(w + head, k / 16 * 64 + c * 16 + k % 16);
+            }
+            (i < 4 ? job->y0 : job->y1)[c] =
+                (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
+                                         lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low, job->high);
+        }
     }
 #endif
 }

@@ -34,7 +34,7 @@ typedef struct {
     int32_t x_step;       /* bytes from pixel to pixel: 64 times the stride */
     int32_t low;          /* least output value less zero_point */
     int32_t high;         /* greatest output value less zero_point */
-    int32_t work[3];      /* for the assembly: the next block, bounds as the mode wants them */
+    int32_t work[3];      /* for the assembly: bounds as the mode wants them, in the last two */
     int32_t offsets[4];   /* of the window's words, in bytes from its first column */
     /* for windows of more than four words: */
     const int8_t *expanded; /* weights of one block: for each four words 16 bytes of each channel */
@@ -61,15 +61,16 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 #define LAM_MVE_STEP_1 "vldrw.u32 q5, [q4, #64]!\n"
 #define LAM_MVE_STEP_2 "vldrw.u32 q5, [q4, #128]!\n"
 #define LAM_MVE_STEP_N \
-    "vadd.i32 q4, q4, r12\n" \
+    "ldr r2, [r11, #40]\n" \
+    "vadd.i32 q4, q4, r2\n" \
     "vldrw.u32 q5, [q4]\n"
 
 /* Otherwise by limits. */
 #define LAM_MVE_BOUND(MODE) \
-    "ldrd r1, r10, [r11, #56]\n" \
-    "vdup.32 q6, r1\n" \
+    "ldrd r0, r2, [r11, #56]\n" \
+    "vdup.32 q6, r0\n" \
     LAM_MVE_BOUND_LOW_##MODE \
-    "vdup.32 q6, r10\n" \
+    "vdup.32 q6, r2\n" \
     LAM_MVE_BOUND_HIGH_##MODE \
     "vadd.i32 q5, q5, r9\n"
 #define LAM_MVE_BOUND_LOW_SINGLE "vmax.s32 q5, q5, q6\n"
@@ -113,33 +114,40 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vcvt.f32.s32 q5, q5\n" \
     "vmul.f32 q5, q5, q6\n"
 
-#define LAM_MVE_TAPS(q) \
-    "vpst\n" \
-    "vldrbt.u8 " q ", [r12, q6]\n" \
-    "add r12, r12, r8\n"
+/* The windows of four channels from r12 on, r8 bytes apart; r12 goes behind them. */
+#define LAM_MVE_FOUR_TAPS \
+    "add r0, r12, r8\n" \
+    "add r2, r0, r8\n" \
+    "add r4, r2, r8\n" \
+    "vpstttt\n" \
+    "vldrbt.u8 q0, [r12, q6]\n" \
+    "vldrbt.u8 q1, [r0, q6]\n" \
+    "vldrbt.u8 q2, [r2, q6]\n" \
+    "vldrbt.u8 q3, [r4, q6]\n" \
+    "add r12, r4, r8\n"
 
-/* Per block all pixels: weights q0 .. q3, addresses of the window q4, biases q7. */
+/* Per block all pixels: weights q0 .. q3, addresses of the window q4, biases q7; r10 and r1 are the block's inputs, a pixel
+ * before the first, and outputs; r12 is the next block. */
 #define LAM_MVE_DEPTHWISE(MODE, FACTORS, STEP, FINISH) \
     __asm volatile( \
         "ldr r5, [r11, #8]\n" \
         "ldr r9, [r11, #20]\n" \
         "ldr r12, [r11, #36]\n" \
         "vmsr p0, r12\n" \
+        "ldrd r10, r1, [r11, #0]\n" \
+        "ldr r12, [r11, #40]\n" \
+        "sub r10, r10, r12\n" \
         "1:\n" \
         "ldr r3, [r11, #32]\n" \
         "ldr r8, [r11, #28]\n" \
         "vldrb.8 q6, [r3]\n" \
         LAM_MVE_WEIGHTS_##FACTORS \
-        LAM_MVE_TAPS("q0") LAM_MVE_TAPS("q1") LAM_MVE_TAPS("q2") LAM_MVE_TAPS("q3") \
-        "str r12, [r11, #52]\n" \
-        "ldrd r0, r3, [r11, #0]\n" \
-        "add r1, r0, #16\n" \
-        "add r2, r3, #4\n" \
-        "strd r1, r2, [r11, #0]\n" \
-        "ldr r12, [r11, #40]\n" \
+        LAM_MVE_FOUR_TAPS \
+        "mov r3, r1\n" \
+        "adds r1, r1, #4\n" \
         "vldrw.32 q4, [r11, #64]\n" \
-        "sub r0, r0, r12\n" \
-        "vadd.i32 q4, q4, r0\n" \
+        "vadd.i32 q4, q4, r10\n" \
+        "adds r10, r10, #16\n" \
         "vldrw.32 q7, [r5]\n" \
         "ldr r8, [r11, #24]\n" \
         "ldr lr, [r11, #16]\n" \
@@ -161,9 +169,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "vstrb.32 q5, [r3]\n" \
         "add r3, r3, r8\n" \
         "le lr, 2b\n" \
-        "ldr r5, [r11, #52]\n" \
-        "ldr r12, [r11, #12]\n" \
-        "cmp r5, r12\n" \
+        "ldr r2, [r11, #12]\n" \
+        "mov r5, r12\n" \
+        "cmp r12, r2\n" \
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS, LAM_MVE_PREDICATE)
 
@@ -202,11 +210,11 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \
         "ldr r9, [r11, #20]\n" \
-        "ldr r2, [r11, #24]\n" \
         "ldr r12, [r11, #40]\n" \
         "vadd.i32 q5, q5, q7\n" \
         LAM_MVE_FACTORS_##MODE(FACTORS) \
         FINISH \
+        "ldr r2, [r11, #24]\n" \
         "vstrb.32 q5, [r3]\n" \
         "add r3, r3, r2\n" \
         "add r8, r8, r12\n" \
@@ -242,6 +250,25 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         } \
     } while (0)
 
+#endif
+
+#if LAM_MVE
+/* As below, of three rows, 16 lanes and a step that loads take along. */
+#define LAM_MVE_INTERLEAVE(step) \
+    __asm volatile( \
+        "dls lr, %[columns]\n" \
+        "1:\n" \
+        "vldrb.8 q0, [%[a]], " step "\n" \
+        "vldrb.8 q1, [%[b]], " step "\n" \
+        "vldrb.8 q2, [%[c]], " step "\n" \
+        "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n" \
+        "le lr, 1b\n" \
+        : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c) \
+        : [columns] "r"(columns) \
+        : "lr", "q0", "q1", "q2", "q3", "memory")
 #endif
 
 /* 16 channels of `columns` columns of up to four rows, `step` bytes apart, to plane[column][16][4].
@@ -289,6 +316,12 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
             : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d)
             : [setup] "r"(setup), [step] "r"(step)
             : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory");
+    } else if (lanes == 16 && step == 64) {
+        LAM_MVE_INTERLEAVE("#64");
+    } else if (lanes == 16 && step == 32) {
+        LAM_MVE_INTERLEAVE("#32");
+    } else if (lanes == 16 && step == 16) {
+        LAM_MVE_INTERLEAVE("#16");
     } else {
         __asm volatile(
             "vctp.8 %[lanes]\n"

@@ -18,7 +18,7 @@
 /* The assembly of lam_mve_depthwise.h, which has used these, takes weights apart from here on. */
 #undef LAM_MVE_WEIGHTS_EACH
 #undef LAM_MVE_WEIGHTS_ONE
-#undef LAM_MVE_TAPS
+#undef LAM_MVE_FOUR_TAPS
 #define LAM_MVE_WEIGHTS_EACH \
     "vldrb.8 q5, [r3, #16]\n" \
     "add r12, r5, #36\n"
@@ -31,6 +31,7 @@
     "add r12, r12, r8\n" \
     "vshl.s8 " q ", " q ", q5\n" \
     "vshr.s8 " q ", " q ", #4\n"
+#define LAM_MVE_FOUR_TAPS LAM_MVE_TAPS("q0") LAM_MVE_TAPS("q1") LAM_MVE_TAPS("q2") LAM_MVE_TAPS("q3")
 
 #undef LAM_MVE_FACTORS_SINGLE
 #define LAM_MVE_FACTORS_SINGLE(FACTORS) \

@@ -129,6 +129,10 @@ def _vectors(conv: Callable[..., Case]) -> dict[str, Case]:
 
     return {
         "deep_odd": conv(t(S8, 1, 3, 5, 24), same, same, 6, factors=1),
+        "deep_rows_16": conv(t(S8, 1, 4, 7, 16), same, same, 6),
+        "deep_rows_32": conv(t(S8, 1, 5, 8, 32), half, half, 4),
+        "deep_rows_48": conv(t(S8, 1, 3, 6, 48), window(2), window(3), 8, factors=1),
+        "deep_rows_64": conv(t(S8, 1, 3, 4, 64), same, same, 5),
         "deep_points": conv(t(S8, 1, 2, 5, 80), one, one, 9),
         "deep_odd_points": conv(t(U8, 1, 2, 4, 75), one, one, 3, factors=1),
         "points_48": conv(t(S8, 1, 2, 7, 48), one, one, 12),

@@ -45,6 +45,7 @@ def add_cases(mode: Mode) -> Iterator[Case]:
     full = t(S8, 1, 3, 5, 7)
     yield Case("plain", add(), (full, full))
     yield Case("minus_relu", add(-1, low=-9), (full, full))
+    yield Case("relu", add(low=-10), (full, full))
     yield Case("mixed", add(1, U8), (t(S8, 1, 3, 5, 7), t(U8, 1, 3, 5, 7)))
     yield Case("mixed_minus", add(-1, S8, u), (t(U8, 1, 3, 5, 7), full))
     yield Case("itself", add(), (full, 0))

@@ -111,8 +111,8 @@ def mixes(executed: Iterable[Executed], code: dict[int, Instruction], table: Cyc
             continue
         mix.cycles += item.times * _cost(instruction, before.get(item.address), table)
         mix.cycles += item.jumps * (table.taken - table.branch if instruction.kind != "loop" else 0)
-    for mix in found if table else ():
-        mix.cycles = mix.cycles * table.percent // 100
+    for mix in found:
+        mix.cycles = mix.cycles * (table.percent if table else 100) // 100
     return found
 
 

@@ -59,7 +59,7 @@ def executed_mix(
     raise PluginFailed(said.strip() or "no counts were written", where=f"target {target.name}")
 
 
-def _disassembly(objdump: str, elf: Path, timeout_s: float) -> str:
+def _disassembly(objdump: Path, elf: Path, timeout_s: float) -> str:
     listing = check_program([objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout
     return listing.decode("utf-8", errors="replace")
 

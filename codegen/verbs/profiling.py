@@ -232,7 +232,7 @@ def _includes(project: Path) -> list[Path]:
 
 
 def _defines(compiled: Compiled, kind: str, *, repeats: int) -> dict[str, str | None]:
-    """The macros of lam_profile_main.c: one of `plain`, `hooked`, `marked`, `whole`, `stacks`, or `empty` for no network."""
+    """The macros of lam_profile_main.c: `plain`, `hooked`, `marked`, `whole`, `stacks`, or `empty` for no network."""
     program = compiled.program
     name = program.name
     floats = any(p.dtype is DType.F32 for p in program.inputs)

@@ -71,14 +71,15 @@ QUICK = {
     "a mode": {
         (level, build)
         for level in LEVELS
-        if level not in ("c99", "host", *LIKE_C99)
+        if level not in ("c99", "host", "aarch64", *LIKE_C99)
         for build in ("gcc-O0-ubsan", "gcc-O2")
     },
     "float32": {("c99", "gcc-O3-fma")},
     "ort": {("c99", "gcc-m32-x87")},
 }
-"""Which cases the quick tests build, and for which level and how; the kernels of `host` have test_x86_kernels.py.
+"""Which cases the quick tests build, and for which level and how.
 
+The kernels of `host` and `aarch64` have test_x86_kernels.py and test_neon_kernels.py.
 The ninths are the first third again: clang takes time that grows with the square of a network's layers.
 Undefined behaviour is looked for without optimisation, and what it leads to with: half of what both at once cost.
 """

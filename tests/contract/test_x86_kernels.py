@@ -38,6 +38,7 @@ UB = "-fsanitize=undefined -fno-sanitize-recover=all"
 BUILDS = {
     "c99": ("gcc", "-O1"),
     **({"avx2": ("gcc", "-O1 -mavx2"), "avx2-ub": ("gcc", f"-O1 -mavx2 {UB}")} if "avx2" in CPU else {}),
+    **({"avx-vnni": ("gcc", "-O2 -mavx2 -mavxvnni")} if "avx_vnni" in CPU else {}),
     **({"avx512": ("gcc", "-std=gnu11 -O3 -march=native -ffp-contract=fast")} if AVX512 else {}),
     **({"avx512-ub": ("gcc", f"-O1 {VNNI} {UB}"), "avx512-clang": ("clang", f"-O2 {VNNI}")} if AVX512 else {}),
 }
@@ -120,6 +121,20 @@ def test_c_equals_golden_in_one_mode_each(sample: tuple[Graph, Path], build: str
     compiler, flags = BUILDS[build]
     require_tool(compiler)
     assert differences(*sample, compiler, flags) == []
+
+
+def test_client_processors_form_dot_products_of_256_bits(tmp_path: Path) -> None:
+    """Compiled only, where the processor lacks them: products are VPDPBUSD, and none is spelled in 16 bits."""
+    require_tool("gcc", "objdump")
+    project = make_project(build_graph([conv("single", t(S8, 1, 6, 6, 64), ONE, SAME, 64)]), tmp_path, "host")
+    (layers,) = (s for s in sources_of(project)[0] if s.name.endswith("_layers.c"))
+    folders = [f"-I{f}" for f in sources_of(project)[1]]
+    made = tmp_path / "k.o"
+    argv = ["gcc", "-std=c99", "-O3", "-mavx2", "-mavxvnni", *folders, "-c", layers, "-o", made]
+    check_program(argv, timeout_s=60)
+    text = check_program(["objdump", "-d", "--no-show-raw-insn", made], timeout_s=60).stdout.decode()
+    assert text.count("vpdpbusd") >= 8
+    assert "vpmaddwd" not in text
 
 
 @pytest.mark.skipif(not AVX512, reason="this processor has no AVX-512 VNNI")

@@ -92,6 +92,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
     for (int32_t line = 0; line < s.lines; line++) {
         for (int32_t tap = 0; tap < s.taps; tap++) {
             const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
+            LAM_LANES_TWICE
             for (int32_t k = 0; k < s.quads; k++, run += 4, w += quad_step) {
                 lam_lanes_v weights[LAM_LANES_VECTORS];
                 LAM_LANES_UNROLL

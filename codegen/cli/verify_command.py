@@ -157,7 +157,7 @@ def _text(result: VerifyResult) -> str:
     return "\n".join(lines)
 
 
-def _place(check: FramesCheck) -> str:
+def _place(check: FramesCheck | FoundCheck) -> str:
     return "this machine" if check.where == "host" else f"the board of {check.where}"
 
 
@@ -169,7 +169,7 @@ def _frames_text(check: FramesCheck) -> str:
 
 
 def _found_text(check: FoundCheck) -> str:
-    how = f"found in {check.outputs} outputs by {check.decode}, on this machine"
+    how = f"found in {check.outputs} outputs by {check.decode}, on {_place(check)}"
     if check.first_difference is None:
         return f"equal to the bit: {check.found} {how}"
     return f"NOT equal: what was {how}; first difference: {check.first_difference.text()}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class HostPostprocess:
             raise RunFailed(f"postprocessing returned status {status}", where=self._name)
         if any((side != _CANARY).any() for side in (self._state[:_GUARD], self._state[-_GUARD:])):
             raise ArenaDamaged("bytes outside the state of the postprocessing were written", where=self._name)
-        return self._read(self._state[_GUARD:-_GUARD])
+        return read_found(self.record, self._state[_GUARD:-_GUARD])
 
     def of(self, outputs: list[Array]) -> tuple[dict[str, Array], dict[str, Array]]:
         """The same of outputs that are written where the network's lie: what lies there then, and what that means."""
@@ -58,12 +59,14 @@ class HostPostprocess:
         data = bytes(self.net.ffi.buffer(self.net.lib.lam_host_output(self.net.handle, index), size))
         return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
 
-    def _read(self, state: Array) -> dict[str, Array]:
-        members = [(m["name"], _TYPES[m["ctype"]], (m["count"],)) for m in self.record["members"]]
-        count = int(state[:4].view(np.int32)[0])
-        kind = np.dtype(members)
-        found = state[4 : 4 + count * kind.itemsize].copy().view(kind)
-        return {name: _flat(found[name], size) for name, _, (size,) in members}
+
+def read_found(record: Mapping[str, Any], state: Array, order: Literal["=", "<", ">"] = "=") -> dict[str, Array]:
+    """What stands at the beginning of a postprocessing's state, in the byte order of who wrote it."""
+    members = [(m["name"], np.dtype(_TYPES[m["ctype"]]).newbyteorder(order), (m["count"],)) for m in record["members"]]
+    count = int(state[:4].view(np.dtype(np.int32).newbyteorder(order))[0])
+    kind = np.dtype(members)
+    found = state[4 : 4 + count * kind.itemsize].copy().view(kind)
+    return {m["name"]: _flat(found[m["name"]].astype(_TYPES[m["ctype"]]), m["count"]) for m in record["members"]}
 
 
 def _flat(array: Array, size: int) -> Array:

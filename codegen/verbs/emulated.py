@@ -6,6 +6,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +25,48 @@ Case = tuple[Mapping[str, Array], Mapping[str, Array], Mapping[str, Array]]
 """A sample's network inputs, the tensors the C must reproduce, and the outputs as they are after the run."""
 
 _TIMEOUT_S = 600.0
+_FOUND = re.compile(rb"^f ([0-9a-f]+)$", re.MULTILINE)
 _LINE = re.compile(rb"^([to]) ([0-9a-f]{4}) ([0-9a-f]{8})$", re.MULTILINE)
 
 
-def run_on_board(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int = 0) -> Difference | None:
-    """Run all cases in one program on the target's board; the first difference, or None.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trial:
+    """What a board is given: cases, with a reset before each row of `steps` where there is state, and other outputs."""
 
-    A network with state is reset before each row of `steps` cases.
-    """
-    printed = _run(compiled, project, cases, steps, dump=None)
-    sums = _checksums(printed, "t", len(compiled.program.tensors), compiled, len(cases))
-    ends = _checksums(printed, "o", len(compiled.program.outputs), compiled, len(cases))
-    for number, (case, found, final) in enumerate(zip(cases, sums, ends, strict=True)):
+    cases: Sequence[Case]
+    steps: int = 0
+    others: Sequence[Sequence[Array]] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardSaid:
+    """The first difference, and bytes of what a postprocessing found: in each case's outputs, in each other ones."""
+
+    difference: Difference | None
+    found: tuple[bytes, ...]
+
+
+def run_on_board(compiled: Compiled, project: Path, trial: Trial) -> BoardSaid:
+    """Run all cases in one program on the target's board."""
+    printed = _run(compiled, project, trial, dump=None)
+    count = len(trial.cases)
+    sums = _checksums(printed, "t", len(compiled.program.tensors), compiled, count)
+    ends = _checksums(printed, "o", len(compiled.program.outputs), compiled, count)
+    found = tuple(bytes.fromhex(m.decode("ascii")) for m in _FOUND.findall(printed))
+    if compiled.emit.post is not None and len(found) != count + len(trial.others):
+        raise RunFailed("the emulated program ended early", where=compiled.target.name)
+    return BoardSaid(_first(compiled, project, trial, sums, ends), found)
+
+
+def _first(
+    compiled: Compiled, project: Path, trial: Trial, sums: Sequence[Sequence[int]], ends: Sequence[Sequence[int]]
+) -> Difference | None:
+    """The first difference that checksums show, looked at closely."""
+    for number, (case, found, final) in enumerate(zip(trial.cases, sums, ends, strict=True)):
         for tensor in compiled.program.tensors:
             if found[tensor.index] != zlib.crc32(_on_chip(case[1][tensor.value], compiled)):
-                upto = cases[: number + 1] if compiled.program.states else [case]
-                return _locate(compiled, project, upto, steps, tensor.index)
+                upto = trial.cases[: number + 1] if compiled.program.states else [case]
+                return _locate(compiled, project, Trial(cases=upto, steps=trial.steps), tensor.index)
         for crc, port in zip(final, compiled.program.outputs, strict=True):
             golden = case[2][port.operand.value]
             if crc != zlib.crc32(_on_chip(golden, compiled)):
@@ -65,12 +92,12 @@ def _checksums(printed: bytes, letter: str, tensors: int, compiled: Compiled, sa
     return [sums[i * tensors : (i + 1) * tensors] for i in range(samples)]
 
 
-def _locate(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, index: int) -> Difference:
+def _locate(compiled: Compiled, project: Path, trial: Trial, index: int) -> Difference:
     """Run the cases again, print the whole tensor, and name the first element that differs in the last one."""
     tensor = compiled.program.tensors[index]
-    printed = _run(compiled, project, cases, steps, dump=index)
+    printed = _run(compiled, project, trial, dump=index)
     found = re.findall(rb"^d ([0-9a-f]*)$", printed, re.MULTILINE)
-    golden = cases[-1][1][tensor.value]
+    golden = trial.cases[-1][1][tensor.value]
     raw = bytes.fromhex(found[-1].decode("ascii")) if found else b""
     if len(raw) != golden.nbytes:
         raise RunFailed(f"{len(raw)} bytes traced, {golden.nbytes} expected", where=tensor.value)
@@ -80,7 +107,7 @@ def _locate(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int
     return difference
 
 
-def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *, dump: int | None) -> bytes:
+def _run(compiled: Compiled, project: Path, trial: Trial, *, dump: int | None) -> bytes:
     """What the check program printed."""
     name = compiled.program.name
     host = resource_dir("runtime_c") / "host"
@@ -96,7 +123,9 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *
     if compiled.program.streamed:
         defines["LAM_HOST_STREAM"] = None
     if compiled.program.states:
-        defines["LAM_CHECK_STEPS"] = str(max(steps, 1))
+        defines["LAM_CHECK_STEPS"] = str(max(trial.steps, 1))
+    if compiled.emit.post is not None:
+        defines |= {"LAM_CHECK_FOUND": None, "LAM_HOST_HEADER": f'"{name}_postprocess.h"'}
     if dump is not None:
         defines["LAM_CHECK_DUMP"] = str(dump)
     if "weights.bin" in compiled.files:
@@ -105,7 +134,7 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *
         defines["LAM_HOST_READ"] = None
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         data = Path(folder) / "check_data.c"
-        data.write_text(_data_file(compiled, cases), encoding="ascii")
+        data.write_text(_data_file(compiled, trial), encoding="ascii")
         result = build_and_run(
             compiled.target,
             [
@@ -125,18 +154,22 @@ def _run(compiled: Compiled, project: Path, cases: Sequence[Case], steps: int, *
     return result.console
 
 
-def _data_file(compiled: Compiled, cases: Sequence[Case]) -> str:
+def _data_file(compiled: Compiled, trial: Trial) -> str:
     """The samples as C arrays."""
     ports = compiled.program.inputs
-    raw = b"".join(_on_chip(feeds[p.operand.value], compiled) for feeds, *_ in cases for p in ports)
+    raw = b"".join(_on_chip(feeds[p.operand.value], compiled) for feeds, *_ in trial.cases for p in ports)
+    others = b"".join(_on_chip(array, compiled) for arrays in trial.others for array in arrays) or b"\0"
     blob = compiled.files.get("weights.bin", b"")
     return render(
         "check_data.c.j2",
-        samples=len(cases),
+        samples=len(trial.cases),
         input_bytes=[p.operand.rows * p.operand.row_bytes for p in ports],
         output_bytes=[p.operand.rows * p.operand.row_bytes for p in compiled.program.outputs],
         count=len(raw),
         lines=array_lines(np.frombuffer(raw, np.uint8)),
         weights=array_lines(np.frombuffer(blob, np.uint8)) if blob else (),
         weights_bytes=len(blob),
+        others=array_lines(np.frombuffer(others, np.uint8)) if compiled.emit.post is not None else (),
+        other_bytes=len(others),
+        other_count=len(trial.others),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,11 +26,19 @@ if TYPE_CHECKING:
     from codegen.host import Network
 
 
+Pair = tuple[Mapping[str, Array], Mapping[str, Array]]
+"""Outputs by tensor, and what the C found in them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCheck:
-    """What golden and the C found in outputs of samples and in random outputs, and the first difference."""
+    """What golden and the C found in outputs of samples and in random outputs, and the first difference.
+
+    `where` the C ran: `host`, or the target with its emulated board.
+    """
 
     equal: bool
+    where: str
     decode: str
     outputs: int
     found: int
@@ -91,31 +99,45 @@ def _record(program: PostProgram) -> dict[str, Any]:
     }
 
 
-def check_found(
-    net: Network, compiled: Compiled, feeds: Iterable[Mapping[str, Array]], others: Iterable[list[Array]]
-) -> FoundCheck:
-    """Whether the C finds what golden does: in the outputs of each sample, and in other ones."""
+def found_on_host(net: Network, feeds: Iterable[Mapping[str, Array]], others: Iterable[list[Array]]) -> Iterator[Pair]:
+    """Outputs of each sample and then other ones, and what the C finds in them."""
     from codegen.host.postprocess import HostPostprocess
 
-    assert compiled.emit.post is not None, "it was compiled with one"
-    ports = graph_ports(compiled.graph)[1]
-    golden, there = Decoder(compiled.emit.post, ports), HostPostprocess(net)
-    decode, outputs, count = compiled.emit.post.decode, 0, 0
-    for held, found in _pairs(net, there, feeds, others):
-        wanted = golden.run_raw(held)
-        outputs, count = outputs + 1, count + len(next(iter(wanted.values())))
-        difference = _difference(wanted, found)
-        if difference is not None:
-            return FoundCheck(equal=False, decode=decode, outputs=outputs, found=count, first_difference=difference)
-    return FoundCheck(equal=True, decode=decode, outputs=outputs, found=count, first_difference=None)
-
-
-def _pairs(net: Network, there: Any, feeds: Iterable[Mapping[str, Array]], others: Iterable[list[Array]]) -> Any:
-    """Outputs, and what the C finds in them."""
+    there = HostPostprocess(net)
     for feed in feeds:
         yield net.run_raw(feed), there.found()
     for arrays in others:
         yield there.of(arrays)
+
+
+def found_on_board(compiled: Compiled, outputs: Iterable[Mapping[str, Array]], said: Iterable[bytes]) -> Iterator[Pair]:
+    """The same of a board, from what it printed."""
+    from codegen.host.postprocess import read_found
+
+    order: Literal["<", ">"] = "<" if compiled.target.byte_order == "little" else ">"
+    record: Any = compiled.manifest["postprocess"]
+    for held, state in zip(outputs, said, strict=True):
+        yield held, read_found(record, np.frombuffer(state, np.uint8), order)
+
+
+def check_found(compiled: Compiled, pairs: Iterable[Pair], where: str) -> FoundCheck:
+    """Whether the C finds in outputs what golden does."""
+    assert compiled.emit.post is not None, "it was compiled with one"
+    golden, outputs, count, difference = Decoder(compiled.emit.post, graph_ports(compiled.graph)[1]), 0, 0, None
+    for held, found in pairs:
+        wanted = golden.run_raw(held)
+        outputs, count = outputs + 1, count + len(next(iter(wanted.values())))
+        difference = _difference(wanted, found)
+        if difference is not None:
+            break
+    return FoundCheck(
+        equal=difference is None,
+        where=where,
+        decode=compiled.emit.post.decode,
+        outputs=outputs,
+        found=count,
+        first_difference=difference,
+    )
 
 
 def random_outputs(graph: Graph, seed: int, count: int) -> Iterable[list[Array]]:

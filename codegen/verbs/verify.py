@@ -26,8 +26,15 @@ from codegen.preprocess.camera import Camera
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.camera import FramesCheck, check_frames, with_camera
 from codegen.verbs.camera_board import Golden, Pattern, frames_on_board, has_board, pattern_frame
-from codegen.verbs.emulated import run_on_board
-from codegen.verbs.postprocess import FoundCheck, check_found, random_outputs, with_postprocess
+from codegen.verbs.emulated import Trial, run_on_board
+from codegen.verbs.postprocess import (
+    FoundCheck,
+    check_found,
+    found_on_board,
+    found_on_host,
+    random_outputs,
+    with_postprocess,
+)
 from codegen.verbs.reference import ReferenceCheck, compare_with
 from codegen.verbs.samples import Sample, given_samples, random_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
@@ -93,8 +100,7 @@ def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyRe
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         project = Path(folder) / "project"
         write_project(project, compiled.files)
-        difference, done, frames = _compared(compiled, project, chosen, checking)
-        found = _found(compiled, project, chosen[:done], checking)
+        difference, done, frames, found = _compared(compiled, project, chosen, checking)
     result = replace(_result(compiled, difference, done), preprocess=frames, postprocess=found)
     others = [check.equal for check in (frames, found) if check is not None]
     result = replace(result, equal=result.equal and all(others))
@@ -115,18 +121,33 @@ class Expected:
 
 def _compared(
     compiled: Compiled, project: Path, chosen: Sequence[Sample], checking: Checking
-) -> tuple[Difference | None, int, FramesCheck | None]:
-    """The first difference, how many of the samples were compared, and the same for frames of a camera."""
+) -> tuple[Difference | None, int, FramesCheck | None, FoundCheck | None]:
+    """The first difference, how many of the samples were compared, and the same of frames and of what is found."""
     expected = _expectations(compiled, chosen)
     if compiled.target.board is not None:
-        cases = [(e.feeds, e.tensors, e.outputs) for e in expected]
-        difference = run_on_board(compiled, project, cases, len(chosen))
+        difference, found = _on_board(compiled, project, list(expected), checking)
         frames = None if checking.preprocess is None else _frames_beside(compiled, project, checking)
-        return difference, len(chosen), frames
+        return difference, len(chosen), frames, found
     answers = GoldenAnswers(compiled.program)
     with Network(project, trace=True, compiler=checking.compiler, flags=checking.flags, answers=answers) as net:
         difference, done = _on_host(net, expected, len(chosen), checking.progress)
-        return difference, done, None if checking.preprocess is None else _frames(compiled, net, checking)
+        frames = None if checking.preprocess is None else _frames(compiled, net, checking)
+    return difference, done, frames, _found(compiled, project, chosen[:done], checking)
+
+
+def _on_board(
+    compiled: Compiled, project: Path, expected: Sequence[Expected], checking: Checking
+) -> tuple[Difference | None, FoundCheck | None]:
+    """The same of the target's board, in one run of it."""
+    cases = [(e.feeds, e.tensors, e.outputs) for e in expected]
+    others = [] if compiled.emit.post is None else _others(compiled, checking)
+    steps = len(cases) // (2 if compiled.imported.states else 1)
+    said = run_on_board(compiled, project, Trial(cases=cases, steps=steps, others=others))
+    if compiled.emit.post is None:
+        return said.difference, None
+    names = [port.value for port in graph_ports(compiled.graph)[1]]
+    held = [e.outputs for e in expected] + [dict(zip(names, arrays, strict=True)) for arrays in others]
+    return said.difference, check_found(compiled, found_on_board(compiled, held, said.found), compiled.target.name)
 
 
 def _frames_beside(compiled: Compiled, project: Path, checking: Checking) -> FramesCheck:
@@ -150,14 +171,18 @@ def _frames(compiled: Compiled, net: Network, checking: Checking) -> FramesCheck
 
 
 def _found(compiled: Compiled, project: Path, chosen: Sequence[Sample], checking: Checking) -> FoundCheck | None:
-    """What golden and the C find in outputs; on this machine, whatever the target."""
+    """What golden and the C find in outputs, on this machine."""
     if compiled.emit.post is None:
         return None
     ports, _ = graph_ports(compiled.imported)
     feeds = (network_feeds(ports, sample) for sample in chosen)
     with Network(project, compiler=checking.compiler, flags=checking.flags) as net:
-        others = random_outputs(compiled.graph, checking.seed, checking.samples)
-        return check_found(net, compiled, feeds, others)
+        return check_found(compiled, found_on_host(net, feeds, _others(compiled, checking)), "host")
+
+
+def _others(compiled: Compiled, checking: Checking) -> list[list[Array]]:
+    """Random outputs, as many as there are samples."""
+    return list(random_outputs(compiled.graph, checking.seed, checking.samples))
 
 
 def _how(checking: Checking) -> Preprocess:

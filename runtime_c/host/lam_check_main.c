@@ -13,6 +13,8 @@
  *     [-DLAM_CHECK_THREADS]    each core is a thread (POSIX; give no KWS_TRACE and 0 tensors)
  *     [-DLAM_CHECK_STEPS=5]    the network keeps state, and is reset before each row of five samples
  *     [-DLAM_CHECK_DUMP=3]     also prints all bytes of tensor 3
+ *     [-DLAM_CHECK_FOUND]      also prints what KWS_postprocess finds in the outputs of each sample, and then in other ones that are
+ *                              written over them; LAM_HOST_HEADER is "kws_postprocess.h"
  *
  * and a file that defines the samples (templates/check_data.c.j2):
  *
@@ -20,6 +22,7 @@
  *     const uint32_t lam_check_input_bytes[], lam_check_output_bytes[];
  *     const uint8_t lam_check_data[];      all inputs of sample 0, then of sample 1, ...
  *     const uint8_t lam_check_weights[]; const uint32_t lam_check_weights_bytes;      with LAM_HOST_BLOB
+ *     const uint8_t lam_check_other_data[]; const int32_t lam_check_others;           all outputs, so often; with LAM_CHECK_FOUND
  */
 #include LAM_HOST_HEADER
 
@@ -38,6 +41,11 @@ extern const uint8_t lam_check_data[];
 #ifdef LAM_HOST_BLOB
 extern const uint8_t lam_check_weights[];
 extern const uint32_t lam_check_weights_bytes;
+#endif
+
+#ifdef LAM_CHECK_FOUND
+extern const uint8_t lam_check_other_data[];
+extern const int32_t lam_check_others;
 #endif
 
 #ifdef LAM_HOST_READ
@@ -136,6 +144,36 @@ static int run_input(NET(_t) *net, const uint8_t **data)
 }
 #endif
 
+#ifdef LAM_CHECK_FOUND
+static NET(_postprocess_t) post;
+
+static int find_in_outputs(const NET(_t) *net)
+{
+    if (NET(_postprocess)(&post, net) != LAM_OK) {
+        return 1;
+    }
+    print_text("f ");
+    print_hex((const uint8_t *)&post.count, sizeof(post.count));
+    print_hex((const uint8_t *)post.found, (uint32_t)post.count * (uint32_t)sizeof(post.found[0]));
+    print_text("\n");
+    return 0;
+}
+
+static int find_in_others(const NET(_t) *net)
+{
+    const uint8_t *data = lam_check_other_data;
+    int status = 0;
+    for (int32_t k = 0; k < lam_check_others && status == 0; k++) {
+        for (int32_t i = 0; i < lam_check_outputs; i++) {
+            memcpy((void *)(uintptr_t)NET(_output)(net, i), data, lam_check_output_bytes[i]);
+            data += lam_check_output_bytes[i];
+        }
+        status = find_in_outputs(net);
+    }
+    return status;
+}
+#endif
+
 static int run_sample(NET(_t) *net, const uint8_t **data)
 {
     memset(crcs, 0, sizeof(crcs));
@@ -154,7 +192,11 @@ static int run_sample(NET(_t) *net, const uint8_t **data)
     for (int32_t i = 0; i < lam_check_outputs; i++) {
         print_word("o ", i, lam_crc32(0, NET(_output)(net, i), lam_check_output_bytes[i]));
     }
+#ifdef LAM_CHECK_FOUND
+    return find_in_outputs(net);
+#else
     return 0;
+#endif
 }
 
 int main(void)
@@ -187,6 +229,12 @@ int main(void)
             return 3;
         }
     }
+#ifdef LAM_CHECK_FOUND
+    if (find_in_others(&net) != 0) {
+        print_text("postprocessing failed\n");
+        return 4;
+    }
+#endif
     print_text("end\n");
     return 0;
 }

@@ -13,13 +13,13 @@ from codegen.errors import ArenaTooSmall
 from codegen.ir.quant import MODES
 from codegen.pipeline import Options, compile_file
 from codegen.process import check_program
-from codegen.target import Target, find_chip, load_target
+from codegen.target import find_chip, load_target
 from tests.contract.case import STORAGES
 from tests.e2e.projects import DIGITS, check_sources, expected_lines, project, random_feeds
 from tests.e2e.test_real_models import samples_of
 from tests.support.real import MODELS, model_path
 from tests.support.shared import shared_dir
-from tests.support.tools import require_tool
+from tests.support.tools import require_board
 
 CHIPS = ("cortex-m4", "cortex-m0plus", "rv32imc", "ppc32")
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
@@ -32,15 +32,6 @@ TOO_LARGE = {
 """Models whose smallest arena exceeds the chip's RAM."""
 
 
-def ready(chip: str) -> Target:
-    """The target, when its compiler and emulator are installed."""
-    target = load_target(chip)
-    assert target.toolchain
-    assert target.board
-    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    return target
-
-
 def check(name: str, chip: str, mode: str, real: int, random: int) -> None:
     samples = samples_of(name, real, random)
     result = verify(model_path(name), target=chip, requant=mode, inputs=samples, samples=len(samples))
@@ -51,20 +42,20 @@ def check(name: str, chip: str, mode: str, real: int, random: int) -> None:
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", TINY)
 def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
-    ready(chip)
+    require_board(chip)
     check(name, chip, "single", real=2, random=1)
 
 
 @pytest.mark.parametrize("name", ["kws_qdq_sym", "resnet8_qdq"])
 def test_helium_is_equal_on_the_chip(name: str) -> None:
-    ready("cortex-m55")
+    require_board("cortex-m55")
     check(name, "cortex-m55", "single", real=1, random=1)
 
 
 @pytest.mark.parametrize("asked", [{"float_sums": "fused"}, *({"float_weights": s} for s in STORAGES)])
 def test_real_numbers_are_equal_on_the_chip(asked: dict[str, str]) -> None:
     """The chip's fused multiply-add, its conversion of float16, and its FPU's registers."""
-    ready("cortex-m4")
+    require_board("cortex-m4")
     result = verify(shared_dir() / "models" / "onnx" / "mnist_cnn_f32.onnx", target="cortex-m4", samples=2, **asked)  # type: ignore[arg-type]
     assert result.equal, result.first_difference and result.first_difference.text()
 
@@ -74,7 +65,7 @@ def test_real_numbers_are_equal_on_the_chip(asked: dict[str, str]) -> None:
 @pytest.mark.parametrize("name", ["kws_qdq", "kws_qdq_sym"])
 def test_assembly_suits_every_level_of_the_compiler(name: str, chip: str, level: str, tmp_path: Path) -> None:
     """Operands that only some registers can hold, in branches too that other levels drop."""
-    toolchain = ready(chip).toolchain
+    toolchain = require_board(chip).toolchain
     assert toolchain
     made = compile_file(model_path(name), Options(target=chip, vectors=0))
     write_project(tmp_path / "net", made.files)
@@ -96,7 +87,7 @@ def test_assembly_suits_every_level_of_the_compiler(name: str, chip: str, level:
 
 @pytest.mark.parametrize(("chip", "mode"), [pair for pair in OFFERED if pair[1] != "single"])
 def test_every_mode_of_the_chip_is_equal(chip: str, mode: str) -> None:
-    ready(chip)
+    require_board(chip)
     check("kws_qdq", chip, mode, real=1, random=1)
 
 
@@ -104,7 +95,7 @@ def test_every_mode_of_the_chip_is_equal(chip: str, mode: str) -> None:
 @pytest.mark.parametrize("network", ["digits", "pulled"])
 def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp_path: Path) -> None:
     """In the chip's byte order, and unaligned words would fault."""
-    target = ready(chip)
+    target = require_board(chip)
     made = project(tmp_path, network, target=chip, weights="blob")
     feeds = random_feeds(made.compiled, 2)
     sources, macros = check_sources(made, feeds, tmp_path)
@@ -118,13 +109,13 @@ def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_verify_takes_a_weight_blob_on_the_chip(chip: str) -> None:
-    ready(chip)
+    require_board(chip)
     assert verify(DIGITS, target=chip, weights="blob", samples=2).equal
 
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_the_self_test_passes_on_the_chip(chip: str, tmp_path: Path) -> None:
-    target = ready(chip)
+    target = require_board(chip)
     made = project(tmp_path, "digits", target=chip)
     main = tmp_path / "main.c"
     main.write_text("int digits_qdq_selftest(void);\nint main(void)\n{\n    return digits_qdq_selftest();\n}\n")
@@ -137,7 +128,7 @@ def test_the_self_test_passes_on_the_chip(chip: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("chip", "mode"), OFFERED)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_equal_in_every_mode_or_too_large(name: str, chip: str, mode: str) -> None:
-    ready(chip)
+    require_board(chip)
     if (chip, name) in TOO_LARGE:
         with pytest.raises(ArenaTooSmall):
             compile_file(model_path(name), Options(target=chip, requant=mode))
@@ -149,7 +140,7 @@ def test_every_model_is_equal_in_every_mode_or_too_large(name: str, chip: str, m
 @pytest.mark.parametrize("name", ["yunet_n_320_qdq", "fastestdet_352_qdq"])
 def test_large_models_are_equal_on_a_chip_with_more_memory(name: str, tmp_path: Path) -> None:
     """The emulated board has more memory than the chip that the target describes."""
-    ready("cortex-m4")
+    require_board("cortex-m4")
     text = find_chip("cortex-m4").read_text()
     larger = tmp_path / "large-m4.toml"
     text = text.replace('name = "cortex-m4"', 'name = "large-m4"')

@@ -22,7 +22,7 @@ from codegen.verbs.postprocess import decoder_of, with_postprocess
 from codegen.verbs.samples import open_samples
 from tests.e2e.projects import DIGITS
 from tests.support.shared import ROOT, shared_dir
-from tests.support.tools import require_module
+from tests.support.tools import require_board, require_module
 
 TABLES = {
     "labels": 'decode = "labels"\nactivation = "softmax"\nmost = 3\nleast = 0.05',
@@ -49,7 +49,36 @@ def test_verify_compares_what_is_found(name: str, options: dict[str, Any], tmp_p
     assert result.postprocess.found > 0
 
 
-def test_verify_names_what_a_changed_postprocessing_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("target", "name", "options"),
+    [
+        ("cortex-m4", "wake words", {}),
+        pytest.param("cortex-m4", "labels", {"weights": "blob", "stream_input": True}, marks=pytest.mark.slow),
+        pytest.param("cortex-m0plus", "sigmoid", {}, marks=pytest.mark.slow),
+        pytest.param("rv32imc", "labels", {}, marks=pytest.mark.slow),
+        pytest.param("ingenic-t40", "labels", {}, marks=pytest.mark.slow),
+        pytest.param("ppc32", "labels", {}, marks=pytest.mark.slow),
+    ],
+)
+def test_verify_compares_what_is_found_on_the_board(
+    target: str, name: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    require_board(target)
+    table = tmp_path / "digits.toml"
+    table.write_text(f"[postprocess]\n{TABLES[name]}\n")
+    result = codegen.verify(DIGITS, config=table, samples=4, target=target, **options)
+    assert result.equal
+    assert result.postprocess is not None
+    assert (result.postprocess.equal, result.postprocess.where, result.postprocess.outputs) == (True, target, 8)
+    assert result.postprocess.found > 0
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+def test_verify_names_what_a_changed_postprocessing_finds(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if target != "host":
+        require_board(target)
     table = tmp_path / "m.toml"
     table.write_text(f"[postprocess]\n{TABLES['labels']}\n")
 
@@ -61,7 +90,7 @@ def test_verify_names_what_a_changed_postprocessing_finds(tmp_path: Path, monkey
         return replace(made, files={**made.files, path: after})
 
     monkeypatch.setattr(codegen.verbs.verify, "with_postprocess", changed)
-    result = codegen.verify(DIGITS, config=table, samples=2, flags=("-O0",))
+    result = codegen.verify(DIGITS, config=table, samples=2, target=target)
     assert not result.equal
     assert result.first_difference is None
     assert result.postprocess is not None

@@ -10,11 +10,21 @@ from pathlib import Path
 import pytest
 
 from codegen.process import find_program
+from codegen.target import Target, load_target
 
 
 def require_tool(*names: str) -> None:
     """The test goes on only when all these programs are installed."""
     _require([name for name in names if find_program(name) is None])
+
+
+def require_board(chip: str) -> Target:
+    """The target, when its compiler and emulator are installed."""
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    return target
 
 
 def require_module(*names: str) -> None:

@@ -133,13 +133,8 @@ class QuantizingWords(TypedDict, total=False):
     eval_data: str | Path | None
     metric: str
     max_drop: float | None
-    progress: Progress | None
-
-
-class SensitivityWords(QuantizingWords, total=False):
-    """Of `sensitivity`."""
-
     scheduler: str | None
+    progress: Progress | None
 
 
 class BesideWords(TypedDict, total=False):

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codegen.cli.console import Command, common, json_option, show
-from codegen.cli.options import caffemodel_option, config_option, model_argument, shape_option, target_option
+from codegen.cli.options import (
+    caffemodel_option,
+    config_option,
+    model_argument,
+    scheduler_option,
+    shape_option,
+    target_option,
+)
 from codegen.cli.progress import Progress
 from codegen.report.quantized import quantized_text
 
@@ -62,6 +69,7 @@ if TYPE_CHECKING:
     help="Stop there; rewrite: -o gets the float network.",
 )
 @config_option
+@scheduler_option
 @json_option
 @common
 def command(

@@ -5,7 +5,7 @@ Decides: that both see the same samples.  Which engine runs the quantized one is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.metrics import points_lost
@@ -17,20 +17,22 @@ from codegen.verbs.sources import ModelSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """By which labelled samples and which metric, on which engine; `max_drop` points may be lost."""
+    """By which labelled samples and which metric, on which engine, shared by whom; `max_drop` points may be lost."""
 
     data: str | Path
     metric: str
     config: str | Path | None
     max_drop: float | None
     engine: str
+    scheduler: str | None = None
 
 
 def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) -> Scored:
     """Both networks' scores."""
     engine = how.engine
-    made = evaluate(quantized, how.data, options, Judging(metric=how.metric, engine=engine, config=how.config))
-    real = evaluate(model, how.data, options, Judging(metric=how.metric, engine="float", config=how.config))
+    judging = Judging(metric=how.metric, engine=engine, config=how.config, scheduler=how.scheduler)
+    made = evaluate(quantized, how.data, options, judging)
+    real = evaluate(model, how.data, options, replace(judging, engine="float"))
     drop = points_lost(made.unit, real.value, made.value)
     return Scored(
         metric=how.metric,

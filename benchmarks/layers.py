@@ -95,8 +95,8 @@ def _held(net: Net, y: Any, dtype: str) -> Any:
 def _with_weights(net: Net, given: Input, weights: Input, dtype: str) -> Iterator[Any]:
     for ins, outs, window, stride, side in CONVOLUTIONS:
         pads = [window // 2] * 4
-        y = net.onnx.Conv(given(ins, side, side), weights(outs, ins, window, window), pads=pads, strides=[stride] * 2)
-        yield net.onnx.Relu(y)
+        w = weights(outs, ins, window, window)
+        yield net.onnx.Conv(given(ins, side, side), w, pads=pads, strides=[stride] * 2)
     for ins, window, stride, side in DEPTHWISE:
         w, pads = weights(ins, 1, window, window), [window // 2] * 4
         yield net.onnx.Conv(given(ins, side, side), w, pads=pads, strides=[stride] * 2, group=ins)

@@ -1,16 +1,23 @@
-"""What products, outputs and elements cost on the emulated chips: the [speed] tables of targets/cores/.
+"""What each kernel of a core takes: the [speed.kernels] tables of targets/cores/, counted on the emulated chips.
 
-    python benchmarks/speeds.py --chips cortex-m4
+    python benchmarks/speeds.py --chips cortex-m4 --write
 
-Fitted to the instructions that `lamina profile --cycles` counts, and the cycles that it estimates, of the layers of
-kws, resnet8 and ad, by kind of layer; vww is left out, and says how far the estimate of a whole network is off.
+Networks of synthetic layers (benchmarks/layers.py) are profiled (`lamina profile --cycles`) in rounds: in each one a
+layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a hundred products,
+outputs and rows of a kernel take is then fitted, so that layers' relative errors are least.  `--write` puts the table
+into the core's file; run it again when kernels have changed.  benchmarks/estimates.py says how far whole networks are
+off.  Kinds of layers, which serve where a kernel is unknown, are fitted to the same counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,84 +25,126 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import codegen
+from benchmarks.layers import model
+from codegen.errors import CompileError
+from codegen.ir.form import Form
+from codegen.ir.op import NodeView
+from codegen.kernels import KernelTable
 from codegen.options import Options
 from codegen.pipeline import reach, read_model
 from codegen.planning import met
-from codegen.report.profile import Profile
-from codegen.report.speed import KINDS, Work, work_of
+from codegen.report.speed import Work, work_of
+from codegen.resources import resource_dir
+from codegen.toolkit import HOUSE
 
-FITTED = ("kws", "resnet8", "ad")
-HELD_OUT = ("vww",)
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc")
-Pair = tuple[int, int]
+SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc": ("rv32imac", "rv32imafc")}
+"""Cores that run the same kernels, as their files say."""
+DTYPES = ("s8", "s4", "f32")
+HEAD = "# Of a hundred products, outputs and rows of each kernel (benchmarks/speeds.py --write)."
+ROUNDS = 5
+Rates = tuple[int, ...]
+Sample = tuple[Work, int, int]
+"""What there is to do, and the instructions and cycles that it took."""
 
 
-def works(model: Path, chip: str) -> dict[str, Work]:
-    """Kind and amount of each layer's work, by name."""
-    target, options = met(Options(target=chip), model)
-    graph = reach(read_model(model, options, target), target, options).graph
-    return {node.name: work_of(graph.view(node)) for node in graph.nodes}
+@dataclass(frozen=True)
+class Unseen(KernelTable):
+    """The house's kernels; of a node those that have been counted for a layer of its sizes come last."""
+
+    seen: frozenset[tuple[str, object]] = frozenset()
+
+    def fitting(self, view: NodeView, features: frozenset[str]) -> Iterator[Form]:
+        """The first form that was not counted, or all where there is none such."""
+        forms = list(super().fitting(view, features))
+        fresh = [form for form in forms if (form.kernel, sizes(view)) not in self.seen]
+        return iter(fresh[:1] or forms)
 
 
-def fitted(samples: Sequence[tuple[Work, int]]) -> Pair:
-    """What a hundred products take, and a hundred outputs besides: the least error of the layers' sum, none below 0.
-
-    Every layer counts by its square root, so that neither the large ones alone decide nor the small ones.  Outputs
-    count where layers of a kind have more and fewer products for each.
-    """
-    work = np.array([[w.products, w.outputs] for w, _ in samples], float)
-    if samples[0][0].kind in ("grouped", "element", "pair"):
-        work[:, 1] = 0
-    counted = np.array([count for _, count in samples], float)
-    weight = 1 / np.sqrt(counted)
-    tries = [np.linalg.lstsq(work * keep * weight[:, None], counted * weight, rcond=None)[0] * keep for keep in _KEPT]
-    good = [t for t in tries if (t >= 0).all()]
-    best = min(good, key=lambda t: float((((work @ t) - counted) ** 2 / counted).sum()))
-    return round(100 * best[0]), round(100 * best[1])
+def sizes(view: NodeView) -> object:
+    """What layers of equal cost have in common."""
+    return type(view.op).__name__, tuple(t.shape for t in (*view.ins, *view.outs)), view.ins[0].dtype
 
 
-_KEPT = (np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-
-
-def rates(done: Mapping[str, dict[str, Work]], counted: Mapping[str, Profile]) -> dict[str, tuple[Pair, Pair]]:
-    """Instructions and cycles by kind of layer."""
-    found = {}
-    for kind in KINDS:
-        layers = [
-            (done[name][layer.name], layer)
-            for name in FITTED
-            for layer in counted[name].layers
-            if layer.name in done[name] and done[name][layer.name].kind == kind and layer.instructions
-        ]
-        found[kind] = tuple(
-            fitted([(w, getattr(x, what) or 1) for w, x in layers]) for what in ("instructions", "cycles")
-        )
+def samples(chip: str, dtype: str, folder: Path, rounds: int = ROUNDS) -> dict[str, list[Sample]]:
+    """By kernel, what layers took."""
+    path = folder / f"layers_{dtype}.onnx"
+    path.write_bytes(model(dtype))
+    found: dict[str, list[Sample]] = defaultdict(list)
+    seen: set[tuple[str, object]] = set()
+    target, options = met(Options(target=chip), path)
+    graph = reach(read_model(path, options, target), target, options).graph
+    views = {node.name: graph.view(node) for node in graph.nodes}
+    for _ in range(rounds):
+        tools = replace(HOUSE, table=Unseen(seen=frozenset(seen)))
+        try:
+            layers = codegen.profile(path, chip, cycles=True, toolkit=tools).layers
+        except CompileError as error:
+            print(f"# {chip} {dtype}: {error}", file=sys.stderr)
+            break
+        before = len(seen)
+        for layer in layers:
+            view = views[layer.name]
+            if layer.instructions and (layer.kernel, sizes(view)) not in seen:
+                seen.add((layer.kernel, sizes(view)))
+                found[layer.kernel].append((work_of(view), layer.instructions, layer.cycles or layer.instructions))
+        if len(seen) == before:
+            break
     return found
 
 
+def fitted(work: Sequence[Work], counted: Sequence[int]) -> Rates:
+    """What a hundred products, outputs and rows take, none below 0: the least sum of squares of relative errors."""
+    amounts = np.array([[w.products, w.outputs, w.rows] for w in work], float)
+    wanted = np.array(counted, float)
+    scaled = amounts / wanted[:, None]
+    best: tuple[float, np.ndarray] | None = None
+    for count in range(1, min(3, len(work)) + 1):
+        for kept in itertools.combinations(range(3), count):
+            rates = np.zeros(3)
+            rates[list(kept)] = np.linalg.lstsq(scaled[:, kept], np.ones(len(work)), rcond=None)[0]
+            error = float(((scaled @ rates - 1) ** 2).sum())
+            if (rates >= 0).all() and rates.any() and (best is None or error < best[0] * 0.98):
+                best = error, rates
+    assert best is not None
+    return tuple(round(100 * rate) for rate in best[1])
+
+
+def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
+    """The lines of `kernels` in [speed]: a kernel's instructions and cycles."""
+    lines = []
+    for kernel, counted in sorted(found.items()):
+        work = [w for w, _, _ in counted]
+        instructions, cycles = (list(fitted(work, [c[which] for c in counted])) for which in (1, 2))
+        lines.append(f'    {{ name = "{kernel}", instructions = {instructions}, cycles = {cycles} }},')
+    return [HEAD, "kernels = [", *lines, "]"]
+
+
+def write(core: Path, lines: Sequence[str]) -> None:
+    """Put the table into [speed] of the core's file, in place of an older one."""
+    text = re.sub(rf"{re.escape(HEAD)}\nkernels = \[.*?\n\]\n", "", core.read_text(), flags=re.DOTALL)
+    core.write_text(text.replace("[speed]\n", "\n".join(["[speed]", *lines, ""]), 1))
+
+
 def main() -> None:
-    """Print the tables, and the error of each network's whole estimate."""
+    """Print the tables, or write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chips", nargs="+", default=CHIPS)
-    parser.add_argument("--models", type=Path, default=Path("../shared/models"))
+    parser.add_argument("--types", nargs="+", default=DTYPES)
+    parser.add_argument("--write", action="store_true", help="into targets/cores/")
+    parser.add_argument("--folder", type=Path, default=Path("build"), help="for the networks")
     given = parser.parse_args()
+    given.folder.mkdir(exist_ok=True)
     for chip in given.chips:
-        models = {name: given.models / "mlperf_tiny" / f"{name}_int8.tflite" for name in (*FITTED, *HELD_OUT)}
-        done = {name: works(path, chip) for name, path in models.items()}
-        counted = {name: codegen.profile(path, chip, cycles=True) for name, path in models.items()}
-        found = rates(done, counted)
-        print(f"# {chip}")
-        for kind, (instructions, cycles) in found.items():
-            print(f"[speed.{kind}]\ninstructions = {list(instructions)}\ncycles = {list(cycles)}")
-        for name, layers in done.items():
-            print(f"# {name:8}" + "".join(_error(layers, found, counted[name], i) for i in (0, 1)), flush=True)
-
-
-def _error(layers: Mapping[str, Work], found: Mapping[str, tuple[Pair, Pair]], counted: Profile, which: int) -> str:
-    """The whole network's estimate over its count."""
-    made = sum(w.products * found[w.kind][which][0] + w.outputs * found[w.kind][which][1] for w in layers.values())
-    wanted = (counted.instructions, counted.cycles)[which] or 1
-    return f"  {('instructions', 'cycles')[which]} {made / 100 / wanted:.3f}"
+        found: dict[str, list[Sample]] = defaultdict(list)
+        for dtype in given.types:
+            for kernel, counted in samples(chip, dtype, given.folder).items():
+                found[kernel] += counted
+        lines = table(found)
+        print("\n".join([f"# {chip}", *lines]), flush=True)
+        if given.write:
+            for core in (chip, *SAME.get(chip, ())):
+                write(resource_dir("targets") / "cores" / f"{core}.toml", lines)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from codegen.api.words import (
     QuantizingWords,
     ReportWords,
     RunningWords,
-    SensitivityWords,
     ToolWords,
     WritingWords,
     joined,
@@ -182,6 +181,8 @@ def quantize(
             stop_after: `inspect` or `calibrate`: what is known by then, without a model; `rewrite`: the float network.
             eval_data: .npz with labelled samples, as `evaluate` takes them: both networks are scored by `metric`.
             max_drop: points of the score that may be lost; `report.scored.missed` says that more were.
+            scheduler: who shares the samples of the scores, and with mixed bits the layers and candidates, as in
+                `evaluate`.
             progress: called with the runs done and all of them.
             toolkit, plugins: as in `compile_model`.
 
@@ -202,7 +203,7 @@ def sensitivity(
     *,
     target: str | None = None,
     shapes: ShapesGiven = None,
-    **words: Unpack[SensitivityWords],
+    **words: Unpack[QuantizingWords],
 ) -> SensitivityReport:
     """Where quantizing a float model loses, the layer first that loses most when it alone is quantized.
 
@@ -212,7 +213,7 @@ def sensitivity(
         by: `layer`, `type` for all layers of an operator at once, or `tensor` for each tensor and each constant.
         target: as in `quantize`.
         shapes: of inputs whose dimensions the model leaves open.
-        **words: as in `quantize`; what is written there is not written here; and `scheduler` as in `evaluate`.
+        **words: as in `quantize`; what is written there is not written here.  `scheduler` shares the parts.
 
     Returns:
         For each part the SQNR of the outputs in dB with it alone quantized, and how many dB the whole network gains

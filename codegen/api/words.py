@@ -137,13 +137,8 @@ class QuantizingWords(JoiningWords, total=False):
     eval_data: str | Path | None
     metric: str
     max_drop: float | None
-    progress: Progress | None
-
-
-class SensitivityWords(QuantizingWords, total=False):
-    """Of `sensitivity`."""
-
     scheduler: str | None
+    progress: Progress | None
 
 
 class BesideWords(JoiningWords, total=False):

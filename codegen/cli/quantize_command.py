@@ -12,6 +12,7 @@ from codegen.cli.options import (
     config_option,
     model_argument,
     plugin_option,
+    scheduler_option,
     shape_option,
     target_option,
 )
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     help="Stop there; rewrite: -o gets the float network.",
 )
 @config_option
+@scheduler_option
 @json_option
 @common
 def command(

@@ -6,6 +6,7 @@ kind costs, to the chip's what its memories cost, and to `lamina profile` counts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan, region_at
 from codegen.ir.quant import DType
 from codegen.ops.facts import facts
-from codegen.target import Memory, Rates, Speed, Target
+from codegen.target import KernelRates, Memory, Rates, Speed, Target
 
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
 KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
@@ -26,11 +27,12 @@ _WORD = 4
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What there is to do in a layer: its kind, its products (of a layer without any: its elements), its outputs."""
+    """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows."""
 
     kind: str
     products: int
     outputs: int
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,14 @@ def estimates(
     None where the core's file says nothing, or where layers compute with real numbers, of which it says nothing.
     """
     views = {i: graph.view(graph.nodes[i]) for i in sorted(kernels)}
-    if chip.speed is None or any(_is_real(view) for view in views.values()):
+    if chip.speed is None or any(_rates(view, kernels[i], chip.speed) is None for i, view in views.items()):
         return None
     slow = {} if plan is None else _slow(plan)
     found = {}
     for i, view in views.items():
         node = graph.nodes[i]
         moved = sum(slow.get(name, 0.0) for name in (*node.inputs, *node.outputs))
-        one = _estimate(view, chip, chip.speed)
+        one = _estimate(view, kernels[i], chip, chip.speed)
         found[i] = replace(one, waits=one.waits + moved)
     return found
 
@@ -77,31 +79,44 @@ def estimated_cycles(graph: Graph, kernels: Mapping[int, Form], chip: Target, pl
     return None if found is None else round(sum(one.all_cycles for one in found.values()))
 
 
-def layer_cycles(view: NodeView, chip: Target) -> float | None:
+def layer_cycles(view: NodeView, form: Form, chip: Target) -> float | None:
     """Of one layer whose tensors lie in the fastest memory; None as of `estimates`."""
-    return None if chip.speed is None or _is_real(view) else _estimate(view, chip, chip.speed).all_cycles
+    if chip.speed is None or _rates(view, form, chip.speed) is None:
+        return None
+    return _estimate(view, form, chip, chip.speed).all_cycles
 
 
 def work_of(view: NodeView) -> Work:
     """Which kind of layer a node is, and how much there is to do."""
-    outputs = sum(t.elements for t in view.outs)
+    outputs, rows = sum(t.elements for t in view.outs), math.prod(view.outs[0].shape[:-2])
     products = view.op.macs(view.ins, view.outs)
     if not products:
         elements = max(outputs, sum(view.ins[i].elements for i in view.dynamic))
-        return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs)
+        return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs, rows)
     if facts(view).get("groups", 1) > 1:
-        return Work(GROUPED, products, outputs)
-    return Work(DENSE if _weights(view) == products else CONVOLUTION, products, outputs)
+        return Work(GROUPED, products, outputs, rows)
+    return Work(DENSE if _weights(view) == products else CONVOLUTION, products, outputs, rows)
 
 
-def _estimate(view: NodeView, chip: Target, speed: Speed) -> Estimate:
+def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimate:
     """With waits for weights alone."""
-    work = work_of(view)
-    rates: Rates = getattr(speed, work.kind)
+    work, rates = work_of(view), _rates(view, form, speed)
+    assert rates is not None
+    amounts = (work.products, work.outputs, work.rows)
     instructions, cycles = (
-        (work.products * each + work.outputs * output) / _HUNDRED for each, output in (rates.instructions, rates.cycles)
+        sum(amount * rate for amount, rate in zip(amounts, each, strict=False)) / _HUNDRED
+        for each in (rates.instructions, rates.cycles)
     )
     return Estimate(instructions, cycles, _weight_waits(view, work, chip, speed))
+
+
+def _rates(view: NodeView, form: Form, speed: Speed) -> Rates | KernelRates | None:
+    """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then."""
+    known = next((rates for rates in speed.kernels if rates.name == form.kernel), None)
+    if known is not None or _is_real(view):
+        return known
+    found: Rates = getattr(speed, work_of(view).kind)
+    return found
 
 
 def _slow(plan: Plan) -> dict[str, float]:

@@ -16,7 +16,7 @@ from codegen.target.chip import (
     Weights,
 )
 from codegen.target.compose import find_chip
-from codegen.target.parts import Accelerator, Clock, Rates, Rule, Speed
+from codegen.target.parts import Accelerator, Clock, KernelRates, Rates, Rule, Speed
 from codegen.target.read import list_targets, load_target
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Clock",
     "Cycles",
     "Dma",
+    "KernelRates",
     "Memory",
     "Rates",
     "Rule",

@@ -25,12 +25,22 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelRates:
+    """What a hundred products of a kernel take, a hundred outputs and a hundred rows besides."""
+
+    name: str
+    instructions: tuple[int, int, int]
+    cycles: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Speed:
     """About what layers take on a core, by their kind; `source` says how that was found.
 
     `grouped` are convolutions of few channels each, `dense` layers that use each weight once; of layers without
     products elements count as such: `pair` of two inputs, `element` of one.  `pixels` are made by one reading of the
-    weights.  One instruction makes `products` at most, and moves `bytes`: a load or store of one fixed width.
+    weights.  One instruction makes `products` at most, and moves `bytes`: a load or store of one fixed width.  A layer
+    with a kernel of `kernels` takes what is said of that, and not of its kind.
     """
 
     convolution: Rates
@@ -42,6 +52,7 @@ class Speed:
     products: int = 1
     bytes: int = 4
     pixels: int = 1
+    kernels: tuple[KernelRates, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,14 @@ def _speed(table: Table | None) -> parts.Speed | None:
         products=table.number("products", default=1),
         bytes=table.number("bytes", default=4),
         pixels=table.number("pixels", default=1),
+        kernels=tuple(map(_kernel, table.tables("kernels", parts.KernelRates))) if table.has("kernels") else (),
     )
+
+
+def _kernel(table: Table) -> parts.KernelRates:
+    name = table.text("name")
+    (a, b, c), (d, e, f) = (_whole_rates(table, key, 3) for key in ("instructions", "cycles"))
+    return parts.KernelRates(name, (a, b, c), (d, e, f))
 
 
 def _rates(speed: Table, kind: str) -> parts.Rates:
@@ -201,11 +208,16 @@ def _rates(speed: Table, kind: str) -> parts.Rates:
 
 
 def _pair(table: Table, key: str) -> tuple[int, int]:
-    """Two whole numbers, one of them at least above zero."""
+    first, second = _whole_rates(table, key, 2)
+    return first, second
+
+
+def _whole_rates(table: Table, key: str, count: int) -> tuple[int, ...]:
+    """So many whole numbers, one of them at least above zero."""
     found = table.wholes(key)
-    if len(found) != 2 or not any(found) or max(found) > _MOST_RATE:
-        raise table.bad(key, f"{list(found)} are not two whole numbers up to {_MOST_RATE}, and not both zero")
-    return found[0], found[1]
+    if len(found) != count or not any(found) or max(found) > _MOST_RATE:
+        raise table.bad(key, f"{list(found)} are not {count} whole numbers up to {_MOST_RATE}, and not all zero")
+    return found
 
 
 def _dma(table: Table | None) -> chip.Dma | None:

@@ -251,7 +251,7 @@ def _cycles(view: NodeView, form: Form | None, chip: Target) -> int | None:
     """Estimated; 0 for a view."""
     if chip.speed is None:
         return None
-    cycles = layer_cycles(view, chip) if form else 0.0
+    cycles = layer_cycles(view, form, chip) if form else 0.0
     return None if cycles is None else round(cycles)
 
 

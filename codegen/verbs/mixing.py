@@ -7,8 +7,9 @@ candidates which that brings up the judge takes the best that fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sensitivity import Part, only, parts_of
 from codegen.quantizer.versus import decibels
 from codegen.report.mixed import MixedLayer, MixedPoint, MixedReport
+from codegen.spread import HERE, Spread
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.candidates import ARENA, FLASH, INSTRUCTIONS, KINDS, Candidates
 
@@ -138,8 +140,12 @@ def _budget(given: str | Mapping[str, int] | None) -> dict[str, int]:
     return found
 
 
-def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tuple[Asking, MixedReport]:
+def mixed(
+    network: Network, judge: Judge, options: Options, how: Mixing, spread: Spread = HERE
+) -> tuple[Asking, MixedReport]:
     """What is asked of each layer so that the network loses least within the budget, and the choice there was.
+
+    `spread` shares what layers lose, and the judging of candidates.
 
     Raises:
         BudgetUnreachable: LAM-QUANT-028.
@@ -153,41 +159,41 @@ def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tupl
     kinds = (FLASH, *((INSTRUCTIONS,) if INSTRUCTIONS in compiler.most else ()), "tensors")
     costs = {bits: compiler.by_part(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
     schemes = {bits: scheme(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
-    layers = [_layer(network.places, judge, part, (schemes, costs, kinds)) for part in _told(parts, how)]
+    told = None if how.progress is None else partial(_told, how.progress, len(parts))
+    layers = spread.each(_Losing(network.places, judge, (schemes, costs, kinds)), parts, told)
     found, verdict = best_within(layers, Limits(compiler.most, kinds), compiler)
     if found is None:
         raise BudgetUnreachable(_refusal(verdict), where=options.target)
     candidates = [*front_of(layers, len(kinds) - 1, _POINTS), dict(found.bits)]
-    points = [_point(bits, compiler(bits), judge(scheme(bits)), layers) for bits in candidates]
+    sqnrs = spread.each(judge, [scheme(bits) for bits in candidates])
+    points = [_point(bits, compiler(bits), sqnr, layers) for bits, sqnr in zip(candidates, sqnrs, strict=True)]
     best = max((i for i, p in enumerate(points) if p.fits), key=lambda i: (points[i].sqnr, -points[i].wide))
     rows = [MixedLayer(name=n, activations=b.activations, weights=b.weights) for n, b in candidates[best].items()]
     report = MixedReport(points=_in_order(points), chosen=points[best], layers=tuple(rows), limits=dict(compiler.most))
     return mixed_asking(network.asking, parts, candidates[best]), report
 
 
-def _told(parts: Sequence[Part], how: Mixing) -> Iterator[Part]:
-    """The parts, one after the other, with the progress told."""
-    for index, part in enumerate(parts):
-        yield part
-        if how.progress is not None:
-            how.progress(index + 1, len(parts))
+def _told(progress: Progress, count: int, done: int) -> None:
+    progress(done, count)
 
 
-def _layer(
-    places: Places,
-    judge: Judge,
-    part: Part,
-    known: tuple[Mapping[Bits, Scheme], Mapping[Bits, Mapping[str, Mapping[str, int]]], Sequence[str]],
-) -> Layer:
-    """What one layer loses and costs with each of the bits."""
-    schemes, costs, kinds = known
-    every = {_own(bits, part): bits for bits in schemes}
-    losses = _losses(judge, part, {own: schemes[bits] for own, bits in every.items()})
-    rows = []
-    for bits in every.values():
-        own = {**costs[bits].get(part.name, {}), "tensors": _bytes(places, part, schemes[bits])}
-        rows.append([own.get(kind, 0) for kind in kinds])
-    return Layer(part, tuple(every), Choices(np.array(losses), np.array(rows, np.int64)))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Losing:
+    """What one layer after another loses and costs with each of the bits."""
+
+    places: Places
+    judge: Judge
+    known: tuple[Mapping[Bits, Scheme], Mapping[Bits, Mapping[str, Mapping[str, int]]], Sequence[str]]
+
+    def __call__(self, part: Part) -> Layer:
+        schemes, costs, kinds = self.known
+        every = {_own(bits, part): bits for bits in schemes}
+        losses = _losses(self.judge, part, {own: schemes[bits] for own, bits in every.items()})
+        rows = []
+        for bits in every.values():
+            own = {**costs[bits].get(part.name, {}), "tensors": _bytes(self.places, part, schemes[bits])}
+            rows.append([own.get(kind, 0) for kind in kinds])
+        return Layer(part, tuple(every), Choices(np.array(losses), np.array(rows, np.int64)))
 
 
 def _own(bits: Bits, part: Part) -> Bits:

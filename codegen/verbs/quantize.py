@@ -31,6 +31,7 @@ from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.statistics import Statistics
 from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.views import quantized_view
+from codegen.spread import spread_over
 from codegen.target import load_target
 from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Held, calibration_of
@@ -130,7 +131,8 @@ def _mixed(
     if mixing is None:
         return asking, report
     judge = Judge(network.places.graph, held.judging.first(_MIXED), options, how.toolkit)
-    given, found = mixed(network, quick_judge(network.places, judge), options, mixing)
+    with spread_over(how.scheduler) as spread:
+        given, found = mixed(network, quick_judge(network.places, judge), options, mixing, spread)
     return given, replace(report, mixed=found)
 
 
@@ -240,6 +242,7 @@ def _scored(report: QuantReport, model: ModelSource, made: bytes, options: Optio
         max_drop=how.max_drop,
         engine="float" if report.refusal else "c",
         toolkit=how.toolkit,
+        scheduler=how.scheduler,
     )
     return replace(report, scored=score(model, made, options, scoring))
 

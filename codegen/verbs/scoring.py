@@ -18,7 +18,7 @@ from codegen.verbs.sources import ModelSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """By which labelled samples and which metric, on which engine; `max_drop` points may be lost."""
+    """By which labelled samples and which metric, on which engine, shared by whom; `max_drop` points may be lost."""
 
     data: str | Path
     metric: str
@@ -26,12 +26,13 @@ class Scoring:
     max_drop: float | None
     engine: str
     toolkit: Toolkit = HOUSE
+    scheduler: str | None = None
 
 
 def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) -> Scored:
     """Both networks' scores."""
     engine = how.engine
-    judging = Judging(metric=how.metric, engine=engine, config=how.config, toolkit=how.toolkit)
+    judging = Judging(metric=how.metric, engine=engine, config=how.config, toolkit=how.toolkit, scheduler=how.scheduler)
     made = evaluate(quantized, how.data, options, judging)
     real = evaluate(model, how.data, options, replace(judging, engine="float"))
     drop = points_lost(made.unit, real.value, made.value)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,6 +73,31 @@ def test_one_process_two_processes_and_a_cluster_that_loses_a_worker_answer_alik
 
     assert answers(alone) == answers(two) == answers(shared)
     assert alone.engines[0].outputs_sha256 == alone.engines[1].outputs_sha256
+
+
+def test_mixed_bits_are_the_same_from_a_cluster_that_loses_a_worker(cluster: LocalCluster, tmp_path: Path) -> None:
+    """What layers lose, the candidates, and the scores of both networks."""
+    words: dict[str, Any] = {
+        "calib": DIGITS / "digits_calib.npz",
+        "samples": 20,
+        "activations": "mixed",
+        "recipe": "fast",
+        "eval_data": DATA,
+    }
+    killed: list[int] = []
+
+    def told(done: int, count: int) -> None:
+        if not killed and count < 30:
+            killed.append(kill_one(cluster))
+
+    float_model = DIGITS / "digits.onnx"
+    alone = api.quantize(float_model, **words)
+    shared = api.quantize(float_model, **words, scheduler=cluster.scheduler_address, progress=told)
+    assert killed, "no worker was killed"
+    assert shared.model == alone.model
+    assert shared.report == alone.report
+    assert alone.report.mixed is not None
+    assert alone.report.scored is not None
 
 
 def test_a_refusal_of_a_worker_is_the_refusal_of_this_process(cluster: LocalCluster, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from codegen.pipeline import compile_file, reach, read_model
 from codegen.planning import met
 from codegen.report.profile import profile_text
 from codegen.report.speed import Estimate, estimated_cycles, estimates, work_of
-from codegen.target import Memory, Target, load_target
+from codegen.target import KernelRates, Memory, Target, load_target
 from tests.support.real_tflite import model_path
 from tests.support.shared import ROOT
 
@@ -46,6 +46,26 @@ def test_the_emulated_counts_are_as_they_stand_here(chip: str, name: str) -> Non
     found = api.profile(model_path(f"{name}_int8"), chip)
     assert found.instructions == pytest.approx(COUNTED[chip][name], rel=0.03)
     assert found.estimated_instructions == pytest.approx(found.instructions, rel=0.1)
+
+
+def test_a_layer_takes_what_is_said_of_its_kernel_and_else_of_its_kind() -> None:
+    chip = load_target("cortex-m4")
+    assert chip.speed is not None
+    target, options = met(Options(target="cortex-m4"), DIGITS)
+    reached = reach(read_model(DIGITS, options, target), target, options)
+    index, form = next(iter(reached.kernels.items()))
+    work = work_of(reached.graph.view(reached.graph.nodes[index]))
+    told = KernelRates(form.kernel, (100, 200, 300), (400, 500, 600))
+    bare = replace(chip.speed, kernels=())
+    for speed, instructions, cycles in (
+        (replace(bare, kernels=(told,)), (100, 200, 300), (400, 500, 600)),
+        (bare, (*bare.convolution.instructions, 0), (*bare.convolution.cycles, 0)),
+    ):
+        found = estimates(reached.graph, reached.kernels, replace(chip, speed=speed))
+        assert found is not None
+        amounts = (work.products, work.outputs, work.rows)
+        assert found[index].instructions == sum(a * r for a, r in zip(amounts, instructions, strict=True)) / 100
+        assert found[index].cycles == sum(a * r for a, r in zip(amounts, cycles, strict=True)) / 100
 
 
 def flash(**given: int) -> Memory:

@@ -153,6 +153,18 @@ BAD = {
         "LAM-TARGET-005",
         "cycles",
     ),
+    "speed of a kernel by two numbers": (
+        "[board]",
+        SPOKEN.replace("[speed]\n", "[speed]\nkernels = [{ name = 'k', instructions = [1, 2], cycles = [3, 4, 5] }]\n"),
+        "LAM-TARGET-005",
+        "speed.kernels[0].instructions",
+    ),
+    "speed of a kernel without a name": (
+        "[board]",
+        SPOKEN.replace("[speed]\n", "[speed]\nkernels = [{ instructions = [1, 2, 3], cycles = [3, 4, 5] }]\n"),
+        "LAM-TARGET-004",
+        "speed.kernels[0].name",
+    ),
     "speed beyond any core": ("[board]", SPOKEN.replace("[3,", "[3000000,"), "LAM-TARGET-005", "cycles"),
     "unknown key of the speed": ("[board]", f"{SPEED}pool = 3\n[board]", "LAM-TARGET-003", "speed.pair.pool"),
     "waits of RAM": ('kind = "ram"', 'kind = "ram"\nwait = 3', "LAM-TARGET-005", "memories[0].wait"),

@@ -29,6 +29,7 @@ _TIGHT = 0.9
 """Of a memory: beyond, little is left for the firmware."""
 _NAMED = 3
 _WHOLE_MS = 10
+_OUTSIDE = "; the file of weights has to lie where the core can read it, such as external flash"
 _LEAST_GAIN_DB = 0.1
 
 
@@ -79,6 +80,7 @@ def _of_fit(look: Inspection, known: Known) -> Iterator[Step]:
     for found in tried:
         if found.supported:
             fits = f"tried: it fits, with an arena of {size_text(found.arena_bytes or 0)}"
+            fits += _OUTSIDE if "blob" in found.flags else ""
             command = _compile(look, known, found.flags)
             yield _fit(look, f"compile with {' '.join(found.flags)}", fits, "memory", command)
     if look.quantizing is not None and look.arena_at_8_bits is not None:

@@ -1,0 +1,122 @@
+"""Networks of layers that do nothing together: each kind in several sizes, so that every kernel of a core has work.
+
+The numbers are random; what a layer takes depends on its sizes alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from codegen.build import Net
+
+Input = Callable[..., Any]
+CONVOLUTIONS = (
+    (3, 8, 3, 1, 20),
+    (3, 16, 3, 2, 24),
+    (1, 8, 3, 1, 16),
+    (8, 8, 3, 1, 8),
+    (8, 16, 3, 2, 12),
+    (16, 16, 3, 1, 10),
+    (16, 32, 1, 1, 8),
+    (24, 24, 1, 1, 6),
+    (32, 64, 1, 1, 6),
+    (64, 128, 1, 1, 4),
+    (64, 32, 3, 1, 4),
+    (8, 12, 5, 1, 8),
+    (16, 6, 1, 1, 10),
+    (12, 10, 3, 1, 7),
+)
+"""Channels in and out, window, stride, side."""
+DEPTHWISE = ((8, 3, 1, 10), (16, 3, 2, 12), (24, 3, 1, 8), (64, 3, 1, 5), (16, 5, 1, 10), (64, 3, 2, 8))
+DENSE = ((64, 10), (64, 16), (256, 64), (256, 12), (120, 30), (400, 100))
+
+
+def layers(dtype: str) -> Net:
+    """The network, of layers with weights of `dtype`: `s8`, `s4` or `f32`."""
+    net, rng = Net(f"layers_{dtype}"), np.random.default_rng(7)
+    made: dict[tuple[int, ...], Any] = {}
+
+    def given(*shape: int, also: str = "") -> Any:
+        key = (*shape, len(also))
+        if key not in made:
+            name = f"in{len(made)}"
+            x = net.input(name, (1, *shape))
+            made[key] = x if dtype == "f32" else net.quantized(x, 0.05)
+        return made[key]
+
+    def weights(*shape: int) -> Any:
+        if dtype == "f32":
+            return net.const(rng.normal(0, 0.1, shape).astype(np.float32))
+        most = 7 if dtype == "s4" else 127
+        whole = rng.integers(-most, most + 1, shape).astype(np.int8)
+        return net.weights(whole, np.full(shape[0], 0.01, np.float32), axis=0)
+
+    for number, y in enumerate(_with_weights(net, given, weights, dtype)):
+        net.output(_held(net, y, dtype), f"w{number}")
+    if dtype != "s4":
+        for number, y in enumerate(_without_weights(net, given)):
+            net.output(_held(net, y, dtype), f"e{number}")
+    return net
+
+
+def model(dtype: str) -> bytes:
+    """The network as an ONNX file's bytes."""
+    data = layers(dtype).to_onnx()
+    return _narrowed(data) if dtype == "s4" else data
+
+
+def _narrowed(data: bytes) -> bytes:
+    """With its weights, which have four bits, declared as such."""
+    found = onnx.load_model_from_string(data)
+    for tensor in found.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.INT8 and len(tensor.dims) > 1:
+            values = numpy_helper.to_array(tensor).reshape(-1)
+            tensor.CopyFrom(helper.make_tensor(tensor.name, onnx.TensorProto.INT4, tensor.dims, values))
+    narrow = {t.name: t for t in found.graph.initializer if t.data_type == onnx.TensorProto.INT4}
+    for node in found.graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] in narrow and len(node.input) > 2:
+            del node.input[2]  # none is zero
+    return bytes(found.SerializeToString())
+
+
+def _held(net: Net, y: Any, dtype: str) -> Any:
+    return y if dtype == "f32" else net.quantized(y, 0.1)
+
+
+def _with_weights(net: Net, given: Input, weights: Input, dtype: str) -> Iterator[Any]:
+    for ins, outs, window, stride, side in CONVOLUTIONS:
+        pads = [window // 2] * 4
+        w = weights(outs, ins, window, window)
+        yield net.onnx.Conv(given(ins, side, side), w, pads=pads, strides=[stride] * 2)
+    for ins, window, stride, side in DEPTHWISE:
+        w, pads = weights(ins, 1, window, window), [window // 2] * 4
+        yield net.onnx.Conv(given(ins, side, side), w, pads=pads, strides=[stride] * 2, group=ins)
+    for ins, outs in DENSE:
+        yield net.onnx.Gemm(given(ins), weights(outs, ins), transB=1)
+
+
+def _without_weights(net: Net, given: Input) -> Iterator[Any]:
+    for channels, side in ((8, 12), (16, 10), (64, 4)):
+        x, other = given(channels, side, side), given(channels, side, side, also="b")
+        yield net.onnx.Add(x, other)
+        yield net.onnx.Mul(x, other)
+        yield net.onnx.Sigmoid(x)
+        yield net.onnx.MaxPool(x, kernel_shape=[2, 2], strides=[2, 2])
+        yield net.onnx.AveragePool(x, kernel_shape=[2, 2], strides=[2, 2])
+        yield net.onnx.GlobalAveragePool(x)
+        yield net.onnx.Concat(x, other, axis=1)
+        yield net.onnx.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
+    for length in (10, 64):
+        yield net.onnx.Softmax(given(length), axis=-1)
+    for length in (64, 256):
+        yield net.onnx.Tanh(given(length))
+        yield net.onnx.Add(given(length), given(length, also="b"))

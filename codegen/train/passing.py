@@ -51,7 +51,8 @@ class Passing:
         with torch.set_grad_enabled(random is not None):
             for part in parts:
                 for node in self._nodes(graph, part):
-                    live[node.outputs[0]] = self.prepared.computed(graph, node, live)
+                    y = self.prepared.computed(graph, node, live)
+                    live[node.outputs[0]] = y if random is None or y.requires_grad else y.requires_grad_()
             values = [self._checked(name, live[name], len(rows)) for name in names]
             if random is None:
                 return values, ()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from codegen.train.prepared import Prepared as Prepared
     from codegen.train.programs import from_torch as from_torch
     from codegen.train.programs import program_bytes as program_bytes
+    from codegen.train.reconstruction import Rebuilt as Rebuilt
+    from codegen.train.reconstruction import reconstruct as reconstruct
 
 _HOMES = {
     "Prepared": "codegen.train.prepared",
@@ -45,6 +47,8 @@ _HOMES = {
     "from_torch": "codegen.train.programs",
     "prepare": "codegen.train.entry",
     "program_bytes": "codegen.train.programs",
+    "Rebuilt": "codegen.train.reconstruction",
+    "reconstruct": "codegen.train.reconstruction",
 }
 __all__ = sorted(_HOMES)
 

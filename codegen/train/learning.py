@@ -146,15 +146,26 @@ class WeightGrid(nn.Module):  # type: ignore[misc]
         self._held = stored_weights(found, spec, axis or 0, data.ndim)
         self.step = Step(found.shape, spec, self._way)
         self.step.begin(found)
+        self.chosen: Callable[[], Tensor] | None = None
+        """How far above its lower neighbour each number is held, from 0 to 1, while that is being chosen."""
+        self.register_buffer("kept", torch.tensor(False))
+
+    def keep(self) -> None:
+        """Leave the steps as they are, whatever becomes of the numbers."""
+        self.kept.fill_(True)
 
     def forward(self, numbers: Tensor, floor: Array | float = 0.0) -> tuple[Tensor, Weight]:
         """The numbers as their integers hold them, and the integers; no step is below its floor."""
-        if self._way == "none" and not self.spec.scales:
+        if self._way == "none" and not self.spec.scales and not self.kept:
             self.step.begin(scales(array_of(numbers), self.spec, self._axis or 0, floor=floor))
         step = self._raised(self.step(), floor)
         if self._way == "lsq":
             step = damped(step, _lsq_factor(numbers.numel() // max(step.numel(), 1), self.spec))
         wide = self._spread(step, tuple(numbers.shape))
+        if self.chosen is not None:
+            between = torch.clamp(torch.floor(numbers / wide) + self.chosen(), self.spec.least, self.spec.greatest)
+            stored = stored_weights(array_of(step), self.spec, self._axis or 0, numbers.dim())
+            return wide * between, Weight(array_of(torch.round(between)).astype(stored.dtype), stored)
         within = torch.clamp(numbers / wide, self.spec.least, self.spec.greatest)
         integers = _ROUNDED[self.spec.rounding](within.detach())
         stored = stored_weights(array_of(step), self.spec, self._axis or 0, numbers.dim())

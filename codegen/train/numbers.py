@@ -5,7 +5,7 @@ Decides: what is a parameter, what it is called, and which integers all of it co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import torch
@@ -88,8 +88,8 @@ class Numbers:
         given = known.get(name)
         return grid.hold(x, None if given is None else given.reshape(x.shape))
 
-    def moment(self, graph: RealGraph) -> Moment:
-        """Everything as it is now, for the network of some number of samples.
+    def moment(self, graph: RealGraph, only: Collection[str] | None = None) -> Moment:
+        """Everything as it is now, for the network of some number of samples; or constants of some nodes `only`.
 
         Raises:
             TrainingDiverged: LAM-TRAIN-006, a parameter is no number.
@@ -100,11 +100,28 @@ class Numbers:
                     raise TrainingDiverged("is NaN or infinite", where=name)
         moment = Moment(self._stored(), graph)
         for constant in self.places.constants:
+            if only is not None and constant.label not in only:
+                continue
             if constant.role == "bias":
                 self._add_bias(moment, constant)
             elif constant.key in self._weights:
                 self._add_weight(moment, constant)
         return moment
+
+    def parameter(self, constant: Constant) -> nn.Parameter | None:
+        """What training changes of a constant."""
+        path = self._constants.get(constant.name)
+        return None if path is None else self.network.get_parameter(path)
+
+    def grid(self, constant: Constant) -> WeightGrid | None:
+        """What holds a constant that has a range of its own."""
+        path = self._weights.get(constant.key)
+        return None if path is None else self.ranges.get_submodule(path)
+
+    def tensor_grid(self, name: str) -> Grid | None:
+        """What holds a tensor that has a range of its own."""
+        path = self._tensors.get(name)
+        return None if path is None else self.ranges.get_submodule(path)
 
     def _take_constants(self, graph: RealGraph, single: RealGraph) -> dict[str, str]:
         """Real constants of more than one number become parameters: their paths, by the names of the values."""

@@ -7,7 +7,7 @@ network in torch, where every rounding is passed over (`learning`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,15 +45,15 @@ class Prepared(nn.Module):  # type: ignore[misc]
         self.exact = True
         self._together = True
         self._source, self._training, self._mode = source, training, mode
-        self._numbers = Numbers(graph, source.graph(1), training)
-        self.network, self.ranges = self._numbers.network, self._numbers.ranges
+        self.numbers = Numbers(graph, source.graph(1), training)
+        self.network, self.ranges = self.numbers.network, self.numbers.ranges
         wanted = training.config.learning.observe
         self.register_buffer("unseen", torch.tensor(OBSERVED if wanted is None else wanted))
-        self._seeing: Seeing | None = Seeing(self._numbers.places, training)
+        self._seeing: Seeing | None = Seeing(self.numbers.places, training)
 
     def forward(self, *inputs: Tensor) -> Any:
         """The outputs of the network as it is now, [samples, ...] each."""
-        feeds = self._feeds(inputs)
+        feeds = self.feeds_of(inputs)
         if self.training and self.observing:
             return self._first(feeds)
         return self._trained(feeds) if self.training else self._evaluated(feeds)
@@ -69,29 +69,34 @@ class Prepared(nn.Module):  # type: ignore[misc]
         Raises:
             RangesUnseen: LAM-TRAIN-005, there is no batch.
         """
-        self._seeing = Seeing(self._numbers.places, self._training)
+        self._seeing = Seeing(self.numbers.places, self._training)
         self.unseen.fill_(1)
         seen = 0
         for batch in batches:
             seen += 1
-            self._look(self._feeds(tuple(batch) if isinstance(batch, tuple | list) else (batch,)))
+            self._look(self.feeds_of(tuple(batch) if isinstance(batch, tuple | list) else (batch,)))
         if not seen:
             raise RangesUnseen("there is no batch", where="observe")
         self._begin()
 
     def integers(self, *inputs: Tensor) -> dict[str, Array]:
         """The integers of the outputs, by the outputs' names: what the C gives for the same samples."""
-        return dict(self._ran(self._feeds(inputs)).integers)
+        return dict(self._ran(self.feeds_of(inputs)).integers)
 
     def integer_network(self, samples: int = 1) -> Integers:
         """The integer network as it is now, for so many samples; LAM-TRAIN-005 and -006."""
         return self._integers(samples)
 
+    def graph(self, samples: int) -> RealGraph:
+        """The network of real numbers for so many samples; LAM-TRAIN-007."""
+        return self._source.graph(samples)
+
     def range_parameters(self) -> Iterator[Any]:
         """What is learned of ranges; `network.parameters()` are the weights and biases."""
         yield from self.ranges.parameters()
 
-    def _feeds(self, inputs: tuple[Any, ...]) -> Feeds:
+    def feeds_of(self, inputs: tuple[Any, ...]) -> Feeds:
+        """The inputs by their names; LAM-TRAIN-006 and -010."""
         shapes = self._source.shapes
         if len(inputs) != len(shapes):
             raise InputsBad(f"{len(inputs)} inputs, the network reads {', '.join(shapes)}", where="inputs")
@@ -117,14 +122,14 @@ class Prepared(nn.Module):  # type: ignore[misc]
         graph = self._source.graph(_samples(feeds))
         live = dict(feeds)
         for node in graph.nodes:
-            live[node.outputs[0]] = run(node, [self._operand(graph, name, live) for name in node.inputs])
+            live[node.outputs[0]] = self.computed(graph, node, live)
         for name, x in live.items():
             self._seeing.see(name, x)
         return _given([live[name] for name in graph.outputs])
 
     def _begin(self) -> None:
         assert self._seeing is not None, "ranges were found"
-        self._numbers.begin(self._seeing.found())
+        self.numbers.begin(self._seeing.found())
         self.unseen.fill_(0)
         self._seeing = None
 
@@ -136,13 +141,13 @@ class Prepared(nn.Module):  # type: ignore[misc]
     def _trained(self, feeds: Feeds) -> Any:
         """The same through torch, for gradients."""
         graph = self._source.graph(_samples(feeds))
-        moment = self._moment(graph)
+        moment = self.moment(graph)
         ran = self._ran(feeds) if self.exact else Ran({}, {}, {})
         known = {name: torch.as_tensor(q, device=self.unseen.device) for name, q in ran.centred.items()}
-        live = {name: self._numbers.hold(name, x, known) for name, x in feeds.items()}
+        live = {name: self.numbers.hold(name, x, known) for name, x in feeds.items()}
         for node in graph.nodes:
             name = node.outputs[0]
-            live[name] = self._numbers.hold(name, run(node, self._operands(graph, node, live, moment)), known)
+            live[name] = self.numbers.hold(name, self.computed(graph, node, live, moment), known)
         given = [torch.as_tensor(y, device=self.unseen.device) for y in ran.reals.values()]
         computed = [live[name] for name in graph.outputs]
         return _given([through(y, like) for y, like in zip(given, computed, strict=True)] if given else computed)
@@ -157,25 +162,31 @@ class Prepared(nn.Module):  # type: ignore[misc]
                 self._together = False
         return self._integers(1).run(_arrays(feeds))
 
-    def _operands(self, graph: RealGraph, node: RealNode, live: Feeds, moment: Moment) -> list[Tensor]:
-        held = [moment.held.get((node.label, place)) for place in range(len(node.inputs))]
-        return [
-            self._operand(graph, name, live) if own is None else own
-            for name, own in zip(node.inputs, held, strict=True)
-        ]
+    def computed(self, graph: RealGraph, node: RealNode, live: Feeds, moment: Moment | None = None) -> Tensor:
+        """A node's result on what is `live`, its constants as a moment holds them, or as they are."""
+        known = {} if moment is None else moment.held
+        held = [known.get((node.label, place)) for place in range(len(node.inputs))]
+        return run(
+            node,
+            [
+                self._operand(graph, name, live) if own is None else own
+                for name, own in zip(node.inputs, held, strict=True)
+            ],
+        )
 
     def _operand(self, graph: RealGraph, name: str, live: Feeds) -> Tensor:
-        return live[name] if name in live else self._numbers.constant(graph, name, self.unseen)
+        return live[name] if name in live else self.numbers.constant(graph, name, self.unseen)
 
-    def _moment(self, graph: RealGraph) -> Moment:
+    def moment(self, graph: RealGraph, only: Collection[str] | None = None) -> Moment:
+        """Everything as it is now, or constants of some nodes `only`; LAM-TRAIN-005 and -006."""
         if self.observing:
             raise RangesUnseen(f"{int(self.unseen)} batches are still to be seen", where="module")
-        return self._numbers.moment(graph)
+        return self.numbers.moment(graph, only)
 
     def _integers(self, samples: int) -> Integers:
         graph = self._source.graph(samples)
-        scheme = self._moment(graph).scheme
-        return integers_of(renewed(graph, self._numbers.constants()), scheme, self._training.config, self._mode)
+        scheme = self.moment(graph).scheme
+        return integers_of(renewed(graph, self.numbers.constants()), scheme, self._training.config, self._mode)
 
 
 def _check(graph: RealGraph) -> None:

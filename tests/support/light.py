@@ -15,10 +15,11 @@ import onnx
 from onnx import helper, numpy_helper
 
 from codegen.ir.quant import Array
-from tests.support.networks import OPSET, he_normal, quantized, small
+from tests.support.networks import he_normal, quantized, small
 
 LIGHT = ("densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19")
 """Models that are taken; the two others of the package need nothing that these do not."""
+OPSET = 17
 _DROPPED = ("Dropout", "LRN")
 _HIDDEN = {4096: 1024}
 """Neurons of hidden dense layers: what is there, and what is made of it."""

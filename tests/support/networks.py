@@ -13,89 +13,72 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
+from codegen.build import Net, Tensor
+from codegen.build.operators import Made
 from codegen.ir.quant import Array
 
-OPSET = 17
 SAMPLES = 2
 """Random images that calibration sees."""
 
 
 class FloatNet:
-    """A float ONNX model in the making; methods take and return tensor names."""
+    """A float model in the making, by calls of `codegen.build.Net`; weights are drawn from `seed`."""
 
     def __init__(self, name: str, shape: Sequence[int], seed: int = 0) -> None:
-        """One image `x` of shape (channels, height, width) comes in; weights are drawn from `seed`."""
-        self.name = name
+        """One image `x` of shape (channels, height, width) comes in."""
+        self.net = Net(name)
         self.rng = np.random.default_rng(seed)
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants: list[TensorProto] = []
-        self.channels = {"x": shape[0]}
-        self.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, *shape))
+        self.x = self.net.input("x", (1, *shape))
 
-    def node(self, kind: str, inputs: Sequence[str], channels: int, **attributes: Any) -> str:
-        """Any operator with one output of so many channels."""
-        out = f"t{len(self.nodes)}_{kind.lower()}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [out], name=out, **attributes))
-        self.channels[out] = channels
-        return out
-
-    def const(self, data: Array) -> str:
-        """A constant."""
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(data, name))
-        return name
-
-    def conv(self, x: str, out: int, size: int = 3, stride: int = 1, groups: int = 1) -> str:
+    def conv(self, x: Tensor, out: int, size: int = 3, stride: int = 1, groups: int = 1) -> Tensor:
         """A convolution with bias that keeps the size (over its stride)."""
-        shape = (out, self.channels[x] // groups, size, size)
-        parts = [self.const(he_normal(self.rng, shape)), self.const(small(self.rng, out))]
+        weights, bias = he_normal(self.rng, (out, x.shape[1] // groups, size, size)), small(self.rng, out)
         pads = [(size - 1) // 2] * 4
-        return self.node(
-            "Conv", [x, *parts], out, kernel_shape=[size] * 2, strides=[stride] * 2, pads=pads, group=groups
-        )
+        return only(self.net.onnx.Conv(x, weights, bias, strides=[stride] * 2, pads=pads, group=groups))
 
-    def relu(self, x: str) -> str:
+    def relu(self, x: Tensor) -> Tensor:
         """Maximum with zero."""
-        return self.node("Relu", [x], self.channels[x])
+        return only(self.net.onnx.Relu(x))
 
-    def relu6(self, x: str) -> str:
+    def relu6(self, x: Tensor) -> Tensor:
         """Clipped to 0..6."""
-        ends = [self.const(np.array(v, np.float32)) for v in (0, 6)]
-        return self.node("Clip", [x, *ends], self.channels[x])
+        return only(self.net.onnx.Clip(x, 0, 6))
 
-    def add(self, a: str, b: str) -> str:
+    def add(self, a: Tensor, b: Tensor) -> Tensor:
         """Sum of two tensors."""
-        return self.node("Add", [a, b], self.channels[a])
+        return only(self.net.onnx.Add(a, b))
 
-    def concat(self, *parts: str) -> str:
+    def concat(self, *parts: Tensor) -> Tensor:
         """Channels side by side."""
-        return self.node("Concat", parts, sum(self.channels[p] for p in parts), axis=1)
+        return only(self.net.onnx.Concat(*parts, axis=1))
 
-    def max_pool(self, x: str) -> str:
+    def max_pool(self, x: Tensor) -> Tensor:
         """Three by three, stride 2."""
-        return self.node("MaxPool", [x], self.channels[x], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+        return only(self.net.onnx.MaxPool(x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4))
 
-    def classify(self, x: str, classes: int) -> str:
+    def classify(self, x: Tensor, classes: int) -> Tensor:
         """Global average pooling and a dense layer."""
-        n = self.channels[x]
-        flat = self.node("Flatten", [self.node("GlobalAveragePool", [x], n)], n, axis=1)
-        parts = [self.const(he_normal(self.rng, (classes, n))), self.const(small(self.rng, classes))]
-        return self.node("Gemm", [flat, *parts], classes, transB=1)
+        flat = self.net.onnx.Flatten(self.net.onnx.GlobalAveragePool(x), axis=1)
+        weights, bias = he_normal(self.rng, (classes, x.shape[1])), small(self.rng, classes)
+        return only(self.net.onnx.Gemm(flat, weights, bias, transB=1))
 
-    def model(self, *outputs: str) -> onnx.ModelProto:
+    def model(self, *outputs: Tensor) -> onnx.ModelProto:
         """The finished model."""
-        ends = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs]
-        graph = helper.make_graph(self.nodes, self.name, [self.input], ends, self.constants)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-        return onnx.shape_inference.infer_shapes(made)
+        for tensor in outputs:
+            self.net.output(tensor)
+        return onnx.shape_inference.infer_shapes(onnx.load_from_string(self.net.to_onnx()))
+
+
+def only(made: Made) -> Tensor:
+    """The tensor of a call that gives one."""
+    assert isinstance(made, Tensor), made
+    return made
 
 
 def he_normal(rng: np.random.Generator, shape: Sequence[int]) -> Array:
@@ -112,7 +95,7 @@ def small(rng: np.random.Generator, count: int) -> Array:
 def mobilenet_v2(width: float, size: int, classes: int = 1000) -> onnx.ModelProto:
     """MobileNetV2 (Sandler et al., CVPR 2018, table 2), channels in multiples of 8."""
     net = FloatNet(f"mobilenet_v2_{width}_{size}", (3, size, size))
-    x = net.relu6(net.conv("x", _by_eight(32 * width), stride=2))
+    x = net.relu6(net.conv(net.x, _by_eight(32 * width), stride=2))
     table = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
     for expansion, channels, repeats, stride in table:
         for i in range(repeats):
@@ -126,18 +109,18 @@ def _by_eight(channels: float) -> int:
     return near if near >= 0.9 * channels else near + 8
 
 
-def _inverted_residual(net: FloatNet, x: str, expansion: int, out: int, stride: int) -> str:
-    inner = net.channels[x] * expansion
+def _inverted_residual(net: FloatNet, x: Tensor, expansion: int, out: int, stride: int) -> Tensor:
+    inner = x.shape[1] * expansion
     y = x if expansion == 1 else net.relu6(net.conv(x, inner, 1))
     y = net.relu6(net.conv(y, inner, 3, stride, groups=inner))
     y = net.conv(y, out, 1)
-    return net.add(x, y) if stride == 1 and net.channels[x] == out else y
+    return net.add(x, y) if stride == 1 and x.shape[1] == out else y
 
 
 def resnet18(size: int = 224, classes: int = 1000) -> onnx.ModelProto:
     """ResNet-18 (He et al., CVPR 2016, table 1), projection shortcuts."""
     net = FloatNet(f"resnet18_{size}", (3, size, size))
-    x = net.max_pool(net.relu(net.conv("x", 64, 7, stride=2)))
+    x = net.max_pool(net.relu(net.conv(net.x, 64, 7, stride=2)))
     for channels, stride in ((64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)):
         y = net.conv(net.relu(net.conv(x, channels, 3, stride)), channels)
         x = net.relu(net.add(x if stride == 1 else net.conv(x, channels, 1, stride), y))
@@ -147,7 +130,7 @@ def resnet18(size: int = 224, classes: int = 1000) -> onnx.ModelProto:
 def chain(operators: int, channels: int = 8, size: int = 32) -> onnx.ModelProto:
     """So many convolutions one after the other, 3x3 and 1x1 in turns, a stride now and then."""
     net = FloatNet(f"chain_{operators}", (channels, size, size))
-    x = "x"
+    x = net.x
     for i in range(operators):
         x = net.relu(net.conv(x, channels, 1 if i % 2 else 3, 2 if i in (operators // 4, operators // 2) else 1))
     return net.model(x)
@@ -156,12 +139,12 @@ def chain(operators: int, channels: int = 8, size: int = 32) -> onnx.ModelProto:
 def branchy(operators: int, channels: int = 8, size: int = 32) -> onnx.ModelProto:
     """About so many operators in blocks of five: three branches of one to two convolutions, joined and reduced."""
     net = FloatNet(f"branchy_{operators}", (channels, size, size))
-    x = "x"
+    x = net.x
     for i in range(operators // 6):
         left = net.relu(net.conv(net.relu(net.conv(x, channels, 1)), channels))
         right = net.relu(net.conv(x, channels))
         joined = net.relu(net.conv(net.concat(left, right), channels, 1, 2 if i in (1, 3) else 1))
-        x = net.add(joined, x) if net.nodes and i not in (1, 3) else joined
+        x = net.add(joined, x) if i not in (1, 3) else joined
     return net.model(x)
 
 
@@ -169,16 +152,16 @@ def uneven(operators: int, size: int = 48) -> onnx.ModelProto:
     """So many operators of which hardly two are alike: chains of random kinds and widths, sums and joins, seeded."""
     net = FloatNet(f"uneven_{operators}", (3, size, size))
     draw = np.random.default_rng(operators)
-    x, older = net.relu(net.conv("x", 8, stride=2)), ""
+    x, older = net.relu(net.conv(net.x, 8, stride=2)), None
     count = 1
     while count < operators:
         channels, kind = int(draw.integers(4, 20)), draw.integers(0, 6)
         if kind == 0 and older:
-            x, older, count = net.add(net.conv(x, net.channels[older], 1), older), "", count + 2
+            x, older, count = net.add(net.conv(x, older.shape[1], 1), older), None, count + 2
         elif kind == 1 and older:
-            x, older, count = net.relu(net.conv(net.concat(x, older), channels, 1)), "", count + 2
+            x, older, count = net.relu(net.conv(net.concat(x, older), channels, 1)), None, count + 2
         elif kind == 2:
-            x, count = net.relu(net.conv(x, net.channels[x], groups=net.channels[x])), count + 1
+            x, count = net.relu(net.conv(x, x.shape[1], groups=x.shape[1])), count + 1
         else:
             older = older or x
             x, count = net.relu(net.conv(x, channels, int(draw.choice((1, 3, 5))))), count + 1

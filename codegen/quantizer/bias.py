@@ -44,22 +44,21 @@ def passing_error(wanted: Array, made: Array, axis: int, low: float, high: float
     real, held = (_by_channel(a, axis) for a in (wanted, made))
     together = max(1, CACHED // (real.shape[0] * real.shape[2]))
     parts = [slice(at, at + together) for at in range(0, real.shape[1], together)]
-    return np.concatenate([_passing_error(_rows(real[:, p]), _rows(held[:, p]), low, high) for p in parts])
+    return np.concatenate([_passing_error(real[:, p], held[:, p].copy(), low, high) for p in parts])
 
 
 def _passing_error(real: Array, held: Array, low: float, high: float) -> Array:
-    """Of some entries: [entries, numbers]."""
-    real, lack = np.clip(real, low, high), np.zeros((len(real), 1), np.float32)
+    """Of some entries: [outer, entries, inner]."""
+    real, lack = np.clip(real, low, high), np.zeros((1, real.shape[1], 1), np.float32)
     best, least = lack, np.inf * np.ones(lack.shape)
     for _ in range(_STEPS):
         moved = held + lack
         error = real - np.clip(moved, low, high)
-        squares = np.einsum("cn,cn->c", error, error)[:, None]
+        squares = np.square(error).sum(axis=(0, 2), keepdims=True)
         best, least = np.where(squares < least, lack, best), np.minimum(squares, least)
         there = (moved > low) & (moved < high)
-        count = np.count_nonzero(there, axis=1, keepdims=True)
-        error *= there
-        lack = lack + error.sum(axis=1, keepdims=True) / np.maximum(count, 1, dtype=np.float32)
+        count = there.sum(axis=(0, 2), keepdims=True)
+        lack = lack + (error * there).sum(axis=(0, 2), keepdims=True) / np.maximum(count, 1)
     return np.asarray(best.reshape(-1), np.float64)
 
 

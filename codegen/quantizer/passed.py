@@ -1,9 +1,9 @@
 """What a layer's weights can make up for of the errors that the layers before it pass on.
 
 With x what the layer reads in the float network, y what it reads once they are quantized and W its weights, V with the
-least mean of |W x - V y|^2 stands in for W: V = W + E[e y'] (H + l)^-1, where e = W (x - y), H = E[y y'] and l keeps V
-near W where samples say little.  Rounding V for y then is rounding for what the float network gives.  Where a sum
-follows, what its other operand lacks is part of e, so that the last layer of a block is decided by the block's result.
+least mean of |W x - V y|^2 stands in for W: V = W (1 + D (H + l)^-1), where D = E[(x - y) y'], H = E[y y'] and l keeps
+V near W where samples say little.  Rounding V for y then is rounding for what the float network gives.  Where a sum
+follows, e is what its other operand lacks, and E[e y'] joins W D: the last layer of a block is decided by its result.
 Source: Y. Li and others, GPTAQ (arXiv 2504.02692), which carries that term into the rounding itself.
 """
 
@@ -20,16 +20,17 @@ _LEAST_DAMPING = 0.02
 
 
 class Passed(Moments):
-    """As `Moments` of what a layer reads once those before it are quantized, and what its results lack by then.
+    """As `Moments` of what a layer reads once those before it are quantized, and how far that is from the float one's.
 
-    `pair` takes a sample of both networks; results are chosen alike of each.
+    `pair` takes a sample of both; results are chosen alike of each.
     """
 
-    def __init__(self, product: Product, weights: Array, results: int = 256, seed: int = 0) -> None:
+    def __init__(self, product: Product, results: int = 256, seed: int = 0) -> None:
         super().__init__(product, results, seed)
-        self._weights = self.rows(weights)  # [groups * parts, outputs, terms]
-        self._away: Array = np.zeros(self._weights.shape)
-        self._short: Array = np.zeros(self._weights.shape[:2])
+        self._away = np.zeros_like(self._squares)  # [groups * parts, terms, terms]
+        self._short = np.zeros_like(self._sums)
+        self._added: Array | None = None  # [groups, outputs, terms]
+        self._lacking: Array | None = None
 
     def pair(self, real: Array, held: Array, lacking: Array | None = None) -> None:
         """What the layer reads for one more sample, in the float network and in the other one.
@@ -40,15 +41,21 @@ class Passed(Moments):
         wanted = self._cut(self.product.samples(real, self._results, self._random))
         self._random.bit_generator.state = state
         found = self._cut(self.product.samples(held, self._results, self._random))
-        short = np.matmul(wanted - found, self._weights.swapaxes(1, 2))
+        self._away += np.matmul((wanted - found).swapaxes(1, 2), found)
+        self._short += (wanted - found).sum(axis=1, dtype=np.float64)
         if lacking is not None and self.parts == 1:
             self._random.bit_generator.state = state
-            short += self.product.results(lacking, self._results, self._random)
-        self._away += np.matmul(short.swapaxes(1, 2), found)
-        self._short += short.sum(axis=1, dtype=np.float64)
+            self._add_lacking(self.product.results(lacking, self._results, self._random), found)
         self._add(found)
 
-    def stood_in(self, centred: float = 0.0) -> Array:
+    def _add_lacking(self, lacking: Array, found: Array) -> None:
+        along, alone = np.matmul(lacking.swapaxes(1, 2), found), lacking.sum(axis=1, dtype=np.float64)
+        if self._added is None or self._lacking is None:
+            self._added, self._lacking = np.zeros(along.shape), np.zeros(alone.shape)
+        self._added += along
+        self._lacking += alone
+
+    def stood_in(self, weights: Array, centred: float = 0.0) -> Array:
         """The weights that make up for errors; `centred` is the share of the mean that a bias does."""
         mean, count = self.mean, max(self.count, 1)
         second = self.second(centred)
@@ -57,5 +64,10 @@ class Passed(Moments):
         diagonal = np.einsum("gkk->gk", second)
         damping = (_LEAST_DAMPING + terms / count) * diagonal.mean(axis=-1)
         second = second + np.where(damping > 0, damping, 1.0)[:, None, None] * np.eye(terms)
-        moved = np.linalg.solve(second, away.swapaxes(1, 2)).swapaxes(1, 2)  # H + l is symmetric
-        return np.asarray(self.weights(self._weights + moved).astype(np.float32))
+        moved = np.linalg.solve(second, away.swapaxes(1, 2)).swapaxes(1, 2)  # D (H + l)^-1, both H and l symmetric
+        rows = self.rows(weights).astype(np.float64)
+        found = rows + rows @ moved
+        if self._added is not None and self._lacking is not None:
+            added = self._added / count - centred * (self._lacking / count)[:, :, None] * mean[:, None, :]
+            found = found + np.linalg.solve(second, added.swapaxes(1, 2)).swapaxes(1, 2)
+        return np.asarray(self.weights(found).astype(np.float32))

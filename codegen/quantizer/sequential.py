@@ -201,11 +201,11 @@ class SideBySide:
         """The weights that integers are to come close to, and what the layer reads."""
         weights = held[product.node.inputs[product.place]][1]
         if self._choices.passed:
-            passed = Passed(product, weights, self._choices.results, self._choices.seed)
+            passed = Passed(product, self._choices.results, self._choices.seed)
             lacking = self._lacking(product, real, held)
             for index, (one, other) in enumerate(zip(real[product.reads][1], held[product.reads][1], strict=True)):
                 passed.pair(one, other, None if lacking is None else lacking[index])
-            return passed.stood_in(self._centred(product)), passed
+            return passed.stood_in(weights, self._centred(product)), passed
         moments = self._moments(product, weights, held)
         for sample in held[product.reads][1]:
             moments.take(sample)

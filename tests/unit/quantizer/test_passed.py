@@ -23,10 +23,8 @@ def layer(name: str, count: int, off: float, seed: int = 0) -> tuple[Product, Ar
     return product_of(CASES[name], weights), weights, real, held
 
 
-def taken(
-    product: Product, weights: Array, real: list[Array], held: list[Array], lacking: list[Array] | None = None
-) -> Passed:
-    passed = Passed(product, weights, 10_000)
+def taken(product: Product, real: list[Array], held: list[Array], lacking: list[Array] | None = None) -> Passed:
+    passed = Passed(product, 10_000)
     for one, other, besides in zip(real, held, lacking or [None] * len(real), strict=True):
         passed.pair(one, other, besides)
     return passed
@@ -37,7 +35,7 @@ def taken(
 def test_weights_are_those_of_least_squares(name: str, centred: float) -> None:
     """The same minimum by numpy's own solver, over all terms of all samples, deviations from W held back alike."""
     product, weights, real, held = layer(name, 40, 0.3)
-    found = product.matrix(taken(product, weights, real, held).stood_in(centred))
+    found = product.matrix(taken(product, real, held).stood_in(weights, centred))
     random = np.random.default_rng(0)
     x, y = (np.concatenate([product.samples(s, 10_000, random) for s in side], axis=1) for side in (real, held))
     for group, rows in enumerate(product.matrix(weights).astype(np.float64)):
@@ -59,7 +57,7 @@ def test_weights_make_up_for_what_a_sum_behind_lacks(name: str, centred: float) 
     rng = np.random.default_rng(2)
     told = [CASES[name][0].evaluate([y, rng.normal(0, 0.1, weights.shape).astype(np.float32)])[0] for y in held]
     lacking = [e + rng.normal(0.2, 0.1, e.shape).astype(np.float32) for e in told]
-    found = product.matrix(taken(product, weights, real, held, lacking).stood_in(centred))
+    found = product.matrix(taken(product, real, held, lacking).stood_in(weights, centred))
     random = np.random.default_rng(0)
     x, y = (np.concatenate([product.samples(s, 10_000, random) for s in side], axis=1) for side in (real, held))
     e = np.concatenate([product.results(s, 10_000, random) for s in lacking], axis=1)
@@ -76,7 +74,7 @@ def test_weights_make_up_for_what_a_sum_behind_lacks(name: str, centred: float) 
 @pytest.mark.parametrize("name", FORMS)
 def test_results_come_closer_to_the_float_network_s_on_other_samples(name: str) -> None:
     product, weights, real, held = layer(name, 80, 0.3)
-    stood_in = taken(product, weights, real[:40], held[:40]).stood_in()
+    stood_in = taken(product, real[:40], held[:40]).stood_in(weights)
     lost = []
     for numbers in (weights, stood_in):
         random = np.random.default_rng(1)
@@ -91,10 +89,10 @@ def test_results_come_closer_to_the_float_network_s_on_other_samples(name: str) 
 @pytest.mark.parametrize("name", FORMS)
 def test_without_errors_weights_stay(name: str) -> None:
     product, weights, real, _ = layer(name, 10, 0.0)
-    np.testing.assert_array_equal(taken(product, weights, real, real).stood_in(0.95), weights)
+    np.testing.assert_array_equal(taken(product, real, real).stood_in(weights, 0.95), weights)
 
 
 def test_inputs_that_are_always_zero_leave_weights_as_they_are() -> None:
     product, weights, real, _ = layer("gemm", 10, 0.0)
     zeros = [np.zeros_like(x) for x in real]
-    np.testing.assert_array_equal(taken(product, weights, real, zeros).stood_in(), weights)
+    np.testing.assert_array_equal(taken(product, real, zeros).stood_in(weights), weights)

@@ -14,6 +14,7 @@ from codegen.cli.progress import Progress
 from codegen.datafiles import read_labels
 from codegen.options import PACKAGES
 from codegen.report.columns import Size, size_text
+from codegen.report.manifest import said_arithmetic
 from codegen.report.table import bound_text, plain, shape_text, text_pairs, text_table
 
 
@@ -97,8 +98,7 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.append(("found", _found(m["postprocess"])))
     if m["weights_id"]:
         pairs.append(("weights id", f"{m['weights_id']}, structure {m['weights_structure']}"))
-    arithmetic = m.get("arithmetic") or f"requant {m['requant']}"
-    header = f"{m['name']} -> {m['path']}  (target {m['target']}, {arithmetic})"
+    header = f"{m['name']} -> {m['path']}  (target {m['target']}, {said_arithmetic(m)})"
     return "\n".join([header, text_pairs(pairs), *(f"  note: {n}" for n in m["notes"])])
 
 

@@ -114,7 +114,7 @@ def _log_text(check: LogCheck) -> str:
     said = "equal to the bit" if check.equal else "NOT equal"
     lines.append(
         f"{said}: {check.tensors_checked} checksums of {check.runs} runs{more}; target {check.target}, "
-        f"requant {check.requant}"
+        f"{check.arithmetic}"
     )
     return "\n".join(lines)
 
@@ -146,7 +146,7 @@ def _text(result: VerifyResult) -> str:
     said = "equal to the bit" if own else "NOT equal"
     lines.append(
         f"{said}: {result.tensors_checked} tensors, {result.samples} samples, target {result.target}, "
-        f"requant {result.requant}"
+        f"{result.arithmetic}"
     )
     if result.preprocess is not None:
         lines.append(_frames_text(result.preprocess))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,11 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
         **_float_weights(plan),
         **({"arithmetic": "float32"} if plan.graph.is_real else {}),
     }
+
+
+def said_arithmetic(manifest: Mapping[str, Any]) -> str:
+    """How a project's numbers are rounded, for a person."""
+    return str(manifest.get("arithmetic") or f"requant {manifest['requant']}")
 
 
 def _float_weights(plan: Plan) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.preprocess import Preprocess, load_preprocess
 from codegen.preprocess.camera import Camera
+from codegen.report.manifest import said_arithmetic
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.camera import FramesCheck, check_frames, with_camera
 from codegen.verbs.camera_board import Golden, Pattern, frames_on_board, has_board, pattern_frame
@@ -58,6 +59,7 @@ class VerifyResult:
     equal: bool
     target: str
     requant: str
+    arithmetic: str
     samples: int
     checks: tuple[TensorCheck, ...]
     first_difference: Difference | None
@@ -276,6 +278,7 @@ def _result(compiled: Compiled, difference: Difference | None, done: int) -> Ver
         equal=difference is None,
         target=compiled.target.name,
         requant=str(compiled.manifest["requant"]),
+        arithmetic=said_arithmetic(compiled.manifest),
         samples=done,
         checks=tuple(checks),
         first_difference=difference,

@@ -18,6 +18,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.report.manifest import said_arithmetic
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.crc_log import CrcLog, Firmware, Key, read_crc_log
 from codegen.verbs.findings import Evidence, Line, LogFinding, explained, status_name
@@ -36,6 +37,7 @@ class LogCheck:
     equal: bool
     target: str
     requant: str
+    arithmetic: str
     runs: int
     starts: int
     tensors_checked: int
@@ -135,6 +137,7 @@ def _compared(compiled: Compiled, log: CrcLog, lines: list[Line], where: str) ->
         equal=not wrong and not damaged,
         target=compiled.target.name,
         requant=str(compiled.manifest["requant"]),
+        arithmetic=said_arithmetic(compiled.manifest),
         runs=1 + max((line.key[0] for line in there), default=-1),
         starts=log.starts,
         tensors_checked=len(there),

@@ -10,11 +10,11 @@ import numpy as np
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.kernels.conv2d import is_depthwise
+from codegen.kernels.conv2d import is_depthwise, padded_row
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import Weighted
 from codegen.kernels.x86.common import X86, X86RowsContext, byte_sums, fill_field, sum_fields, x86_requant
-from codegen.kernels.x86.conv import lines_scratch, most_rows, padded_row
+from codegen.kernels.x86.conv import lines_scratch, most_rows
 from codegen.ops import Conv2D
 
 _BLOCK = 64

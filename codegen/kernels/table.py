@@ -45,6 +45,7 @@ from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
 from codegen.kernels.lanes import LANES
 from codegen.kernels.mve import MVE
+from codegen.kernels.rvv import RVV
 from codegen.kernels.signal import SIGNAL
 from codegen.ops import OPS
 
@@ -53,6 +54,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *DSP,
     *MVE,
     *LANES,
+    *RVV,
     *BLOCKED,
     *FLOAT32,
     *depthwise.KERNELS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,10 @@ from tests.support.tools import require_tool
 INCLUDES = [f"-I{resource_dir('runtime_c') / 'include'}"]
 
 
-def drawn(count: int, seed: int) -> list[Case]:
+def drawn(count: int, seed: int, formats: Iterable[str] = FORMATS) -> list[Case]:
     """So many cameras of each format."""
     rng = np.random.default_rng(seed)
-    names = [(f"c{i}{kind.replace('_', '')}", kind) for i in range(count) for kind in FORMATS]
+    names = [(f"c{i}{kind.replace('_', '')}", kind) for i in range(count) for kind in formats]
     return [random_case(name, kind, rng) for name, kind in names]
 
 
@@ -68,6 +68,17 @@ def test_rows_are_those_of_golden(
     sources = write_cases(tmp_path, cases, frames)
     program = build(compiler, flags, sources, tmp_path / "cameras", includes=[*INCLUDES, f"-I{tmp_path}"])
     compare([str(program)], cases, frames)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", FORMATS)
+def test_rows_of_500_frames_of_each_format_are_those_of_golden(kind: str, tmp_path: Path) -> None:
+    """Of 125 random cameras: sizes, crops, sizes of the input and ways to get there."""
+    cases = drawn(125, seed=500, formats=[kind])
+    assert len({tuple(case.table["size"]) for case in cases}) > 60
+    sources = write_cases(tmp_path, cases, 4)
+    program = build("gcc", ("-O0",), sources, tmp_path / "cameras", includes=[*INCLUDES, f"-I{tmp_path}"])
+    compare([str(program)], cases, 4)
 
 
 def test_rows_are_those_of_golden_on_a_big_endian_chip(tmp_path: Path) -> None:

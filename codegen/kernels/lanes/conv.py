@@ -7,6 +7,7 @@ from functools import partial
 
 from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
+from codegen.kernels.conv2d import padded_row
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import (
     LanesRowsContext,
@@ -58,14 +59,6 @@ def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
     vectors = -(-min(k.channels, k.block) // 16)
     why = f"{on.name}: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call"
     return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), Scratch("slack", _SLACK)), why, rows)
-
-
-def padded_row(node: NodeOf[Conv2D]) -> tuple[int, int, int]:
-    """Pixels before, of and after the input in a row that serves every output column."""
-    w, w_in, w_out = node.op.w, node.ins[0].shape[2], node.outs[0].shape[2]
-    needed = (w_out - 1) * w.stride + w.extent
-    inner = max(0, min(w_in, needed - w.pad_before))
-    return w.pad_before, inner, needed - w.pad_before - inner
 
 
 def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvContext:

@@ -11,10 +11,10 @@ import numpy as np
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.kernels.conv2d import is_depthwise
+from codegen.kernels.conv2d import is_depthwise, padded_row
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import LanesRowsContext, Processor, byte_sums, fill_field, lanes_requant, sum_fields
-from codegen.kernels.lanes.conv import lines_scratch, most_rows, padded_row
+from codegen.kernels.lanes.conv import lines_scratch, most_rows
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 

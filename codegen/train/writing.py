@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from codegen.errors import ExampleBad, ModuleMissing, ModuleNotRead, first_line
 from codegen.python_files import caught
+from codegen.train.decomposed import decomposed
 
 _OPSET = 17
 _SAMPLES = "samples"
@@ -57,7 +58,7 @@ def onnx_of(module: Any, inputs: Sequence[Tensor], *, any_number: bool = False) 
     open_axes = {name: {0: _SAMPLES} for name in names} if any_number else None
     buffer = io.BytesIO()
     refused = caught(lambda error: ModuleNotRead(_cause(error), where=type(module).__name__))
-    with refused, _quietly(), _in_steps(), torch.no_grad():
+    with refused, _quietly(), _in_steps(), decomposed(), torch.no_grad():
         still = _still(module)
         results = still(*inputs)
         if not _has_tensor(results):

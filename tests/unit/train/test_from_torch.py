@@ -108,6 +108,40 @@ def test_a_module_that_pytorch_has_quantized(nets: ModuleType) -> None:
     assert (given == wanted).mean() > 0.9
 
 
+@pytest.mark.parametrize("exported", [False, True])
+def test_what_pt2e_writes(nets: ModuleType, exported: bool) -> None:
+    """Its operators, of torch itself: bytes with a zero point, a range that is cut, weights per channel."""
+    import torch
+    from torch.ao.quantization.fx import _decomposed  # noqa: F401
+
+    ops = torch.ops.quantized_decomposed
+
+    class Converted(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("weight", torch.randint(-127, 128, (4, 1, 3, 3)).to(torch.int8))
+            self.register_buffer("scales", torch.tensor([0.01, 0.02, 0.015, 0.005]))
+            self.register_buffer("zeros", torch.zeros(4, dtype=torch.int64))
+
+        def held(self, x: Any, scale: float, zero: int, low: int, high: int, kind: Any) -> Any:
+            q = ops.quantize_per_tensor(x, scale, zero, low, high, kind)
+            return ops.dequantize_per_tensor(q, scale, zero, low, high, kind)
+
+        def forward(self, x: Any) -> Any:
+            x = self.held(x, 0.0625, 3, 0, 255, torch.uint8)
+            w = ops.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -127, 127, torch.int8)
+            return self.held(torch.conv2d(x, w), 0.03125, -5, -100, 90, torch.int8)
+
+    torch.manual_seed(0)
+    net, x = Converted().eval(), nets.images(16)
+    wanted = net(x).numpy()
+    assert (wanted.min(), wanted.max()) == (-95 * 0.03125, 95 * 0.03125), "both ends cut"
+    given = torch.export.export(net, (x[:1],)).module() if exported else net
+    found = np.asarray(codegen.run(codegen.from_torch(given, x[:1]), x.numpy(), "c")).reshape(wanted.shape)
+    assert np.abs(found - wanted).max() <= 0.03125
+    assert (found == wanted).mean() > 0.99
+
+
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [

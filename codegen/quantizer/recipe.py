@@ -71,7 +71,7 @@ class Trials:
 
 def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
     """A recipe's own trials, but for those that the configuration's tables decide."""
-    thorough = name != "fast"
+    together = name != "fast"
     methods = config.search.methods
     tried = _METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods)
     each = config.search.each or ("layer" if name == "best" else "model")
@@ -81,7 +81,7 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
         rewrites=attempts_of(name, config.rewrite),
         correct=config.correct.bias != "none",
         analytic=config.correct.bias == "analytic",
-        effort=config.correct.weights or ("descent" if thorough else "nearest"),
+        effort=config.correct.weights or ("descent" if together else "nearest"),
         thorough=name == "best",
         results=config.correct.pixels or 256,
     )

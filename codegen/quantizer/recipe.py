@@ -23,6 +23,7 @@ from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.measure import CEILING, Likeness, Noise
 from codegen.quantizer.observe import Progress, Samples, in_turn, observe
 from codegen.quantizer.places import Constant, Places, natural_bounds
+from codegen.quantizer.products import products
 from codegen.quantizer.ranging import ByMethod, least_at_readers
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.extremes import observe_extremes
@@ -33,6 +34,7 @@ from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
+from codegen.quantizer.sums import added_behind
 
 Outputs = list[dict[str, Array]]
 """Tensors by name, of some samples at once and then of some more."""
@@ -63,13 +65,13 @@ class Trials:
     correct: bool = True
     analytic: bool = False
     effort: Effort = "nearest"
-    gated: bool = False
+    thorough: bool = False
     results: int = 256
 
 
 def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
     """A recipe's own trials, but for those that the configuration's tables decide."""
-    thorough = name != "fast"
+    together = name != "fast"
     methods = config.search.methods
     tried = _METHODS[name] if methods is None else tuple(m for m in _ALL if m in methods)
     each = config.search.each or ("layer" if name == "best" else "model")
@@ -79,8 +81,8 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
         rewrites=attempts_of(name, config.rewrite),
         correct=config.correct.bias != "none",
         analytic=config.correct.bias == "analytic",
-        effort=config.correct.weights or ("descent" if thorough else "nearest"),
-        gated=name == "best",
+        effort=config.correct.weights or ("descent" if together else "nearest"),
+        thorough=name == "best",
         results=config.correct.pixels or 256,
     )
 
@@ -133,6 +135,11 @@ class Network:
     biases: Mapping[str, str]
     seen: Mapping[str, Statistics]
     moved: AllMoved
+
+    def has_sums(self) -> bool:
+        """Whether another tensor is added to the result of a layer."""
+        added = added_behind(self.graph, frozenset(self.biases.values()))
+        return any(p.node.outputs[0] in added for p in products(self.graph))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,14 +216,21 @@ class Recipe:
         before, words = best, f"weights by {trials.effort}"
         choices = replace(best.choices, effort=trials.effort, correct=trials.correct, analytic=trials.analytic)
         if not trials.analytic:
-            name = f"{words}, errors made up for"
-            best = self._tried(name, best.network, best.asking, replace(choices, passed=True), fitted=True)
-        if best is before or trials.gated:
+            best = self._made_up(best, f"{words}, errors made up for", replace(choices, passed=True), trials.thorough)
+        if best is before or trials.thorough:
             best = self._tried(words, best.network, best.asking, choices)
-        if trials.gated:
+        if trials.thorough:
             choices = replace(choices, gated=True)
             best = self._tried("weights behind activations", best.network, best.asking, choices)
         return best
+
+    def _made_up(self, best: State, name: str, choices: Choices, thorough: bool) -> State:
+        """Weights that make up for errors of the layers before, and for those of sums behind where there are any."""
+        best = self._tried(name, best.network, best.asking, choices, fitted=True)
+        if not thorough or not best.network.has_sums():
+            return best
+        name, choices = f"{name}, those of sums too", replace(choices, summed=True)
+        return self._tried(name, best.network, best.asking, choices, fitted=True)
 
     def _tried(
         self,

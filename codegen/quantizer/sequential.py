@@ -41,7 +41,8 @@ class Choices:
     A bias makes up for the share `centred` of the mean error; of each sample a layer is judged by so many `results`.
     `analytic`: the error is what the weights' errors make of the mean of what the layer reads, not what is measured;
     that mean is the one in `means`, or else the samples'.  `gated`: results that an activation cuts off count less.
-    `passed`: weights make up for the errors that the layers before pass on, as far as what is read tells of these.
+    `passed`: weights make up for the errors that the layers before pass on, as far as what is read tells of these, and,
+    if `summed`, the last layer before a sum for those of the other operand.
     """
 
     effort: Effort = "descent"
@@ -51,6 +52,7 @@ class Choices:
     seed: int = 0
     gated: bool = False
     passed: bool = False
+    summed: bool = False
     analytic: bool = False
     means: Mapping[str, Array] = field(default_factory=dict)
 
@@ -88,7 +90,7 @@ class SideBySide:
         self._constants: Live = {v.name: (True, numbers_of(v)) for v in graph.values.values() if v.data is not None}
         self._decided = Decided()
         self._bounds = Bounds(graph, scheme, frozenset(biases.values()))
-        self._added = added_behind(graph, frozenset(biases.values())) if choices.passed else {}
+        self._added = added_behind(graph, frozenset(biases.values())) if choices.summed else {}
 
     def run(self, feeds: Feeds, joins: Mapping[int, Sequence[int]]) -> Decided:
         """Everything decided, by the samples that are at a node; `joins` are those that come to each, by its number."""

@@ -25,7 +25,7 @@ from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.spec import Spec
-from codegen.real.elementwise import Clip, Function
+from codegen.real.elementwise import Binary, Clip, Function
 from codegen.real.engine import RealEngine, numbers_of
 from codegen.real.reduce import Softmax
 from tests.support.float_networks import Maker, random_network
@@ -174,6 +174,47 @@ def test_what_is_fitted_to_some_samples_is_not_kept_where_it_loses_on_the_others
     assert kept == [True, False]
 
 
+def residual(seed: int) -> RealGraph:
+    """Two convolutions, the second one's result added to the first one's."""
+    maker = Maker(seed, (1, 4, 6, 6), uneven=0.5)
+    maker.conv(8)
+    maker.add(Function("Relu"))
+    start = maker.last
+    maker.conv(8)
+    maker.add(Binary("Add"), start)
+    return maker.done()
+
+
+def test_the_last_layer_before_a_sum_makes_up_for_the_other_operand() -> None:
+    """A skip that is cut off: what the sum lacks on other samples, with and without."""
+    lost = {False: 0.0, True: 0.0}
+    for seed in range(4):
+        graph, biases = with_biases(residual(seed))
+        (total,) = graph.outputs
+        skip = next(n for n in graph.nodes if n.op == Binary("Add")).inputs[1]
+        samples, others = samples_of(graph, 40), together(graph, samples_of(graph, 20, seed=9))
+        tensors = dict(plain(graph, samples).tensors)
+        tensors[skip] = replace(tensors[skip], scale=tensors[skip].scale * 0.1)
+        given, spec = Scheme({n: s for n, s in tensors.items() if n != total}), Spec(bits=8, symmetric=True)
+        wanted = tensors_held(graph, Scheme(), others, [total])[total]
+        for summed in lost:
+            choices = Choices(passed=True, summed=summed)
+            sides = SideBySide(graph, biases, given, lambda p: spec, choices)  # noqa: B023
+            decided = sides.run(lambda part: stacked(graph, samples, part), {0: range(len(samples))})  # noqa: B023
+            made = tensors_held(decided.written(graph), Scheme(given.tensors, decided.weights), others, [total])[total]
+            lost[summed] += float(np.square(wanted - made).sum() / np.square(wanted).sum())
+    assert lost[True] < 0.98 * lost[False]
+
+
+def test_sums_are_made_up_for_by_the_thorough_recipe_where_there_are_any() -> None:
+    maker = Maker(0)
+    maker.conv()
+    straight = maker.done()
+    cases: list[tuple[RealGraph, RecipeName]] = [(residual(0), "best"), (residual(0), "default"), (straight, "best")]
+    told = [any("those of sums" in s.name for s in cook(graph, name, weights=4).stages) for graph, name in cases]
+    assert told == [True, False, False]
+
+
 def test_the_same_samples_give_the_same_integers() -> None:
     graph = random_network(3)
     one, two = cook(graph, "default", weights=4), cook(graph, "default", weights=4)
@@ -208,7 +249,6 @@ def test_a_network_is_judged_by_what_bounded_functions_are_given() -> None:
 
 def test_states_are_those_of_a_first_run() -> None:
     from codegen.ir.real import RealState
-    from codegen.real.elementwise import Binary
 
     maker = Maker(0, (1, 3, 4, 4))
     maker.conv(3)

@@ -86,24 +86,7 @@
         "bne 2b\n" \
         LAM_MVE_FEW_LESS("r0", "r4") \
         LAM_MVE_FEW_LESS("r8", "r12") \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        "vmov q1[2], q1[0], r8, r12\n" \
-        "vmov q1[3], q1[1], r10, lr\n" \
-        "ldr r0, [r11, #20]\n" \
-        "ldr r9, [r11, #28]\n" \
-        "ldrd r1, r3, [r11, #8]\n" \
-        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
-        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
-        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-        LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
-        "vadd.i32 q0, q0, r9\n" \
-        "vadd.i32 q1, q1, r9\n" \
-        "vstrb.32 q0, [r1], #4\n" \
-        "vstrb.32 q1, [r3], #4\n" \
-        "strd r1, r3, [r11, #8]\n" \
-        "cmp r5, r0\n" \
-        "bne 1b\n" \
+        LAM_MVE_TWO_OUTPUTS(MODE) \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
 /* One pixel; what is beyond the last input is left out, as in LAM_MVE_VECTOR. */

@@ -19,12 +19,12 @@ from tests.support.shared import ROOT
 
 DIGITS = ROOT / "examples" / "digits" / "digits_qdq.onnx"
 COUNTED = {
-    "cortex-m4": {"kws": 3_180_591, "resnet8": 12_505_582, "ad": 319_311, "vww": 9_081_193},
-    "cortex-m0plus": {"kws": 16_321_527, "resnet8": 62_413_613, "ad": 1_411_454, "vww": 46_094_098},
-    "cortex-m3": {"kws": 6_147_413, "resnet8": 25_425_823, "ad": 618_299, "vww": 16_544_162},
-    "cortex-m55": {"kws": 862_974, "resnet8": 2_264_922, "ad": 49_421, "vww": 2_373_846},
-    "cortex-m7": {"kws": 3_174_673, "resnet8": 12_508_651, "ad": 319_319, "vww": 9_071_616},
-    "rv32imc": {"kws": 8_436_138, "resnet8": 35_278_167, "ad": 864_985, "vww": 23_176_320},
+    "cortex-m4": {"kws": 3_180_591, "resnet8": 12_448_318, "ad": 319_311, "vww": 9_005_161},
+    "cortex-m0plus": {"kws": 16_321_527, "resnet8": 62_205_751, "ad": 1_411_454, "vww": 46_094_098},
+    "cortex-m3": {"kws": 6_147_413, "resnet8": 25_397_151, "ad": 618_299, "vww": 16_544_162},
+    "cortex-m55": {"kws": 751_935, "resnet8": 2_032_675, "ad": 49_015, "vww": 2_089_689},
+    "cortex-m7": {"kws": 3_174_673, "resnet8": 12_451_675, "ad": 319_319, "vww": 8_997_936},
+    "rv32imc": {"kws": 8_436_138, "resnet8": 35_220_823, "ad": 864_985, "vww": 23_176_320},
 }
 """Instructions by `lamina profile`; the slow test counts them again."""
 CASES = [(chip, name) for chip, found in COUNTED.items() for name in found]

@@ -206,6 +206,27 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
     "vmladava.s8 r6, q0, q3\n" \
     "vmladava.s8 lr, q1, q3\n"
 
+/* Sums of two pixels to outputs, and back to 1 for the next block. */
+#define LAM_MVE_TWO_OUTPUTS(MODE) \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    "ldr r0, [r11, #20]\n" \
+    "ldr r9, [r11, #28]\n" \
+    "ldrd r1, r3, [r11, #8]\n" \
+    LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
+    LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
+    LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+    LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
+    "vadd.i32 q0, q0, r9\n" \
+    "vadd.i32 q1, q1, r9\n" \
+    "vstrb.32 q0, [r1], #4\n" \
+    "vstrb.32 q1, [r3], #4\n" \
+    "strd r1, r3, [r11, #8]\n" \
+    "cmp r5, r0\n" \
+    "bne 1b\n"
+
 /* r9 counts two chunks at a time; an odd number enters in the middle.  `less`: what becomes of the sums then. */
 #define LAM_MVE_PAIRS_BY(MODE, FACTORS, chunk, less) \
     __asm volatile( \
@@ -230,24 +251,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
         "subs r9, r9, #1\n" \
         "bne 2b\n" \
         less \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        "vmov q1[2], q1[0], r8, r12\n" \
-        "vmov q1[3], q1[1], r10, lr\n" \
-        "ldr r0, [r11, #20]\n" \
-        "ldr r9, [r11, #28]\n" \
-        "ldrd r1, r3, [r11, #8]\n" \
-        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
-        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
-        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-        LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
-        "vadd.i32 q0, q0, r9\n" \
-        "vadd.i32 q1, q1, r9\n" \
-        "vstrb.32 q0, [r1], #4\n" \
-        "vstrb.32 q1, [r3], #4\n" \
-        "strd r1, r3, [r11, #8]\n" \
-        "cmp r5, r0\n" \
-        "bne 1b\n" \
+        LAM_MVE_TWO_OUTPUTS(MODE) \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 #define LAM_MVE_PAIRS(MODE, FACTORS) LAM_MVE_PAIRS_BY(MODE, FACTORS, LAM_MVE_PAIRS_CHUNK, "")
 
@@ -267,24 +271,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
         chunks \
         turn_end \
         row_end \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        "vmov q1[2], q1[0], r8, r12\n" \
-        "vmov q1[3], q1[1], r10, lr\n" \
-        "ldr r0, [r11, #20]\n" \
-        "ldr r9, [r11, #28]\n" \
-        "ldrd r1, r3, [r11, #8]\n" \
-        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
-        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
-        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-        LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
-        "vadd.i32 q0, q0, r9\n" \
-        "vadd.i32 q1, q1, r9\n" \
-        "vstrb.32 q0, [r1], #4\n" \
-        "vstrb.32 q1, [r3], #4\n" \
-        "strd r1, r3, [r11, #8]\n" \
-        "cmp r5, r0\n" \
-        "bne 1b\n" \
+        LAM_MVE_TWO_OUTPUTS(MODE) \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
 #define LAM_MVE_THREE LAM_MVE_PAIRS_CHUNK LAM_MVE_PAIRS_CHUNK LAM_MVE_PAIRS_CHUNK

@@ -10,12 +10,15 @@ from codegen.resources import resource_dir
 
 _DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK|LAM_PANEL) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
 
+_PARTS = ("lam_lanes_neon.h",)
+"""Headers that only another one includes, whose functions it gives on one processor."""
+
 
 @cache
 def functions_of_headers() -> dict[str, frozenset[str]]:
     """The functions that each header defines, by its name: the common ones, and those of an instruction set (isa/)."""
     root = resource_dir("runtime_c")
-    paths = [*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")]
+    paths = [p for p in (*root.glob("include/lam_*.h"), *root.glob("isa/*/lam_*.h")) if p.name not in _PARTS]
     return {path.name: frozenset(_DEFINED.findall(path.read_text(encoding="utf-8"))) for path in paths}
 
 

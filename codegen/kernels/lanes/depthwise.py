@@ -65,8 +65,7 @@ def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
     lines = lines_scratch(node, k.line_bytes, rows)
     why = f"{on.name}: 64 bytes x {k.places} places, up to {rows} rows per call"
     scratch = (Scratch("weights", k.rows_at), lines, Scratch("slack", _BLOCK))
-    headers = ("lam_lanes_vector.h",) if k.stride == 1 else ()
-    return Fit(k, _params(on, sums, k), scratch, why, rows, headers)
+    return Fit(k, _params(on, sums, k), scratch, why, rows)
 
 
 def _blocks(channels: int) -> int:
@@ -138,5 +137,5 @@ def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:
 
 def depthwise_kernel(on: Processor) -> Kernel[Conv2D]:
     """The kernel for a processor."""
-    name, fit, headers = f"{on.name}_depthwise", partial(_fit, on), ("lam_lanes_depthwise.h",)
+    name, fit, headers = f"{on.name}_depthwise", partial(_fit, on), ("lam_lanes_depthwise.h", "lam_lanes_vector.h")
     return Kernel(name, "lanes/depthwise.c.j2", "rows", (Conv2D,), fit, on.needs, headers=headers)

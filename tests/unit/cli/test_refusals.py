@@ -155,7 +155,6 @@ PROFILE = [
     ("profile TINY -t generic", "LAM-EMULATOR-001"),
     ("profile TINY -t gap8-like", "LAM-EMULATOR-001"),
     ("profile TINY --cycles", "LAM-EMULATOR-002"),
-    ("profile TINY -t ppc32", "LAM-EMULATOR-001"),
     ("profile TINY -t cortex-m0plus --requant ort", "LAM-TARGET-006"),
     ("profile TINY --opt-level -O9", "LAM-IMPORT-030"),
     ("profile TINY --opt-level -O2;reboot", "LAM-IMPORT-030"),

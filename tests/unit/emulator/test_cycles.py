@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -156,9 +157,12 @@ def test_loops_of_known_length_belong_to_the_layer_that_was_marked(name: str, tm
         assert loop <= mix.cycles <= loop + 24
 
 
-def test_a_target_without_a_table_is_refused(tmp_path: Path) -> None:
+def test_a_target_whose_programs_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    chip = load_target("ppc32")
+    assert chip.toolchain
+    chip = replace(chip, toolchain=replace(chip.toolchain, objdump=None))
     with pytest.raises(CyclesUnknown, match="LAM-EMULATOR-002 target ppc32"):
-        executed_mix(load_target("ppc32"), tmp_path / "x", 1, compiler=("cc",), workdir=tmp_path, timeout_s=1)
+        executed_mix(chip, tmp_path / "x", 1, compiler=("cc",), workdir=tmp_path, timeout_s=1)
 
 
 def test_a_program_that_fails_under_the_plugin_is_said(tmp_path: Path) -> None:

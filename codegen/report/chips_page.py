@@ -25,12 +25,13 @@ that core (but for the AVR's, whose self-test runs on simavr). No chip of these 
 
 def chips_page(generated: str) -> str:
     """Every part by maker, and every core."""
-    chips = [chip for chip in map(load_target, list_targets()) if chip.maker]
+    every = [*map(load_target, list_targets())]
+    chips = [chip for chip in every if chip.maker]
     parts = ["# Chips", generated, _INTRO]
     for maker in sorted({chip.maker for chip in chips}, key=str.lower):
         parts += [f"## {maker}", _chips(sorted((c for c in chips if c.maker == maker), key=lambda c: c.name))]
     parts += ["## Accelerators", _UNITS_INTRO, _units(chips)]
-    return "\n\n".join([*parts, "## Cores", _CORES_INTRO, _cores(chips)]) + "\n"
+    return "\n\n".join([*parts, "## Cores", _CORES_INTRO, _cores([chip for chip in every if chip.core])]) + "\n"
 
 
 _UNITS_INTRO = """\

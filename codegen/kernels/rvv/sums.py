@@ -112,12 +112,13 @@ def _fit_rows(node: NodeOf[Conv2D], sums: Weighted, *, own: bool, taps: int, tap
     return Fit(k, (fill, *_fields(sums)), (scratch,), f"rvv: {k.lines} rows in scratch, channels along the vector")
 
 
-def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, *, lines: int = 1, **numbers: int) -> RvvContext:
+def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, *, own: bool, lines: int = 1, **numbers: int) -> RvvContext:
     requant = node.op.requant
     return RvvContext(
         mode="SINGLE" if fast_requant(requant, sums.reach).form == "single" else "TFLITE",
         each=requant is not None and len(requant.multiplier) > 1,
         unsigned=sums.x is DType.U8,
+        own=own,
         channels=node.outs[0].shape[-1],
         lines=lines,
         **numbers,

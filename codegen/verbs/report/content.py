@@ -192,7 +192,7 @@ def _grade(model: ModelSource, options: Options, look: Looking) -> Grade | None:
         scheduler=look.scheduler,
         toolkit=look.toolkit,
     )
-    return graded(model, look.float_model, look.eval_data, options, judging)
+    return graded((model, look.float_model), look.eval_data, options, judging)
 
 
 def _page_path(out: str | Path | None) -> Path:

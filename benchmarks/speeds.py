@@ -3,8 +3,8 @@
     python benchmarks/speeds.py --chips cortex-m4 --write
 
 Networks of synthetic layers (benchmarks/layers.py) are profiled (`lamina profile --cycles`) in rounds: in each one a
-layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a hundred products,
-outputs and rows of a kernel take is then fitted, so that layers' relative errors are least.  `--write` puts the table
+layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a thousand products,
+outputs and rows of a kernel take is then fitted, so that layers are met best.  `--write` puts the table
 into the core's file; run it again when kernels have changed.  benchmarks/estimates.py says how far whole networks are
 off.  Kinds of layers, which serve where a kernel is unknown, are fitted to the same counts.
 """
@@ -41,7 +41,9 @@ CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "
 SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc": ("rv32imac", "rv32imafc")}
 """Cores that run the same kernels, as their files say."""
 DTYPES = ("s8", "s4", "f32")
-HEAD = "# Of a hundred products, outputs and rows of each kernel (benchmarks/speeds.py --write)."
+MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (None,), "f32": (None,)}
+"""TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
+HEAD = "# Of a thousand products, outputs and rows of each kernel (benchmarks/speeds.py --write)."
 ROUNDS = 5
 Rates = tuple[int, ...]
 Sample = tuple[Work, int, int]
@@ -66,19 +68,21 @@ def sizes(view: NodeView) -> object:
     return type(view.op).__name__, tuple(t.shape for t in (*view.ins, *view.outs)), view.ins[0].dtype
 
 
-def samples(chip: str, dtype: str, folder: Path, rounds: int = ROUNDS) -> dict[str, list[Sample]]:
-    """By kernel, what layers took."""
+def samples(
+    chip: str, dtype: str, folder: Path, rounds: int = ROUNDS, mode: str | None = None
+) -> dict[str, list[Sample]]:
+    """By kernel, what layers took, in the target's own arithmetic or that of `mode`."""
     path = folder / f"layers_{dtype}.onnx"
     path.write_bytes(model(dtype))
     found: dict[str, list[Sample]] = defaultdict(list)
     seen: set[tuple[str, object]] = set()
-    target, options = met(Options(target=chip), path)
+    target, options = met(Options(target=chip, requant=mode), path)
     graph = reach(read_model(path, options, target), target, options).graph
     views = {node.name: graph.view(node) for node in graph.nodes}
     for _ in range(rounds):
         tools = replace(HOUSE, table=Unseen(seen=frozenset(seen)))
         try:
-            layers = codegen.profile(path, chip, cycles=True, toolkit=tools).layers
+            layers = codegen.profile(path, chip, cycles=True, requant=mode, toolkit=tools).layers
         except CompileError as error:
             print(f"# {chip} {dtype}: {error}", file=sys.stderr)
             break
@@ -94,29 +98,35 @@ def samples(chip: str, dtype: str, folder: Path, rounds: int = ROUNDS) -> dict[s
 
 
 def fitted(work: Sequence[Work], counted: Sequence[int]) -> Rates:
-    """What a hundred products, outputs and rows take, none below 0: the least sum of squares of relative errors."""
+    """What a thousand products, outputs and rows take, none below 0: the least error of all layers.
+
+    Every layer counts by its square root, so that neither the large ones alone decide nor the small ones.
+    """
     amounts = np.array([[w.products, w.outputs, w.rows] for w in work], float)
     wanted = np.array(counted, float)
-    scaled = amounts / wanted[:, None]
+    weight = 1 / np.sqrt(wanted)
+    scaled, told = amounts * weight[:, None], wanted * weight
     best: tuple[float, np.ndarray] | None = None
     for count in range(1, min(3, len(work)) + 1):
         for kept in itertools.combinations(range(3), count):
             rates = np.zeros(3)
-            rates[list(kept)] = np.linalg.lstsq(scaled[:, kept], np.ones(len(work)), rcond=None)[0]
-            error = float(((scaled @ rates - 1) ** 2).sum())
+            rates[list(kept)] = np.linalg.lstsq(scaled[:, kept], told, rcond=None)[0]
+            error = float(((scaled @ rates - told) ** 2).sum())
             if (rates >= 0).all() and rates.any() and (best is None or error < best[0] * 0.98):
                 best = error, rates
     assert best is not None
-    return tuple(round(100 * rate) for rate in best[1])
+    return tuple(round(1000 * rate) for rate in best[1])
 
 
 def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
-    """The lines of `kernels` in [speed]: a kernel's instructions and cycles."""
+    """The lines of `kernels` in [speed]: a kernel's instructions and cycles in layers of a kind."""
     lines = []
     for kernel, counted in sorted(found.items()):
-        work = [w for w, _, _ in counted]
-        instructions, cycles = (list(fitted(work, [c[which] for c in counted])) for which in (1, 2))
-        lines.append(f'    {{ name = "{kernel}", instructions = {instructions}, cycles = {cycles} }},')
+        for kind in sorted({work.kind for work, _, _ in counted}):
+            own = [sample for sample in counted if sample[0].kind == kind]
+            instructions, cycles = (list(fitted([w for w, *_ in own], [c[which] for c in own])) for which in (1, 2))
+            rates = f"instructions = {instructions}, cycles = {cycles}"
+            lines.append(f'    {{ name = "{kernel}", kind = "{kind}", {rates} }},')
     return [HEAD, "kernels = [", *lines, "]"]
 
 
@@ -138,8 +148,9 @@ def main() -> None:
     for chip in given.chips:
         found: dict[str, list[Sample]] = defaultdict(list)
         for dtype in given.types:
-            for kernel, counted in samples(chip, dtype, given.folder).items():
-                found[kernel] += counted
+            for mode in MODES[dtype]:
+                for kernel, counted in samples(chip, dtype, given.folder, mode=mode).items():
+                    found[kernel] += counted
         lines = table(found)
         print("\n".join([f"# {chip}", *lines]), flush=True)
         if given.write:

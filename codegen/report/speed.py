@@ -20,7 +20,7 @@ from codegen.target import KernelRates, Memory, Rates, Speed, Target
 
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
 KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
-_HUNDRED = 100
+_HUNDRED, _OF_KERNELS = 100, 1000
 _WORD = 4
 """Bytes of the working memory that one access moves."""
 
@@ -102,9 +102,9 @@ def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimat
     """With waits for weights alone."""
     work, rates = work_of(view), _rates(view, form, speed)
     assert rates is not None
-    amounts = (work.products, work.outputs, work.rows)
+    amounts, of = (work.products, work.outputs, work.rows), _OF_KERNELS if isinstance(rates, KernelRates) else _HUNDRED
     instructions, cycles = (
-        sum(amount * rate for amount, rate in zip(amounts, each, strict=False)) / _HUNDRED
+        sum(amount * rate for amount, rate in zip(amounts, each, strict=False)) / of
         for each in (rates.instructions, rates.cycles)
     )
     return Estimate(instructions, cycles, _weight_waits(view, work, chip, speed))
@@ -112,10 +112,10 @@ def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimat
 
 def _rates(view: NodeView, form: Form, speed: Speed) -> Rates | KernelRates | None:
     """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then."""
-    known = next((rates for rates in speed.kernels if rates.name == form.kernel), None)
-    if known is not None or _is_real(view):
-        return known
-    found: Rates = getattr(speed, work_of(view).kind)
+    known, kind = [rates for rates in speed.kernels if rates.name == form.kernel], work_of(view).kind
+    if known or _is_real(view):
+        return next((rates for rates in known if rates.kind == kind), known[0] if known else None)
+    found: Rates = getattr(speed, kind)
     return found
 
 

@@ -26,9 +26,10 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class KernelRates:
-    """What a hundred products of a kernel take, a hundred outputs and a hundred rows besides."""
+    """What a thousand products of a kernel take, outputs and rows besides, in layers of one kind."""
 
     name: str
+    kind: str
     instructions: tuple[int, int, int]
     cycles: tuple[int, int, int]
 

@@ -17,7 +17,7 @@ from codegen.target.table import Table
 
 MOST_CORES = 64
 MOST_BANKS = 4096
-_MOST_RATE = 1_000_000
+_MOST_RATE, _MOST_OF_KERNELS = 1_000_000, 1_000_000_000
 _LONGEST_WAIT = 1000
 _LONGEST_LINE = 4096
 _ALIGNMENTS = tuple(1 << n for n in range(2, 13))
@@ -196,8 +196,8 @@ def _speed(table: Table | None) -> parts.Speed | None:
 
 def _kernel(table: Table) -> parts.KernelRates:
     name = table.text("name")
-    (a, b, c), (d, e, f) = (_whole_rates(table, key, 3) for key in ("instructions", "cycles"))
-    return parts.KernelRates(name, (a, b, c), (d, e, f))
+    (a, b, c), (d, e, f) = (_whole_rates(table, key, 3, _MOST_OF_KERNELS) for key in ("instructions", "cycles"))
+    return parts.KernelRates(name, table.text("kind"), (a, b, c), (d, e, f))
 
 
 def _rates(speed: Table, kind: str) -> parts.Rates:
@@ -212,11 +212,11 @@ def _pair(table: Table, key: str) -> tuple[int, int]:
     return first, second
 
 
-def _whole_rates(table: Table, key: str, count: int) -> tuple[int, ...]:
+def _whole_rates(table: Table, key: str, count: int, most: int = _MOST_RATE) -> tuple[int, ...]:
     """So many whole numbers, one of them at least above zero."""
     found = table.wholes(key)
-    if len(found) != count or not any(found) or max(found) > _MOST_RATE:
-        raise table.bad(key, f"{list(found)} are not {count} whole numbers up to {_MOST_RATE}, and not all zero")
+    if len(found) != count or not any(found) or max(found) > most:
+        raise table.bad(key, f"{list(found)} are not {count} whole numbers up to {most}, and not all zero")
     return found
 
 

@@ -43,13 +43,17 @@ Judge = Callable[[Scheme], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixing:
-    """Bits that a layer may have, none where it has those that were asked for; and limits by the name of the cost."""
+    """Bits that a layer may have, none where it has those that were asked for; and limits by the name of the cost.
+
+    `spread` shares what layers lose, and the judging of candidates.
+    """
 
     weights: tuple[int, ...] = ()
     activations: tuple[int, ...] = ()
     budget: Mapping[str, int] = field(default_factory=dict)
     progress: Progress | None = None
     toolkit: Toolkit = HOUSE
+    spread: Spread = HERE
 
     @property
     def bits(self) -> tuple[Bits, ...]:
@@ -140,12 +144,8 @@ def _budget(given: str | Mapping[str, int] | None) -> dict[str, int]:
     return found
 
 
-def mixed(
-    network: Network, judge: Judge, options: Options, how: Mixing, spread: Spread = HERE
-) -> tuple[Asking, MixedReport]:
+def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tuple[Asking, MixedReport]:
     """What is asked of each layer so that the network loses least within the budget, and the choice there was.
-
-    `spread` shares what layers lose, and the judging of candidates.
 
     Raises:
         BudgetUnreachable: LAM-QUANT-028.
@@ -160,12 +160,12 @@ def mixed(
     costs = {bits: compiler.by_part(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
     schemes = {bits: scheme(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
     told = None if how.progress is None else partial(_told, how.progress, len(parts))
-    layers = spread.each(_Losing(network.places, judge, (schemes, costs, kinds)), parts, told)
+    layers = how.spread.each(_Losing(network.places, judge, (schemes, costs, kinds)), parts, told)
     found, verdict = best_within(layers, Limits(compiler.most, kinds), compiler)
     if found is None:
         raise BudgetUnreachable(_refusal(verdict), where=options.target)
     candidates = [*front_of(layers, len(kinds) - 1, _POINTS), dict(found.bits)]
-    sqnrs = spread.each(judge, [scheme(bits) for bits in candidates])
+    sqnrs = how.spread.each(judge, [scheme(bits) for bits in candidates])
     points = [_point(bits, compiler(bits), sqnr, layers) for bits, sqnr in zip(candidates, sqnrs, strict=True)]
     best = max((i for i, p in enumerate(points) if p.fits), key=lambda i: (points[i].sqnr, -points[i].wide))
     rows = [MixedLayer(name=n, activations=b.activations, weights=b.weights) for n, b in candidates[best].items()]

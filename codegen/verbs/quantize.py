@@ -132,7 +132,7 @@ def _mixed(
         return asking, report
     judge = Judge(network.places.graph, held.judging.first(_MIXED), options, how.toolkit)
     with spread_over(how.scheduler) as spread:
-        given, found = mixed(network, quick_judge(network.places, judge), options, mixing, spread)
+        given, found = mixed(network, quick_judge(network.places, judge), options, replace(mixing, spread=spread))
     return given, replace(report, mixed=found)
 
 

@@ -155,13 +155,18 @@ BAD = {
     ),
     "speed of a kernel by two numbers": (
         "[board]",
-        SPOKEN.replace("[speed]\n", "[speed]\nkernels = [{ name = 'k', instructions = [1, 2], cycles = [3, 4, 5] }]\n"),
+        SPOKEN.replace(
+            "[speed]\n",
+            "[speed]\nkernels = [{ name = 'k', kind = 'pair', instructions = [1, 2], cycles = [3, 4, 5] }]\n",
+        ),
         "LAM-TARGET-005",
         "speed.kernels[0].instructions",
     ),
     "speed of a kernel without a name": (
         "[board]",
-        SPOKEN.replace("[speed]\n", "[speed]\nkernels = [{ instructions = [1, 2, 3], cycles = [3, 4, 5] }]\n"),
+        SPOKEN.replace(
+            "[speed]\n", "[speed]\nkernels = [{ kind = 'pair', instructions = [1, 2, 3], cycles = [3, 4, 5] }]\n"
+        ),
         "LAM-TARGET-004",
         "speed.kernels[0].name",
     ),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codegen.datafiles import path_given, written_file
 from codegen.emit import network_name
-from codegen.errors import CompileError, OptionBad, PictureNotWritable
+from codegen.errors import ClusterLost, CompileError, ExtraMissing, OptionBad, PictureNotWritable, SchedulerBad
 from codegen.frontends.files import read_model_file
 from codegen.options import Options
 from codegen.planning import met, said
@@ -192,7 +192,7 @@ def _grade(model: ModelSource, options: Options, look: Looking) -> Grade | None:
         scheduler=look.scheduler,
         toolkit=look.toolkit,
     )
-    return graded(model, look.float_model, look.eval_data, options, judging)
+    return graded((model, look.float_model), look.eval_data, options, judging)
 
 
 def _page_path(out: str | Path | None) -> Path:
@@ -233,6 +233,8 @@ def _profiles(model: ModelSource, options: Options, looks: Sequence[Inspection],
 def _chips(model: ModelSource, options: Options, look: Looking, notes: list[str]) -> tuple[Fit, ...]:
     try:
         return fits(model, options, _fitting(look))
+    except (ClusterLost, ExtraMissing, SchedulerBad):
+        raise
     except CompileError as error:
         notes.append(f"no chips are ranked: {error}")
         return ()

@@ -30,9 +30,10 @@ class Grade:
 
 
 def graded(
-    model: ModelSource, float_model: ModelSource | None, data: DataGiven, options: Options, judging: Judging
+    models: tuple[ModelSource, ModelSource | None], data: DataGiven, options: Options, judging: Judging
 ) -> Grade:
-    """Both networks' scores; the float one's by the engine `float`."""
+    """The scores of the network and, where there is one, of the float one by the engine `float`."""
+    model, float_model = models
     made = _first(model, data, options, judging)
     found = Grade(
         metric=judging.metric,

@@ -21,8 +21,9 @@ from codegen.prove import ShadowReport, prove
 from codegen.target import Memory, Target, load_target
 from tests.random_networks.draw import BYTES, Drawing, Unfit
 from tests.random_networks.eager import scheduling
+from tests.random_networks.float_motifs import REAL as IN_FLOAT
 from tests.random_networks.float_motifs import real_numbers
-from tests.random_networks.motifs import classifier, several
+from tests.random_networks.motifs import SINGLE, Step, classifier, several
 from tests.random_networks.state_motifs import remembered
 from tests.support.scratchpad import plan_on_cores, scratchpad
 
@@ -39,6 +40,10 @@ REAL = 0.4
 """Share of networks with operators on real numbers."""
 REAL_STEPS = 0.3
 """Share of their steps that compute in real numbers."""
+EACH: tuple[Step, ...] = tuple(dict.fromkeys((*(step for step, _ in SINGLE), *IN_FLOAT)))
+"""Steps of which each network has one, in turns, so that what is drawn or fits rarely is in many of them."""
+TRIES = 4
+"""How often that step is tried, for it may be unfit."""
 MEMORIES = 0.2
 """Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
@@ -99,9 +104,14 @@ def draw_graph(seed: int) -> Drawing:
     share = REMEMBERED if memory.random() < STATE else 0.0
     reals = np.random.default_rng([seed, 2])
     real_share = REAL_STEPS if reals.random() < REAL else 0.0
+    in_turn = TRIES
     for _ in range(60):
         if len(d.nodes) >= wanted:
             break
+        if in_turn and len(d.nodes) >= wanted // 2:
+            y = _try(d, x, EACH[seed % len(EACH)])
+            in_turn, x = in_turn - 1 if y == x else 0, y
+            continue
         usual = real_numbers if reals.random() < real_share else several
         x = _try(d, x, remembered if memory.random() < share else usual)
     if d.chance(0.25):

@@ -16,7 +16,18 @@ from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
-from codegen.ops import ArgExtremum, Cast, Dequantize, Quantize, Reshape, Scatter, Slice, Take, Transpose
+from codegen.ops import (
+    ArgExtremum,
+    Cast,
+    Dequantize,
+    Quantize,
+    Reshape,
+    Scatter,
+    Slice,
+    Take,
+    Transpose,
+    WholeArithmetic,
+)
 from codegen.ops.float32 import (
     FloatAveragePool2D,
     FloatBinary,
@@ -110,6 +121,9 @@ def real_rows(d: Drawing, x: str) -> str:
     lines = d.apply(Scatter(d.pick(("none", "add", "maximum", "minimum"))), lines, places, moved)
     factor = d.const(np.array([d.rng.uniform(1.5, 9.5)], np.float32))
     whole = d.apply(Cast(DType.S32), d.apply(FloatBinary("mul"), lines, factor))
+    if d.chance(0.5):
+        sums = d.apply(FloatReduce(d.pick(("sum", "l1", "maximum")), (0,)), whole)
+        whole = d.apply(WholeArithmetic("-"), d.apply(FloatCumulative("sum", 0, d.chance(0.3)), whole), sums)
     return _bytes(d, d.apply(Reshape((1, h, w, c)), d.apply(Cast(DType.F32), whole)))
 
 

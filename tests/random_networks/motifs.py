@@ -214,7 +214,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (convolution, 6),
     (same_convolution, 8),
     (pointwise, 4),
-    (transposed, 3),
+    (transposed, 4),
     (wide_sums, 6),
     (wide_activations, 3),
     (max_pool, 3),
@@ -225,7 +225,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (crop, 3),
     (gather_rows, 5),
     (padded, 6),
-    (blocks, 12),
+    (blocks, 19),
     (upsample, 4),
     (bilinear, 4),
     (broadcast, 6),
@@ -241,8 +241,8 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (curve_16, 17),
     (log_softmax, 9),
     (pieces_16, 8),
-    (unit_length, 4),
-    (normalized, 7),
+    (unit_length, 7),
+    (normalized, 9),
     (triangle, 5),
     (updated, 6),
     (taken, 3),
@@ -254,7 +254,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (sum_of_three, 6),
     (running_sum, 7),
     (quotient, 4),
-    (compared, 6),
+    (compared, 9),
 )
 
 # Several
@@ -377,16 +377,16 @@ def late_join(d: Drawing, x: str) -> str:
 
 SEVERAL: Sequence[tuple[Step, int]] = (
     (one, 46),
-    (residual, 20),
+    (residual, 36),
     (concat_channels, 6),
     (concat_rows, 5),
-    (diamond, 12),
+    (diamond, 15),
     (both_strides, 2),
     (two_sinks, 4),
     (up_and_down, 6),
     (gate, 2),
-    (attention, 3),
-    (late_join, 6),
+    (attention, 4),
+    (late_join, 11),
 )
 
 

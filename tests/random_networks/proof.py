@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -35,7 +36,10 @@ class Proving:
 
     def __call__(self, numbers: range) -> Proof:
         """Those of a few numbers, wherever that is done."""
-        return prove(numbers, flags=self.flags, jobs=self.jobs, plan_only=self.plan_only)
+        proof = prove(numbers, flags=self.flags, jobs=self.jobs, plan_only=self.plan_only)
+        for fault in proof.faults:  # at once, for a run may be ended before its end
+            print(f"{fault.case}: {fault.what}", file=sys.stderr, flush=True)
+        return proof
 
 
 def prove_each(numbers: range, how: Proving, spread: Spread, tell: Callable[[str], None]) -> Proof:

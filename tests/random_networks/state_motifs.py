@@ -114,7 +114,7 @@ def sound(d: Drawing, x: str) -> str:
     frame = d.apply(SignalWindow(d.int(8, 15)), frame, window)
     bits = d.apply(Headroom(), frame)
     spectrum = d.apply(Rfft(length), d.apply(ShiftLeft(), frame, bits))
-    return _samples(d, x, spectrum) if d.chance(0.45) else _channels(d, x, spectrum, bits)
+    return _samples(d, x, spectrum) if d.chance(0.5) else _channels(d, x, spectrum, bits)
 
 
 def _channels(d: Drawing, x: str, spectrum: str, bits: str) -> str:
@@ -154,7 +154,7 @@ def _weighted(d: Drawing, x: str, found: str) -> str:
     return d.mul(x, weights)
 
 
-STATES = (delayed, running, history, *[filters, recurrent] * 2, *[sound] * 4)
+STATES = (delayed, running, history, *[filters, recurrent] * 2, *[sound] * 5)
 
 
 def remembered(d: Drawing, x: str) -> str:

@@ -25,12 +25,16 @@ class NumbersView:
     real: str
 
 
+_INDENT = "    "
+
+
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A loop over boxes, and how often it turns."""
+    """A loop over boxes, and how often it turns; `pad` is how far its line is indented."""
 
     name: str
     count: int
+    pad: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,8 @@ class PlaceView:
 class LevelView:
     """One grid; `first` and `end` bound the numbers of its boxes, `sizes` is there where anchors have their own.
 
-    `turns` are the loops over its boxes, `box` the number of one of them in these loops, `bar` what must be passed.
+    `turns` are the loops over its boxes, `box` the number of one of them in these loops, `bar` what must be passed;
+    `pad` is how far the line inside the loops is indented.
     """
 
     index: int
@@ -58,6 +63,7 @@ class LevelView:
     first: int
     end: int
     turns: tuple[TurnView, ...]
+    pad: str
     box: str
     bar: str
     step: tuple[str, str]
@@ -241,7 +247,8 @@ def _level(task: Boxes, index: int, outputs: Sequence[Numbers]) -> LevelView:
         anchors=level.anchors,
         first=first,
         end=first + level.boxes,
-        turns=tuple(TurnView(turn.name, turn.count) for turn in turns),
+        turns=tuple(TurnView(turn.name, turn.count, _INDENT * (i + 1)) for i, turn in enumerate(turns)),
+        pad=_INDENT * (len(turns) + 1),
         box=_sum([(turn.name, turn.boxes) for turn in turns], first),
         bar="" if level.bar is None else _number(level.bar, outputs[judged.output]),
         step=(spell_float(level.step[0]), spell_float(level.step[1])),

@@ -109,7 +109,7 @@ def _functions(isa: str) -> dict[str, str]:
     for node in graph.nodes:
         view = graph.view(node)
         form = find_form(view, isa)
-        found[node.name] = f"{form.template} {form.context} {view.ins}" if form else "a view"
+        found[node.name] = f"{form.kernel} {form.template} {form.context} {view.ins}" if form else "a view"
     return found
 
 

@@ -15,11 +15,11 @@ from codegen.options import Goal
 from codegen.pipeline import Compiled, Options, compile_file, read_model
 from codegen.target import find_chip, load_target
 from codegen.verbs.samples import Sample, random_samples
-from tests.e2e.test_emulated import ready
 from tests.e2e.test_real_models import samples_of
 from tests.support import real_tflite
 from tests.support.networks import NETWORKS, network_path
 from tests.support.real import LARGE, MODELS, model_path
+from tests.support.tools import require_board
 
 LIMITS = {
     "kws_qdq": (6_900, 6_600),
@@ -173,7 +173,7 @@ def test_every_plan_of_a_big_network_is_equal(name: str, plan: str, streamed: bo
 @pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", TINY)
 def test_every_plan_is_equal_on_the_chip(name: str, plan: str, streamed: bool) -> None:
-    ready("cortex-m4")
+    require_board("cortex-m4")
     options = plan_options(name, plan, streamed, "cortex-m4")
     samples = samples_of(name, real=1, random=1)
     check(name, options, len(samples), samples)

@@ -16,9 +16,8 @@ from codegen.verbs.crc_log import read_crc_log
 from codegen.verbs.verify_log import LogCheck, judged
 from tests.e2e.projects import DIGITS, NETWORKS, SANITIZE, TINY, Project, build, compiled, written
 from tests.e2e.test_avr import FLAGS as AVR_FLAGS
-from tests.e2e.test_emulated import ready
 from tests.support.simavr import on_simavr
-from tests.support.tools import require_tool
+from tests.support.tools import require_board, require_tool
 
 _MAIN = """
 #include <stdint.h>
@@ -113,7 +112,7 @@ def test_rows_that_are_pushed_are_traced_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chip", ["cortex-m4", "rv32imc", "ppc32"])
 def test_an_emulated_chip_says_the_same(chip: str, tmp_path: Path) -> None:
-    ready(chip)
+    require_board(chip)
     made = written(tmp_path / "net", compile_file(DIGITS, Options(target=chip, name="digits")))
     sources = [*made.sources, made.folder / "test" / "selftest.c", main_of(made, tmp_path, _BOARD)]
     includes = [made.folder / part for part in ("include", "runtime", "src")]

@@ -8,8 +8,8 @@ import pytest
 
 import codegen
 from codegen.pipeline import Options, compile_file
-from tests.e2e.test_emulated import ready
 from tests.support.real import model_path
+from tests.support.tools import require_board
 
 CHIP = "cortex-m4"
 AT_THE_SMALLEST = 0.15
@@ -24,7 +24,7 @@ def sizes_of_groups(path: Path, options: Options) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["kws_qdq", "resnet8_qdq", "vww_qdq"])
 def test_groups_take_few_instructions_more(name: str) -> None:
-    ready(CHIP)
+    require_board(CHIP)
     path = model_path(name)
     alone = codegen.profile(path, CHIP, goal="speed")
     least = codegen.profile(path, CHIP, goal="memory")

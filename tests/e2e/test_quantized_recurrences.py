@@ -12,6 +12,7 @@ from codegen.api import Network, compile_model, quantize, verify
 from codegen.frontends import read_real
 from codegen.options import Options
 from codegen.real.engine import RealEngine
+from codegen.toolkit import HOUSE
 from codegen.verbs.calibration import all_samples
 from codegen.verbs.float_source import float_graph
 from tests.support.recurrent_models import Recurrence
@@ -104,7 +105,7 @@ def test_samples_without_states_are_steps_of_a_sequence(tmp_path: Path) -> None:
 def test_each_of_several_sequences_begins_with_zeros(tmp_path: Path) -> None:
     form = Recurrence("LSTM", steps=1, first="inputs", shown=(1, 2))
     path = form.write(tmp_path / "r.onnx")
-    graph, x = float_graph(path, Options()), form.samples(30, seed=5)["x"]
+    graph, x = float_graph(path, Options(), HOUSE.vocabulary), form.samples(30, seed=5)["x"]
     (session,) = _sessions(path.read_bytes())
     source, _ = all_samples(graph, {"x": x.reshape(5, 6, *x.shape[1:])}, None)
     assert len(source) == 30

@@ -57,7 +57,8 @@ def _steps(name: str, node: NodeOf[Any]) -> tuple[Steps, tuple[str, ...]]:
     if node.ins[0].dtype.is_float:
         return Steps("float", _FIRST.get(name, "0.0f"), _STEPS[name]), (HEADER, *_HEADERS.get(name, ()))
     first = _FIRST.get(name, "0.0f").replace(".0f", "")
-    return Steps("int32_t", first, _WHOLE_STEPS[name]), ("lam_wrap.h",)
+    step = _WHOLE_STEPS[name]
+    return Steps("int32_t", first, step), ("lam_wrap.h",) if "lam_wrap" in step else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,11 @@ class MveDenseContext(MveContext):
         return self.w_in - self.kernel_w
 
     @property
+    def leaves_row(self) -> bool:
+        """Whether the last window without dilation lies wholly behind the row, and more."""
+        return self.last_column * self.stride - self.pad > self.w_in
+
+    @property
     def row_bytes(self) -> int:
         """Inputs of one kernel row without dilation."""
         return self.kernel_w * self.c_in
@@ -251,7 +256,8 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
         return None
     k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums))
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
-    headers = (*(("lam_mve_window.h",) if k.gathered else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
+    copies = k.gathers or (k.gathered and by_pixels)
+    headers = (*(("lam_mve_window.h",) if copies else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
     return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers)
 
 

@@ -219,7 +219,10 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
         return None
     why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
     said = ", weights of 4 bits" if k.few else ""
-    headers = ("lam_mve_depthwise_few.h",) if k.few else ()
+    headers = (
+        *(("lam_mve_window.h",) if k.has_borders else ()),
+        *(("lam_mve_depthwise_few.h",) if k.few else ()),
+    )
     return Fit(k, _params(sums, requant, k), scratch, why + said, headers=headers)
 
 
@@ -285,5 +288,5 @@ DEPTHWISE = Kernel(
     (Conv2D,),
     _fit,
     common.MVE,
-    headers=("lam_mve_depthwise.h", "lam_mve_window.h"),
+    headers=("lam_mve_depthwise.h",),
 )

@@ -75,6 +75,7 @@ def test_one_process_two_processes_and_a_cluster_that_loses_a_worker_answer_alik
     assert alone.engines[0].outputs_sha256 == alone.engines[1].outputs_sha256
 
 
+@pytest.mark.slow
 def test_mixed_bits_are_the_same_from_a_cluster_that_loses_a_worker(cluster: LocalCluster, tmp_path: Path) -> None:
     """What layers lose, the candidates, and the scores of both networks."""
     words: dict[str, Any] = {

@@ -28,7 +28,7 @@ SANITIZE = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 def test_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
-    proof = prove(seeds(3, 40))
+    proof = prove(seeds(3, 24))
     assert proof.faults == []
     for what, share in SHARES.items():
         assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what

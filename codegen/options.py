@@ -7,13 +7,14 @@ offers the requantization, and to the importers whether the shapes fit a model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import index
 from typing import Literal, get_args
 
 from codegen.arguments import check_fields
 from codegen.errors import OptionBad, ShapeBad
 from codegen.old_names import OLD_MODES, current
+from codegen.records import record
 
 Goal = Literal["memory", "balanced", "speed", "size"]
 """Which memory plan to take; `Options` says what each means."""
@@ -47,7 +48,7 @@ MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Options:
     """What a compilation may be told; LAM-IMPORT-030 and -050 for a value that does not exist.
 

@@ -6,7 +6,7 @@ model file -> imported Graph -> Graph -> forms of kernels -> Plan -> Program -> 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from codegen.passes import simplify
 from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, met, plan_in_best_order, said, settled
 from codegen.planning.real import as_asked
 from codegen.prove import ShadowReport, prove
+from codegen.records import record
 from codegen.report.manifest import Asked, build_manifest
 from codegen.schedule import misfits
 from codegen.target import Target
@@ -34,7 +35,7 @@ NO_HASH = bytes(32)
 """Of a network that was never a file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Compiled:
     """Every form a model took on its way, and the files."""
 
@@ -50,7 +51,7 @@ class Compiled:
     files: Mapping[str, bytes]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reached:
     """How far a model got: the forms it took (None behind the stage that refused it), and every problem on the way."""
 

@@ -15,11 +15,11 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from codegen.errors import CompilerSilent, ToolFailed, ToolMissing, ToolOutputTooLong, ToolTimeout
+from codegen.records import record
 
 OUTPUT_LIMIT = 256 << 20
 """Bytes a program may write to each of its two outputs."""
@@ -31,7 +31,7 @@ _PROCESSES = Path("/proc")
 _MOST_ROUNDS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Completed:
     """How a program ended.  `returncode` is negative when a signal ended it."""
 

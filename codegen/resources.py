@@ -5,8 +5,9 @@ Only this module knows that a wheel carries them inside the package (see `force-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from codegen.records import record
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -17,7 +18,7 @@ def resource_dir(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PluginRoot:
     """The folder of a plug-in: `kernels/NAME/FILE` is its template FILE, and `headers` are its files of C."""
 
@@ -26,7 +27,7 @@ class PluginRoot:
     headers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roots:
     """Folders laid out as `templates/` and as `runtime_c/` are; a file is taken from the first one that has it.
 

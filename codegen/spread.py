@@ -12,11 +12,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 from codegen.errors import ClusterLost, ExtraMissing, SchedulerBad, first_line
+from codegen.records import record
 
 _Piece = TypeVar("_Piece")
 _Made = TypeVar("_Made")
@@ -60,7 +60,7 @@ HERE: Spread = _Here()
 """This process, one piece after another."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Cluster:
     """The workers that a client of `distributed` knows."""
 

@@ -7,7 +7,7 @@ stages what each part is for: every stage gets the part that it needs, from the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from codegen.frontends import Vocabulary
 from codegen.ir.op import Op
 from codegen.kernels import TABLE, KernelTable
 from codegen.kernels.kernel import Kernel
+from codegen.records import record
 from codegen.resources import ROOTS, PluginRoot, Roots
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from codegen.settle.rule import Rule
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Toolkit:
     """The house's own tools, and those that join them.
 

@@ -19,6 +19,7 @@ FLOORS = {
     "old_names": 0,
     "spread": 0,
     "python_files": 0,
+    "records": 0,
     "ir": 1,
     "target": 1,
     "configuration": 1,
@@ -56,7 +57,7 @@ FLOORS = {
 }
 """Floor of each room; a room may import from lower floors and from itself, never sideways."""
 
-GROUND = {"errors", "resources", "process", "datafiles", "arguments", "old_names", "spread", "python_files"}
+GROUND = {"errors", "resources", "process", "datafiles", "arguments", "old_names", "spread", "python_files", "records"}
 """The ground floor is one hall: its rooms may know each other."""
 
 CONFINED = {

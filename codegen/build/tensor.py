@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from codegen.records import record
 
 if TYPE_CHECKING:
     from codegen.build.net import Net
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """What a node is called in messages and comments: as in RealNode."""
 
@@ -21,7 +22,7 @@ class Label:
     part: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Tensor:
     """What a call returns, and others take.  `name` is that of its value."""
 

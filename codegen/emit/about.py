@@ -6,13 +6,13 @@ Decides words alone; nothing here changes what is computed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from codegen.emit.names import comment
 from codegen.ir.plan import ARENA, place_of
 from codegen.ir.program import Call, Operand, Program
 from codegen.ir.quant import TensorType
 from codegen.ir.shape import row_pixels
+from codegen.records import record
 
 _CALL = {
     "row": "One call makes one output row, number n.",
@@ -76,7 +76,7 @@ def _rounding(call: Call) -> Iterator[str]:
     yield f"range.zero_point is added, and the result limited to {bounds}."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Stay:
     """Who has which bytes, from the step that writes them first to the last one that reads them."""
 

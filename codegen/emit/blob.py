@@ -23,17 +23,17 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import Literal
 
 from codegen.ir.program import Program
+from codegen.records import record
 
 BLOB_HEADER_BYTES = 64
 BLOB_VERSION = 2
 _STRUCTURE_AT, _ID_AT = 24, 48
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fit:
     """What a blob and code must agree on, as the blob's header has it: 12 bytes and 4."""
 

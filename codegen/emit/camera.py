@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.emit.spelling import ArrayView, array_lines, plus, spell_float
 from codegen.ir.camera import CameraProgram, rounded_up
 from codegen.ir.quant import Array
+from codegen.records import record
 
 _BITS = 11
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChannelView:
     """One channel of the network: which number of a pixel it is, its table, where it lies, what surrounds pictures."""
 
@@ -23,7 +22,7 @@ class ChannelView:
     fill: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CameraView:
     """All that the templates see; `first` and `end` bound the inner part's rows, `left` and `right` its columns."""
 

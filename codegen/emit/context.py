@@ -7,7 +7,6 @@ where it can be tested.  Those that few projects need are loaded for a project t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ from codegen.ir.camera import CameraProgram
 from codegen.ir.postprocess import PostProgram
 from codegen.ir.program import ConstRow, Params, Port, Program
 from codegen.options import Options
+from codegen.records import record
 from codegen.resources import ABI, ROOTS, VERSION, Roots
 from codegen.target import FEATURES, Target
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from codegen.emit.scratchpad import ScratchpadView
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParamsView:
     """One layer's parameters: an object of a struct."""
 
@@ -47,7 +47,7 @@ class ParamsView:
     arrays: tuple[ArrayView, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegionView:
     """Working memory beside the arena: what its identifiers begin with, in small and big letters, and its size."""
 
@@ -56,7 +56,7 @@ class RegionView:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """How a compiler says that it may use the chip's instructions: a macro, and the flags that define it."""
 
@@ -64,7 +64,7 @@ class Guard:
     flags: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ModelView:
     """All that the project's templates see."""
 
@@ -119,7 +119,7 @@ class ModelView:
         return tuple({f.context.function: f for f in reversed(self.functions) if f.is_hook}.values())[::-1]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmitOptions:
     """What the caller chose about the project's form."""
 

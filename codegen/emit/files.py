@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from codegen.emit.aside import folder_aside, move_into_place, write_aside
 from codegen.emit.listing import TOOL, read_listing, still_as_listed
 from codegen.errors import OutputBlocked, OutputEdited, OutputNotOurs, OutputNotWritable
+from codegen.records import record
 from codegen.resources import ASIDE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """What a folder needs to become the new project: files to write, and files to remove."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from codegen.emit.about import function_about
 from codegen.ir.hooks import HookCall
 from codegen.ir.program import KernelFn, Program
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FieldView:
     """One array of a kernel's parameters."""
 
@@ -32,7 +33,7 @@ class FieldView:
         return f"{member}; /* {self.about} */" if self.about else f"{member};"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionView:
     """One kernel function: its symbol, element types and params arrays, and the runtime headers that it needs.
 

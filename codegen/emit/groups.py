@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.emit.reads import UseView, use_view
 from codegen.emit.steps import Steps, StepView
 from codegen.ir.program import Program
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupView:
     """Steps that run together; a pulled group keeps each step's progress in the network's struct.
 

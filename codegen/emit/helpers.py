@@ -6,7 +6,6 @@ The other C files hold no such text outside of comments, so that they are the sa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.context import EmitOptions, ModelView
@@ -15,6 +14,7 @@ from codegen.emit.names import PORT_MACROS, c_string, port_symbols
 from codegen.errors import LabelsMisfit
 from codegen.ir.labels import numbers_of, own_labels
 from codegen.ir.program import Port, Program
+from codegen.records import record
 
 _LIMITS = {"int8_t": ("INT8_MIN", "INT8_MAX"), "uint8_t": ("0", "UINT8_MAX"), "int16_t": ("INT16_MIN", "INT16_MAX")}
 """The least and the greatest number of the types that QuantizeLinear gives."""
@@ -22,7 +22,7 @@ _OF_ROWS = ("ROWS", "ROW_BYTES")
 _OF_QUANTIZED = ("SCALE", "ZERO_POINT")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PortHelpers:
     """One input or output: its name in macros and as text, the macros that it has, and what its numbers are.
 
@@ -39,7 +39,7 @@ class PortHelpers:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Helpers:
     """All texts are literals of C."""
 

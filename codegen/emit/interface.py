@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.emit.addresses import Names
 from codegen.emit.names import comment
 from codegen.emit.spelling import ArrayView, array_lines, spell_float
 from codegen.ir.program import KeptState, Port, Program
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PortView:
     """One input or output in the header; `place` spells its address, `offset` counts from its memory's beginning.
 
@@ -41,7 +40,7 @@ class PortView:
         return self.bytes // self.element_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StateView:
     """What is kept between runs: its address, and that of its new content before it is copied there (or nothing).
 
@@ -58,7 +57,7 @@ class StateView:
     initial: ArrayView | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StreamView:
     """A network whose input comes row by row: where the rows go, and how many there are.
 

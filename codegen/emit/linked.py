@@ -8,15 +8,15 @@ have.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.listing import with_manifest
 from codegen.emit.render import render
+from codegen.records import record
 from codegen.resources import VERSION
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """One network's share of a memory: the member that it is in the header's types."""
 
@@ -27,7 +27,7 @@ class Part:
     lasting: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedType:
     """A type of the header, and its size."""
 
@@ -35,7 +35,7 @@ class SharedType:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedMemory:
     """One memory of the chip that some of the networks work in."""
 
@@ -61,7 +61,7 @@ class SharedMemory:
         return tuple(part for part in self.parts if not part.lasting)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkedNetwork:
     """A network, and how its memory is filled in for one at a time; empty where it takes more than one expression."""
 
@@ -69,7 +69,7 @@ class LinkedNetwork:
     example: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkView:
     """What templates/linked.h.j2 sees."""
 

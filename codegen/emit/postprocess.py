@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from codegen.emit.names import comment
 from codegen.emit.spelling import ArrayView, array_lines, spell_float
 from codegen.ir.postprocess import Boxes, Level, Member, Numbers, PostProgram, Ranking, Source, Transcript, WakeWords
 from codegen.ir.quant import Array
+from codegen.records import record
 
 _ACTIVATIONS = {"none": "", "softmax": "", "clip": "lam_clip", "sigmoid": "lam_f32_sigmoid"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumbersView:
     """An output that is read: what it holds, and the real number that an element `q` stands for."""
 
@@ -28,7 +29,7 @@ class NumbersView:
 _INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TurnView:
     """A loop over boxes, and how often it turns; `pad` is how far its line is indented."""
 
@@ -37,7 +38,7 @@ class TurnView:
     pad: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlaceView:
     """Which output, what to add to it for a box, and what the number of a channel is multiplied by."""
 
@@ -48,7 +49,7 @@ class PlaceView:
     lowest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LevelView:
     """One grid; `first` and `end` bound the numbers of its boxes, `sizes` is there where anchors have their own.
 
@@ -76,7 +77,7 @@ class LevelView:
     points: PlaceView | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class BoxesView:
     """A detector; `label` and `shown` spell the channel of label k and of the best one."""
 
@@ -100,7 +101,7 @@ class BoxesView:
     priors: ArrayView | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LabelsView:
     """Scores of labels, and over which runs they are averaged; without a window of the last run alone."""
 
@@ -116,7 +117,7 @@ class LabelsView:
     watched: ArrayView | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepsView:
     """Steps of a transcript."""
 
@@ -130,7 +131,7 @@ class StepsView:
     blank: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PostView:
     """All that the templates see; one of the last three is there."""
 
@@ -264,7 +265,7 @@ def _level(task: Boxes, index: int, outputs: Sequence[Numbers]) -> LevelView:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Turn:
     """A loop: how many boxes, and how many elements of each source, one turn passes over."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,11 @@ from codegen.emit.tracing import log_view
 from codegen.errors import PluginClash
 from codegen.ir.program import Program
 from codegen.ir.quant import Array, DType, TensorType
+from codegen.records import record
 from codegen.resources import Roots
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vector:
     """One self-test: inputs are `fill_pattern(seed)`, outputs must have this CRC-32 (see `selftest_crc`)."""
 

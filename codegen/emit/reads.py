@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.emit.blob import BLOB_HEADER_BYTES
 from codegen.emit.spelling import plus
 from codegen.ir.program import Call, GroupProgram
 from codegen.ir.weights import Pieces, WeightsProgram, WeightsRead
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadsView:
     """All reads of a run as lines of a table, how many may be under way at one time, and the buffer."""
 
@@ -22,7 +23,7 @@ class ReadsView:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PiecesView:
     """Channels of a slice packed at `place`: `bytes` of every `step` bytes, `count` times; the first at `skip`."""
 
@@ -34,7 +35,7 @@ class PiecesView:
     row_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlicesView:
     """How a step runs in slices: `first` is a slice's first channel, `made` where a row of it goes, in C."""
 
@@ -45,7 +46,7 @@ class SlicesView:
     staged: PiecesView | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UseView:
     """A group's first use of the buffer; in slices, calls in all, and of `i` the use and the arguments of the step."""
 

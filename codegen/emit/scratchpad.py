@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from codegen.emit.names import comment
 from codegen.ir.program import ScratchpadProgram
 from codegen.ir.quant import DType
 from codegen.ir.scratchpad import Command, Stream
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StreamLine:
     """One row of the table of streams, in the order of the C struct `stream`, and its title."""
 
@@ -20,7 +20,7 @@ class StreamLine:
     numbers: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParamsLine:
     """One row of the table of parameters: where they come from, how many bytes, where they go."""
 
@@ -29,7 +29,7 @@ class ParamsLine:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FillLine:
     """One padding row: type, value, elements, place."""
 
@@ -40,7 +40,7 @@ class FillLine:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TraceLine:
     """A tensor that is reported from global memory: the stream that names it, its number, place and bytes of a row."""
 
@@ -50,7 +50,7 @@ class TraceLine:
     row_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepLines:
     """The commands of one time step of one core, spelled."""
 
@@ -58,7 +58,7 @@ class StepLines:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ScratchpadView:
     """What templates/scratchpad.c.j2 sees.  `bounds` spells, by core, where stages begin and the last one ends."""
 

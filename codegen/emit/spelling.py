@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayView:
     """A constant array, spelled in lines of C; `offset` is its place in its struct, in bytes, `about` what it has."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.emit.addresses import Names
 from codegen.emit.functions import FunctionView
@@ -12,12 +12,13 @@ from codegen.emit.spelling import plus
 from codegen.ir.op import RowRule
 from codegen.ir.producer import Producer, Ready, Step, Streamed
 from codegen.ir.program import Call, RowInput
+from codegen.records import record
 
 _INPUT_FIRST = -2
 """What C answers when rows of the network's input must come before a call can be made; -1 is that none lack."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class InputView:
     """Row pointers of one input in one call: `slot` is its first one in `rows`, `place` the address of row 0.
 
@@ -45,7 +46,7 @@ class InputView:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OutputView:
     """Where one output of a call goes, and how it is traced; `tensor` is None where only a part of it is made.
 
@@ -62,7 +63,7 @@ class OutputView:
     ring: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class StepView:
     """One call: the function that makes `rows_per_call` rows, and how it is driven.
 
@@ -99,7 +100,7 @@ class StepView:
         return any(i.made for i in self.inputs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableView:
     """First rows of an input for each output row, where no formula gives them."""
 

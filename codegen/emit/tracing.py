@@ -8,19 +8,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.blob import BLOB_HEADER_BYTES, weight_sections
 from codegen.emit.context import ModelView
 from codegen.emit.structure import without_comments
 from codegen.ir.program import Program
+from codegen.records import record
 
 _ID_DIGITS = 16
 _FOREIGN = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoggedWeights:
     """One layer's parameters: where they begin, and how many bytes they have."""
 
@@ -28,7 +28,7 @@ class LoggedWeights:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LogView:
     """What the log's first line says, and what is counted and summed up for the others.
 

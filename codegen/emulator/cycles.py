@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from codegen.records import record
 from codegen.target import Cycles
 
 MEMORY = ("load", "store")
@@ -38,7 +39,7 @@ _RISCV = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """One instruction: its kind (a name of Cycles' fields) and the registers that it moves, where they are several.
 
@@ -50,7 +51,7 @@ class Instruction:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Executed:
     """How often one instruction ran for one layer (0 is none), and how often it jumped."""
 

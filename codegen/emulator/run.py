@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
 from codegen.emulator.build import Building, board_of, build_program, section_sizes
 from codegen.process import Completed, need_program, run_program
+from codegen.records import record
 from codegen.target import Target
 
 CONSOLE_LIMIT = 64 << 20
 """Bytes a program may print; more is a loop that prints (LAM-PROCESS-004)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunResult:
     """How a program ended on its board.
 

@@ -6,7 +6,6 @@ Numbers of n boxes are [n, numbers]; boxes are corners x, y, x, y in pixels of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -16,13 +15,14 @@ import numpy.typing as npt
 from codegen.float32.arrays import Float32Array
 from codegen.float32.exponential import exp, sigmoid, tanh
 from codegen.float32.powers import power
+from codegen.records import record
 
 BINS = 16
 """Numbers that say how far a side of a box of YOLOv8 is."""
 _HALF = np.float32(0.5)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Places:
     """Where n boxes are proposed: column and row of the cell, pixels of a cell, and a size; each [n, 2], x first."""
 

@@ -7,7 +7,6 @@ it (google-coral/libcoral, coral/posenet).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from codegen.float32.arrays import Float32Array
 from codegen.float32.exponential import sigmoid
+from codegen.records import record
 
 KEYPOINTS, EDGES, STEPS = 17, 16, 5
 _ONE = (0, 1, 0, 2, 0, 5, 7, 5, 11, 13, 0, 6, 8, 6, 12, 14)
@@ -25,7 +25,7 @@ Place = tuple[np.float32, np.float32]
 _ZERO, _ONE_F = np.float32(0), np.float32(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """The least score that a pose begins with, before its sigmoid; the least mean; the square of a distance."""
 
@@ -34,7 +34,7 @@ class Limits:
     near: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Pose:
     """Places f32[17, 2] and scores f32[17]."""
 
@@ -42,7 +42,7 @@ class Pose:
     scores: Float32Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Maps:
     """Scores [H, W, 17], offsets [H, W, 34] and those along edges [H, W, 64], all float32."""
 

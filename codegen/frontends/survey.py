@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Quant
+from codegen.records import record
 
 STEP = Quant(1 / 16)
 """Of a tensor of which nobody knows the range: -8 .. 8."""
@@ -16,7 +15,7 @@ SIGNED_SHARE = Quant(1 / 128)
 """Of a hyperbolic tangent."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceNode:
     """A node of the model itself; `problem` is the id of the reason why it is not read, empty where it is."""
 
@@ -25,7 +24,7 @@ class SourceNode:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Survey:
     """A model that is not imported.
 

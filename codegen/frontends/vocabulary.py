@@ -6,8 +6,10 @@ Decides nothing: it is handed to the readers, whose own tables are loaded when t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from codegen.records import record
 
 if TYPE_CHECKING:
     from codegen.frontends.onnx.real.reading import Translator
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from codegen.settle.rule import Rule
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Vocabulary:
     """How more operators are read, and how they are settled; each goes before the house's own of the same key.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """The first element, in memory order, in which `actual` is not `expected`; with the tensor's totals.
 

@@ -7,7 +7,6 @@ QuantizeLinear's and DequantizeLinear's rule, and a transpose.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,11 +16,12 @@ from codegen.errors import FeedNotFinite, FeedShapeWrong, FeedTypeWrong, FeedUnk
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Array, DType, Quant
 from codegen.ir.shape import row_count
+from codegen.records import record
 
 _HALF_WORD = 1 << 15
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PortSpec:
     """One input or output: the model's tensor `name`, and what the network holds instead."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.ir.quant import Array, DType
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class CameraProgram:
     """Lines of a frame to rows of the network's input 0.
 

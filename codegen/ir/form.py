@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
 
 from codegen.ir.op import NodeView
 from codegen.ir.quant import Array
+from codegen.records import record
 
 Run = Literal["row", "rows", "pixels", "whole", "accumulate"]
 """What one kernel call covers: one output row, several rows, a run of pixels, the whole output, or one input row of a
@@ -81,7 +82,7 @@ class Field:
         return "float" if self.dtype.kind == "f" else f"{self.dtype.name}_t"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scratch:
     """A part of a kernel's scratch: its bytes, and those it takes when rows come one by one, if that is less."""
 
@@ -90,7 +91,7 @@ class Scratch:
     row_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mix:
     """About how many instructions of which kind a kernel runs for a row; `moved`: registers of `multiple` ones.
 
@@ -120,7 +121,7 @@ class Mix:
         return Mix(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Form:
     """A kernel as it serves one node.
 

@@ -6,16 +6,17 @@ Nodes stand in an order in which they can run.  A Graph is immutable; rewrites m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from codegen.ir.labels import Labels
 from codegen.ir.op import NodeOf, NodeView, Op
 from codegen.ir.quant import Array, TensorType
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Value:
     """One tensor.  `data` is set for constants.
 
@@ -35,7 +36,7 @@ class Value:
         return self.data is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Node:
     """One operator applied.  `source` lists the model's nodes it stands for; `note` says how they were read."""
 
@@ -47,7 +48,7 @@ class Node:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interface:
     """How one input or output of the network relates to the model's own.
 
@@ -63,7 +64,7 @@ class Interface:
     perm: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class State:
     """What a network keeps from one run to the next.
 
@@ -78,7 +79,7 @@ class State:
     initial: Array
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Graph:
     """A network: values by name, nodes in a runnable order, its interface, and what it keeps between runs.
 

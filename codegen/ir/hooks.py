@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from codegen.records import record
 
 if TYPE_CHECKING:
     from codegen.ir.program import Call, KernelFn, Program
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 HOOK_TEMPLATE = "plugin/hook.c.j2"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HookCall:
     """What a layer's function calls: `function`, behind the network's name, with numbers by name.
 

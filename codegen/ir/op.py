@@ -7,14 +7,14 @@ the types of its tensors; it never sees a Graph, a Target, an address or C.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Span
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limit:
     """A condition the operator must meet: the sentence the user reads, its id, and the test on the operator."""
 
@@ -23,7 +23,7 @@ class Limit:
     holds: Callable[[Any, Sequence[TensorType]], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowRule:
     """Which rows of one input the output row r reads.
 
@@ -116,7 +116,7 @@ class Op(Protocol):
 O_co = TypeVar("O_co", bound=Op, covariant=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class NodeOf(Generic[O_co]):
     """One node with the types of its tensors and the arrays of its constants: all that a kernel is chosen by."""
 

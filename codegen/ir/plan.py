@@ -11,12 +11,12 @@ first, and those of each `Region` behind all before it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from codegen.ir.graph import Graph
 from codegen.ir.scratchpad import ScratchpadPlan
+from codegen.records import record
 
 if TYPE_CHECKING:
     from codegen.ir.weights import WeightsPlan
@@ -25,7 +25,7 @@ ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class NodeNeeds:
     """What a node's kernel needs: how it runs, bytes of scratch (alone), bytes of weights, multiply-accumulates.
 
@@ -51,7 +51,7 @@ class NodeNeeds:
         return self.scratch_bytes if members == 1 or self.row_scratch_bytes is None else self.row_scratch_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Storage:
     """Where one tensor lives, in bytes: in the arena, or, inside a group on a chip that has one, in the scratchpad."""
 
@@ -67,7 +67,7 @@ class Storage:
         return self.ring * self.row_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Working memory beside the arena, in a slower memory of the chip: offsets from `start` on, `bytes` of them.
 
@@ -97,7 +97,7 @@ def place_of(regions: Sequence[Region], offset: int) -> tuple[str, int]:
     return (region.memory, offset - region.start) if region else (ARENA, offset)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Nodes (indices into the graph's order) that run together, pulled from the last one.
 
@@ -111,7 +111,7 @@ class Group:
     pulls: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FrontPoint:
     """One Pareto-optimal plan: peak live bytes, time in the cost model's units, groups, and whether it was chosen.
 
@@ -125,7 +125,7 @@ class FrontPoint:
     fused: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Plan:
     """A schedule of `graph`: groups in order, storage per tensor, scratch per node.
 

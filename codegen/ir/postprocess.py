@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from codegen.ir.quant import Array, DType
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Numbers:
     """An output of the network, whose element q is the real number scale * (q - zero_point); floats have no scale."""
 
@@ -18,7 +18,7 @@ class Numbers:
     zero_point: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where numbers of a grid lie: element first + row * .. + column * .. + anchor * .. + channel * .. of an output."""
 
@@ -30,7 +30,7 @@ class Source:
     channel: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Level:
     """One grid of cells, each of which proposes as many boxes as `sizes` has rows.
 
@@ -60,7 +60,7 @@ class Level:
         return self.rows * self.columns * self.anchors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Boxes:
     """Boxes that were proposed, the best of those that overlap.
 
@@ -96,7 +96,7 @@ class Boxes:
         return tuple(found[:-1])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ranking:
     """The labels of an output with the highest scores, after an activation of numbers divided by `temperature`."""
 
@@ -106,7 +106,7 @@ class Ranking:
     temperature: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WakeWords:
     """Labels that are heard for a while: scores averaged over the last `window` runs.
 
@@ -121,7 +121,7 @@ class WakeWords:
     watched: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transcript:
     """The best label of each step, without repetitions and without the label `blank`."""
 
@@ -133,7 +133,7 @@ class Transcript:
     blank: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member:
     """One member of what is found: name, `float` or `int32_t`, how many numbers."""
 
@@ -142,7 +142,7 @@ class Member:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class PostProgram:
     """A `[postprocess]` table for a network: at most `most` found, each with a score above `least`."""
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ready:
     """The tensor is there before the group runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Streamed:
     """The network's input, whose rows are pushed while the group runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """The call of this number in the group."""
 

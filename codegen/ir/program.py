@@ -16,7 +16,6 @@ A node of several outputs has `T *const *y`: `y[0]` is the output, those after i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from codegen.ir.form import Field, Run
@@ -27,12 +26,13 @@ from codegen.ir.producer import READY, Producer
 from codegen.ir.quant import Array, DType
 from codegen.ir.scratchpad import CommandList
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 if TYPE_CHECKING:
     from codegen.ir.weights import Slices, WeightsProgram
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class KernelFn:
     """One emitted function: a kernel's template with its numbers, shared by layers of equal context.
 
@@ -55,7 +55,7 @@ class KernelFn:
     headers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Params:
     """The packed parameters of one layer, at `offset` of the weight section; fields are aligned to their type."""
 
@@ -66,7 +66,7 @@ class Params:
     offsets: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """A tensor in the arena: row r at `offset + (r % ring) * row_bytes`.
 
@@ -82,7 +82,7 @@ class Operand:
     memory: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowInput:
     """One input of a call: its operand, the rule, and who makes its rows.
 
@@ -97,7 +97,7 @@ class RowInput:
     in_place: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Call:
     """One layer: which kernel, on which rows.
 
@@ -128,7 +128,7 @@ class Call:
     slices: Slices | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class GroupProgram:
     """Calls that run together.
 
@@ -148,7 +148,7 @@ class GroupProgram:
         return len(self.calls) > 1 or self.streams
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstRow:
     """A row of padding in read-only data: `elements` times `value`."""
 
@@ -157,7 +157,7 @@ class ConstRow:
     elements: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Port:
     """One input or output of the network at the C interface; a `constant` one has the same numbers after each run."""
 
@@ -173,7 +173,7 @@ class Port:
     constant: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class KeptState:
     """What the network keeps between runs: in `operand` after a reset `initial`, after each run what is in `renewed`.
 
@@ -197,7 +197,7 @@ class KeptState:
         return self.operand.offset == self.renewed.offset
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TracedTensor:
     """A tensor that the trace hook reports: `index` is what the hook gets."""
 
@@ -210,7 +210,7 @@ class TracedTensor:
     row_bytes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ScratchpadParams:
     """Parameters to load: of which node, from which of its output channels on, and where they go in the scratchpad."""
 
@@ -220,7 +220,7 @@ class ScratchpadParams:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class ScratchpadProgram(CommandList):
     """The scratchpad regime: calls on the scratchpad, and the list of commands that runs and feeds them.
 
@@ -233,7 +233,7 @@ class ScratchpadProgram(CommandList):
     params: tuple[ScratchpadParams, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Program:
     """All that the C spells.
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from codegen.records import record
 
 Array = npt.NDArray[Any]
 Mode = Literal["single", "tflite", "ort", "mul8", "pot", "pot_half_even", "pot_half_down", "pot_half_away"]
@@ -109,7 +111,7 @@ def packed_bits(numbers: Array, most: int) -> int:
     return next(wide, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quant:
     """Per-tensor meaning of integers.  `scale` is exactly a float32, finite and above zero."""
 
@@ -123,7 +125,7 @@ class Quant:
         assert float(np.float32(self.scale)) == self.scale, "scales are float32 values"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorType:
     """Shape, element type and meaning of one tensor.
 
@@ -151,7 +153,7 @@ class TensorType:
         return self.elements * self.dtype.bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Requant:
     """One accumulator-to-activation step: `clamp(zero_point + scaled(acc), low, high)`.
 

@@ -8,13 +8,14 @@ What the operators compute is theirs (`codegen/real`); how they become integer a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 Definition = Literal["onnx", "tflite", "lamina"]
 """Whose integer arithmetic a graph asks for where it is quantized: that of the format it came in, or our own."""
@@ -22,7 +23,7 @@ Definition = Literal["onnx", "tflite", "lamina"]
 FLOAT32 = np.dtype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RealType:
     """Shape and element type of one tensor, as the model has them."""
 
@@ -39,7 +40,7 @@ class RealType:
         return replace(self, shape=tuple(int(n) for n in shape))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Stored:
     """How real numbers are held as integers: real = scale * (q - zero_point).
 
@@ -80,7 +81,7 @@ class Stored:
         return self.scale.reshape(along), self.zero_point.reshape(along)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RealValue:
     """One tensor.  `data` are the numbers of a constant: integers where it is `stored`, its own otherwise."""
 
@@ -121,7 +122,7 @@ class Multiplying(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Spelled:
     """What a file calls an operator that is none of its format's own: a domain, a name, and attributes as they stand.
 
@@ -158,7 +159,7 @@ class Joined(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RealNode:
     """One operator.  `name` and `op_type` are the model's own node and operator, as messages name them.
 
@@ -181,7 +182,7 @@ class RealNode:
         return f"node '{self.name}' ({self.op_type}), tensor '{self.tensor or self.outputs[0]}'"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RealState:
     """What a run leaves for the next one: it reads `value`, `initial` at first, and the next run finds `next` there.
 
@@ -193,7 +194,7 @@ class RealState:
     initial: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tie:
     """Values that want the same integers, of so many `bits` where nobody says another number.
 
@@ -206,7 +207,7 @@ class Tie:
     headroom: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RealGraph:
     """A network: nodes in a runnable order, each value written once.
 

@@ -9,15 +9,16 @@ calls and addresses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from codegen.records import record
 
 Act = Literal["run", "again", "load", "store", "params", "wait", "fill", "trace"]
 Padding = tuple[str, float]
 """What a row of padding holds: element type, value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Engine:
     """What moves and computes: bytes per cycle and cycles to start of a transfer, multiply-accumulates per cycle."""
 
@@ -26,7 +27,7 @@ class Engine:
     macs_per_cycle: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParamsNeeds:
     """Bytes of a layer's packed parameters: `fixed`, and `per_channel` for each of `channels` that a tile may hold.
 
@@ -42,7 +43,7 @@ class ParamsNeeds:
         return self.fixed + self.per_channel * channels
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stream:
     """A tensor's way between the memories while one group runs.
 
@@ -66,7 +67,7 @@ class Stream:
         return self.row_bytes // self.pieces
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParamsLoad:
     """Parameters of a node (of output channels [start, stop), or all when stop is 0), and where they go."""
 
@@ -77,7 +78,7 @@ class ParamsLoad:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fill:
     """A row of padding in the scratchpad."""
 
@@ -86,7 +87,7 @@ class Fill:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class ScratchpadLayer:
     """A node, or a tile [start, stop) of its output channels (all when stop is 0), with its places in the scratchpad.
 
@@ -102,7 +103,7 @@ class ScratchpadLayer:
     pads: Mapping[Padding, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Command:
     """One entry of the list.
 
@@ -123,7 +124,7 @@ class Command:
     slot: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScratchpadBlock:
     """Bytes of scratchpad in use from step `start` to step `stop`, both included."""
 
@@ -134,7 +135,7 @@ class ScratchpadBlock:
     stop: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """Times in cycles by the target's numbers, and bytes moved; `bound` is input, output and parameters once each.
 
@@ -153,7 +154,7 @@ class Estimate:
         return 1.0 - (self.cycles - self.compute_cycles) / self.dma_cycles if self.dma_cycles else 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StageSlices:
     """What cores do in one stage: by core, the output rows [first, stop) of the group's last node.
 
@@ -166,7 +167,7 @@ class StageSlices:
     recomputed_macs: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class CommandList:
     """What runs in the scratchpads, and when; the same in the plan and in what it is lowered to.
 
@@ -197,7 +198,7 @@ class CommandList:
         return len(self.bounds[0]) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class ScratchpadPlan(CommandList):
     """Everything decided about the scratchpad; `slices` say how groups are shared out."""
 

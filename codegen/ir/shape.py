@@ -7,7 +7,8 @@ number, the last two make the row's content.  A tensor of two axes or fewer is o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from codegen.records import record
 
 Shape = tuple[int, ...]
 
@@ -27,7 +28,7 @@ def row_pixels(shape: Shape) -> int:
     return shape[-2] if len(shape) >= 2 else 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Half-open interval [start, stop) of rows; empty when stop <= start."""
 
@@ -44,7 +45,7 @@ class Span:
         return Span(start, max(start, min(self.stop, length)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """A sliding window along one axis: size, stride, dilation, padding before and after."""
 

@@ -8,12 +8,12 @@ read as soon as the uses whose bytes they take have ended.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from codegen.ir.program import Params
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """A layer in slices of `channels` of its `total` output channels; the last slice may overlap the one before it.
 
@@ -39,7 +39,7 @@ class Cut:
         return min(index * self.channels, self.total - self.channels)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WeightsUse:
     """What a group, or slice `index` of its only layer, finds in the buffer, from `offset` of the arena on.
 
@@ -53,7 +53,7 @@ class WeightsUse:
     after: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class WeightsPlan:
     """The buffer, behind all else in the arena, the layers that are cut, by node index, and all uses in their order.
 
@@ -69,7 +69,7 @@ class WeightsPlan:
     mapped: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WeightsRead:
     """A read: bytes of the weight section from `source` on, to `offset` of the arena, for use number `use`."""
 
@@ -80,7 +80,7 @@ class WeightsRead:
     after: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class WeightsProgram:
     """All reads of a run in their order, the buffer, and what is read before the first run."""
 
@@ -100,7 +100,7 @@ class WeightsProgram:
         return most
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pieces:
     """Channels of each pixel of a row: `bytes` of every `step` bytes, `count` times, packed in the arena at `at`."""
 
@@ -110,7 +110,7 @@ class Pieces:
     count: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Slices:
     """How a call runs in slices of output channels: the parameters of each, and where rows of a slice are packed.
 

@@ -7,7 +7,6 @@ matters, one row is made per call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -27,6 +26,7 @@ from codegen.ops.float32 import FloatBinary
 from codegen.ops.prelu import prelu_scalings
 from codegen.ops.squared_difference import left_shift as square_shift
 from codegen.ops.squared_difference import squared_scalings
+from codegen.records import record
 
 Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic | FloatBinary
 
@@ -46,7 +46,7 @@ _SIGNS = {"add": "+", "div": "/", "mul": "*", "sub": "-"}
 """Operations on float32 that C has; of others the runtime has a function."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperandContext:
     """How one operand is walked: elements per pixel and per channel; `slot` of `rows`, or -1 and elements per row."""
 
@@ -57,7 +57,7 @@ class OperandContext:
     channel: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BinaryContext:
     """Literals of one elementwise operator.  `count` and `pixels` are C expressions, of n for a run of pixels.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -10,11 +9,12 @@ from codegen.ir.quant import DType
 from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Cast
+from codegen.records import record
 
 _WRAPS = {DType.S8: "lam_wrap_i8", DType.S16: "lam_wrap_i16"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CastContext:
     """Elements per pixel, and what one becomes."""
 

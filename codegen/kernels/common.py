@@ -7,7 +7,6 @@ that training made goes into the parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,12 +15,13 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeView
 from codegen.ir.quant import Array, DType, Requant, Rounding, TensorType
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 _ACC_BITS = fixedpoint.ACC_BITS_64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequantContext:
     """How a template requantizes: mode, whether factors are per channel, the type of the accumulator.
 

@@ -5,7 +5,6 @@ One output row per call; weights [Cout, KH, KW, Cin/groups].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -15,9 +14,10 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import GroupSizes, InBlocks
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class GroupedContext(GroupSizes):
     """Types and sizes of a convolution in groups, forward or transposed."""
 
@@ -30,7 +30,7 @@ class GroupedContext(GroupSizes):
     rq: RequantContext
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ConvContext(InBlocks, GroupedContext):
     """Literals of one convolution.  Output columns [left, right) have no tap in the padding."""
 

@@ -6,7 +6,6 @@ Weights [Cout, KH, KW, Cin/groups].  Which taps an output row or column meets de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
@@ -20,9 +19,10 @@ from codegen.kernels.common import end_values, is_wide, requant_context, requant
 from codegen.kernels.conv2d import GroupedContext
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ConvTranspose2D
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """Literals of one axis.  Taps that meet one output lie `step` apart, and the inputs they meet `reach` apart."""
 
@@ -44,7 +44,7 @@ class Axis:
         return (self.taps - 1) * self.step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TransposeContext(GroupedContext):
     """Literals of one transposed convolution."""
 

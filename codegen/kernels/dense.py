@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -11,9 +10,10 @@ from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseContext:
     """Literals of one dense layer: n_in inputs, n_out outputs per pixel."""
 

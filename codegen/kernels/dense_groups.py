@@ -5,7 +5,6 @@ The layer's weights are the products of both, which fit 16 bits; what is stored 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,12 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 _BYTE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseGroupsContext:
     """Literals of one layer: `n_in` inputs in groups of `block`, of which the last may be smaller.
 

@@ -24,13 +24,12 @@ A multiplier of 0 is stored as 2^30 with the largest shift, which gives the zero
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.quant import Array, Requant
 from codegen.kernels.common import RequantContext, range_field, requant_context, requant_fields, whose_factors
+from codegen.records import record
 
 _BOUNDS = {(-128, 127): "s8", (0, 255): "u8", (0, 127): "u7"}
 _REACH, _INT32 = 1 << 30, (1 << 31) - 1
@@ -39,7 +38,7 @@ _HALF, _PLACES = 1 << 30, 30
 """The multiplier of a power of two, and the places of the shift that it makes up for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FastRequant:
     """How a template requantizes.
 

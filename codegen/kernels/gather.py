@@ -7,12 +7,11 @@ loop asks about padding.  The template's part is templates/macros/gather.c.j2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.ir.shape import Window
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Columns:
     """The input columns of a block: `before` of padding, `count` from column `first` on, `after` of padding."""
 

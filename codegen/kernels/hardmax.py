@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Hardmax
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HardmaxContext:
     """Elements per pixel."""
 

@@ -6,19 +6,19 @@ Decides nothing about chips: which of the kernels that fit a node is taken, is s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from codegen.ir.form import Field, Form, Mix, Run, Scratch
 from codegen.ir.op import NodeOf, NodeView, Op
 from codegen.kernels.common import only_dynamic
+from codegen.records import record
 
 Features = frozenset[str]
 """What a chip's instruction set has, as `codegen.target.FEATURES` names it."""
 O = TypeVar("O", bound=Op)  # noqa: E741
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Fit:
     """What a kernel says of a node that it serves; the fields are those of Form.
 
@@ -34,7 +34,7 @@ class Fit:
     mix: Mix | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Kernel(Generic[O]):
     """A kernel for nodes of some operators.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import L2Norm
 from codegen.ops.l2_norm import OUTPUT_BITS
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NormContext:
     """Elements per pixel, and the fractional bits of the output."""
 

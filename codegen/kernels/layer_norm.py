@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.kernels.common import channels, range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import LayerNorm
 from codegen.ops.layer_norm import BITS
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LayerNormContext:
     """Elements per pixel; whether each has a gain, or an offset, of its own; fractional bits; what they shift by."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from codegen.kernels.common import end_values, folded_bias, is_wide, range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sigmoid16 import curve_fields
 from codegen.ops import Lstm
+from codegen.records import record
 
 GateSum = tuple[Requant, Array, Array, int]
 """How a sum is requantized, its weights, its bias and the zero point of what is summed."""
@@ -21,7 +21,7 @@ _PRODUCT = 1 << 30
 """The largest product of two 16-bit numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LstmContext:
     """Literals: sequences, steps, inputs and units; elements from one sequence to the next and from step to step.
 

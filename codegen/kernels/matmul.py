@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import RequantContext, constant_fields, requant_context, requant_fields, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import MatMul
+from codegen.records import record
 
 _BLOCK = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SideContext:
     """One side: its slot of `rows`, or -1 and the elements between two constant matrices (0: there is one)."""
 
@@ -26,7 +26,7 @@ class SideContext:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatMulContext:
     """Literals of one product: a[lines][depth], b[depth][columns]."""
 

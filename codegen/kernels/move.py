@@ -8,13 +8,13 @@ is decided in movement.py and join.py; here axes of size one vanish and neighbou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """One axis: `size` is a number or the C expression `n`; `table` names the params field with source positions."""
 
@@ -24,7 +24,7 @@ class Loop:
     table: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where along one axis a box goes: `start` is a C expression, held in 0 .. `last`, and `step` that of the axis."""
 
@@ -33,7 +33,7 @@ class Place:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Move:
     """One box.  `x` is the C expression of the source pointer; `run` elements lie together in the innermost place.
 
@@ -54,7 +54,7 @@ class Move:
     overlaps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fill:
     """One box of the padding value."""
 
@@ -63,7 +63,7 @@ class Fill:
     run: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MoveContext:
     """All boxes of one kernel.  Where `phases` > 1 the source starts `phase` * (n % phases) elements later."""
 

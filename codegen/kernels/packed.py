@@ -5,18 +5,18 @@ Decides nothing about which layers have them: `TensorType.bits` says that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 _ELEMENTS = (8, 16, 32)
 _WORD = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fields:
     """Fields of `bits` bits with a sign, in elements of `element` bits."""
 

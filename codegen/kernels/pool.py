@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,13 @@ from codegen.kernels.sizes import InBlocks, MapSizes
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import Averaging
 from codegen.ops.average_pool import tap_counts
+from codegen.records import record
 
 _UNROLLED_TAPS = 9
 _BLOCK = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PoolContext:
     """Sizes of the rows and windows of one pool."""
 
@@ -52,7 +52,7 @@ def pool_sizes(node: NodeView, h: Window, w: Window) -> dict[str, int]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MaxPoolContext(PoolContext):
     """Literals of one maximum pool.  Output columns [left, right) have no tap in the padding."""
 
@@ -78,7 +78,7 @@ class MaxPoolContext(PoolContext):
         return tuple((i, j * step) for i in range(self.kernel_h) for j in range(self.kernel_w))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class AveragePoolContext(InBlocks, PoolContext):
     """Literals of one mean pool.  `counted`: the divisor is the number of taps inside the input."""
 
@@ -94,7 +94,7 @@ class AveragePoolContext(InBlocks, PoolContext):
         return self.channels, min(self.channels, _BLOCK)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class GlobalContext(MapSizes):
     """Literals of one global mean."""
 
@@ -110,7 +110,7 @@ class GlobalContext(MapSizes):
         return column * self.channels
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Means:
     """How a pool averages, in which form, and by what it divides.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from codegen.kernels.common import channels, range_field, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.pool import channel_sums, global_context
 from codegen.ops import ArgExtremum, GlobalSum, TopK
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgContext:
     """Elements per pixel, the C comparison by which a number beats the one found so far, and what is compared."""
 
@@ -26,7 +26,7 @@ class ArgContext:
     order: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopContext:
     """Elements per pixel, and how many of them are found, or their positions; and how they are compared."""
 

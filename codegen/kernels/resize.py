@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from codegen.kernels.average import is_wide, mean_fields, mean_fits, mean_header
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ResizeBilinear
 from codegen.ops.resize import WEIGHT_ONE, Tap
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BilinearContext:
     """Literals of one bilinear resize; `one` is the sum of the two weights of a pair, `acc_t` the type of sums."""
 

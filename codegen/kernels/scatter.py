@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -10,6 +9,7 @@ from codegen.ir.quant import DType
 from codegen.kernels.common import constant_fields, sides
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Scatter
+from codegen.records import record
 
 _NAMES = ("base", "position", "update")
 _FLOAT = {"add": "y[i] + from[i]", "mul": "y[i] * from[i]"}
@@ -21,7 +21,7 @@ _WHOLE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatterContext:
     """C types and expressions of the inputs, elements of x and of an update, and what a place becomes."""
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields, sides
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Select
+from codegen.records import record
 
 _NAMES = ("flags", "first", "second")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SelectContext:
     """C types and expressions of the three inputs, and how many elements each has."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Sigmoid16
 from codegen.ops.sigmoid16 import sigmoid_table
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SigmoidContext:
     """Elements per pixel, and the function's name."""
 

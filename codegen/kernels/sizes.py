@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class GroupSizes:
     """Channels of a convolution in groups."""
 
@@ -50,7 +50,7 @@ class InBlocks:
         return self.parted[0] % self.parted[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MapSizes:
     """A map that is summed as a whole, row by row."""
 
@@ -64,7 +64,7 @@ class MapSizes:
         return self.rows - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class AlongSizes:
     """Elements before, along and behind an axis, and how a running total goes along it."""
 
@@ -85,7 +85,7 @@ class AlongSizes:
         return self.depth * self.inner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RunSizes:
     """Windows read as runs: `run` taps lie together, `runs` times per kernel row at `run_step` elements.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.common import channels, range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import TwoSlopes
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlopesContext:
     """Elements per pixel; whether numbers below count by their size; whether one factor serves both sides."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from codegen.kernels.common import RequantContext, channels, requant_context, re
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
+from codegen.records import record
 
 _FIXED = ("lam_fixed.h", "lam_requant.h")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SoftmaxContext:
     """Elements per pixel; `wide` where powers are products of two tables, as those of 16-bit numbers."""
 
@@ -26,7 +26,7 @@ class SoftmaxContext:
     wide: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FixedContext:
     """Literals of TFLite's form: elements per pixel, shifts, and the output type's bounds."""
 
@@ -37,7 +37,7 @@ class FixedContext:
     highest: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LogContext:
     """Elements per pixel, the integer bits of the logarithm and of the sum, and the shifts that both are brought by."""
 
@@ -50,7 +50,7 @@ class LogContext:
     rq: RequantContext
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FixedLogContext:
     """Elements per pixel, the integer bits of differences and of their sum, and the shift to steps of the output."""
 

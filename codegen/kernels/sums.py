@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import AlongSizes
 from codegen.ops import AddN, CumulativeSum
 from codegen.ops.add_n import LEFT
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AddNContext:
     """Expressions of the computed inputs and of the constants, and how many elements each has."""
 
@@ -28,7 +28,7 @@ class AddNContext:
     left: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CumulativeContext(AlongSizes):
     """Sizes of one running sum."""
 

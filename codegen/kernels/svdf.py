@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import end_values, range_field, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Svdf
+from codegen.records import record
 
 _INT32 = np.iinfo(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SvdfContext:
     """Literals: samples, inputs, units of `rank` filters each, steps of memory; bounds of the state's type."""
 

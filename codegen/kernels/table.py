@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.form import Form
@@ -48,6 +47,7 @@ from codegen.kernels.mve import MVE
 from codegen.kernels.rvv import RVV
 from codegen.kernels.signal import SIGNAL
 from codegen.ops import OPS
+from codegen.records import record
 
 KERNELS: tuple[Kernel[Any], ...] = (
     join.KNOWN,
@@ -90,7 +90,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class KernelTable:
     """The operators that there are, and the kernels that serve them, in the order in which they are tried."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -11,9 +10,10 @@ from codegen.kernels.common import constant_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.move import strides
 from codegen.ops import Take
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TakeContext:
     """C expressions of both inputs; how many are picked, the elements of one, and last position and step per axis."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.ir.quant import Array, DType
 from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Clamp, Dequantize, InverseSqrt, Lut, Lut16, Quantize, Rescale
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementContext:
     """Elements per pixel; `wide` where a centred input needs 64 bits, `away` where halves go away from zero."""
 
@@ -24,7 +24,7 @@ class ElementContext:
     away: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RescaleContext:
     """Elements per pixel, which may each have a factor."""
 

@@ -6,7 +6,6 @@ point folded into the bias, but for those of 64 bits, which take it off each inp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -16,6 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.kernels.common import end_values, folded_bias, is_wide, requant_takes, weight_shift
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 BYTES = (DType.S8, DType.U8)
 
@@ -24,7 +24,7 @@ FOLDED = f"{_BIAS}, with the input's zero point in it"
 STORED_LESS = "added to each weight: they are stored as so much less"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Weighted:
     """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0."""
 

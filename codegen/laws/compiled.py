@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.emit import EmitOptions, Vector, fill_pattern, project_files, selftest_crc, write_project
@@ -26,6 +25,7 @@ from codegen.ops.case import Case
 from codegen.options import Options
 from codegen.process import check_program, run_program
 from codegen.prove import shadow_run
+from codegen.records import record
 from codegen.report.manifest import Asked, build_manifest
 from codegen.resources import ABI
 from codegen.schedule import schedule
@@ -90,7 +90,7 @@ def sources_of(project: Path) -> tuple[list[Path], list[Path]]:
     return sources, [project / folder for folder in ("include", "runtime", "src")]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompiledLaws:
     """The laws of the C of some cases, made with some tools."""
 

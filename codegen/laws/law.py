@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from codegen.errors import LawBroken
 from codegen.ops.case import Case
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Law:
     """`sentence` says what holds; `holds` raises where it does not; `is_asked` says of which cases it is one."""
 

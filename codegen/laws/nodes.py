@@ -5,7 +5,6 @@ Decides: that operators of plug-ins alone are asked, on some rows, for the house
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from codegen.errors import LawBroken, PluginFault
@@ -15,12 +14,13 @@ from codegen.laws.operators import reads_its_rows, types_are_said
 from codegen.ops import OPS
 from codegen.ops.case import Case
 from codegen.python_files import guarded
+from codegen.records import record
 
 _ROWS = 16
 """Output rows that are tried of a node."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class NodeCase(Case):
     """A node of a network as a case, with the types that it has there."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.metrics.metric import Score, Seen, unfit, whole_numbers
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Auc:
     """Area under the ROC curve: how often an anomalous sample (`y` is 1) scores above a normal one (0); ties are half.
 

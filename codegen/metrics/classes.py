@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.metrics.metric import Score, Seen, class_scores, whole_numbers
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopClasses:
     """Share of samples whose class `y` is among the `places` largest numbers of the first output."""
 
@@ -36,7 +36,7 @@ class TopClasses:
         return Score(sum(verdicts) / len(verdicts), right=sum(verdicts))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class F1:
     """F1 = 2 TP / (2 TP + FP + FN): of class 1 where there are two, else the mean over the classes that occur.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ import numpy as np
 from codegen.errors import ExtraMissing
 from codegen.ir.quant import Array
 from codegen.metrics.metric import Score, Seen, unfit
+from codegen.records import record
 
 _BOX, _MOST = 4, 100
 _WHOLE, _HALF = 0, 1
 """Of COCO's twelve numbers: the mean over overlaps from 0.5 to 0.95, and at 0.5."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Truth:
     """What is in one picture: corners in its pixels, labels, and which boxes are of crowds."""
 
@@ -28,7 +28,7 @@ class Truth:
     crowd: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AveragePrecision:
     """COCO's average precision, the mean over labels; of what the `[postprocess]` table finds, in the data's pixels.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ from codegen.errors import MetricBad
 from codegen.ir.quant import Array
 from codegen.metrics.metric import Score, Seen
 from codegen.python_files import guarded, run_python
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function:
     """`call(outputs, labels) -> float`: outputs by name of each sample, and the data's `y`, row by row."""
 

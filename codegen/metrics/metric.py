@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from codegen.errors import DataDoesNotFit
 from codegen.ir.quant import Array
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Seen:
     """One sample as the network took it and what it answered, by the model's names.
 
@@ -31,7 +31,7 @@ class Seen:
         return next(iter(self.inputs.values()))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Score:
     """A number and its unit: `share` is 0 .. 1 and shown in percent, others are shown as they are.
 

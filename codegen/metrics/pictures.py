@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.metrics.metric import Score, Seen, unfit
+from codegen.records import record
 
 _BYTE = 255
 IGNORED = 255
 """The class of pixels that are not counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Psnr:
     """Peak signal to noise in dB, the mean over the samples; `y` are the pictures that should come out.
 
@@ -60,7 +60,7 @@ def _like(made: Array, truth: Array) -> Array:
     raise unfit(f"pictures are {list(truth.shape)}, the model's first output is {list(made.shape)}", where="y")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MeanIoU:
     """Intersection over union of regions, the mean over classes that occur; `y` has a class per pixel, 255 for none.
 

@@ -6,20 +6,20 @@ Decides: what differs from COCO's, which reads the curve at 101 places and lets 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.metrics.coco import AveragePrecision, Truth
 from codegen.metrics.metric import Score, Seen
+from codegen.records import record
 
 _OVERLAP = 0.5
 _READER = AveragePrecision()
 Found = Mapping[str, Array]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PooledArea:
     """Area under precision over recall at an overlap of 0.5, of the boxes of all labels and pictures, best first.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.metrics.metric import Score, Seen, unfit
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WordErrors:
     """Word error rate: insertions, deletions and replacements over the words said; more than 1 can be.
 

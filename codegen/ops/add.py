@@ -21,7 +21,6 @@ Sources: docs/quantization.md; tensorflow/lite/kernels/internal/reference/intege
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Mode, Quant, Rounding, TensorType, formula_of, is_pot, rounding_of
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
+from codegen.records import record
 
 BITS = 21
 WIDE_BITS, WIDE_SHIFT = 31, 48
@@ -40,7 +40,7 @@ Scaling = tuple[int, int]
 """A multiplier and TFLite's exponent."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Add:
     """Sum, or difference when `sign` is -1."""
 

@@ -11,7 +11,6 @@ Source: tensorflow/lite/micro/kernels/add_n.cc, tensorflow/lite/kernels/internal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, clamped_bounds, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, require
+from codegen.records import record
 
 MOST = 15
 """Inputs whose sum stays within 32 bits."""
@@ -28,7 +28,7 @@ LEFT = 19
 """Bits that a sum gains before it is scaled."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AddN:
     """Sum of several tensors of one scale."""
 

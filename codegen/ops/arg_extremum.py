@@ -10,7 +10,6 @@ Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h; ONNX ArgMax an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,9 +19,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs, same_row
 from codegen.ops.limits import only_input, require, types_among
 from codegen.ops.order import order
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgExtremum:
     """Index of the largest number when `largest`, else of the smallest; of equal ones the `last` or the first."""
 

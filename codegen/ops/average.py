@@ -18,16 +18,17 @@ Source of the last: tensorflow/lite/kernels/internal/reference/reduce.h, Quantiz
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from codegen import fixedpoint
 from codegen.ir.quant import Array, DType, Mode, Quant, Requant, is_pot, rounding_of
 from codegen.ops.requantize import apply_requant, requant_by_factor
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Averaging:
     """From what, to what, and how an average is requantized."""
 

@@ -15,7 +15,6 @@ Sources: onnx/docs/Operators.md; TFLite reference/integer_ops/pooling.h.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
@@ -37,11 +36,12 @@ from codegen.ops.answers import (
 from codegen.ops.average import Averaging, averaged, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, types_among
 from codegen.ops.windows import out_shape, pad_map, taps, valid_taps
+from codegen.records import record
 
 _TYPES = (*EIGHT_BIT, DType.S16)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AveragePool2D:
     """Mean over rows and columns of a window."""
 
@@ -99,7 +99,7 @@ class AveragePool2D:
     work = window_work
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalAveragePool:
     """Mean over all rows and columns; in mode `tflite` perhaps `as_mean`, TFLite's own MEAN."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -15,13 +15,14 @@ import numpy as np
 
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Storage, TensorType
+from codegen.records import record
 
 Input: TypeAlias = TensorType | Array | int
 _SPREAD = 20
 """Standard deviation of real numbers."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Case:
     """One operator.  `ins` are computed inputs (types), constants (arrays), or the index of an input to repeat.
 

@@ -8,7 +8,6 @@ Relu and Clip between equal scales, in every mode.  Source: onnx/docs/Operators.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,9 +16,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, clamped_bounds, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import only_input, require, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clamp:
     """Limited to low .. high, in quantized units."""
 

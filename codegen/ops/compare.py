@@ -11,7 +11,6 @@ Source: tensorflow/lite/micro/kernels/comparisons.cc, tensorflow/lite/kernels/in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit
 from codegen.ops.tflite_tables import scaled
+from codegen.records import record
 
 LEFT = 8
 """Bits by which both sides are shifted up before they are brought to real numbers."""
@@ -36,7 +36,7 @@ RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compare:
     """Whether a relation holds between numbers of two tensors."""
 

@@ -12,7 +12,6 @@ before a Concatenation of equal scales.  Source: onnx/docs/Operators.md, Concat.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,9 +21,10 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import EIGHT_BIT, limit, require
 from codegen.ops.lut import look_up
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Concat:
     """Tensors joined along `axis`; one table or None per input."""
 

@@ -13,7 +13,7 @@ TFLite reference_integer_ops/conv.h for `tflite`; ONNX Runtime's qlinearconv.cc 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,11 +34,12 @@ from codegen.ops.answers import (
 from codegen.ops.limits import batch_one, types_among
 from codegen.ops.requantize import apply_requant
 from codegen.ops.windows import out_shape, pad_map, patches, taps, weighted_map
+from codegen.records import record
 
 _BLOCK = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conv2D:
     """Convolution over rows and columns, requantized."""
 

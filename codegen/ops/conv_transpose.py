@@ -15,7 +15,7 @@ A pixel that no window covers is b alone.  Kernels are not mirrored.  Sources: O
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 from typing import ClassVar
 
@@ -29,9 +29,10 @@ from codegen.ops.answers import Types, clamped_requant, never_in_place
 from codegen.ops.limits import batch_one, limit, require, types_among
 from codegen.ops.requantize import apply_requant
 from codegen.ops.windows import weighted_map
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvTranspose2D:
     """Transposed convolution over rows and columns, requantized.  The windows are those of the forward convolution."""
 

@@ -12,7 +12,6 @@ Source: tensorflow/lite/micro/kernels/cumsum.cc, tensorflow/lite/kernels/interna
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,12 +21,13 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, clamped_bounds, moved_axis, never_in_place, no_macs, whole
 from codegen.ops.limits import limit, only_input, require
+from codegen.records import record
 
 LEFT = 19
 """Bits that a sum gains before it is scaled."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CumulativeSum:
     """Sums of the elements so far along an axis."""
 

@@ -17,7 +17,6 @@ fully_connected.h, of the reference kernels that round twice, for `tflite`; ONNX
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -36,9 +35,10 @@ from codegen.ops.answers import (
 )
 from codegen.ops.limits import EIGHT_BIT, require, types_among
 from codegen.ops.requantize import apply_requant
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dense:
     """A fully connected layer over the last axis, requantized."""
 
@@ -85,7 +85,7 @@ class Dense:
     channel_tile = tiled_requant
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatMul:
     """The product of two computed matrices, requantized."""
 

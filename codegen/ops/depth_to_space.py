@@ -10,7 +10,7 @@ Any element type; the meaning of the integers passes through.  Source: onnx/docs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -19,9 +19,10 @@ from codegen.ir.op import Limit, RowRule
 from codegen.ir.quant import Array, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs
 from codegen.ops.limits import feature_map, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthToSpace:
     """Channels become blocks of pixels."""
 
@@ -57,7 +58,7 @@ class DepthToSpace:
     in_place = never_in_place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpaceToDepth:
     """Blocks of pixels become channels."""
 

@@ -16,7 +16,6 @@ Twin: lam_fixed_quotient.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,11 +28,12 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.fixed_functions import reciprocal
 from codegen.ops.limits import broadcast_type, limit
+from codegen.records import record
 
 Raw = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Div:
     """Quotient of two tensors."""
 

@@ -11,7 +11,6 @@ all the same.  Source: tensorflow/lite/kernels/internal/reference/maximum_minimu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,11 +19,12 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
 from codegen.ops.limits import broadcast_type, limit, types_among
+from codegen.records import record
 
 _TYPES = (DType.S8, DType.U8, DType.S16, DType.S32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Extremum:
     """The larger of two numbers when `largest`, else the smaller one."""
 

@@ -11,7 +11,6 @@ Source: tensorflow/lite/kernels/internal/reference/reduce.h, QuantizedMeanOrSum 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,11 +20,12 @@ from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ops.answers import Types, clamped_requant, itself, never_in_place, no_macs
 from codegen.ops.limits import batch_one, feature_map, limit, types_among
 from codegen.ops.requantize import apply_requant
+from codegen.records import record
 
 _MAX_COUNT = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalSum:
     """Sum over all rows and columns."""
 

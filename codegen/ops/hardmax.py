@@ -7,7 +7,6 @@ elsewhere: the integers that mean one and zero.  Source: ONNX Hardmax-13.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +15,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.limits import EIGHT_BIT, along_last_axis, require, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hardmax:
     """One integer for the largest number of each row, another one for the rest."""
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.fixed_functions import inverse_sqrt
 from codegen.ops.limits import only_input, types_among
+from codegen.records import record
 
 BITS = 20
 """Fractional bits of a root before it is scaled."""
@@ -31,7 +31,7 @@ _LEAST, _MOST = -31, 4
 """Exponents beyond which every result is 0, or 32767: roots are 2^20 / 182 at least and 2^20 at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InverseSqrt:
     """One divided by the square root of a 16-bit number; in `multiplier * 2^(exponent - 31)` steps of the output."""
 

@@ -12,7 +12,6 @@ Source: tensorflow/lite/kernels/internal/reference/integer_ops/l2normalization.h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,12 +22,13 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import inverse_sqrt
 from codegen.ops.limits import limit, only_input, require, types_among
+from codegen.records import record
 
 OUTPUT = Quant(2.0**-7, 0)
 OUTPUT_BITS = 7
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Norm:
     """The channels of each pixel divided by the root of the sum of their squares."""
 

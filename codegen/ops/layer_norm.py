@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.fixed_functions import inverse_sqrt_64
 from codegen.ops.limits import limit, only_input, require, types_among
+from codegen.records import record
 
 BITS = 18
 """Fractional bits of standard deviations: sqrt(C) of them at most, which with a gain fit 63 bits."""
@@ -35,7 +35,7 @@ _MOST_SHIFT = 30
 _EPSILON_BITS = 61
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LayerNorm:
     """The channels of each pixel brought to a mean of 0 and a variance of 1, then scaled and moved."""
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +42,7 @@ from codegen.ops.fixed_functions import exp_on_negative, logarithm
 from codegen.ops.limits import EIGHT_BIT, infer_along_last_axis, limit, types_among
 from codegen.ops.requantize import apply_requant, requant_by_factor
 from codegen.ops.softmax import TABLE_BITS, below_largest, exp_table
+from codegen.records import record
 
 OUTPUT = Quant(2.0**-4, 127)
 INPUT_BITS, SUM_BITS = 5, 12
@@ -55,7 +55,7 @@ _LARGEST_LOG = 9.0
 _MOST_CHANNELS = (1 << SUM_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LogSoftmax:
     """log(exp(x) / sum exp(x)) over the last axis."""
 

@@ -21,7 +21,6 @@ integer_ops/fully_connected.h, mul.h, logistic.h and tanh.h; micro_interpreter_g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +32,7 @@ from codegen.ops.answers import Types, whole
 from codegen.ops.limits import limit, require, types_among
 from codegen.ops.requantize import apply_requant
 from codegen.ops.sigmoid16 import Sigmoid16
+from codegen.records import record
 
 GATES = ("input", "forget", "cell", "output")
 GATE = Quant(2.0**-12)
@@ -45,7 +45,7 @@ FUNCTIONS = (_LOGISTIC, _LOGISTIC, _TANH, _LOGISTIC)
 """Of each gate."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gate:
     """The steps of one gate from its two sums to 16 bits of scale 2^-12."""
 
@@ -53,7 +53,7 @@ class Gate:
     hidden: Requant
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lstm:
     """A sequence of steps: the outputs, and the states after the last one.
 

@@ -8,7 +8,7 @@ The table is the function, in every mode; ops/unary.py builds it and states how.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,11 +18,12 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import EIGHT_BIT, only_input, require, types_among
 from codegen.ops.unary import requantize_table, unary_table
+from codegen.records import record
 
 __all__ = ["Lut", "look_up", "requantize_table", "unary_table"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lut:
     """A unary function; `what` is its name in reports."""
 

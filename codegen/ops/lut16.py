@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,13 +25,14 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import only_input, require, types_among
+from codegen.records import record
 
 STEPS = 512
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 F32 = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lut16:
     """A unary function of 16-bit numbers; `what` is its name in reports."""
 

@@ -12,7 +12,7 @@ Source: onnx/docs/Operators.md, MaxPool.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import ClassVar
 
@@ -25,9 +25,10 @@ from codegen.ops.answers import Types, never_in_place, no_macs, padded_windows, 
 from codegen.ops.float32.sums import reaches
 from codegen.ops.limits import batch_one, feature_map, types_among
 from codegen.ops.windows import out_shape, pad_map, taps
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MaxPool2D:
     """Maximum over rows and columns."""
 

@@ -13,7 +13,6 @@ Sources: TFLite reference/integer_ops/mul.h for `tflite`; ONNX Runtime's QLinear
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,11 +22,12 @@ from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_requant, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
 from codegen.ops.requantize import apply_requant
+from codegen.records import record
 
 _TYPES = (*EIGHT_BIT, DType.S16)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mul:
     """Product, requantized."""
 

@@ -10,7 +10,7 @@ Source: onnx/docs/Operators.md, Pad.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,9 +20,10 @@ from codegen.ir.permutation import Perm, permute
 from codegen.ir.quant import Array, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pad:
     """Elements added before and after each axis."""
 

@@ -13,7 +13,6 @@ that y is within one step of the function rounded.  One definition for every mod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, only_input, require, types_among
+from codegen.records import record
 
 SLOPE_BITS, VALUE_BITS = 24, 15
 TOLERANCE = 1 / 8
@@ -32,7 +32,7 @@ Piece = tuple[int, int, int]
 """Knot, value and slope: k, c and m."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PiecewiseLinear:
     """A unary function; `what` is its name in reports."""
 

@@ -12,7 +12,6 @@ Source: tensorflow/lite/micro/kernels/prelu.cc and prelu_common.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,11 +21,12 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
 from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit, types_among
+from codegen.records import record
 
 Scaling = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PRelu:
     """A leaky rectifier whose slope is a tensor."""
 

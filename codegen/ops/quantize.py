@@ -12,7 +12,6 @@ Quantize and Dequantize have one definition in every mode: ONNX QuantizeLinear a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from codegen import fixedpoint
@@ -30,9 +29,10 @@ from codegen.ops.answers import (
 )
 from codegen.ops.limits import EIGHT_BIT, limit, only_input, require, types_among
 from codegen.ops.requantize import apply_requant
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quantize:
     """Real numbers to integers."""
 
@@ -66,7 +66,7 @@ class Quantize:
     in_layout = any_layout
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dequantize:
     """Integers to real numbers."""
 
@@ -91,7 +91,7 @@ class Dequantize:
     in_layout = any_layout
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rescale:
     """Sums to activations."""
 

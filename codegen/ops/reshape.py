@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,9 +21,10 @@ from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Shape, row_count
 from codegen.ops.answers import Types, broadcast_rows, in_place_when_equal, never_in_place, no_macs
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reshape:
     """The same elements under another shape."""
 
@@ -56,7 +57,7 @@ class Reshape:
     in_place = in_place_when_equal
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broadcast:
     """The elements repeated along axes of size 1."""
 

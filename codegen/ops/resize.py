@@ -18,7 +18,7 @@ Source: onnx/docs/Operators.md, Resize; tensorflow/lite/kernels/internal/referen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,13 +28,14 @@ from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ops.answers import Types, clamped_bounds, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.average import Averaging, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, require, types_among
+from codegen.records import record
 
 WEIGHT_ONE = 1 << 11
 Tap = tuple[int, int, int]
 """Two source positions, and the weight of the second one in units of 2^-11."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResizeNearest:
     """Rows and columns picked by index."""
 
@@ -68,7 +69,7 @@ class ResizeNearest:
         return ResizeNearest(self.w_index, self.h_index)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResizeBilinear:
     """Each output pixel a weighted mean of four."""
 

@@ -11,7 +11,6 @@ Source: onnx/docs/Operators.md, ScatterElements and ScatterND.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,6 +20,7 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.float32.binary import OPERATIONS
 from codegen.ops.limits import require, types_among
+from codegen.records import record
 
 Joining = Literal["none", "add", "mul", "maximum", "minimum"]
 JOINED: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -32,7 +32,7 @@ JOINED: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scatter:
     """How an update joins what is there."""
 

@@ -10,7 +10,6 @@ Source: tensorflow/lite/kernels/internal/reference/select.h.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +18,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, same_row
 from codegen.ops.limits import limit, require, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Select:
     """Elements of one tensor where a flag is set, of another one elsewhere."""
 

@@ -18,7 +18,6 @@ micro/kernels/logistic_common.cc and tanh.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -28,11 +27,12 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
+from codegen.records import record
 
 OUTPUT = Quant(2.0**-15, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sigmoid16:
     """The logistic function, or tanh."""
 

@@ -10,7 +10,7 @@ the importer has resolved negative positions and clipped the ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,9 +21,10 @@ from codegen.ir.quant import Array, TensorType
 from codegen.ir.shape import Shape
 from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, row_numbers, row_rule
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """Every step-th element of each axis."""
 
@@ -66,7 +67,7 @@ class Slice:
         return Slice(permute(self.starts, perm), permute(self.sizes, perm), permute(self.steps, perm))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gather:
     """One axis reordered, thinned out or repeated."""
 

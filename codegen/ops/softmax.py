@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -46,6 +45,7 @@ from codegen.ops.answers import in_place_when_equal, last_axis_stays, no_macs, s
 from codegen.ops.fixed_functions import exp_on_negative
 from codegen.ops.fixed_functions import reciprocal as fixed_reciprocal
 from codegen.ops.limits import EIGHT_BIT, infer_along_last_axis, limit, types_among
+from codegen.records import record
 
 TABLE_BITS = 30
 RECIPROCAL_BITS = 62
@@ -62,7 +62,7 @@ def below_largest(x: Array) -> Array:
     return np.asarray(wide.max(axis=-1, keepdims=True) - wide)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Softmax:
     """exp(beta x) / sum exp(beta x) over the last axis."""
 

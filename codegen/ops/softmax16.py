@@ -15,7 +15,6 @@ One definition for every mode.  Source: tensorflow/lite/kernels/internal/referen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, last_axis_stays, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
 from codegen.ops.lut16 import look_between, sampled
+from codegen.records import record
 
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 _MOST_CHANNELS = (1 << 15) - 1
@@ -33,7 +33,7 @@ OUTPUT = Quant(2.0**-15, 0)
 _Y_SCALE = np.float32(2.0) / np.float32(65535.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Softmax16:
     """exp(beta x) / sum exp(beta x) over the last axis; `multiplier` and `exponent` bring x to steps of 10 / 65535."""
 

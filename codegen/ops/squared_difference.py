@@ -11,7 +11,6 @@ Source: tensorflow/lite/micro/kernels/squared_difference.cc, tensorflow/lite/ker
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,12 +21,13 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.limits import broadcast_type, limit, types_among
+from codegen.records import record
 
 Scaling = tuple[int, int]
 _SIGNED = (DType.S8, DType.S16)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SquaredDifference:
     """The square of a difference."""
 

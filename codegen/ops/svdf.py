@@ -18,7 +18,6 @@ Source: tensorflow/lite/micro/kernels/svdf_common.cc; micro_interpreter_graph.cc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,13 +28,14 @@ from codegen.ops.accumulator import exact_matmul
 from codegen.ops.answers import Types, whole
 from codegen.ops.limits import require, types_among
 from codegen.ops.requantize import apply_requant
+from codegen.records import record
 
 _STATES = (DType.S8, DType.S16)
 _STATE = 4
 """Its place among the inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Svdf:
     """One step: the output and the next state; `feature` makes the newest of the state, `requant` the output."""
 

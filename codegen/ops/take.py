@@ -10,7 +10,7 @@ Source: tensorflow/lite/kernels/internal/reference/{gather,reference_ops}.h, who
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +19,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.limits import require, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Take:
     """Elements picked by computed positions; along the first `depth` axes."""
 

@@ -9,7 +9,6 @@ Source: tensorflow/lite/kernels/topk_v2.cc; ONNX TopK-11, largest and sorted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +18,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs, same_row
 from codegen.ops.limits import only_input, require
 from codegen.ops.order import order
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopK:
     """The `count` largest numbers, or smallest, or their `positions`."""
 

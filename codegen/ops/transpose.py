@@ -8,7 +8,7 @@ Any element type; the meaning of the integers passes through.  Source: onnx/docs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +18,10 @@ from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transpose:
     """Axes in another order."""
 

@@ -7,7 +7,6 @@ c - r <= offset, else `value`, which means zero.  Source: ONNX Trilu-14.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +15,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, TensorType
 from codegen.ops.answers import Types, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Triangle:
     """The part of each matrix above the diagonal, or below it; the rest is `value`."""
 

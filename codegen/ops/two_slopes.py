@@ -12,7 +12,6 @@ Source: tensorflow/lite/kernels/internal/reference/requantize.h, leaky_relu.h; m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,9 +21,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, clamped_bounds, in_place_when_equal, no_macs, same_row
 from codegen.ops.limits import limit, only_input, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TwoSlopes:
     """A factor above the zero point, and a factor below; `mirrored` takes the size of numbers below."""
 

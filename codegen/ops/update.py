@@ -10,7 +10,6 @@ Source: tensorflow/lite/kernels/dynamic_update_slice.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +18,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, no_macs, whole
 from codegen.ops.limits import require, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Update:
     """A tensor with a box put into it."""
 

@@ -20,7 +20,6 @@ floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
 from codegen.ops.limits import broadcast_type, limit
+from codegen.records import record
 
 
 def _divided(f: Callable[[Any, Any], Any], by_zero: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
@@ -60,7 +60,7 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WholeArithmetic:
     """An operation on pairs of plain numbers."""
 

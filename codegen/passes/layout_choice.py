@@ -8,7 +8,6 @@ there are part of the picture: they are tensors that come in the other layout, o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from codegen.ir.graph import Graph, Node
@@ -20,6 +19,7 @@ from codegen.ops import Transpose
 from codegen.ops.answers import in_layout, layout_inputs
 from codegen.passes.min_cut import SINK, SOURCE, Arc, Point, min_cut
 from codegen.passes.movement import MOVEMENT
+from codegen.records import record
 
 _FORBIDDEN = 1 << 90
 
@@ -34,7 +34,7 @@ def operand_names(node: Node) -> tuple[str, ...]:
     return tuple(node.inputs[i] for i in layout_inputs(node.op, len(node.inputs)))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class LayoutChoice:
     """The question for one permutation: points are SOURCE (transposed), SINK (as it is), ("node", name) (to decide).
 

@@ -7,16 +7,16 @@ for of a layer counts before what the chip's file says of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from codegen.errors import OptionBad
 from codegen.options import Options
+from codegen.records import record
 from codegen.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Apart:
     """Bytes of pinned layers' parameters by name, and the names of layers whose weights are mapped."""
 

@@ -6,7 +6,6 @@ Decides: which candidates there are.  Leaves to `arena` and `scratchpad` which o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from codegen.errors import ModelRejected
 from codegen.ir.form import Form
@@ -15,6 +14,7 @@ from codegen.kernels import TABLE, KernelTable, check_target, choose_kernels
 from codegen.options import Options
 from codegen.passes import is_wide, simplify, turn_sideways
 from codegen.planning.asked import choose_goal
+from codegen.records import record
 from codegen.schedule import order_nodes
 from codegen.target import Target
 
@@ -22,7 +22,7 @@ Ordered = tuple[Graph, dict[int, Form]]
 """A network with its nodes in an order, and the kernel of each node that needs one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidates:
     """The orders to choose from; `turned` are those of the network on columns, which compete where memory is short."""
 

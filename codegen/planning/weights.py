@@ -7,7 +7,7 @@ reads go around the buffer as in a ring: each begins as soon as the uses that it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -20,13 +20,14 @@ from codegen.ir.weights import Cut, WeightsPlan, WeightsUse
 from codegen.kernels import KernelTable, cuts, fastest_first, kernel_needs, same_function
 from codegen.options import Options
 from codegen.planning.apart import Apart, apart
+from codegen.records import record
 from codegen.target import Target
 
 ALIGN = 16
 """Of each layer's parameters, in the weight section as in the buffer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffered:
     """What a network asks of a buffer of so many bytes: the layers to cut, by name, and those that take none of it."""
 

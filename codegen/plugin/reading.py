@@ -9,18 +9,19 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from codegen.errors import PluginNode, PluginWrong
 from codegen.plugin.reals import answered
 from codegen.plugin.record import Operator
+from codegen.records import record
 
 _READERS = {"int": "integer", "bool": "flag", "float": "real", "tuple[int, ...]": "integers"}
 """By the type of a field, the method of a node that reads it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Asked(Mapping[str, Any]):
     """The attributes of a node, and which of them somebody asked for; of one who goes through them all of them."""
 

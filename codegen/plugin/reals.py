@@ -7,7 +7,7 @@ images sees channels last whatever the format.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from codegen.errors.base import first_line
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ir.real import HeldBy, RealType, Spelled
 from codegen.ops import check_limits
+from codegen.records import record
 from codegen.settle.float32.writer import held_type
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 
@@ -24,7 +25,7 @@ _USUAL = Quant(1 / 16, 3)
 """A scale and zero point that no operator has a reason to refuse."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RealOperator:
     """The operator; each one of a plug-in has a class of its own below this one, by which rules are found.
 

@@ -9,7 +9,6 @@ import dataclasses
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from codegen.ops import OPS
 from codegen.ops.case import Case
 from codegen.plugin.settling import Integers
 from codegen.plugin.sources import HEADER, TEMPLATE, C, Hook
+from codegen.records import record
 
 Source: TypeAlias = C | Hook
 QUESTIONS = ("infer", "golden", "rows", "macs", "in_place")
@@ -27,7 +27,7 @@ _ONNX = re.compile(r"[A-Za-z][\w.-]*::[A-Za-z]\w*")
 _HOUSE_DOMAINS = ("ai.onnx", "ai.onnx.ml", "com.microsoft")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Operator:
     """One operator of a plug-in.
 
@@ -119,7 +119,7 @@ def _wrong_hook(hook: Hook) -> Iterable[tuple[Callable[[], bool], str]]:
     yield (lambda: "/" not in hook.reference, "`reference` is a name, without a folder")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Plugin:
     """A plug-in: a name of small letters, digits and _, and its operators.
 

@@ -7,7 +7,7 @@ taken where its inputs are no integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.errors import FormUnsupported, OperatorLimit
@@ -16,6 +16,7 @@ from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Clamp, Transpose, activation_bounds, broken_limits
 from codegen.plugin.reals import RealOperator, answered
+from codegen.records import record
 from codegen.settle.context import Context, real_bounds, shared_quant
 from codegen.settle.float32.inputs import NeedsFloat
 from codegen.settle.float32.writer import Writer, held_type, whole_const
@@ -29,7 +30,7 @@ Integers: TypeAlias = Callable[[Any, tuple[TensorType, ...], TensorType], Op]
 is to be held, to the operator on integers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settler:
     """Settles one operator; `integers` is the plug-in's rule, None for one that keeps its inputs' scale."""
 
@@ -89,7 +90,7 @@ class Settler:
         return Real(value, quant) if (quant := x.ctx.type(value).quant) else Int(value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Inputs:
     """A node with the values of its inputs."""
 

@@ -6,7 +6,7 @@ Decides: how what `fit` gave becomes the numbers that a template names, or a fun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.errors import PluginWrong
@@ -14,6 +14,7 @@ from codegen.ir.form import Run
 from codegen.ir.hooks import HOOK_TEMPLATE, HookCall
 from codegen.ir.op import NodeOf
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.records import record
 
 Fitting: TypeAlias = Callable[[NodeOf[Any]], Mapping[str, int] | Fit | None]
 """From a node to the numbers of its C, or to a Fit; None where this C does not serve the node."""
@@ -21,7 +22,7 @@ _CALL = "plugin/call.c.j2"
 TEMPLATE, HEADER = ".c.j2", ".h"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Numbers:
     """Whole numbers by name, as a template reads them: `k.channels`."""
 
@@ -35,7 +36,7 @@ class Numbers:
         return found[name]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallNumbers:
     """A function of C, and the numbers that it is handed behind rows, output, `n` and scratch."""
 
@@ -43,7 +44,7 @@ class CallNumbers:
     pairs: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class C:
     """C of an operator, in a file beside the plug-in.
 
@@ -88,7 +89,7 @@ class C:
         return fitted(self.fit, node, self.call)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Hook:
     """A function that the firmware provides instead of C beside the plug-in: `NETWORK_name_TYPE`.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.configuration import known_keys
 from codegen.errors import PostprocessValueBad
 from codegen.postprocess.places import ENDS
+from codegen.records import record
 
 _EVERY = ("decode", "outputs", "most", "least")
 _BOXES = ("size", "boxes", "overlap", "candidates", "by_label")
@@ -36,7 +36,7 @@ _LEAST, _OVERLAP = 0.25, 0.45
 _COLDEST, _MOST_RUNS = 1e-6, (1 << 16) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Table:
     """A table's values; what is None follows from the network.
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.golden.interface import PortSpec
 from codegen.ir.postprocess import Source
+from codegen.records import record
 
 Picture = tuple[int, int]
 """Height and width."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grid:
     """Cells of an output: so many rows and columns, `channels` numbers for each anchor of each cell."""
 

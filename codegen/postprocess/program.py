@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from codegen.ir.quant import Array, DType
 from codegen.postprocess.config import Table
 from codegen.postprocess.places import Grid, Picture, cells, grids, is_usual, picture_of, rows_of, strides
 from codegen.postprocess.rejecting import with_bars
+from codegen.records import record
 
 _CANDIDATES, _MOST = 1000, 100
 _MOST_NUMBERS = 1 << 30
@@ -37,7 +38,7 @@ _BINS = 64
 """Numbers of a box of YOLOv8 before they are summed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Given:
     """What a decoder has to go by: the table, the outputs in its order and which ones they are, the picture, priors."""
 

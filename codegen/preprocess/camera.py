@@ -6,7 +6,6 @@ gets has the same positions as tables (firmware.py), and the same sums (`runtime
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from codegen.errors import SampleDoesNotFit
 from codegen.ir.quant import Array
 from codegen.preprocess.pixels import FORMATS, Format, frame_bytes, gray_of, pixels
+from codegen.records import record
 
 FILTERS = ("bilinear", "nearest")
 BITS = 11
@@ -21,7 +21,7 @@ BITS = 11
 _ONE = 1 << BITS
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True, slots=False)
 class Camera:
     """Frames of `size` (height, width) in a pixel format, of which `crop` (top, left, height, width) becomes a picture.
 

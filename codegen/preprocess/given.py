@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array, DType, Quant
 from codegen.preprocess.ranges import Range
+from codegen.records import record
 
 _HALF_WORD = 1 << 15
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """What an input takes: the model's shape and element type, and what is stored for it where that is quantized."""
 
@@ -58,7 +58,7 @@ class Wanted:
         return quant.zero_point + _HALF_WORD * shifted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Given:
     """Some samples as the file has them, at least one, of numbers; and where that is."""
 

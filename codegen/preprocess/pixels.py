@@ -6,12 +6,12 @@ Decides: how each format's bytes lie, how YUV becomes RGB, how a colour filter's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 Kind = Literal["rgb", "yuv", "gray", "bayer"]
 RANGES = ("limited", "full")
@@ -24,7 +24,7 @@ YUV = {"limited": (16, 76309, 104597, 25675, 53279, 132201), "full": (0, 65536, 
 """What Y counts from; times 2^16: the factors of Y, of Cr for red, of Cb and Cr for green, of Cb for blue."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Format:
     """How pixels lie: bytes of a line per pixel, whether a second plane goes with it, what comes in pairs."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,9 +10,10 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.preprocess.camera import Camera
 from codegen.preprocess.steps import Preprocess, jpeg_size, jpeg_slices
+from codegen.records import record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Placing:
     """Of the samples of data that `how` prepares for a network."""
 

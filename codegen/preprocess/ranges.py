@@ -7,11 +7,11 @@ networks the input was calibrated with, and when the numbers are the input's alr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 Range = tuple[float, float]
 
@@ -29,7 +29,7 @@ _DARKEST = 16
 """Bytes of a file that has none above are no pictures."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """How data holds pictures: a pixel of 0 .. 255 is scale * (number - zero_point)."""
 
@@ -38,7 +38,7 @@ class Source:
     zero_point: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Convention:
     """What networks are fed with: (pixel / divide - mean) / std, in TOML, and the range that it makes."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import wave
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from codegen.datafiles import open_file
 from codegen.errors import DataFileBad, FileTooLarge
 from codegen.ir.quant import Array
 from codegen.preprocess.npz import MAX_DATA_BYTES, read_npz
+from codegen.records import record
 
 DataGiven = str | Path | Mapping[str, Array]
 """A .npz or .npy file, a .wav file, a folder, a .txt list of files, or arrays by name."""
@@ -27,7 +27,7 @@ _LIST = ".txt"
 _MOST_FILES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Data:
     """Arrays by name; `pictures`: samples are files of pictures, joined under `jpeg` and parted by `offset`."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from codegen.errors import ExtraMissing, FeedNotFinite, ImageUnreadable, SampleDoesNotFit
 from codegen.ir.quant import Array
 from codegen.preprocess.camera import Camera
+from codegen.records import record
 
 COLORS = ("rgb", "bgr", "gray")
 _LAYOUT_HINT = 'say how its axes become the model\'s: layout = "NHWC->NCHW", for example, in [preprocess] of --config'
@@ -26,7 +27,7 @@ _QUANTIZE_HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Preprocess:
     """What happens to one sample, in this order; every step is optional.
 

@@ -24,12 +24,13 @@ from codegen.ir.shape import Span
 from codegen.ir.verify import IrError
 from codegen.ir.weights import Slices
 from codegen.prove.weights import ReadWeights
+from codegen.records import record
 
 _GARBAGE = -1
 _SHIFT = 40
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tag:
     """What memory holds that is no tensor: a kernel's scratch, a row of padding, parameters; `of` tells them apart."""
 
@@ -37,7 +38,7 @@ class Tag:
     of: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """What one layer did: kernel calls, and the bytes of rows that they were given and that they made."""
 
@@ -46,7 +47,7 @@ class Work:
     written_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShadowReport:
     """What the run saw: rows made of each tensor (not those that nobody needs), work by node, bytes ever touched.
 

@@ -7,12 +7,13 @@ with fewer than 8 bits the first and the last layer keep 8, where nothing else i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from codegen.quantizer.config import QuantConfig, parse_config
 from codegen.quantizer.places import Places
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 
 COMMAND_LINE = "the command line"
 _BYTE = 8
@@ -26,7 +27,7 @@ class Asking(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Asked:
     """A configuration for one network.
 

@@ -7,7 +7,6 @@ without them, then ranges between layers, and offsets last.  Leaves the rewrites
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from codegen.ir.real import RealGraph
 from codegen.options import RecipeName as RecipeName
@@ -18,13 +17,14 @@ from codegen.quantizer.rewrite.extremes import Seen
 from codegen.quantizer.rewrite.record import Rewritten
 from codegen.quantizer.rewrite.smooth import smooth
 from codegen.quantizer.rewrite.unclip import has_bounds, unclip
+from codegen.records import record
 
 Look = Callable[[], Seen]
 """What each channel has been over the samples, looked at when it is needed."""
 _SHARES = (0.5, 0.75)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attempt:
     """A rewrite by its name in the report; one that is insisted on is kept whatever the judge says."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,12 +20,13 @@ from codegen.quantizer.scheme import Scheme
 from codegen.real.elementwise import Clip, Function
 from codegen.real.engine import numbers_of
 from codegen.real.normal import BatchNorm
+from codegen.records import record
 
 _DEVIATIONS = 6.0
 _NEIGHBOURS = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Belief:
     """What is known of a tensor without samples: its range, and the mean of each of its numbers."""
 

@@ -7,13 +7,13 @@ result near a bound still counts in full.  Every output becomes a group of its o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.quantizer.moments import MOST_TERMS, Moments
 from codegen.quantizer.products import Product
+from codegen.records import record
 
 _HIDDEN = 0.2
 """What a result beyond a bound counts."""
@@ -25,7 +25,7 @@ _MOST_WORK = 1 << 34
 """Multiplications for them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Gate:
     """A layer's float weights and its bias, and between which numbers its results get through."""
 

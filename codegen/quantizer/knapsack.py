@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 CELLS = 1 << 18
 """Entries of the table for one layer."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Options:
     """Of one layer: the loss of each option, infinite for one that is forbidden, and its costs [option, kind]."""
 
@@ -27,7 +27,7 @@ class Options:
     costs: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """An option per layer, and what all of them lose and cost together."""
 
@@ -65,7 +65,7 @@ def _costs(layers: Sequence[Options], options: Sequence[int]) -> tuple[int, ...]
     return tuple(int(c) for c in sum(o.costs[i] for o, i in zip(layers, options, strict=True)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Table:
     """`losses[n]` of the first n layers by what they may cost above the least; `taken[n]` is layer n's option there."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from codegen.ir.real import RealGraph, Stored
 from codegen.quantizer.observe import Progress, Samples
 from codegen.quantizer.scheme import Runner
 from codegen.real.storage import Dequantize, Quantize
+from codegen.records import record
 
 CEILING = 200.0
 """dB of what does not differ at all."""
@@ -100,7 +100,7 @@ class Figures(Noise):
         return float(self._used.mean())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pair:
     """A tensor of the float graph, and what its integers and their meaning are called in the quantized one."""
 

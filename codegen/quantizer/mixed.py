@@ -16,6 +16,7 @@ from codegen.quantizer.asked import Asking
 from codegen.quantizer.knapsack import Choice, Options, front, least_loss
 from codegen.quantizer.sensitivity import Part
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 
 _BYTE = 8
 _TRIES = 32
@@ -30,7 +31,7 @@ class Bits:
     weights: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Layer:
     """A part, the bits that it may have, and what each of these loses and costs."""
 
@@ -39,7 +40,7 @@ class Layer:
     options: Options
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """What the compiler says of a candidate.
 
@@ -62,7 +63,7 @@ Ask = Callable[[Mapping[str, Bits]], Verdict]
 """The compiler on a candidate: bits by layer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """The candidate that was taken, its noise over the signal, added up, and how many candidates were asked about."""
 
@@ -72,7 +73,7 @@ class Found:
     asked: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """What the costs may be, by name; `kinds` are the names of those that add up, as the layers' options have them."""
 
@@ -187,7 +188,7 @@ def front_of(layers: Sequence[Layer], kind: int, points: int) -> tuple[dict[str,
     return tuple(chosen(layers, every[i]) for i in picked)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MixedAsking:
     """A configuration with the bits of some layers exchanged: of tensors by their names, of weights by their layer."""
 

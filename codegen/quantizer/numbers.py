@@ -6,12 +6,11 @@ ends for numbers that the integers do not reach; and which pairs are kept, evenl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import Stored
+from codegen.records import record
 
 _BINS, _BEYOND = 32, 4
 """Bins over what the integers hold, at most, and beyond it at each end."""
@@ -19,7 +18,7 @@ _PAIRS = 240
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TensorNumbers:
     """One tensor of both networks, and what the quantized one calls it; `low` and `high` are what its integers hold.
 

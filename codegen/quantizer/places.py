@@ -8,7 +8,7 @@ functions between known bounds have scales that depend on nothing.  Leaves to th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from codegen.ir.real import HeldBy, Joined, RealGraph, RealNode, RealValue, Tie
@@ -21,6 +21,7 @@ from codegen.real.reduce import Reduce, Softmax
 from codegen.real.resize import Resize
 from codegen.real.storage import Dequantize, Quantize
 from codegen.real.window import Conv, ConvTranspose, MaxPool
+from codegen.records import record
 
 PRODUCTS = (Conv, ConvTranspose, Gemm, MatMul)
 """Operators that sum products of their first input with weights."""
@@ -29,7 +30,7 @@ _EXTREMES = ("Max", "Min")
 _SHARES = ("Sigmoid", "HardSigmoid")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tensor:
     """A tensor that is given integers, and the `layer` that computes it, a node of the model.
 
@@ -49,7 +50,7 @@ class Tensor:
     tied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant:
     """A constant that is given integers: the `place`-th input of the node called `label`, of the model's `layer`.
 

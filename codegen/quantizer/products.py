@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product as pairs
 from typing import Any
@@ -21,9 +20,10 @@ from codegen.ir.real import RealGraph, RealNode
 from codegen.ir.shape import Shape, Window
 from codegen.real.product import Gemm, MatMul
 from codegen.real.window import Conv, ConvTranspose
+from codegen.records import record
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Product:
     """One such layer: its node, which of its inputs holds the weights, and the weights' shape."""
 

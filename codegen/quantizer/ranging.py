@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from codegen.quantizer.live import Held, first_states, in_order, ran
 from codegen.quantizer.places import Places
 from codegen.quantizer.spec import Method, Role, Spec
 from codegen.real.engine import numbers_of
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ByMethod:
     """As asked, with another method for the ranges of activations that leave theirs open: one for all, or by name.
 

@@ -8,7 +8,7 @@ for ranges and several rewrites, and rounds weights for the results of their lay
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import get_args
 
 from codegen.ir.quant import Array
@@ -35,6 +35,7 @@ from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
 from codegen.quantizer.sums import added_behind
+from codegen.records import record
 
 Outputs = list[dict[str, Array]]
 """Tensors by name, of some samples at once and then of some more."""
@@ -55,7 +56,7 @@ _DECIDING = 256
 """Samples that decide weights and biases, at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Trials:
     """What a recipe tries, once the configuration has been heard: `methods` for all tensors, `each` for one alone."""
 
@@ -87,7 +88,7 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stage:
     """What was tried, the SQNR in dB with it, and whether it was kept."""
 
@@ -96,7 +97,7 @@ class Stage:
     kept: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Made:
     """A float network, rewritten, its scheme, what was asked for in the end, and how it came about."""
 
@@ -107,7 +108,7 @@ class Made:
     moved: AllMoved = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Given:
     """Samples that set ranges, samples that judge, what is asked of each tensor, and nodes that are kept real.
 
@@ -126,7 +127,7 @@ class Given:
     progress: Progress | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Network:
     """A way to write the float network, what was seen of it, and how its channels differ from those that were given."""
 
@@ -142,7 +143,7 @@ class Network:
         return any(p.node.outputs[0] in added for p in products(self.graph))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class State:
     """What is decided so far."""
 

@@ -8,13 +8,14 @@ that later terms make up for; K. Behdin and others, QuantEase (arXiv 2309.01885)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.quantizer.spec import Rounding
 from codegen.quantizer.weights import rounded
+from codegen.records import record
 
 _BLOCK = 64
 """Terms that are gone through before what they change is carried to all the others, as one matrix product."""
@@ -22,7 +23,7 @@ _BEYOND_HALF = 0.5 + 1e-9
 """A step to the next integer is taken where it gains something, not where both are alike."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Problem:
     """Real weights, what their errors cost together, and the integers that there are.
 

@@ -6,14 +6,15 @@ Decides nothing: it is what the stages hand to each other, and what `applied` wr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, Stored
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Weight:
     """A constant as integers: real = scale * (data - zero_point)."""
 
@@ -21,7 +22,7 @@ class Weight:
     stored: Stored
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Scheme:
     """Decisions by name.
 

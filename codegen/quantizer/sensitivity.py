@@ -7,7 +7,7 @@ judge that is handed in says how good a network is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, get_args
 
 from codegen.options import By as By
@@ -16,6 +16,7 @@ from codegen.quantizer.observe import Progress
 from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 from codegen.spread import HERE, Spread
 
 BY: tuple[By, ...] = get_args(By)
@@ -25,7 +26,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Tensors and constants of a scheme that are looked at together."""
 
@@ -35,7 +36,7 @@ class Part:
     weights: frozenset[tuple[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sensitivity:
     """One part: SQNR in dB with it alone quantized; what the whole gains with it real, and with 16 bits.
 
@@ -48,7 +49,7 @@ class Sensitivity:
     gains_wide: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wide:
     """A configuration with 16 bits for every tensor."""
 
@@ -127,7 +128,7 @@ def _chosen(every: Mapping[_Key, _Value], keys: Collection[_Key]) -> dict[_Key, 
     return {key: value for key, value in every.items() if key in keys}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Looking:
     """By what parts are looked at: the whole scheme, its judge, and one of 16 bits where gains are asked for."""
 
@@ -146,7 +147,7 @@ def sensitivities(
     return tuple(sorted(found, key=lambda s: s.alone))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Look:
     """One part after another, beside the whole."""
 

@@ -29,12 +29,13 @@ from codegen.quantizer.spec import Spec
 from codegen.quantizer.sums import added_behind
 from codegen.quantizer.weights import least_scales, quantized
 from codegen.real.engine import numbers_of
+from codegen.records import record
 
 Feeds = Callable[[Sequence[int]], dict[str, Array]]
 """Gives some samples of each input: [samples, ...]."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Choices:
     """How weights are rounded, and whether biases take up what is lost on average.
 

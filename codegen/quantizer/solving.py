@@ -7,7 +7,6 @@ each number for itself, with scales that span the numbers, is always among it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from codegen.quantizer.rounding import Problem, descended, fed_back, rescaled
 from codegen.quantizer.scheme import Weight
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.weights import scales, stored_weights
+from codegen.records import record
 
 Effort = Literal["nearest", "search", "feedback", "descent"]
 """Each for itself; scales searched; errors fed back into later terms; descent, scales and integers in turns."""
@@ -26,7 +26,7 @@ Effort = Literal["nearest", "search", "feedback", "descent"]
 _TURNS = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Found:
     """Integers and steps as [groups, outputs, terms], steps of one term where they do not vary."""
 

@@ -5,8 +5,9 @@ Decides nothing: `config.py` resolves it, `ranges` and `weights` carry it out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from codegen.records import record
 
 Role = Literal["input", "weights", "bias", "activation"]
 """What a tensor is to its network: what it is given, what it knows, or what it computes."""
@@ -32,7 +33,7 @@ Statistic = Literal["all", "mean", "median", "max", "mode"]
 """What the samples' own ranges are put together by; `all` takes the samples as one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Spec:
     """One tensor's quantization as it was asked for.
 

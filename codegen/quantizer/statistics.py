@@ -8,15 +8,15 @@ apart from it.  NaN and infinities are counted and left out of everything else; 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.quantizer.cached import in_parts
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Histogram:
     """Counts of the numbers that are not zero: bin i holds those from `width * (start + i)` to the next edge."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from codegen.quantizer.rewrite.moved import AllMoved, Moved
 from codegen.quantizer.scheme import Runner, Running
 from codegen.real.engine import numbers_of
 from codegen.real.storage import Dequantize, Quantize
+from codegen.records import record
 
 _RESCALED = 10.0
 """dB that factors per channel must explain."""
@@ -29,7 +29,7 @@ _OWN = 1.0
 """Steps that a layer adds at most to numbers that are its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TensorError:
     """One tensor of both networks.
 
@@ -52,7 +52,7 @@ class TensorError:
     rescaled: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Pair:
     """A tensor of the float network with its Quantize and Dequantize, and the operator that computes it."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ops.functions import FUNCTIONS
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Activation:
     """An entry of `ACTIVATIONS` with the factors that it has."""
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.records import record
 
 Letters = tuple[str, ...]
 """One letter per axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Einsum:
     """The product of all inputs, summed over the letters that the output lacks.
 
@@ -78,7 +78,7 @@ class Einsum:
         return x.transpose(order).reshape([sizes.get(s, 1) for s in wanted])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Determinant:
     """The determinant of each matrix of the last two axes."""
 

@@ -6,7 +6,6 @@ Source: onnx/docs/Operators.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,9 +13,10 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TopK:
     """The `count` largest or smallest elements along an axis, best first, and their places; ties go to the first."""
 
@@ -45,7 +45,7 @@ class TopK:
         return (np.take_along_axis(x, at, self.axis), at.astype(self.dtype))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Triangle:
     """Zeros below the `offset`-th diagonal of each matrix where `upper`, above it elsewhere."""
 
@@ -67,7 +67,7 @@ class Triangle:
         return (np.where(kept, x, np.zeros((), x.dtype)),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OneHot:
     """A new axis of `depth` entries that are off but for one: places, the two numbers [off, on].
 
@@ -91,7 +91,7 @@ class OneHot:
         return (np.where(np.expand_dims(at, self.axis) == entries, ins[1][1], ins[1][0]),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReverseSequence:
     """The first elements along `time`, as many as the second input says for each entry of `batch`, in reverse."""
 
@@ -114,7 +114,7 @@ class ReverseSequence:
         return (np.moveaxis(x[np.arange(len(x))[:, None], at], 1, self.time),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hardmax:
     """1 at the first largest element over `axes`, 0 elsewhere."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.errors import TypeUnsupported
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsNaN:
     """Whether an element is not a number."""
 
@@ -25,7 +25,7 @@ class IsNaN:
         return (np.isnan(ins[0]),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IsInf:
     """Whether an element is infinite, of the signs that count."""
 
@@ -42,7 +42,7 @@ class IsInf:
         return (((x == np.inf) & self.positive) | ((x == -np.inf) & self.negative),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BitwiseNot:
     """All bits turned."""
 
@@ -55,7 +55,7 @@ class BitwiseNot:
         return (np.bitwise_not(ins[0]),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BitCast:
     """The same bits as numbers of another type."""
 
@@ -72,7 +72,7 @@ class BitCast:
         return (np.ascontiguousarray(ins[0]).view(self.to).reshape(ins[0].shape),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CastNarrow:
     """The numbers as integers of a few bits, cut towards zero, the upper bits left out; held in a type of eight."""
 

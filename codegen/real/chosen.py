@@ -8,7 +8,6 @@ Source: onnx/docs/Operators.md, NonMaxSuppression, Unique and MelWeightMatrix.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from codegen.float32.boxes import suppressed_by_class
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.float32 import boxes as selection
+from codegen.records import record
 
 UNUSED = selection.UNUSED
 """In rows of NonMaxSuppression that are left over."""
@@ -36,7 +36,7 @@ def unique(x: Array, axis: int | None, *, ordered: bool) -> tuple[Array, Array, 
     return values, first.astype(np.int64), back.astype(np.int64), counts.astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NonMaxSuppression:
     """Rows [image, class, box] of the best boxes of each class that overlap no better one, then rows of -1.
 

@@ -6,13 +6,13 @@ Source: onnx/docs/Operators.md, CumSum and CumProd.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.records import record
 
 
 def _as_input(op: CumulativeSum | CumulativeProduct, ins: Sequence[RealType]) -> tuple[RealType, ...]:
@@ -23,7 +23,7 @@ def _as_input(op: CumulativeSum | CumulativeProduct, ins: Sequence[RealType]) ->
     return (x,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CumulativeSum:
     """Element i is the sum of elements up to i; without its own where `exclusive`; from the end where `reverse`."""
 
@@ -38,7 +38,7 @@ class CumulativeSum:
         return (_run(self, ins[0], np.add),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CumulativeProduct:
     """Element i is the product of elements up to i; without its own where `exclusive`; from the end where `reverse`."""
 

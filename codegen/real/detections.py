@@ -6,7 +6,6 @@ Source: tensorflow/lite/kernels/detection_postprocess.cc, which decodes boxes in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,12 +14,13 @@ from codegen.float32 import exp
 from codegen.float32.boxes import suppressed, suppressed_by_class
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.records import record
 
 Found = tuple[Array, Array, Array]
 """Numbers of boxes, and [detections, classes of each]: classes and scores."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Detections:
     """Boxes, classes, scores and their count, of codes [1, B, 4 or more], scores [1, B, K] and anchors [B, 4].
 

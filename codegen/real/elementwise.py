@@ -6,7 +6,6 @@ Functions of one variable are computed in float64 and rounded once; arithmetic i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.functions import FUNCTIONS
 from codegen.real.broadcast import broadcast
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function:
     """A function of `ops.FUNCTIONS` with its attributes, as pairs."""
 
@@ -37,7 +37,7 @@ class Function:
         return (np.asarray(FUNCTIONS[self.name](x.astype(np.float64), **dict(self.attributes))).astype(x.dtype),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clip:
     """Numbers held within bounds; NaN stays."""
 
@@ -93,7 +93,7 @@ ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
 _ANSWERS = frozenset(("And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NotEqual", "Or", "Xor"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary:
     """An entry of `ARITHMETIC` on two tensors that broadcast against each other."""
 
@@ -109,7 +109,7 @@ class Binary:
         return (np.asarray(ARITHMETIC[self.kind](*ins)),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AddN:
     """The sum of tensors of one shape, from the first to the last."""
 
@@ -127,7 +127,7 @@ class AddN:
         return (np.asarray(total),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Not:
     """The other truth value."""
 
@@ -140,7 +140,7 @@ class Not:
         return (np.logical_not(ins[0]),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PRelu:
     """x where it is not below zero, slope * x elsewhere; the slope stretches to x."""
 
@@ -156,7 +156,7 @@ class PRelu:
         return (np.where(x < 0, slope * x, x).astype(x.dtype),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Where:
     """The second input where the first is true, the third elsewhere."""
 
@@ -169,7 +169,7 @@ class Where:
         return (np.where(*ins),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cast:
     """The numbers in another type: to whole ones towards zero, to narrower floats halves to even."""
 

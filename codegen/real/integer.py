@@ -7,7 +7,6 @@ may be computed by the network.  Source: onnx/docs/Operators.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,11 +17,12 @@ from codegen.ir.shape import Window
 from codegen.real.broadcast import broadcast
 from codegen.real.product import MatMul
 from codegen.real.window import Conv
+from codegen.records import record
 
 _INT32 = np.dtype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvInteger:
     """Convolution of x - x_zero with w - w_zero: x, w, one zero point of x, one of w or one per output."""
 
@@ -53,7 +53,7 @@ class ConvInteger:
         return [x - x_zero, w - w_zero.reshape(-1, *(1,) * (w.ndim - 1))]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatMulInteger:
     """(a - a_zero) @ (b - b_zero); a zero point is single, or one per row of a or column of b."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,11 +17,12 @@ from codegen.ir.real import RealType, Stored
 from codegen.ops.float32.sums import ordered_product, ordered_sum
 from codegen.ops.functions import FUNCTIONS
 from codegen.real.storage import Dequantize, Quantize
+from codegen.records import record
 
 _GATES = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Svdf:
     """Features of the input enter a memory, which is summed over time, and over the `rank` filters of each unit.
 
@@ -62,7 +62,7 @@ class Svdf:
         return (y if len(ins) == 4 else y + ins[4], moved.reshape(state.shape))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SequenceLstm:
     """An LSTM over a sequence [N, T, I], or [T, N, I]: its outputs, the last hidden state and the last cell state.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,12 +16,13 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.real.broadcast import broadcast
+from codegen.records import record
 
 BlockMode = Literal["DCR", "CRD"]
 PadMode = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reshape:
     """The same elements in another shape."""
 
@@ -39,7 +39,7 @@ class Reshape:
         return (ins[0].reshape(self.shape),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transpose:
     """Axes in another order: axis i of the output is axis perm[i] of the input."""
 
@@ -56,7 +56,7 @@ class Transpose:
         return (ins[0].transpose(self.perm),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Concat:
     """Tensors behind each other along one axis, which is not negative."""
 
@@ -81,7 +81,7 @@ def _without(shape: Shape, axis: int) -> Shape:
     return (*shape[:axis], -1, *shape[axis + 1 :])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """`counts[i]` elements of axis i, from `starts[i]` on, `steps[i]` apart; a step may be negative."""
 
@@ -106,7 +106,7 @@ def _within(start: int, count: int, step: int, size: int) -> bool:
     return count == 0 or (0 <= start < size and 0 <= start + (count - 1) * step < size)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pad:
     """Elements added before and behind each axis; negative counts take some away first."""
 
@@ -136,7 +136,7 @@ class Pad:
         return (np.pad(x, widths, mode=self.mode),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expand:
     """The tensor stretched to what its shape and `shape` broadcast to."""
 
@@ -151,7 +151,7 @@ class Expand:
         return (np.broadcast_to(ins[0], broadcast(ins[0].shape, self.shape)),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tile:
     """The tensor repeated along each axis."""
 
@@ -168,7 +168,7 @@ class Tile:
         return (np.tile(ins[0], self.counts),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gather:
     """Slices of the first input along one axis at the second's positions, which count from the end where negative."""
 
@@ -186,7 +186,7 @@ class Gather:
         return (np.take(ins[0], ins[1], self.axis),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pick:
     """Of each axis the elements at known places, all of it where that is None."""
 
@@ -208,7 +208,7 @@ class Pick:
         return (y,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthToSpace:
     """Channels moved into blocks of pixels; `mode` says whether the block's place or the channel varies slower."""
 
@@ -235,7 +235,7 @@ class DepthToSpace:
         return (np.moveaxis(y.reshape(n, c // b**2, h * b, w * b), 1, self.channel_axis),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpaceToDepth:
     """Blocks of pixels moved into channels; `mode` says whether the block's place or the channel varies slower."""
 

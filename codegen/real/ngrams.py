@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CountNgrams:
     """Counts of `known` sequences, each at its place of the output; elements lie up to `skips` + 1 apart.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,9 +14,10 @@ from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.ops.float32.sums import ordered_sum
 from codegen.real.reduce import REDUCTIONS, Sum, quick_sum
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchNorm:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset by channel: x, scale, offset, mean, variance."""
 
@@ -56,7 +56,7 @@ def _in_any_order(op: _Normalization, ins: Sequence[Array]) -> tuple[Array, ...]
     return op.normed(ins, quick_sum)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InstanceNorm:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset, over each image's channel by itself: x, scale, offset."""
 
@@ -85,7 +85,7 @@ class InstanceNorm:
         return ((away / root * ins[1].reshape(along) + ins[2].reshape(along)).astype(x.dtype),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LayerNorm:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset, over the axes from `axis` on: x, scale, maybe offset."""
 
@@ -120,7 +120,7 @@ def _broadcasts(shape: Shape, onto: Shape) -> bool:
     return len(shape) <= len(onto) and all(n in (1, m) for n, m in zip(reversed(shape), reversed(onto), strict=False))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LocalResponseNorm:
     """x / (bias + alpha / size * sum of squares over `size` channels around its own) ** beta."""
 
@@ -150,7 +150,7 @@ class LocalResponseNorm:
         return (np.moveaxis(y, -1, self.channel_axis),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LpNorm:
     """x divided by the sum of its sizes along `axis`, or with `p` 2 by the root of its squares; 0 where that is 0.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,12 +12,13 @@ from codegen.float32.poses import EDGES, KEYPOINTS
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.float32.poses import CHANNELS, FloatPoses
+from codegen.records import record
 
 COORDINATES = 2 * KEYPOINTS
 """Of a pose."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Poses:
     """Keypoints in pixels, their scores, those of poses, and how many there are, of scores, offsets and edges.
 

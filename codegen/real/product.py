@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,9 +12,10 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.float32.sums import ordered_product
 from codegen.real.broadcast import broadcast
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatMul:
     """a @ b as numpy's: leading axes broadcast, a vector is a row on the left and a column on the right."""
 
@@ -48,7 +48,7 @@ class MatMul:
         return (np.asarray(np.matmul(*ins)),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dense:
     """x @ w.T along the last axis, whatever axes come before it, plus a bias where there is one; w is [O, I]."""
 
@@ -81,7 +81,7 @@ def _rows(x: Array) -> Array:
     return x.reshape(-1, x.shape[-1])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gemm:
     """alpha * a @ b + beta * c, either side transposed."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +20,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.float32.sums import ordered_product
 from codegen.real.activation import Activation, activated
+from codegen.records import record
 
 Product = Callable[[Array, Array], Array]
 States = tuple[Array, ...]
@@ -30,7 +30,7 @@ Cell = Callable[[Array, States, int], States]
 _LENGTHS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sweep:
     """How a sequence is read: `reverse` for each direction, entries of the state, bounds of the gates, functions.
 
@@ -63,7 +63,7 @@ def _in_any_order(op: _Recurrent, ins: Sequence[Array]) -> tuple[Array, ...]:
     return op.run(ins, np.matmul)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LSTM:
     """Gates i, o, f, c; behind the states h and c the weights P of the cell in gates i, o and f.
 
@@ -105,7 +105,7 @@ class LSTM:
         return _swept(self.sweep, ins, ins[5:7], cell)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GRU:
     """Gates z, r, h: y and the last h.  `reset_after` resets the product of h, and not h before it."""
 
@@ -141,7 +141,7 @@ class GRU:
         return _swept(self.sweep, ins, ins[5:6], cell)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RNN:
     """One gate, which is the state: y and the last h."""
 

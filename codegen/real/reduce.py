@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.ops.float32.sums import ordered_sum
+from codegen.records import record
 
 Axes = tuple[int, ...]
 Sum = Callable[[Array, Axes], Array]
@@ -65,7 +65,7 @@ def _largest(x: Array) -> Any:
     return np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduce:
     """An entry of `REDUCTIONS` over `axes`, which stay with size 1 where `keep`."""
 
@@ -90,7 +90,7 @@ class Reduce:
         return (y if self.keep else y.squeeze(self.axes),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgExtremum:
     """The place of the largest or smallest element along an axis; `last` chooses among equal ones."""
 
@@ -111,7 +111,7 @@ class ArgExtremum:
         return (np.asarray(x.shape[self.axis] - 1 - at if self.last else at).astype(self.dtype),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Softmax:
     """exp(x - max) divided by its sum along `axes`, or the logarithm of that; x is taken `beta` times."""
 

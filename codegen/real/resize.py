@@ -7,7 +7,6 @@ Weights are computed in float64 and rounded to the elements' type.  Source: onnx
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,11 +16,12 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.real import taps
 from codegen.real.taps import Coordinates, Rounding, Stretch
+from codegen.records import record
 
 Mode = Literal["nearest", "linear", "cubic"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resize:
     """One `Stretch` per axis, None where nothing changes.
 

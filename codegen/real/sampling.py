@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,11 +15,12 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.real.taps import keys
+from codegen.records import record
 
 Outside = Literal["zeros", "border", "reflection"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GridSample:
     """The map at places from -1 to 1: x, places [N, spatial..., axes], the last axis first.
 
@@ -110,7 +110,7 @@ def _neighbours(
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RoiAlign:
     """Boxes of a map as small maps: x, boxes [R, 4] as x1, y1, x2, y2, the image of each box.
 
@@ -173,7 +173,7 @@ def _corners(image: Array, y: Array, x: Array, *, edge: bool) -> list[Array]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeformConv:
     """A convolution of maps whose taps are displaced: x, w, displacements, a bias, and a factor for each tap.
 

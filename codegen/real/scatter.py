@@ -6,7 +6,6 @@ A negative position counts from the end; one outside raises IndexError.  Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 Reduction = Literal["none", "add", "mul", "max", "min"]
 _ADDERS: Mapping[str, Callable[[Array, Any, Array], None]] = {
@@ -25,7 +25,7 @@ _ADDERS: Mapping[str, Callable[[Array, Any, Array], None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherElements:
     """y[i, j] = x[at[i, j], j] where `axis` is 0, and so on: x, positions."""
 
@@ -41,7 +41,7 @@ class GatherElements:
         return (ins[0][_places(ins[0].shape, ins[1], self.axis)],)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatterElements:
     """x with y[at[i, j], j] = u[i, j] where `axis` is 0, and so on: x, positions, u."""
 
@@ -62,7 +62,7 @@ class ScatterElements:
         return (y,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherND:
     """Slices of x at the positions in the last axis of the second input, behind `batch` common axes."""
 
@@ -85,7 +85,7 @@ class GatherND:
         return (x[(*shared, *np.moveaxis(at, -1, 0))],)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatterND:
     """x with slices put at the positions in the last axis of the second input: x, positions, slices."""
 
@@ -105,7 +105,7 @@ class ScatterND:
         return (y,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CacheWrite:
     """A cache with new entries along `axis`, from a position per entry of the batch on: cache, entries, positions."""
 

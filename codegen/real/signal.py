@@ -6,7 +6,6 @@ A tensor of uint32 enters and leaves them in words of s32, one of uint64 in pair
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from codegen.ops import signal
 from codegen.ops.limits import check_limits
 from codegen.ops.signal.filter_bank import spans_fit
 from codegen.ops.signal.words import joined, split
+from codegen.records import record
 
 __all__ = ["Signal", "spans_fit"]
 
@@ -25,7 +25,7 @@ _WORDS = {"int16": DType.S16, "int32": DType.S32, "uint32": DType.S32, "uint64":
 _PAIR = (2,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signal:
     """An integer operator, and the element types of its results."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,11 +10,12 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.float32.sums import ordered_product
+from codegen.records import record
 
 Product = Callable[[Array, Array], Array]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DFT:
     """The transform of `length` elements along `axis`; the last axis is the real part, or real and imaginary part.
 

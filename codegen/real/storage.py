@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen import fixedpoint
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Quantize:
     """Integers that hold the real numbers: saturate(round(x / scale) + zero_point), halves to even."""
 
@@ -29,7 +29,7 @@ class Quantize:
         return (integers.astype(self.stored.dtype),)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Dequantize:
     """The real numbers that integers hold: (q - zero_point) * scale, in float32."""
 
@@ -45,7 +45,7 @@ class Dequantize:
         return (np.asarray(fixedpoint.dequantize_linear(ins[0], scale, zero)),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Restore:
     """The same real numbers, held as the output's own value says."""
 

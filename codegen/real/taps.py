@@ -8,12 +8,12 @@ Source: onnx/docs/Operators.md, Resize.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 Coordinates = Literal[
     "align_corners",
@@ -27,7 +27,7 @@ Coordinates = Literal[
 Rounding = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stretch:
     """One axis of a Resize: how many elements it gets, by which factor, of which part of the tensor."""
 

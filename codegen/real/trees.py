@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.float32 import trees
+from codegen.records import record
 
 RELATIONS = tuple(trees.RELATIONS)
 """In the order of their codes."""
@@ -19,7 +19,7 @@ NAN_HOLDS = trees.NAN_HOLDS
 """Added to a code where NaN goes the way of what holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trees:
     """What trees say of each row: x, and the tables of FloatTrees, whose last are the base and codes.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,11 +16,12 @@ from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.float32.sums import reaches
 from codegen.real.window import MaxPool
+from codegen.records import record
 
 _INT64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MaxPoolPlaces:
     """MaxPool and where each maximum is: its position in the whole tensor; the first of equal ones.
 
@@ -52,7 +52,7 @@ class MaxPoolPlaces:
         return (y, np.where(at < 0, 0, at) + images * math.prod(spatial))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MaxUnpool:
     """Each element at its place in a map of zeros: x, places; `counted` is the shape that places count in."""
 
@@ -77,7 +77,7 @@ class MaxUnpool:
         return (y,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LpPool:
     """The p-th root of the sum of the p-th powers over a window."""
 
@@ -99,7 +99,7 @@ class LpPool:
         return (np.power(acc.astype(np.float64), 1.0 / self.p).astype(x.dtype),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnsToImage:
     """Windows [N, C * taps, positions] added up into the image that they were cut from."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UpdateSlice:
     """x with a box put into it: x, the box, and where its first element goes, moved to where the box fits."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.float32.sums import Cut, add_products, reaches
+from codegen.records import record
 
 Windows = tuple[Window, ...]
 
@@ -79,7 +79,7 @@ def _in_any_order(op: _Convolution, ins: Sequence[Array]) -> tuple[Array, ...]:
     return op.sums(ins, ordered=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conv:
     """Convolution: x, w, and a bias where there is one."""
 
@@ -119,7 +119,7 @@ class Conv:
         return (_ungrouped(acc, self.channel_axis),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvTranspose:
     """Transposed convolution: input position p adds to p * stride + tap * dilation - pad_before of the output."""
 
@@ -161,7 +161,7 @@ class ConvTranspose:
         return (_ungrouped(acc, self.channel_axis),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MaxPool:
     """Maximum over a window; what lies in the padding never wins."""
 
@@ -183,7 +183,7 @@ class MaxPool:
         return (np.moveaxis(y, -1, self.channel_axis),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AveragePool:
     """Mean over a window: the sum in row order, divided by the elements inside the map and its counted padding.
 

@@ -7,9 +7,9 @@ a model calls its tensors has been put on one line before (`readable`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from codegen.records import record
 from codegen.report.columns import Size
 from codegen.report.pictures import memory_picture
 from codegen.report.plan import PlanRecord
@@ -34,7 +34,7 @@ _COLORS = {
 _NONE = "\N{EN DASH}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """Rows under their heads; a dash stands for None."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from codegen.ir.op import RowRule
 from codegen.ir.plan import Plan
 from codegen.ir.program import Call, Program
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LayerRecord:
     """One layer of the generated network."""
 

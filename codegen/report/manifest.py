@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.graph import Graph
@@ -13,6 +12,7 @@ from codegen.ir.program import KeptState, Port, Program, TracedTensor
 from codegen.ir.quant import Mode
 from codegen.options import Goal, Options
 from codegen.prove import ShadowReport, bank_conflicts
+from codegen.records import record
 from codegen.report.layers import layer_records
 from codegen.report.plan import plan_record
 from codegen.report.scratchpad import scratchpad_record
@@ -21,7 +21,7 @@ from codegen.resources import VERSION
 from codegen.target import Target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Asked:
     """What the project was made for: the options, and what they came to where they left it open."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.report.table import text_table
 
 _BYTE = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MixedLayer:
     """A layer's bits; 0 is as it was asked for."""
 
@@ -19,7 +19,7 @@ class MixedLayer:
     weights: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MixedPoint:
     """One candidate: how many layers have 16-bit results, and how many fewer than 8 bits of weights.
 
@@ -37,7 +37,7 @@ class MixedPoint:
     fits: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MixedReport:
     """The candidates along the front, the chosen one among them, and what each layer got.  `limits` by cost."""
 

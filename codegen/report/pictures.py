@@ -7,9 +7,9 @@ memory upwards.  Whoever spells them (a page, a notebook) says the same in a tab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from codegen.ir.plan import FrontPoint
+from codegen.records import record
 from codegen.report.columns import size_text
 from codegen.report.plan import PlanRecord, TensorRecord
 
@@ -23,7 +23,7 @@ LEFT, RIGHT, FOOT, HEAD = 74.0, 24.0, 46.0, 24.0
 _STEPS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """A rectangle: its kind colours it, `label` stands in it, `says` is its tooltip, `row` the table row it is of.
 
@@ -42,7 +42,7 @@ class Box:
     tensor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tick:
     """The number of a group, and where it stands."""
 
@@ -50,7 +50,7 @@ class Tick:
     group: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MemoryPicture:
     """Memory over time.  `used` are the points of the line of bytes in use, `limit` and `bound` heights of lines.
 
@@ -70,7 +70,7 @@ class MemoryPicture:
     foot: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dot:
     """A point of a chart: what it says, and the number of what it stands for."""
 
@@ -81,7 +81,7 @@ class Dot:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """A number beside an axis."""
 
@@ -89,7 +89,7 @@ class Mark:
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ChartPicture:
     """Points between axes: `across` are marks below, `up` beside; `lines` are points of lines, by their kind.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
 from codegen.prove import ShadowReport, bank_conflicts
+from codegen.records import record
 from codegen.report.layers import layer_weights
 from codegen.schedule import find_peak, group_title, residents, used_bytes
 from codegen.schedule.live import Resident
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RingRecord:
     """A tensor, made by `layer`, of which only the last `rows_kept` of `rows` rows are held, `row_bytes` each."""
 
@@ -25,7 +25,7 @@ class RingRecord:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedRecord:
     """A tensor that dies in a group and one that is made there, and the bytes that both have."""
 
@@ -34,7 +34,7 @@ class SharedRecord:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkRecord:
     """What one layer's kernel calls were given and made in one inference: rows, and all of its weights each time."""
 
@@ -45,7 +45,7 @@ class WorkRecord:
     written_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class GroupRecord:
     """Layers that run together, and what one inference moves there.
 
@@ -69,7 +69,7 @@ class GroupRecord:
     work: tuple[WorkRecord, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlicesRecord:
     """How several cores share a group: by core, the rows [first, stop) of the last layer's output.
 
@@ -83,7 +83,7 @@ class SlicesRecord:
     recomputed_macs: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorRecord:
     """What holds `bytes` of the arena from `offset`, from group `first_group` to `last_group`, both included.
 
@@ -101,7 +101,7 @@ class TensorRecord:
     memory: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryRecord:
     """Working memory: the arena, which is in the chip's fastest memory, or what a slower one of that name holds.
 
@@ -116,7 +116,7 @@ class MemoryRecord:
     moved_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiveTensor:
     """A tensor at the peak."""
 
@@ -124,7 +124,7 @@ class LiveTensor:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PeakRecord:
     """The group during which most of the arena is in use, and what is there, largest first."""
 
@@ -134,7 +134,7 @@ class PeakRecord:
     live: tuple[LiveTensor, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PlanRecord:
     """A memory plan.  Time counts groups; sizes are bytes; traffic is of one inference.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from codegen.records import record
 from codegen.report.table import text_pairs, text_table
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProfiledLayer:
     """One layer: instructions on an emulated chip, microseconds on the host; None is what was not measured."""
 
@@ -25,7 +26,7 @@ class ProfiledLayer:
     estimated_waits: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Profile:
     """One inference, measured.
 

@@ -6,14 +6,14 @@ Decides: the columns.  The same record is printed, written beside the model, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.report.columns import score_text
 from codegen.report.mixed import MixedReport, mixed_text
 from codegen.report.table import text_table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class QuantizedTensor:
     """One tensor that the network is given or computes.
 
@@ -36,7 +36,7 @@ class QuantizedTensor:
     error: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class QuantizedWeight:
     """One constant: `scales` is how many it has, `sqnr` in dB that of its own numbers."""
 
@@ -50,7 +50,7 @@ class QuantizedWeight:
     sqnr: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Scored:
     """Scores in `unit`s, of the quantized network on `engine` and of the float one; `drop` is in points.
 
@@ -70,7 +70,7 @@ class Scored:
     missed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class QuantStage:
     """A stage of the recipe, and the SQNR in dB that it came to; the one before was kept where this was not better."""
 
@@ -79,7 +79,7 @@ class QuantStage:
     kept: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class QuantReport:
     """What was quantized, by which samples, and how good it is.
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.quantizer.numbers import TensorNumbers
 from codegen.quantizer.versus import TensorError
+from codegen.records import record
 from codegen.report.table import text_table
 
 _DB = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SensitivityRow:
     """One layer, operator or tensor: SQNR in dB with it alone quantized, and what the whole gains with it otherwise.
 
@@ -27,7 +26,7 @@ class SensitivityRow:
     gains_16: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SensitivityReport:
     """All parts, the one that loses most by itself first.  `whole` is the SQNR with everything quantized."""
 
@@ -56,7 +55,7 @@ def _cells(row: SensitivityRow, by: str) -> list[object]:
     return [row.name, *([] if by == "type" else [row.operator]), *figures]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class QuantComparison:
     """A quantized network beside the float one, in the order in which tensors are computed.
 

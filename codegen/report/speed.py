@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
@@ -16,6 +16,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan, region_at
 from codegen.ir.quant import DType
 from codegen.ops.facts import facts
+from codegen.records import record
 from codegen.target import KernelRates, Memory, Rates, Speed, Target
 
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
@@ -25,7 +26,7 @@ _WORD = 4
 """Bytes of the working memory that one access moves."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows."""
 
@@ -35,7 +36,7 @@ class Work:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """Of one layer or all: instructions, cycles of a core that never waits, and cycles that it waits for memory."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from codegen.records import record
 from codegen.report.plan import PlanRecord
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackRecord:
     """The deepest stack of one inference in bytes, counted from the caller of NAME_run, on an emulated chip.
 

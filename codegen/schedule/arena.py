@@ -8,9 +8,9 @@ of putting blocks down, then a climb from there (`climb.py`), and for few blocks
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic
 
+from codegen.records import record
 from codegen.schedule.blocks import Block, Crowd, N, Shares, round_up
 from codegen.schedule.climb import Pile, climb
 from codegen.schedule.exact import Search
@@ -23,7 +23,7 @@ EXACT_BLOCKS = 24
 """Blocks up to which the exact search is tried."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packing(Generic[N]):
     """Offsets by name, the arena's size, and what no packing of these blocks can beat."""
 

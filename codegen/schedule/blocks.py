@@ -7,6 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from codegen.records import record
+
 N = TypeVar("N", bound=Hashable)
 
 
@@ -37,7 +39,7 @@ BEFORE = 0
 """When the network is entered: with what its inputs and states hold.  Step 1 is the first that runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block(Generic[N]):
     """Bytes that are needed from step `start` to step `stop`, both included; inputs from `BEFORE` on."""
 

@@ -9,7 +9,6 @@ and the shadow run follow the same order.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +17,10 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import WHOLE, RowRule
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """How a node reads one computed tensor, by step r of the node.
 
@@ -39,7 +39,7 @@ class Edge:
     reads: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeRows:
     """A node as the demand process sees it.
 
@@ -56,7 +56,7 @@ class NodeRows:
     start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """What the process showed.
 

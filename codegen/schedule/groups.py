@@ -8,12 +8,12 @@ bytes down to the row.  Labels of a prefix are the Pareto-optimal pairs (peak me
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
+from codegen.records import record
 from codegen.schedule.cost import alone, grouped
 from codegen.schedule.demand import Flow, Process, Rows
 from codegen.schedule.states import renewals
@@ -26,7 +26,7 @@ PATIENCE = 12
 """Nodes by which a group may go on growing although it needs as much memory as running every node alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """One interval [start, stop) of the order as a group: its flow, memory while it runs (bytes) and time."""
 
@@ -38,7 +38,7 @@ class Candidate:
     time: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """One way to run a prefix of the order."""
 

@@ -6,16 +6,16 @@ Time counts the plan's groups.  Read off a finished Plan, so that a plan made by
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from codegen.ir.plan import Plan
+from codegen.records import record
 from codegen.schedule.planner import view_roots
 
 Kind = Literal["input", "state", "output", "tensor", "ring", "scratch"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resident:
     """`bytes` of the arena from `offset`, held from group `first` to group `last`, both included.
 
@@ -48,7 +48,7 @@ class Resident:
         return max(0, min(self.end, other.end) - max(self.offset, other.offset))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Peak:
     """The group during which most bytes are in use, how many, and what is there, largest first."""
 

@@ -9,9 +9,9 @@ best of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from codegen.ir.graph import Graph, Node
+from codegen.records import record
 
 WIDTH = 128
 """Sets of one size that are followed at most."""
@@ -19,7 +19,7 @@ WORK = 8_000
 """Sets of one size times operators: a large network is searched more narrowly."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _State:
     """A set of operators that have run, `last` the last of them: peak so far, and bytes live now."""
 

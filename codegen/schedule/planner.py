@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, Group, Plan, Region, Storage
+from codegen.records import record
 from codegen.schedule.arena import TRIES, Packing, pack
 from codegen.schedule.blocks import BEFORE, Block, BlockKind, Key, round_up, tensor
 from codegen.schedule.cost import SCRATCH_READS, calls_alone
@@ -20,7 +20,7 @@ BALANCED = 1.15
 """`balanced` takes the fastest plan within this many times the smallest arena."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """One label with its real addresses; `packing` has the bytes and the bound of the arena, `regions` those beside it.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from codegen.errors import StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
 from codegen.options import Goal
+from codegen.records import record
 from codegen.schedule.arena import TRIES
 from codegen.schedule.cost import MOVED_BYTE
 from codegen.schedule.fits import limit_unreachable
@@ -25,7 +25,7 @@ HOPELESS = 1.15
 _NO_LIMIT = 1 << 62
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Offer:
     """One way to run the network, in one of the orders."""
 

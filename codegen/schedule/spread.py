@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from codegen.records import record
 from codegen.schedule.arena import Packing, pack
 from codegen.schedule.blocks import Block, Key, Shares, round_up
 from codegen.target import Memory
@@ -20,7 +21,7 @@ RETRIES = 8
 """How often less is put into a memory whose blocks found no addresses within it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load:
     """What is to be spread: blocks, shares and alignment as for `pack`; by block the bytes `moved` in one inference."""
 
@@ -30,7 +31,7 @@ class Load:
     moved: Mapping[Key, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spread:
     """By block the number of its memory, and what bytes moved cost beyond those of the fastest memory."""
 

@@ -8,12 +8,12 @@ its own, and is copied when the run ends.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from codegen.ir.graph import Graph, State
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Renewal:
     """A state whose new content is written over the old one by node `maker`.
 

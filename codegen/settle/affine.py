@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from codegen.ir.real import RealNode
 from codegen.ir.shape import Window
 from codegen.ops import Broadcast, Conv2D, Reshape, Transpose
 from codegen.real.normal import BatchNorm
+from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.linear import pending, scaled, with_linear
@@ -98,7 +99,7 @@ def _taps(x_scale: float, factor: Array, offset: Array, *, pot: bool) -> tuple[A
     return taps.astype(np.int64), units.astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Grid:
     """A tensor as pixels and channels: `axes` are those along which the parameters differ.
 

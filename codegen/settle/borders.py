@@ -7,7 +7,6 @@ left out; `io_type` and `io_layout` keep the model's own type and layout.  finis
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Dequantize, Reshape, Transpose
+from codegen.records import record
 from codegen.settle import states
 from codegen.settle.context import Context, array_of, shared_quant
 from codegen.settle.layout import TO_NCHW, TO_NHWC
@@ -52,7 +52,7 @@ _HELD = {"bool": "uint8", "int64": "int32", "uint32": "int32", "uint64": "int32"
 """In which type a constant output of another type is given out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Borders:
     """How the network meets its user."""
 

@@ -7,13 +7,13 @@ graph is the same for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from codegen.ir.graph import Interface
 from codegen.ir.quant import Mode
 from codegen.ir.real import Definition, RealNode, RealState, RealValue
+from codegen.records import record
 from codegen.settle import borders, rules
 from codegen.settle.borders import Borders
 from codegen.settle.context import Context
@@ -21,7 +21,7 @@ from codegen.settle.rule import Rules
 from codegen.settle.states import State
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Integers:
     """What the walk over a graph asks; every function gets the context that `context` has made."""
 

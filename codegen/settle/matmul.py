@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, Dense, MatMul, Reshape, Transpose, activation_bounds, make_requant
 from codegen.real.product import Gemm
 from codegen.real.product import MatMul as RealMatMul
+from codegen.records import record
 from codegen.settle.context import Context, real_bounds, refuse_unquantized, shared_quant, story
 from codegen.settle.conv import output_scales, refuse_empty, with_bias
 from codegen.settle.linear import pending, scaled
@@ -27,7 +28,7 @@ from codegen.settle.tables import exact
 from codegen.settle.weights import read_weights
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """One side of a product of two tensors: its value, shape and meaning."""
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.ir.op import Op
 from codegen.ir.quant import Array
 from codegen.ir.shape import Shape, Window
 from codegen.ops import Gather, Pad, Reshape, Slice, Transpose
+from codegen.records import record
 from codegen.settle.windows import spatial_route, two_windows
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plane:
     """Windows over rows and columns, and what brings a tensor of the model to a map NHWC and back."""
 
@@ -28,7 +29,7 @@ class Plane:
     post: tuple[Op, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """A tensor of the model: its shape, where its channels are (1 or -1), and in how many groups they are read."""
 

@@ -7,7 +7,6 @@ ONNX Runtime does.  Source: onnx/docs/Operators.md, Resize.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from codegen.ir.op import Op
 from codegen.ir.real import RealNode
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, Transpose
 from codegen.real.resize import Resize as RealResize
+from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
@@ -30,7 +30,7 @@ Tap = tuple[int, int, int]
 _WEIGHT_ONE = 2**11
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """One axis: its sizes and the factor between them."""
 

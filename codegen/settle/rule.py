@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from codegen.ir.real import RealNode
+from codegen.records import record
 from codegen.settle.states import State
 
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule(Generic[Kind]):
     """How operators of one class are settled: from a definition's context and a node to the states of its outputs.
 

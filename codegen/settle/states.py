@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ir.real import RealNode
+from codegen.records import record
 from codegen.settle.chain import Function
 
 Trail = tuple[RealNode, ...]
 """The model's nodes that one of ours stands for, in order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What a QuantizeLinear asks of a pending result: integers of this meaning, clamped to real bounds."""
 
@@ -35,7 +36,7 @@ Emit = Callable[[Request], str]
 """Writes the integer operators of a pending result, and returns the value that holds it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Route:
     """One operator with the data movement around it that its layout calls for."""
 
@@ -49,7 +50,7 @@ class Route:
         return (*self.pre, *(() if self.main is None else (self.main,)), *self.post)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Linear:
     """A convolution or matrix product that waits for its output's scale.
 
@@ -74,14 +75,14 @@ class Linear:
     block: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Const:
     """Numbers known now, of any element type."""
 
     array: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class IntConst:
     """A float tensor known now as scale * (ints - zero), each of the tensor's full shape (broadcast views).
 
@@ -95,7 +96,7 @@ class IntConst:
     block: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Int:
     """An integer tensor computed by the network.  `kind` is the model's element type where ours is a smaller one."""
 
@@ -103,7 +104,7 @@ class Int:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Float:
     """A float tensor: a network input that nothing has quantized yet, or `made` by an operator on real numbers."""
 
@@ -111,7 +112,7 @@ class Float:
     made: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Real:
     """A float tensor that is exactly DequantizeLinear of `value`, or a function of that.
 
@@ -124,7 +125,7 @@ class Real:
     trail: Trail = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Channelled:
     """A computed tensor with a scale per channel, quantized or dequantized; `value` holds its integers as `quant`."""
 
@@ -133,7 +134,7 @@ class Channelled:
     scales: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Pending:
     """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale.
 
@@ -162,7 +163,7 @@ class Pending:
         return not (math.isinf(self.low) and math.isinf(self.high))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Accum:
     """The int32 result of ConvInteger or MatMulInteger, not written yet."""
 
@@ -171,7 +172,7 @@ class Accum:
     trail: Trail
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Product:
     """A sum of products of real numbers: weights [outputs, ...], a bias for each output, along `axis` of the result.
 
@@ -185,7 +186,7 @@ class Product:
     write: Callable[[Array, Array, Trail], Float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Poison:
     """The result of a node that was refused: what follows is passed over silently."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from codegen.errors import (
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealGraph, RealNode, RealValue
+from codegen.records import record
 from codegen.settle.borders import Borders
 from codegen.settle.definitions import integers_of
 from codegen.settle.finish import finish
@@ -74,7 +74,7 @@ def walked(make: Callable[[frozenset[str]], Walk]) -> Walk:
         floats = walk.floats
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """What is wrong, and its place: the number of nodes before it.  `reads` are the values that it concerns."""
 

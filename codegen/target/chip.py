@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.target.parts import Accelerator, Clock, Rule, Speed
 
 ISA_LEVELS = (
@@ -61,7 +61,7 @@ DTYPES = ("s8", "u8", "s16", "s32", "f32")
 CONSOLES = ("semihosting", "uart", "stdio")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """One memory of the chip.  `bytes` is None when it has no limit; `source` says where the numbers stand.
 
@@ -88,7 +88,7 @@ class Memory:
         return f"m{symbol}" if symbol[:1].isdigit() else symbol
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Toolchain:
     """The programs that build C for the chip, and the Debian packages that bring them.
 
@@ -104,7 +104,7 @@ class Toolchain:
     debian_packages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Board:
     """The emulated board that runs the chip's code.
 
@@ -127,7 +127,7 @@ class Board:
         return self.console == "stdio" and not self.counting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Cycles:
     """About how many cycles an instruction takes, by kind; `source` says where the numbers stand.
 
@@ -156,7 +156,7 @@ class Cycles:
     percent: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dma:
     """How a chip with a scratchpad moves and computes, for the model of time; `source` says where the numbers stand.
 
@@ -170,7 +170,7 @@ class Dma:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weights:
     """How weights may be packed, and how the chip gets at them.
 
@@ -186,7 +186,7 @@ class Weights:
     map: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Target:
     """A chip, as far as the compiler cares.  Of several memories of one kind the first is the one used first.
 

@@ -5,10 +5,10 @@ Decides: what is known beside memories and instructions.  Leaves to `read` how i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clock:
     """The highest clock of the core that runs the network; `source` says where it stands."""
 
@@ -16,7 +16,7 @@ class Clock:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rates:
     """What a hundred products take and a hundred outputs besides: instructions, cycles where memory never waits."""
 
@@ -24,7 +24,7 @@ class Rates:
     cycles: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelRates:
     """What a thousand products of a kernel take, outputs and rows besides, in layers of one kind."""
 
@@ -34,7 +34,7 @@ class KernelRates:
     cycles: tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Speed:
     """About what layers take on a core, by their kind; `source` says how that was found.
 
@@ -56,7 +56,7 @@ class Speed:
     kernels: tuple[KernelRates, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Rule:
     """What a chip asks of an operator's fact (`codegen.ops.facts`).
 
@@ -87,7 +87,7 @@ class Rule:
 RESTS = ("refused", "cpu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Accelerator:
     """A unit beside the core that the maker's own tools compile for: what it takes of a network.
 

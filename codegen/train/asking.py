@@ -8,7 +8,7 @@ be twice what is needed.  Everything else is said and resolved as `quantize` doe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.foreign.naming import in_terms_of, name_unknown
 from codegen.quantizer.places import Places
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 
 OBSERVED = 8
 """Batches that are seen as real numbers, where nobody says another number."""
@@ -50,7 +51,7 @@ def in_names_of(config: QuantConfig, graph: RealGraph) -> QuantConfig:
     return named.config
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Training:
     """A configuration for one network, with what training adds where nothing is said."""
 

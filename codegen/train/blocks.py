@@ -7,13 +7,13 @@ which everything passes, so that what goes around some layers and is added behin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from codegen.ir.real import RealGraph, RealNode
 from codegen.quantizer.places import Places
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Nodes by their labels, the tensors from before that they read, those that they give, and their weights."""
 

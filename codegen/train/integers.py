@@ -9,7 +9,7 @@ compiled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,13 +24,14 @@ from codegen.quantizer.arithmetic import arithmetic_of
 from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.scheme import Scheme
 from codegen.real.storage import Quantize
+from codegen.records import record
 from codegen.settle.walk import settle
 from codegen.train.reading import read_bytes
 
 DEFAULT_MODE: Mode = "single"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Ran:
     """What a run gave: of each tensor the integers less its zero point, float32; of each output integers and reals."""
 
@@ -39,7 +40,7 @@ class Ran:
     reals: Mapping[str, Array]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Integers:
     """A quantized network: its file, and what that is in integers; `held` are the integer values of tensors."""
 

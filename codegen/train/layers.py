@@ -8,7 +8,7 @@ Ingenic's training plug-in; what it computes is not documented, and no equality 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from codegen.errors import LayerArgumentBad
 from codegen.quantizer.config import QuantConfig, parse_config
 from codegen.quantizer.config.levels import literal
 from codegen.quantizer.places import Places
+from codegen.records import record
 from codegen.train.asking import Training
 from codegen.train.learning import array_of
 from codegen.train.naming import scope_of
@@ -29,7 +30,7 @@ _NOT_BELOW_ZERO = (nn.ReLU, nn.ReLU6, nn.Sigmoid, nn.Hardsigmoid)
 _DEVICES = ("Txx", "T02", "T40", "T41", "Xs1", "Xs2")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Quantized:
     """How one layer is quantized.
 

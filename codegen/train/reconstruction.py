@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
@@ -25,6 +24,7 @@ from torch import Tensor
 
 from codegen.errors import ModuleMissing, OptionBad
 from codegen.quantizer.places import Constant
+from codegen.records import record
 from codegen.train.blocks import Part, blocks_of, layers_of
 from codegen.train.passing import Passing, Way
 from codegen.train.prepared import Prepared
@@ -47,7 +47,7 @@ _WIDER, _BELOW = 1.2, 0.1
 _LEAST = 1e-20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Rebuilt:
     """One part: its layers with weights, and its error before and after; the same where it was kept as it was."""
 

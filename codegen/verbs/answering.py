@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from codegen.metrics import AveragePrecision, Metric, PooledArea, Seen
 from codegen.options import Options
 from codegen.pipeline import read_model
 from codegen.preprocess import need, read_data
+from codegen.records import record
 from codegen.spread import kept
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
@@ -35,7 +36,7 @@ from codegen.verbs.kinds import DataGiven, Progress
 from codegen.verbs.samples import Samples, data_samples
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Question:
     """One engine for a model, its samples, and the metric; `key` tells it from every other one."""
 
@@ -50,7 +51,7 @@ class Question:
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Answers:
     """What the metric saw in a run of samples, a digest of each sample's outputs, and the engine's seconds."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.errors import NothingInCommon
@@ -14,6 +13,7 @@ from codegen.quantizer.observe import Progress
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.moved import Moved, told_moved
 from codegen.quantizer.versus import unmatched, versus
+from codegen.records import record
 from codegen.report.sensitive import QuantComparison
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.calibration import Calibration, Chosen, all_samples, check_finite
@@ -26,7 +26,7 @@ _MOST = 32
 """Samples that are used without being asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Beside:
     """What a float model is compared with, and by which samples: as `Quantizing` takes them.
 

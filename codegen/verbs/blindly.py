@@ -7,7 +7,6 @@ configuration has others; and that biases take up the error that is computed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from codegen.errors import OptionBad
 from codegen.ir.quant import Array
@@ -16,13 +15,14 @@ from codegen.quantizer.blind import Belief, beliefs, made_up
 from codegen.quantizer.config import Correct, QuantConfig
 from codegen.quantizer.config.levels import TENSOR, Level, literal
 from codegen.quantizer.places import Places
+from codegen.records import record
 
 _COUNT = 64
 _KNOWN = "noise of the mean and size that the first BatchNormalization knew"
 _UNKNOWN = "noise of deviation 1, since there is no BatchNormalization that knows better"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Blind:
     """Made-up samples, a configuration below the one that was given, and means of tensors."""
 

@@ -7,7 +7,6 @@ no range, so that what was decided is judged by others.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.preprocess import read_data
 from codegen.quantizer.observe import Sample, Samples
+from codegen.records import record
 from codegen.verbs.fed_back import fed_back, one_after_the_other, states_of
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.kinds import Calibration as Calibration
@@ -49,7 +49,7 @@ class Asking(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Chosen:
     """Some of the samples, in order."""
 
@@ -69,7 +69,7 @@ class Chosen:
         return Chosen(self.source, self.places[:count])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Held:
     """Samples that set ranges, and samples that judge; `where` is what errors call them."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,14 @@ from codegen.options import Options
 from codegen.pipeline import Compiled
 from codegen.preprocess import load_preprocess
 from codegen.preprocess.firmware import camera_program
+from codegen.records import record
 from codegen.verbs.rewriting import written_with
 
 if TYPE_CHECKING:
     from codegen.host import Network
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FramesCheck:
     """Frames of a camera that were prepared by golden and by the C, and the first difference when there is one.
 

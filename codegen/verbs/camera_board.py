@@ -6,7 +6,6 @@ import re
 import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from codegen.host import host_regions
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.pipeline import Compiled
 from codegen.preprocess.camera import Camera
+from codegen.records import record
 from codegen.resources import resource_dir
 
 _TIMEOUT_S = 600.0
@@ -29,7 +29,7 @@ Golden = tuple[Mapping[str, Array], Mapping[str, Array]]
 """A frame's input and outputs, by tensor."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OnBoard:
     """What the board said: the first difference, and what memory and instructions a frame takes.
 
@@ -43,7 +43,7 @@ class OnBoard:
     instructions: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pattern:
     """Which frames the board makes up, and whether the emulator counts instructions, which takes longer."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.errors import ToleranceBad
 from codegen.golden.compare import first_difference
 from codegen.ir.quant import Array
 from codegen.preprocess import read_npz
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorComparison:
     """How one tensor of A stands to its namesake of B.
 
@@ -36,7 +36,7 @@ class TensorComparison:
     within: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comparison:
     """`equal`: every tensor exactly; `passed`: every tensor within the tolerance (exactly equal without one)."""
 

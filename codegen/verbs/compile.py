@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from codegen.errors import OptionBad, OutputNotWritable, WeightsMisfit
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.planning import of_chip
+from codegen.records import record
 from codegen.report.code_size import estimate_code_bytes
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from codegen.report.quantized import QuantReport
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Project:
     """A generated project: its folder, its manifest.json, and about how much machine code it becomes.
 
@@ -38,7 +39,7 @@ class Project:
     quantized: QuantReport | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Writing:
     """Where the project goes, whether its stack is measured, whether edited files are replaced (`force`), with what.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from codegen.errors import LogContradicts, LogUnreadable, LogWithoutBegin, LogWithoutTrace
 from codegen.options import MOST_VECTORS
+from codegen.records import record
 
 _LINE = re.compile(rb"\$(LAM,[A-Z](?:,[A-Za-z0-9._+-]+)+)\*([0-9a-f]{2})")
 _BEGIN_WORDS = 9
@@ -25,7 +26,7 @@ _MOST_BYTES = 64 << 20
 Key = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Firmware:
     """What a log's first line says of the firmware."""
 
@@ -62,7 +63,7 @@ class Session:
             self.contradiction = f"lines {line} of one start say {first:08x} and {value:08x}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CrcLog:
     """The start that counts, how often the board started, and how many lines were damaged on their way."""
 

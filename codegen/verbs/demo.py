@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from codegen.errors import ToolFailed
 from codegen.host import compiler_words, project_sources, run_built
 from codegen.options import Options
 from codegen.process import check_program, find_program
+from codegen.records import record
 from codegen.resources import resource_dir
 from codegen.verbs.compile import Writing, compile_model, folder_for
 from codegen.verbs.evaluate import Judging, evaluate
@@ -25,7 +25,7 @@ _FLAGS = ("-std=c99", "-Os", "-ffunction-sections")
 _TIMEOUT_S = 120.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DemoResult:
     """What the demo did.
 

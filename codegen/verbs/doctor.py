@@ -6,10 +6,10 @@ import importlib.metadata
 import importlib.util
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from codegen.host import command_words, host_compiler
 from codegen.process import find_program
+from codegen.records import record
 from codegen.resources import VERSION
 from codegen.target import Target
 from codegen.verbs.targets import targets
@@ -28,7 +28,7 @@ _PACKAGES = {
 _DISTRIBUTIONS = {"ai_edge_litert": "ai-edge-litert", "PIL": "pillow"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One program or package: where it is or which version, empty when it is missing; `get` says how to have it.
 
@@ -43,7 +43,7 @@ class Finding:
     needed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnosis:
     """Everything that was looked for."""
 

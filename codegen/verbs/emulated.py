@@ -6,7 +6,6 @@ import re
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from codegen.golden.compare import Difference, first_difference
 from codegen.host import answered, host_regions
 from codegen.ir.quant import Array
 from codegen.pipeline import Compiled
+from codegen.records import record
 from codegen.resources import resource_dir
 
 Case = tuple[Mapping[str, Array], Mapping[str, Array], Mapping[str, Array]]
@@ -29,7 +29,7 @@ _FOUND = re.compile(rb"^f ([0-9a-f]+)$", re.MULTILINE)
 _LINE = re.compile(rb"^([to]) ([0-9a-f]{4}) ([0-9a-f]{8})$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Trial:
     """What a board is given: cases, with a reset before each row of `steps` where there is state, and other outputs."""
 
@@ -38,7 +38,7 @@ class Trial:
     others: Sequence[Sequence[Array]] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class BoardSaid:
     """The first difference, and bytes of what a postprocessing found: in each case's outputs, in each other ones."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -24,6 +23,7 @@ from codegen.host import HOST_FLAGS, GoldenAnswers, Network
 from codegen.ir.quant import Array
 from codegen.laws import check_nodes
 from codegen.pipeline import Options, compile_file, read_model
+from codegen.records import record
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.float_engine import FloatEngine, has_runtime
@@ -73,7 +73,7 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Opening:
     """Whether tensors inside the network will be asked for, and with which tools the model is read and made."""
 

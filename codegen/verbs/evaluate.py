@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.errors import EngineUnknown
 from codegen.metrics import find_metric
 from codegen.options import Options
+from codegen.records import record
 from codegen.spread import Spread, ranges_of, spread_over
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.answering import Answering, Answers, Question, answer_there, has_state
@@ -19,7 +20,7 @@ from codegen.verbs.samples import check_count
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EngineScore:
     """One engine's result: `value` in `unit`s, a `share` is 0 .. 1; `images_per_s` counts the engine's time.
 
@@ -37,7 +38,7 @@ class EngineScore:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evaluation:
     """The first engine's result, and every engine's in `engines`."""
 
@@ -50,7 +51,7 @@ class Evaluation:
     engines: tuple[EngineScore, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Judging:
     """By which metric which engines are judged, made with what, how data becomes samples, and who runs them."""
 

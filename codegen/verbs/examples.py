@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.arguments import takes_declared
 from codegen.datafiles import path_given
 from codegen.errors import OutputNotOurs, OutputNotWritable
+from codegen.records import record
 from codegen.resources import resource_dir
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CopiedExamples:
     """The folder, and the examples in it."""
 

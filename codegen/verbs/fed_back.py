@@ -8,7 +8,6 @@ of steps; and that each sequence begins with zeros.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.observe import Sample, Samples
 from codegen.quantizer.places import moves_only
+from codegen.records import record
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.ort_runner import best_runner
 
@@ -39,7 +39,7 @@ def states_of(graph: RealGraph, given: Collection[str]) -> dict[str, str]:
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class FedBack:
     """Samples, and the states that each of them begins with."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.errors import PostprocessMissing
@@ -11,10 +10,11 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.postprocess import Decoder
 from codegen.preprocess import Data, Placing, load_preprocess
+from codegen.records import record
 from codegen.verbs.postprocess import decoder_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Finder:
     """A decoder, and the way back from the network's picture."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from codegen.pipeline import Compiled
+from codegen.records import record
 from codegen.resources import resource_dir
 from codegen.verbs.crc_log import Key
 
 _STATUS = re.compile(r"^    (LAM_\w+) = (\d+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """One line that the board has to write: its letter, what it is about, the checksum, and what that is called."""
 
@@ -29,7 +29,7 @@ class Line:
         return f"{words[self.kind]} {self.name}" + (f" of layer {layer[0]} ({layer[1]})" if layer else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LogFinding:
     """The first difference.  `kind` is input, tensor or output; `layer` and `operator` are those that write it."""
 
@@ -51,7 +51,7 @@ class LogFinding:
         return f"{self.kind} {self.tensor}{source}{layer} in run {self.run}: {sums}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evidence:
     """What the log says besides: the checksum that differs, layers with wrong weights, lines that are not there."""
 

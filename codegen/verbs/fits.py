@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from codegen.ir.graph import Graph
 from codegen.options import Options
 from codegen.pipeline import compile_graph, reach, read_model
 from codegen.planning import of_chip, settled
+from codegen.records import record
 from codegen.report.code_size import estimate_code_bytes
 from codegen.report.speed import estimated_cycles
 from codegen.spread import kept, spread_over
@@ -30,7 +31,7 @@ from codegen.verbs.sources import ModelSource, file_of, takes_model
 _UNLIMITED = (Memory("ram", "ram", None, ""), Memory("flash", "flash", None, ""))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Fit:
     """One chip: whether the network fits it, and with what.
 
@@ -51,7 +52,7 @@ class Fit:
     rules: tuple[Violation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     """What all chips of a kind share: the network as it is compiled where memory has no limit, or why it cannot be."""
 
@@ -64,7 +65,7 @@ class _Made:
     rules: tuple[Violation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Fitting:
     """Which chip is looked at, where not all are; who shares the work, who is told of it, and the tools."""
 
@@ -109,7 +110,7 @@ def _ranked(seen: Sequence[_Seen]) -> tuple[Fit, ...]:
     return tuple(sorted((fit for one in seen for fit in one.fits), key=_rank))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Job:
     """One model that chips are asked about."""
 
@@ -119,7 +120,7 @@ class _Job:
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Seen:
     """What is said of some chips of one kind; `unread` is why the model could not be read for them."""
 

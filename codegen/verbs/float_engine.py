@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from codegen.frontends.shapes import Shapes
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
+from codegen.records import record
 from codegen.settle.borders import output_name
 from codegen.verbs.held import Held
 
@@ -43,7 +43,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatPort:
     """One input of the model; `dtype` and `quant` of the QuantizeLinear that reads it, where one does."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen import verbs
@@ -37,6 +37,7 @@ from codegen.passes import simplify
 from codegen.pipeline import Reached, finish, reach, read_model
 from codegen.planning import accelerator_notes, choose_mode, of_chip, planning_notes, settled
 from codegen.prove import prove
+from codegen.records import record
 from codegen.report.layers import describe_rows, layer_weights, weights_way
 from codegen.report.plan import plan_record
 from codegen.report.speed import estimated_cycles, layer_cycles
@@ -53,7 +54,7 @@ _RAISED = (FileSpecial, ModelMissing, ModelUnreadable, ModelTooLarge, *_OF_OPTIO
 _OF_A_NODE = (NoKernel, OperatorNotOnTarget, RuleBroken, TypeNotOnTarget)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Look:
     """What is looked at, for which chip, with which tools."""
 

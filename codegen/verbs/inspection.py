@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.errors import CompileError
+from codegen.records import record
 from codegen.report.fragments import Table, fragment, sized
 from codegen.report.plan import PlanRecord
 from codegen.report.stack import StackRecord
 from codegen.report.table import shape_text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Violation:
     """One reason why the target does not run the model."""
 
@@ -26,7 +25,7 @@ class Violation:
         return Violation(error.code, error.where, error.found, error.hint)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LayerRow:
     """One operator of the final graph.  `kernel` is empty when the target has none; `violation` is then its id.
 
@@ -67,7 +66,7 @@ class LayerRow:
     cycles: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PortRow:
     """One input or output: the model's, and what the C interface has instead (real = scale * (q - zero_point))."""
 
@@ -82,7 +81,7 @@ class PortRow:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InterfaceCost:
     """What keeping the model's own layout or type at the C interface adds; `problem` when that cannot be compiled."""
 
@@ -93,7 +92,7 @@ class InterfaceCost:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Peak:
     """The layer or group at which most memory is live, and the tensors that are, with their bytes, largest first."""
 
@@ -101,7 +100,7 @@ class Peak:
     live: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperatorRow:
     """One kind of operator of a model that is not imported: how often it occurs, and how often it is refused and why.
 
@@ -117,7 +116,7 @@ class OperatorRow:
     parameters: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatInput:
     """An input of a float model, whose range calibration has to find."""
 
@@ -126,7 +125,7 @@ class FloatInput:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quantizing:
     """What quantizing a float model needs: samples of each input, and the lines of the command that does it."""
 
@@ -134,7 +133,7 @@ class Quantizing:
     command: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Inspection:
     """Everything `inspect` shows.  Sizes are None where the model did not get that far.
 

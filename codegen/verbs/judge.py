@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.errors import ToolMissing
@@ -21,6 +21,7 @@ from codegen.quantizer.measure import output_sqnr, outputs_of
 from codegen.quantizer.observe import Samples
 from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
+from codegen.records import record
 from codegen.settle.borders import output_name
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.engines import Engine, Opening, open_engine
@@ -55,7 +56,7 @@ def quick_judge(places: Places, judge: Judge) -> Callable[[Scheme], float]:
     return lambda scheme: judge.quick(applied(places.graph, scheme).live())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Judgement:
     """SQNR in dB, the engine that gave it, and over how many samples."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +19,7 @@ from codegen.emit import LINKER, check_folder, network_name, write_project
 from codegen.emit.linked import link_files, link_view
 from codegen.errors import FlashTooSmall, LinkClash, LinkMixed, LinkTooFew, LinkTooLarge, ProjectInvalid
 from codegen.host.manifest import read_manifest
+from codegen.records import record
 from codegen.report.code_size import estimate_code_bytes
 from codegen.resources import VERSION
 from codegen.target import Target, list_targets, load_target
@@ -31,7 +32,7 @@ _SAME = ("version", "isa", "byte_order")
 """What all networks of one image have in common, as manifests call it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkedNetwork:
     """One network of several: its project, the bytes it works in, its weights, and about how much code it becomes.
 
@@ -45,7 +46,7 @@ class LinkedNetwork:
     code_estimate_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkedMemory:
     """A memory that networks share: bytes for one at a time, and for all at once; the header's types have them."""
 
@@ -54,7 +55,7 @@ class LinkedMemory:
     all_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Linked:
     """What several projects need together; `target` is empty where the chip is not known."""
 
@@ -68,7 +69,7 @@ class Linked:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Member:
     """A project that was read: its manifest, and the C files that a firmware compiles or includes, by path."""
 

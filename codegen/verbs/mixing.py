@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sensitivity import Part, only, parts_of
 from codegen.quantizer.versus import decibels
+from codegen.records import record
 from codegen.report.mixed import MixedLayer, MixedPoint, MixedReport
 from codegen.spread import HERE, Spread
 from codegen.toolkit import HOUSE, Toolkit
@@ -41,7 +42,7 @@ Judge = Callable[[Scheme], float]
 """SQNR of the outputs with a scheme, in dB."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Mixing:
     """Bits that a layer may have, none where it has those that were asked for; and limits by the name of the cost.
 
@@ -61,7 +62,7 @@ class Mixing:
         return tuple(Bits(a, w) for a in sorted(self.activations) or (0,) for w in sorted(self.weights) or (0,))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Network:
     """A float network, what was asked for of it, and what makes schemes."""
 
@@ -177,7 +178,7 @@ def _told(progress: Progress, count: int, done: int) -> None:
     progress(done, count)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Losing:
     """What one layer after another loses and costs with each of the bits."""
 

@@ -6,7 +6,7 @@ Decides: that a network which cannot be written as ONNX, or that the runtime ref
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from codegen.errors import CompileError
@@ -15,10 +15,11 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.scheme import Runner, Running
 from codegen.real.engine import RealEngine
+from codegen.records import record
 from codegen.verbs.float_engine import has_runtime, session_of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OrtRunner:
     """Opens networks on ONNX Runtime, graph optimization off, one thread.  `outputs_only` leaves out what is inside."""
 

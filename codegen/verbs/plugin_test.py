@@ -6,7 +6,6 @@ Decides: that all laws are tried whatever the first one finds, and which flags t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from codegen.laws import ANSWER_LAWS, BUILDS, OPERATOR_LAWS, REAL_LAWS, Compiled
 from codegen.ops.case import Case
 from codegen.plugin import C, Operator, Plugin, load_plugin, tools_with
 from codegen.python_files import guarded
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LawCheck:
     """A law tried on an operator: on how many cases, and what was found where it is broken, else empty.
 
@@ -38,7 +38,7 @@ class LawCheck:
         return not self.found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PluginCheck:
     """What was tried on a plug-in."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled
 from codegen.postprocess import Decoder, Found, parse_postprocess, post_program
 from codegen.preprocess import need, read_npz
+from codegen.records import record
 from codegen.verbs.rewriting import written_with
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ Pair = tuple[Mapping[str, Array], Mapping[str, Array]]
 """Outputs by tensor, and what the C found in them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FoundCheck:
     """What golden and the C found in outputs of samples and in random outputs, and the first difference.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.emit import write_project
@@ -15,6 +15,7 @@ from codegen.host import HOST_FLAGS
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.planning.asked import of_chip
+from codegen.records import record
 from codegen.report.profile import Profile
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.estimating import estimated_profile
@@ -36,7 +37,7 @@ LEVELS = ("-O0", "-Og", "-O1", "-O2", "-O3", "-Os", "-Oz")
 REPEATS = 15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Measuring:
     """The C compiler's level, whether cycles are estimated, how often the host runs, and what the C is made with.
 

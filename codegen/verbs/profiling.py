@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.emulator import Mix, RunResult, board_of, build_and_run, build_program, executed_mix, section_sizes
@@ -18,6 +17,7 @@ from codegen.ir.program import Call
 from codegen.ir.quant import DType
 from codegen.pipeline import Compiled
 from codegen.process import check_program
+from codegen.records import record
 from codegen.resources import resource_dir
 from codegen.target import Target
 
@@ -27,7 +27,7 @@ Spent = tuple[int, int]
 """Calls, and what they took: instructions on a chip, nanoseconds on the host."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """What the programs printed, by repeat; the first entry of each tuple in `layers` is what no layer took."""
 

@@ -6,7 +6,7 @@ Decides: the order of the stages, and which samples set ranges and which judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.moved import moved_entries
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.statistics import Statistics
+from codegen.records import record
 from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.views import quantized_view
 from codegen.spread import spread_over
@@ -59,7 +60,7 @@ _FEW = 16
 """Of fewer samples the user is warned."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Quantized:
     """`model` is an ONNX file's bytes, empty where the quantizer stopped before; `path` where it was written."""
 

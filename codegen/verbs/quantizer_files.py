@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.datafiles import written_file
@@ -20,6 +20,7 @@ from codegen.quantizer.foreign.naming import Named, in_terms_of, name_unknown
 from codegen.quantizer.foreign.ours import written_ranges
 from codegen.quantizer.foreign.ranged import Ranged
 from codegen.quantizer.foreign.tpu_mlir import written_table
+from codegen.records import record
 
 _MOST_NAMED = 5
 _BINS = 2048
@@ -60,7 +61,7 @@ def _lost(named: Named) -> Iterator[str]:
         yield f"names that the model does not have: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Output:
     """What goes into a file, and the error of a path that cannot be written."""
 

@@ -6,7 +6,7 @@ Decides: that words go over the configuration, and the configuration over a tabl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +18,7 @@ from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.observe import Progress
 from codegen.quantizer.places import Places
+from codegen.records import record
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.calibration import Calibration
 from codegen.verbs.mixing import MIXED
@@ -28,7 +29,7 @@ STAGES = ("inspect", "rewrite", "calibrate")
 _ALL_POINTS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Quantizing:
     """By what a model is quantized, and how.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,11 @@ from codegen.golden.interpreter import Stepper
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.pipeline import Options
+from codegen.records import record
 from codegen.verbs.engines import Engine, open_engine
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReferenceCheck:
     """How many bytes of all outputs were compared with a runtime's, and how many differ."""
 

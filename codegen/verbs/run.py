@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from codegen.options import Options
 from codegen.pipeline import read_model
 from codegen.postprocess import Decoder
 from codegen.preprocess import write_npz
+from codegen.records import record
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.engines import Engine, Opening, open_engine
@@ -27,7 +28,7 @@ from codegen.verbs.sources import ModelSource, file_of, takes_model
 from codegen.verbs.tflite_engines import RUNTIMES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Running:
     """On which engine the model runs, made with what, and whether tensors inside the network are wanted too."""
 
@@ -36,7 +37,7 @@ class Running:
     toolkit: Toolkit = HOUSE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Feeding(Running):
     """As `Running`, and how the data file becomes samples."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +28,7 @@ from codegen.preprocess import (
     need,
     read_data,
 )
+from codegen.records import record
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.kinds import Progress as Progress
@@ -52,7 +53,7 @@ class Port(interface.Port, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Samples:
     """`count` samples, made when they are asked for."""
 
@@ -145,7 +146,7 @@ def _found(arrays: dict[str, Array], inputs: Sequence[Port], how: Preprocess, wh
     return _several({p.name: need(arrays, p.name, where) for p in inputs}, inputs, where)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Reading:
     """How a data file becomes samples: the file with its `[preprocess]` table, how many, what reads the model."""
 

@@ -5,18 +5,19 @@ Decides: that both see the same samples.  Which engine runs the quantized one is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.metrics import points_lost
 from codegen.options import Options
+from codegen.records import record
 from codegen.report.quantized import Scored
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.evaluate import Judging, evaluate
 from codegen.verbs.sources import ModelSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Scoring:
     """By which labelled samples and which metric, on which engine, shared by whom; `max_drop` points may be lost."""
 

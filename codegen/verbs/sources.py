@@ -12,12 +12,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from codegen.errors import CaffemodelAlone, CompileError, ModelMissing
 from codegen.frontends.files import read_model_file
+from codegen.records import record
 from codegen.verbs.frameworks import onnx_of_framework
 
 
@@ -73,7 +73,7 @@ def _file_for(source: Any) -> AbstractContextManager[Path] | None:
     return _as_file(source if given is None else given)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Named:
     """What another framework's file became, under that file's name."""
 

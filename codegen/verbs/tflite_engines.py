@@ -7,7 +7,6 @@ Both run their reference kernels: TFLite Micro's are what mode `tflite` reproduc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from codegen.frontends.shapes import Shapes
 from codegen.golden.interface import in_model_type
 from codegen.ir.quant import Array, DType, Quant
 from codegen.options import ShapePairs
+from codegen.records import record
 from codegen.verbs.held import Held
 
 RUNTIMES = ("litert", "tflm")
@@ -27,7 +27,7 @@ _ARENAS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
 Invoke = Callable[[Sequence[Array]], list[Array]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TflitePort:
     """One input or output of the model."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.preprocess import Preprocess, load_preprocess
 from codegen.preprocess.camera import Camera
+from codegen.records import record
 from codegen.report.manifest import said_arithmetic
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.camera import FramesCheck, check_frames, with_camera
@@ -41,7 +42,7 @@ from codegen.verbs.samples import Sample, given_samples, random_samples
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorCheck:
     """One tensor, compared over all samples run so far."""
 
@@ -52,7 +53,7 @@ class TensorCheck:
     equal: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class VerifyResult:
     """What was compared, and the first difference when there is one."""
 
@@ -73,7 +74,7 @@ class VerifyResult:
         return len(self.checks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Checking:
     """On what C and golden are compared, how the C is built, and with which tools it is made."""
 
@@ -112,7 +113,7 @@ def verify(model: ModelSource, options: Options, checking: Checking) -> VerifyRe
     return replace(result, equal=result.equal and check.equal, reference=check)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Expected:
     """One sample's network inputs, the tensors and outputs that the C must make, by the names of the final graph."""
 

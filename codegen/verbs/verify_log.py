@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from codegen.golden.interpreter import Stepper
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
+from codegen.records import record
 from codegen.report.manifest import said_arithmetic
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.crc_log import CrcLog, Firmware, Key, read_crc_log
@@ -25,7 +26,7 @@ from codegen.verbs.findings import Evidence, Line, LogFinding, explained, status
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LogCheck:
     """What a board's log says.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,13 @@ import numpy as np
 from codegen.emit.context import ModelView
 from codegen.emit.render import render
 from codegen.emit.spelling import array_lines
+from codegen.records import record
 from codegen.resources import Roots
 
 _FLAT = ("src/", "include/", "runtime/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Packaged:
     """A project that is put into packages: its view, and its files by path."""
 

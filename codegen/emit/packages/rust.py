@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.emit.interface import PortView
 from codegen.emit.packages.packaged import Packaged
 from codegen.errors import PackageUnfit
+from codegen.records import record
 
 _TYPES = {"int8_t": "i8", "uint8_t": "u8", "int16_t": "i16", "int32_t": "i32", "float": "f32"}
 _FILES = {
@@ -17,7 +16,7 @@ _FILES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RustPort:
     """One input or output as an array of Rust; `scale` is a literal, empty without one."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.emit.packages.packaged import Packaged
+from codegen.records import record
 
 _FILES = {
     "module.yml": "module.yml.j2",
@@ -17,7 +16,7 @@ _FILES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Where:
     """What twister is told: the architecture, Kconfig symbols of the cores, emulated boards whose names are old."""
 

@@ -7,7 +7,6 @@ their translators.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from codegen.errors import CaffemodelAlone, LayerParameterBad, ModelTooLarge, Mo
 from codegen.frontends.caffe.schema import message_class
 from codegen.frontends.caffe.weights import ENDING
 from codegen.frontends.files import read_model_file
+from codegen.records import record
 from codegen.settle.builder import MAX_NODES
 
 MAX_TEXT_BYTES = 8 * 2**20
@@ -40,7 +40,7 @@ _RENAMED = {
 """Old types whose new names are not their words in capitals."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Layer:
     """One layer.  `told` are its parameters as the file has them; `place` is its number in the file."""
 
@@ -66,7 +66,7 @@ class Layer:
         return getattr(self.told, name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Network:
     """The inputs that the file declares by itself, with the sizes it gives them, and the layers in order."""
 

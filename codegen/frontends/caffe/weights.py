@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from codegen.frontends.files import read_model_file
 from codegen.frontends.wire import BYTES, MAX_FIELDS, VARINT, fields, varint
 from codegen.ir.quant import Array
 from codegen.ir.shape import Shape
+from codegen.records import record
 
 ENDING = ".caffemodel"
 _LAYER, _LAYER_V1 = 100, 2
@@ -32,7 +32,7 @@ Span = tuple[int, int]
 """First byte of a message, and the one behind its last."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Blob:
     """Numbers of a layer.  `is_legacy`: with the four axes that old files give to everything."""
 
@@ -93,7 +93,7 @@ def _check_kind(data: bytes, where: str) -> None:
         raise ModelUnreadable("the file is text", where=where, hint="weights are the binary .caffemodel")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _File:
     data: bytes
     where: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from onnx import AttributeProto
 
 from codegen.errors import AttributeBad
+from codegen.records import record
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 ML_DOMAIN = "ai.onnx.ml"
@@ -25,7 +25,7 @@ def text_of(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", errors="replace")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class OnnxNode:
     """One node.  `inputs` holds "" for an optional input left out; `domain` is "" for ONNX's own operators."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import check_structure
 from codegen.frontends.wire import MAX_FIELDS
+from codegen.records import record
 
 RAISED_OPSET = 13
 _CONVERTED_WRONGLY = {"Hardmax"}
@@ -46,7 +46,7 @@ _QUANTIZED_OPS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Model:
     """What the importers walk.  `problems` are the mistakes found so far, `notes` what the user should know.
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from onnx import AttributeProto
 
 from codegen.errors import CompileError, GraphCyclic, InputMissing, NameTwice, SubgraphUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode, names_read, read_node, text_of
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Structure:
     """A model's graph in order.  `inputs` are the ValueInfo records of inputs that are not initializers."""
 
@@ -61,8 +62,7 @@ def _unique_names(nodes: Iterable[OnnxNode]) -> tuple[OnnxNode, ...]:
         count = seen.get(node.name, 0)
         seen[node.name] = count + 1
         if count:
-            fields = {s: getattr(node, s) for s in OnnxNode.__slots__}
-            node = OnnxNode(**(fields | {"name": f"{node.name}.{count}"}))
+            node = replace(node, name=f"{node.name}.{count}")
         result.append(node)
     return tuple(result)
 

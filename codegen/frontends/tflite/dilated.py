@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from codegen.errors import CompileError
 from codegen.frontends.tflite.nodes import Spread, TfliteNode
 from codegen.frontends.tflite.reader import Subgraph, Tensor
 from codegen.frontends.tflite.windows import read_window, spread_window
+from codegen.records import record
 
 _CONVOLUTIONS = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions"}
 _VIEWS = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
@@ -33,7 +34,7 @@ def joined_nodes(graph: Subgraph) -> tuple[TfliteNode, ...]:
     return tuple(middles.get(id(node), node) for node in graph.nodes if id(node) not in gone)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Chain:
     space: TfliteNode
     convolution: TfliteNode

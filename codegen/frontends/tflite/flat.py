@@ -14,6 +14,7 @@ import numpy as np
 
 from codegen.errors import ModelTooLarge, ModelUnreadable
 from codegen.ir.quant import Array
+from codegen.records import record
 
 MAX_ENTRIES = 1 << 21
 """Entries of all vectors but those of bytes."""
@@ -67,7 +68,7 @@ class Flat:
         return ModelUnreadable(f"the file is cut off or damaged at byte {position}", where=self.where)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Table:
     """One table; fields are asked for by their number in the schema."""
 

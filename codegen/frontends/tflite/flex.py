@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from codegen.errors import AttributeBad
+from codegen.records import record
 
 _INT, _UINT, _FLOAT, _FAR_INT, _FAR_UINT, _FAR_FLOAT, _MAP, _BOOL = 1, 2, 3, 6, 7, 8, 9, 26
 _SIGNED, _REAL, _FAR = (_INT, _FAR_INT), (_FLOAT, _FAR_FLOAT), (_FAR_INT, _FAR_UINT, _FAR_FLOAT)
@@ -26,7 +26,7 @@ class _BrokenError(Exception):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Bytes:
     data: bytes
 

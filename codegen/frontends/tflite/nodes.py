@@ -6,7 +6,6 @@ Decides: how options are read, and what is refused when they are of another oper
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import tflite
 from codegen.errors import AttributeBad, FormUnsupported
 from codegen.frontends.tflite.flat import Table
 from codegen.ir.quant import Array
+from codegen.records import record
 
 CUSTOM = "custom operator "
 """How the type of an operator that is no part of TFLite begins."""
@@ -23,7 +23,7 @@ _EMPTY = struct.pack("<HHi8x", 4, 4, 4)
 """A table without fields, at byte 4."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spread:
     """What makes a convolution of many images of `shape` a dilated one of one image of shape `whole`.
 
@@ -37,7 +37,7 @@ class Spread:
     after: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class TfliteNode:
     """One operator.  `inputs` holds -1 for an optional input left out; `intermediates` are those of an LSTM.
 

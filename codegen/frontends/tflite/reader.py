@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +28,7 @@ from codegen.frontends.files import read_model_file
 from codegen.frontends.tflite.flat import Flat, Table
 from codegen.frontends.tflite.nodes import CUSTOM, TfliteNode
 from codegen.ir.quant import Array
+from codegen.records import record
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 MAGIC = b"TFL3"
@@ -51,7 +51,7 @@ _NUMPY = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Tensor:
     """One tensor.  `data` is set for constants, a `problem` for one that cannot be read.
 
@@ -76,7 +76,7 @@ class Tensor:
         return f"tensor '{self.name}'"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Subgraph:
     """Tensors, and the operators in the order in which they run."""
 
@@ -87,7 +87,7 @@ class Subgraph:
     nodes: tuple[TfliteNode, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Model:
     """What is walked; the first subgraph is the network."""
 

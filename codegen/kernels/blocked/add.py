@@ -6,8 +6,6 @@ multiplied.  What is broadcast, and mode `ort`, is left to binary.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field
@@ -20,6 +18,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add
 from codegen.ops.add import Scaling, left_shift, tflite_scalings
+from codegen.records import record
 
 _LEFT_SHIFT = left_shift(DType.S8)
 _HALF = (1 << 30, 0)
@@ -28,7 +27,7 @@ _SUM = "ma, mb, offset, places: y = (ma * a + mb * b + offset) >> (places + 1), 
 _REACH = 2 * 255 << (_LEFT_SHIFT - 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TermContext:
     """One input: its type, and in mode `tflite` whether its factor is one half; others are less, or 0.
 
@@ -50,7 +49,7 @@ class TermContext:
         return self.zero + 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AddContext:
     """Literals of one sum.  `form` and `saturate` as in FastRequant; mode `single` has no form."""
 

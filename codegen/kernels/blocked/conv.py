@@ -7,7 +7,7 @@ of few bits, those of one tap or several share an element, and a run of taps is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,12 +23,13 @@ from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 _MOST_ROWS = 32
 _POINT = Window(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """`count` blocks of `pixels` from output column `first` on; `columns` are what the first one reads, in bytes.
 
@@ -45,7 +46,7 @@ class Piece:
     y_step: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class BlockedContext(RunSizes):
     """Literals of one convolution.
 

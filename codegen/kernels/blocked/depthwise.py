@@ -7,8 +7,6 @@ those of few bits share bytes, of which each channel has its own, or each kernel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
@@ -20,11 +18,12 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
+from codegen.records import record
 
 _MOST_COLUMNS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Input:
     """One input column of a block: its place in elements from the first one inside, -1 for padding.
 
@@ -35,7 +34,7 @@ class Input:
     products: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variant:
     """A block of `pixels` outputs, with `before` and `after` columns of padding."""
 
@@ -56,7 +55,7 @@ class Variant:
         return any(i.offset < 0 for i in self.inputs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthwiseContext:
     """Literals of one depthwise convolution; `pieces` has the index of each piece's variant."""
 

@@ -8,10 +8,10 @@ instructions; tests/e2e/test_blocked_counts.py compares what it says with counts
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from codegen.ir.form import Mix
+from codegen.records import record
 
 _MOST_PIXELS = 8
 _CHANNELS = (1, 2, 4, 8)
@@ -24,7 +24,7 @@ _PAIRS_CALL = 110
 _WORTH_A_VARIANT = 0.97
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Core:
     """A set of instructions, as far as blocks depend on it.
 
@@ -68,7 +68,7 @@ def chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
     return named & {core.name}, OTHERS if core.name in named else OTHERS | named
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """One row of outputs: `width` pixels, `taps` products each, in runs of `run` that lie together in memory.
 
@@ -81,7 +81,7 @@ class Work:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """The blocks of a row: (first pixel, pixels) from left to right, `channels` each; `cost` per product.
 
@@ -169,7 +169,7 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slide:
     """One row of a depthwise convolution: `width` outputs of `rows` x `columns` taps; steps are along the row."""
 

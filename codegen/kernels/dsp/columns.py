@@ -8,8 +8,6 @@ accumulated at a time, or one pixel by four channels where there is only one.  W
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field, Mix, Scratch
@@ -23,6 +21,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import PixelSizes
 from codegen.kernels.weighted import FOLDED, STORED_LESS, Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 Node = NodeOf[Conv2D | Dense]
 
@@ -31,7 +30,7 @@ _LARGE_COLUMNS = 1536
 """Bytes of two columns from which on they are made one kernel row at a time, which costs about one product in ten."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnContext(PixelSizes):
     """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
 
@@ -83,14 +82,14 @@ class ColumnContext(PixelSizes):
         return channel * pixels + pixel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseContext(ColumnContext):
     """One pixel; `in_place`: inputs are widened where they lie, for each four channels again."""
 
     in_place: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowContext(ColumnContext):
     """A convolution with a window: `pieces` of `taps` taps in a kernel row; columns [left, right) read no padding.
 

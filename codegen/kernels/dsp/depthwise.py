@@ -6,8 +6,6 @@ load.  Weights are [C, 9].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
@@ -17,13 +15,14 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
+from codegen.records import record
 
 _TAPS = 9
 _MOST_PAIRS = 126
 """What the offset of a load reaches over: the third row lies twice as many words behind the first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """A column of a quad, counted from the row's first, and whether the row has it."""
 
@@ -31,7 +30,7 @@ class Column:
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthwiseContext:
     """Literals: `stride` is 1 or 2; rows are taken apart in `quads` of columns, of which [left, right) lie inside."""
 

@@ -7,8 +7,6 @@ also says how the weights lie).  Kernel rows of a column are packed together whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field, Scratch
@@ -23,6 +21,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import PixelSizes
 from codegen.kernels.weighted import FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 Node = NodeOf[Conv2D | Dense]
 
@@ -34,7 +33,7 @@ _LARGE_COLUMNS = 1536
 """Bytes of three columns from which on they are made one kernel row at a time, which costs one product in thirty."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PanelContext(PixelSizes):
     """Literals of one layer: `groups` of four values a product, `piece` bytes in each piece of a column.
 
@@ -58,7 +57,7 @@ class PanelContext(PixelSizes):
         return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowPanelContext(PanelContext):
     """A convolution with a window: `pieces` of `taps` taps in a kernel row; columns [left, right) read no padding.
 

@@ -6,7 +6,6 @@ Pixels whose windows reach over the left or right edge are made one by one of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,13 +20,14 @@ from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import RunSizes
 from codegen.ops.float32 import FloatConv2D, FloatDense
+from codegen.records import record
 
 _MOST_EDGES = 12
 _SHORT_ROW = 3
 _POINT = Window(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """A pixel whose window reaches over an edge: its `count` taps inside begin at tap `skip`, at element `x` of a row.
 
@@ -40,7 +40,7 @@ class Edge:
     y: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatBlocksContext(RunSizes):
     """Literals of one layer.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,12 @@ from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sides import sides
 from codegen.ops.float32 import FloatNonMaxSuppression
+from codegen.records import record
 
 _NAMES = ("boxes", "scores")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SuppressionContext:
     """C expressions of boxes and scores; images, classes, boxes; how many are kept, numbers of the output."""
 

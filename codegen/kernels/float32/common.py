@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.quant import Array
 from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
+from codegen.records import record
 
 HEADER = "lam_f32.h"
 """Of every kernel that computes: it refuses compilers that would not give the same bits."""
@@ -38,7 +38,7 @@ class Bounded(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bounds:
     """Which bounds a template holds results within."""
 

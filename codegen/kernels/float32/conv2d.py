@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -21,9 +20,10 @@ from codegen.kernels.float32.stored import Runs, Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import GroupSizes, InBlocks
 from codegen.ops.float32 import FloatConv2D
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatConvContext(InBlocks, GroupSizes):
     """Sizes of one convolution.  `padded_rows`: some window reaches over the first or the last row."""
 
@@ -63,7 +63,7 @@ class FloatConvContext(InBlocks, GroupSizes):
         return self.kernel_h * self.row_weights(outputs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatDepthwiseContext(FloatConvContext):
     """The same where each channel has one filter of its own: blocks are of channels."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -19,9 +18,10 @@ from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D, FloatDense
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatDenseContext:
     """Sizes of one dense layer: n_in inputs, n_out outputs per pixel."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -11,9 +10,10 @@ from codegen.kernels.common import constant_fields
 from codegen.kernels.float32.common import sum_header
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatMatMul
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatSide:
     """One side: its slot of `rows`, or -1 and the elements between two constant matrices (0: there is one)."""
 
@@ -21,7 +21,7 @@ class FloatSide:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatMatMulContext:
     """Sizes of one product: a[lines][depth], b[depth][columns]."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from codegen.kernels.pool import PoolContext, pool_sizes
 from codegen.kernels.sizes import InBlocks, MapSizes
 from codegen.ops import MaxPool2D
 from codegen.ops.float32 import FloatAveragePool2D, FloatGlobalAveragePool
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatPoolContext(InBlocks, PoolContext):
     """Sizes of one pool."""
 
@@ -29,7 +29,7 @@ class FloatPoolContext(InBlocks, PoolContext):
         return self.channels, block_of(self.channels)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatGlobalContext(MapSizes):
     """Sizes of one global mean."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,13 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sides import sides
 from codegen.ops.float32 import FloatPoses
 from codegen.ops.float32.poses import COLUMNS
+from codegen.records import record
 
 _NAMES = ("scores", "offsets", "edges")
 _WORD = DType.F32.bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PosesContext:
     """C expressions of the maps; rows, columns, poses at most, and numbers of each."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatRecurrent
 from codegen.ops.float32.recurrent import GATES, STATES
+from codegen.records import record
 
 _NAMES = ("input", "weights", "bias", "first_h", "first_c", "cell_weights")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RecurrentContext:
     """Sizes, expressions of the inputs, and what is done to a gate `v` in C."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -14,6 +13,7 @@ from codegen.kernels.move import strides
 from codegen.kernels.sizes import AlongSizes
 from codegen.kernels.sums import along_sizes
 from codegen.ops.float32 import FloatCumulative, FloatReduce
+from codegen.records import record
 
 Walk = tuple[tuple[int, int], ...]
 """Loops, outermost first: how often, and the elements from one place to the next."""
@@ -43,7 +43,7 @@ _HEADERS = {
 """Beside the one of every kernel."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Steps:
     """The C type of an accumulator, what it is first, and what it is behind one more term."""
 
@@ -61,7 +61,7 @@ def _steps(name: str, node: NodeOf[Any]) -> tuple[Steps, tuple[str, ...]]:
     return Steps("int32_t", first, step), ("lam_wrap.h",) if "lam_wrap" in step else ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReduceContext:
     """Loops over the outputs and over the terms of each."""
 
@@ -71,7 +71,7 @@ class ReduceContext:
     divisor: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatCumulativeContext(AlongSizes):
     """The accumulator that runs along an axis."""
 

@@ -7,11 +7,11 @@ outputs, never across a sum, so that the order of each sum is kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from codegen.ir.quant import Storage
 from codegen.kernels.float32.stored import Stored
+from codegen.records import record
 
 _MOST_PIXELS = 12
 _SPARE = 2
@@ -21,7 +21,7 @@ _PER_OUTPUT = 6.0
 _PER_GROUP = 12.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """What a weight takes besides its load.
 
@@ -36,7 +36,11 @@ class Reading:
     in_turn: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+PLAIN = Reading()
+"""A weight that is read as it is used."""
+
+
+@record
 class Unit:
     """What computes real numbers on a chip.
 
@@ -88,7 +92,7 @@ AVX512 = Unit(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """So many pixels by so many outputs are summed at one time; the last pixels of a row are `rest`."""
 
@@ -98,7 +102,7 @@ class Block:
 
 
 @cache
-def choose_block(unit: Unit, width: int, outputs: int, taps: int, reading: Reading = Reading()) -> Block:
+def choose_block(unit: Unit, width: int, outputs: int, taps: int, reading: Reading = PLAIN) -> Block:
     """The cheapest block for rows of `width` pixels of `outputs` channels, each the sum of `taps` products."""
     found = _candidates(unit, width, outputs, reading)
     return min(found, key=lambda b: (_cost(unit, b, width, outputs, taps, reading), b.outputs))

@@ -6,7 +6,7 @@ Which taps of a block are inside the row is known when it is generated, so that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,13 +20,14 @@ from codegen.kernels.float32.registers import AVX512, FPU, Unit
 from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D
+from codegen.records import record
 
 _MOST_PIXELS = 6
 _MOST_TAPS = 7
 _MOST_KINDS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """`count` blocks of `pixels`, the first from output column `first` on, that read the inputs at `columns`.
 
@@ -43,7 +44,7 @@ class Span:
     taps: tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class FloatSlidesContext:
     """Literals of one depthwise convolution; `spans` cover the row from left to right."""
 

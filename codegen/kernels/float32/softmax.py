@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from codegen.kernels.common import channels
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatNormalize, FloatSoftmax
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SoftmaxContext:
     """How many blocks there are, as a C expression; elements along the axis, and behind it."""
 
@@ -31,7 +31,7 @@ class SoftmaxContext:
         return self.depth * self.inner
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NormalizeContext:
     """Elements of a pixel, and whether their mean is taken off."""
 

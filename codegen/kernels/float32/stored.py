@@ -6,7 +6,6 @@ Weights lie in runs; those of 4 bits two to a byte, the first one lowest, and ea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeView
 from codegen.ir.quant import Array, Storage
 from codegen.kernels.packed import Fields, filled_to
+from codegen.records import record
 
 Runs = Callable[[Array], Sequence[Array]]
 """Weights [outputs, ...] in the order of reading: parts of equal runs, [runs, weights of a run]."""
@@ -25,7 +25,7 @@ _NAMES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "s4": "int4"}
 _TWO = Fields(4, 8)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored:
     """Where a weight is, and what it is there."""
 

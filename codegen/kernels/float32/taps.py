@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatTaps
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TapsContext:
     """Elements before the axis, along it before and after, behind it; and the taps of each output."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -11,13 +10,14 @@ from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatTrees
 from codegen.ops.float32.trees import NAN_HOLDS, RELATIONS
+from codegen.records import record
 
 _NAMES = ("", "thresholds", "features", "otherwise", "leaves", "roots", "base", "codes")
 
 _INFINITY = "lam_f32_from_bits(LAM_F32_INFINITY)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreesContext:
     """Numbers of a pixel, targets and trees; the relation of every node, or those that codes name."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from codegen.kernels.common import channels
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatClip, FloatUnary
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionContext:
     """Elements per pixel, the C function of each, and places of the numbers that it takes behind the element."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,11 +15,12 @@ from codegen.kernels.lanes.common import Processor, factor_fields, takes_factors
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Mul
 from codegen.ops.add import left_shift, tflite_scalings
+from codegen.records import record
 
 _LARGEST_PRODUCT = 255 * 255
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LanesBinaryContext:
     """Literals: the operator and its mode, the types, elements of a pixel."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from codegen.kernels.common import requant_fields
 from codegen.kernels.fast import fast_fields, takes_one_product
 from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 LANES = 16
 _IN_FLIGHT = 10
@@ -21,7 +21,7 @@ _IN_FLIGHT = 10
 _INT32 = 1 << 31
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Processor:
     """What kernels of sixteen lanes are made for; what is compiled for another one gives the same bits.
 
@@ -80,7 +80,7 @@ NEON = Processor(
 PROCESSORS = (X86, NEON)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LanesRequant:
     """How the C requantizes: names of lam_lanes_requant.h, and the types at both ends.
 
@@ -96,7 +96,7 @@ class LanesRequant:
     narrow: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LanesRowsContext:
     """Rows in scratch that several output rows of a call share: `line_bytes` each, padding `left` and `right`."""
 

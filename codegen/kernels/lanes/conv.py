@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from codegen.ir.form import Scratch
@@ -22,6 +21,7 @@ from codegen.kernels.lanes.common import (
 )
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
+from codegen.records import record
 
 SCRATCH_BYTES = 24 << 10
 """What the rows of one call may take in scratch, unless a single output row needs more: most of a level-1 cache."""
@@ -31,7 +31,7 @@ _SLACK = 4
 """Bytes behind the last row that the last four inputs of a run may reach into."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LanesConvContext(LanesRowsContext):
     """Literals of one convolution: the fields of lam_lanes_conv, and the rows in scratch.
 

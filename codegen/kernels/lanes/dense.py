@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from codegen.ir.form import Scratch
@@ -22,6 +21,7 @@ from codegen.kernels.lanes.common import (
 )
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 _CHUNK_BYTES = 16 << 10
 _CHUNK_TILES = 16
@@ -30,7 +30,7 @@ _SHORT_ROW = 3
 _SLACK = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LanesDenseContext:
     """Literals of one dense layer: `chunk` pixels are copied and computed at a time."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import lcm
 
@@ -17,13 +16,14 @@ from codegen.kernels.lanes.common import LanesRowsContext, Processor, byte_sums,
 from codegen.kernels.lanes.conv import lines_scratch, most_rows
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
+from codegen.records import record
 
 _BLOCK = 64
 _MOST_BLOCKS = 32
 _IN_FLIGHT = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LanesDepthwiseContext(LanesRowsContext):
     """Literals of one depthwise layer: the fields of lam_lanes_depthwise, and the rows in scratch.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import folded_bias, is_wide
 from codegen.kernels.weighted import BYTES, Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 MVE = frozenset({"mve"})
 LANES = 4
@@ -20,7 +20,7 @@ CHUNK = 16
 _LEAST_SHIFT = 33
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MveContext:
     """Literals of a layer of products: `tile` output pixels are made at a time, of channels in blocks of four.
 

@@ -13,7 +13,6 @@ windows of a few pixels are gathered in scratch first, which costs 3 instruction
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,6 +39,7 @@ from codegen.kernels.mve.common import (
 )
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 _MOST_COLUMN_CHUNKS = 4
 _KEPT = (8, 16)
@@ -49,7 +49,7 @@ _TILE_PIXELS = 16
 _ONE = Window(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MveDenseContext(MveContext):
     """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row."""
 

@@ -7,8 +7,6 @@ weights of four channels are spread in scratch first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field, Scratch
@@ -20,6 +18,7 @@ from codegen.kernels.mve import common
 from codegen.kernels.packed import Fields
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
+from codegen.records import record
 
 _GROUP = 16
 _COLUMN_BYTES = _GROUP * 4
@@ -33,7 +32,7 @@ _LIFT = 2
 _MOST_SHIFT = 62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MveDepthwiseContext(common.MveContext):
     """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field
@@ -16,13 +14,14 @@ from codegen.kernels.unary import byte_table
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Clamp, Lut, Mul
 from codegen.ops.add import Scaling, left_shift, tflite_scalings
+from codegen.records import record
 
 _HALF: Scaling = (1 << 30, 0)
 _LEFT = left_shift(DType.S8)
 _HEADERS = ("lam_mve_elements.h",)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MveBinaryContext:
     """Literals of a sum or product; `first` and `second` are the operands in the primitive's order."""
 
@@ -35,7 +34,7 @@ class MveBinaryContext:
     channels: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MveElementContext:
     """Literals of a table or a limit."""
 

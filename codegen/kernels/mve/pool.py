@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field
@@ -17,12 +15,13 @@ from codegen.kernels.pool import Means, PoolContext, channel_sums, means, pool_s
 from codegen.kernels.weighted import BYTES
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
 from codegen.ops.average import average_requant
+from codegen.records import record
 
 _MOST_TAPS = 64
 _HEADERS = ("lam_mve_elements.h",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MvePoolContext(PoolContext):
     """Literals of one pool.  `mode`: of a mean; `vectors`: means are requantized four at a time."""
 

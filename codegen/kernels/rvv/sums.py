@@ -5,8 +5,6 @@ Channels lie along the vector, so that one packing of the weights, [line][tap][c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.form import Field, Scratch
@@ -17,13 +15,14 @@ from codegen.kernels.fast import fast_fields, fast_requant, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import BYTES, Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.records import record
 
 _INT32 = 1 << 31
 _NEEDS = frozenset({"rvv"})
 _HEADERS = ("lam_rvv.h",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RvvContext:
     """Literals of a layer, as lam_rvv_layer has them; `line_bytes` is what a row takes in scratch, padding included."""
 

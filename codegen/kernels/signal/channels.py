@@ -5,7 +5,6 @@ Decides: that weights lie one channel after the other, without those that no cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,14 @@ from codegen.ops.signal import FilterBank, FilterBankLog, FilterBankRoot, Pcan, 
 from codegen.ops.signal.filter_bank import spans_fit
 from codegen.ops.signal.logarithm import logarithms
 from codegen.ops.signal.pcan import ENTRIES
+from codegen.records import record
 
 _ROOT = ("sums", "bits")
 _NOISE = ("energies", "noise")
 _PCAN = ("energies", "noise", "gains")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BankContext:
     """Channels, and the type that a weight is multiplied as."""
 
@@ -39,7 +39,7 @@ class BankContext:
         return self.channels + 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RootContext:
     """C expressions of sums and bits, and channels."""
 
@@ -48,7 +48,7 @@ class RootContext:
     channels: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoiseContext:
     """C expressions of energies and noise, channels, shifts, and whether the noise is held below the energy."""
 
@@ -60,7 +60,7 @@ class NoiseContext:
     clamping: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PcanContext:
     """C expressions of energies and noise, channels and the shift."""
 
@@ -71,7 +71,7 @@ class PcanContext:
     shift: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LogContext:
     """Channels, and bits that they gain."""
 

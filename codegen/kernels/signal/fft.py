@@ -6,7 +6,6 @@ Decides: that all turns come from one table of cosines, as long as a frame; numb
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.form import Field, Scratch
@@ -15,9 +14,10 @@ from codegen.ir.quant import DType
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.signal import Irfft, Rfft
 from codegen.ops.signal.fft import cosines
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FftContext:
     """Types of a sample and of a product, the bits of a product that are rounded off; frames, samples given of each.
 

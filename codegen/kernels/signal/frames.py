@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir.op import NodeOf
@@ -10,6 +9,7 @@ from codegen.kernels.common import constant_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sides import sides
 from codegen.ops.signal import Energy, Framer, Headroom, OverlapAdd, ShiftLeft, SignalWindow
+from codegen.records import record
 
 _WINDOW = ("sound", "window")
 _SHIFT = ("sound", "bits")
@@ -17,7 +17,7 @@ _FRAMER = ("sound", "before")
 _OVERLAP = ("frames", "sums")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowContext:
     """C expressions of sound and window, frames, samples of each, and the shift."""
 
@@ -28,14 +28,14 @@ class WindowContext:
     shift: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HeadroomContext:
     """Samples."""
 
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShiftContext:
     """C expressions of sound and bits, and samples."""
 
@@ -44,7 +44,7 @@ class ShiftContext:
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnergyContext:
     """Numbers of the spectrum, and from which to which the energy is wanted."""
 
@@ -53,7 +53,7 @@ class EnergyContext:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FramerContext:
     """C expressions of sound and past; sequences, samples of each, those kept, those of a frame and of a step."""
 
@@ -71,7 +71,7 @@ class FramerContext:
         return self.kept + self.samples
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverlapContext:
     """C expressions of frames and sums; sequences, frames of each, samples, those that leave, and those that stay."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,12 +27,13 @@ from codegen.ops.float32.sums import reaches
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import batch_one, feature_map, limit
 from codegen.ops.windows import out_shape
+from codegen.records import record
 
 Counted = tuple[int, int]
 """How many places of the padding count, before and after an axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatAveragePool2D:
     """Mean over rows and columns of a window."""
 
@@ -83,7 +84,7 @@ class FloatAveragePool2D:
     work = window_work
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatGlobalAveragePool:
     """Mean over all rows and columns."""
 

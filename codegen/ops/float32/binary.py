@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.float32.functions import clip
 from codegen.ops.limits import broadcast_type, require
+from codegen.records import record
 
 Operation = Callable[[Array, Array], Array]
 
@@ -58,7 +58,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatBinary:
     """An operation by its name, its result held within low .. high; NaN stays."""
 

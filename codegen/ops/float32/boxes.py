@@ -14,7 +14,6 @@ in ONNX Runtime's order of operations (codegen/float32/boxes.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,12 +24,13 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import require
+from codegen.records import record
 
 UNUSED = -1
 """What rows are filled with that no box is left for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatNonMaxSuppression:
     """Rows [image, class, box] of the best boxes that overlap no better one of their class, then rows of -1.
 

@@ -6,7 +6,6 @@ x: f32 -> y: f32 = least where x < least, then most where that is above it; NaN 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +15,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, in_place_when_equal, no_macs, same_row
 from codegen.ops.float32.functions import clip
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatClip:
     """Bounds, one of which may be infinite."""
 

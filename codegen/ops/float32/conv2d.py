@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,9 +28,10 @@ from codegen.ops.float32.sums import add_products, reaches
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import batch_one
 from codegen.ops.windows import out_shape, weighted_map
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatConv2D:
     """Convolution over rows and columns, with bounds."""
 

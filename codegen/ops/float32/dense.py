@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -28,9 +27,10 @@ from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import add_product, ordered_product
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatDense:
     """A fully connected layer over the last axis, with bounds."""
 
@@ -77,7 +77,7 @@ class FloatDense:
         return self
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatMatMul:
     """The product of two matrices."""
 

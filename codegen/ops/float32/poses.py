@@ -13,7 +13,6 @@ Source: google-coral/libcoral, coral/posenet/posenet_decoder.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,13 +23,14 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import require
+from codegen.records import record
 
 CHANNELS = (KEYPOINTS, 2 * KEYPOINTS, 4 * EDGES)
 """Of each input."""
 COLUMNS = 3 * KEYPOINTS + 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatPoses:
     """Poses of people: keypoints in pixels, their scores and the pose's, the best first, then rows of zeros.
 

@@ -18,7 +18,6 @@ Source: onnx/docs/Operators.md, LSTM, GRU, RNN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ from codegen.ops.float32.functions import ONE, clip
 from codegen.ops.float32.sums import add_product
 from codegen.ops.float32.unary import FUNCTIONS
 from codegen.ops.limits import require
+from codegen.records import record
 
 Cell = Literal["lstm", "gru", "rnn"]
 Activation = tuple[str, tuple[float, ...]]
@@ -39,7 +39,7 @@ STATES: dict[str, int] = {"lstm": 2, "gru": 2, "rnn": 1}
 """How many numbers a unit has behind a step."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatRecurrent:
     """A cell, its functions, and how a sequence is read."""
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, whole
 from codegen.ops.float32.binary import OPERATIONS
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 ReductionName = Literal["sum", "mean", "l1", "squares", "product", "maximum", "minimum"]
 TERMS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -45,7 +46,7 @@ WHOLE_TERMS: Mapping[str, Callable[[Any, Any], Any]] = {**TERMS, "maximum": np.m
 """The same of whole numbers, which numpy wraps around."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatReduce:
     """A reduction over `axes`, which stay with size 1; they ascend."""
 
@@ -118,7 +119,7 @@ def _require_numbers(op: object, x: TensorType) -> None:
     require(plain, op, f"takes f32 or plain s32, got {x.dtype.value}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatCumulative:
     """Sums or products of the elements so far along an axis, from its end where `reverse`."""
 

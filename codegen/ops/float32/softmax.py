@@ -15,7 +15,6 @@ Without `centred` away is x itself.  Source: onnx/docs/Operators.md.  exp and lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -34,9 +33,10 @@ from codegen.ops.answers import (
 )
 from codegen.ops.float32.reduce import FloatReduce
 from codegen.ops.limits import infer_f32, only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatSoftmax:
     """Shares along an axis, or their logarithms."""
 
@@ -64,7 +64,7 @@ class FloatSoftmax:
     in_layout = moved_axis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatNormalize:
     """Numbers of mean 0, where `centred`, and of variance 1 along the last axis."""
 

@@ -9,7 +9,7 @@ of these for each axis.  Source: onnx/docs/Operators.md, Resize.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +18,10 @@ from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, moved_axis, never_in_place
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatTaps:
     """Places and weights of each output, equally many."""
 

@@ -16,7 +16,6 @@ relation but !=.  Source: onnx/docs/Operators-ml.md, TreeEnsemble.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from codegen.ir.op import SAME_ROW, WHOLE, Limit, RowRule
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, last_axis_stays, never_in_place, no_macs
 from codegen.ops.limits import require
+from codegen.records import record
 
 RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
@@ -42,7 +42,7 @@ NAN_HOLDS = 8
 _KINDS = ((DType.F32,), (DType.F32,), (DType.S16,), (DType.S16, DType.S32), (DType.F32,), (DType.S32,), (DType.F32,))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatTrees:
     """Trees whose nodes all ask one relation, or each its own where that is empty."""
 

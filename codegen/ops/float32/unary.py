@@ -7,7 +7,6 @@ Source: onnx/docs/Operators.md for what each is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from codegen.ops.float32.activations import NUMBERS as ACTIVATION_NUMBERS
 from codegen.ops.float32.functions import EXACT, Function
 from codegen.ops.float32.functions import NUMBERS as EXACT_NUMBERS
 from codegen.ops.limits import only_input, require
+from codegen.records import record
 
 FUNCTIONS: Mapping[str, Function] = {**EXACT, **TRANSCENDENTAL, **ACTIVATIONS}
 """By name; C has each as lam_f32_NAME."""
@@ -28,7 +28,7 @@ NUMBERS: Mapping[str, int] = {**EXACT_NUMBERS, **ACTIVATION_NUMBERS}
 """How many numbers of its own a function takes; none where it is not here."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatUnary:
     """A function by its name."""
 

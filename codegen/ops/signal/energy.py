@@ -10,7 +10,6 @@ Source: tflite-micro, signal/src/energy.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,9 +19,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.limits import only_input, require, types_among
 from codegen.ops.signal.words import as_words
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Energy:
     """Energies of a part of a spectrum, zero elsewhere."""
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +33,7 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, whole
 from codegen.ops.limits import limit, only_input, require, types_among
+from codegen.records import record
 
 _TYPES = (DType.S16, DType.S32)
 LEAST, MOST = 4, 1 << 15
@@ -48,7 +48,7 @@ def is_length(length: int) -> bool:
 _LENGTH = f"the length must be a power of two, {LEAST} to {MOST}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rfft:
     """The spectrum of real frames, in fixed point."""
 
@@ -83,7 +83,7 @@ class Rfft:
     in_place = never_in_place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Irfft:
     """The real frames that have a spectrum, in fixed point."""
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,9 +26,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.limits import require, types_among
 from codegen.ops.signal.words import as_words, joined, split, unsigned
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FilterBank:
     """Sums of energies by the weights of two neighbouring channels."""
 
@@ -77,7 +77,7 @@ def spans_fit(energies: int, weights: int, starts: Sequence[Array]) -> bool:
     return bool((inside | ~taken).all())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FilterBankRoot:
     """Rounded square roots, shifted to the right."""
 

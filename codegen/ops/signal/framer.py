@@ -11,7 +11,6 @@ Source: tflite-micro, signal/micro/kernels/framer.cc, delay.cc, stacker.cc, sign
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,9 +19,10 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, no_macs, whole
 from codegen.ops.limits import limit, require, types_among
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Framer:
     """Overlapping frames of a sequence that goes on."""
 

@@ -14,7 +14,6 @@ Source: tflite-micro, signal/src/filter_bank_log.cc, log.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,13 +23,14 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.limits import limit, only_input, require, types_among
 from codegen.ops.signal.words import WORD, msb, unsigned
+from codegen.records import record
 
 PIECES = 128
 _LN2 = 45426
 """Of 2^16."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FilterBankLog:
     """Natural logarithms of channels in fixed point."""
 

@@ -14,7 +14,6 @@ Source: tflite-micro, signal/src/filter_bank_spectral_subtraction.cc, signal/mic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,9 +23,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, no_macs, whole
 from codegen.ops.limits import limit, require, types_among
 from codegen.ops.signal.words import WORD, as_words, unsigned
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpectralSubtraction:
     """One frame less its noise."""
 

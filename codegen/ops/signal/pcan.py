@@ -14,7 +14,6 @@ Source: tflite-micro, signal/src/pcan_argc_fixed.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,13 +23,14 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, no_macs, whole
 from codegen.ops.limits import limit, require, types_among
 from codegen.ops.signal.words import WORD, as_words, msb, unsigned
+from codegen.records import record
 
 ENTRIES = 125
 """Of the table that are read."""
 _SMALL = 1 << 13
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pcan:
     """Per-channel amplitude normalization."""
 

@@ -15,7 +15,6 @@ Source: tflite-micro, signal/src/fft_auto_scale.cc, max_abs.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,11 +23,12 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.limits import only_input, require, types_among
+from codegen.records import record
 
 _MOST = 15
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Headroom:
     """By how many bits a frame can be shifted."""
 
@@ -61,7 +61,7 @@ def largest(x: Array) -> int:
     return most
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShiftLeft:
     """A frame times a power of two that the network computes."""
 

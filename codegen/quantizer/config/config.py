@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from codegen.quantizer.config.keys import ROLES
 from codegen.quantizer.config.levels import ALL, Level, Levels, conflicts, in_order, resolved
 from codegen.quantizer.config.settings import Correct, General, Io, Learning, Mixed, Rewrite, Search
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True, slots=False)
 class QuantConfig:
     """What was asked for.
 

@@ -7,11 +7,12 @@ Decides: the grammar of one level, and what one key implies for others.  Leaves 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, get_args
 
 from codegen.quantizer.config.kinds import FLAG, GRANULARITY, RANGE, STEPS, Kind, one_of, real, whole, words_of
 from codegen.quantizer.spec import Learn, Method, Role, Rounding, Spec, Statistic
+from codegen.records import record
 
 ROLES: tuple[Role, ...] = get_args(Role)
 METHODS: tuple[str, ...] = get_args(Method)
@@ -33,7 +34,7 @@ DEFAULTS: Mapping[Role, Spec] = {
 """What holds where nobody asked for anything: what every target computes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """One key: what it takes, which tensors' it is, and the fields of `Spec` that it fills.
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from codegen.records import record
 
 _LARGEST = 3.4e38
 """Of float32, in which ranges are held, but for its last steps."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """`takes` in words; `read` gives the value as the program holds it, ValueError for another."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from codegen.errors import QuantKeysConflict
 from codegen.quantizer.config.keys import said_to, spec_of
 from codegen.quantizer.config.rules import broken
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 
 ALL, LAYER_TYPE, LAYER_NAME, TENSOR = 0, 1, 2, 3
 _INSTEAD = {
@@ -29,7 +29,7 @@ _INSTEAD = {
 _ESCAPED = re.compile(r"\[([*?[])\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Level:
     """What one table says: `values` by key, of the tensors that it is for.
 

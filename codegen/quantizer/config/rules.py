@@ -6,9 +6,9 @@ Decides: which quantizations exist.  A rule looks at one tensor's whole `Spec`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from codegen.quantizer.spec import Role, Spec
+from codegen.records import record
 
 _EXTREMES = ("minmax", "diffs")
 _SEARCHING = ("entropy",)
@@ -16,7 +16,7 @@ _ANY_SIZE = ("lsq", "lsq+", "pact")
 """What learns scales of any size."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A sentence that holds, the keys it is about, and when it is broken."""
 

@@ -7,18 +7,18 @@ where it is done.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_type_hints
 
 from codegen.quantizer.config.keys import METHODS
 from codegen.quantizer.config.kinds import BYTES, COUNT, Kind, one_of, real, several, switch, whole, words_of
+from codegen.records import record
 
 Switch = Literal["off", "try", "on"]
 """Never, only where the judge finds the network better for it, always."""
 SWITCH = switch()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class General:
     """Keys of `[quantize]` that are of the whole run."""
 
@@ -31,7 +31,7 @@ class General:
     seed: Annotated[int | None, whole(0, (1 << 31) - 1), "Of what is drawn by lot."] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Rewrite:
     """`[quantize.rewrite]`: the float network is written otherwise, to the same result."""
 
@@ -47,7 +47,7 @@ class Rewrite:
     relu6_to_relu: Annotated[Switch | None, SWITCH, "ReLU6 becomes ReLU, which changes the float network."] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Correct:
     """`[quantize.correct]`: what is mended once ranges are known."""
 
@@ -64,7 +64,7 @@ class Correct:
     pixels: Annotated[int | None, whole(16, 65536), "Places of each sample that a layer is judged by."] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Search:
     """`[quantize.search]`: several ways of finding ranges are tried."""
 
@@ -78,7 +78,7 @@ class Search:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Mixed:
     """`[quantize.mixed]`: widths that are chosen layer by layer."""
 
@@ -94,7 +94,7 @@ class Mixed:
     instructions: Annotated[int | None, COUNT, "Instructions of one run."] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Learning:
     """`[quantize.learning]`: what training with the chip's arithmetic does; nothing else reads it."""
 
@@ -103,7 +103,7 @@ class Learning:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Io:
     """`[quantize.io]`: how the network's outputs are held."""
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.errors import TensorUnknown
 from codegen.ir.real import RealGraph
 from codegen.quantizer.config.config import QuantConfig
 from codegen.quantizer.config.levels import LAYER_NAME, TENSOR, Level, in_order, literal
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """A configuration in a network's own names; `lost` are levels whose names mean nothing there."""
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from codegen.ir.real import Stored
 from codegen.quantizer.config.config import QuantConfig
 from codegen.quantizer.config.levels import ALL, TENSOR, Level, in_order, literal
+from codegen.records import record
 
 _LARGEST = 3.4e38
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ranged:
     """The least and the greatest number of a tensor.
 

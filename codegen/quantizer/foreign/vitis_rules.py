@@ -7,19 +7,19 @@ narrow_range true on a DPU while its default is false: both are taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.errors import VitisConflict
 from codegen.quantizer.config.keys import ROLES
 from codegen.quantizer.spec import Role
+from codegen.records import record
 
 Given = Mapping[str, Any]
 _DPU, _OTHERS = ("dpu",), ("cpu", "gpu")
 _HISTOGRAMS = ("maxmin", "percentile", "mse", "entropy")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VitisRule:
     """A sentence that holds on some devices, the parameter that it is about, and when it is broken."""
 

@@ -7,7 +7,6 @@ allows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.errors import NotInIntegers
@@ -17,6 +16,7 @@ from codegen.quantizer.config.kinds import FLAG, TEXT, Kind, one_of, real, sever
 from codegen.quantizer.config.levels import ALL, LAYER_NAME, LAYER_TYPE, Level, literal
 from codegen.quantizer.foreign import torch_types
 from codegen.quantizer.spec import Role
+from codegen.records import record
 
 Values = Mapping[str, object]
 Parameters = Mapping[Role, dict[str, Any]]
@@ -67,7 +67,7 @@ _LAYER: Mapping[str, Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Scope:
     """What a level says in whole: `parameters` of each kind of tensor, and which kinds are quantized.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from codegen.ir.quant import Array
@@ -11,9 +9,10 @@ from codegen.ir.real import RealNode
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.real.elementwise import Binary, Function
 from codegen.real.normal import BatchNorm
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Affine:
     """y = x * factor + offset; each a number, or one per channel along `axis` where that is known."""
 

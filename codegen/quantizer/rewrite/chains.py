@@ -7,7 +7,6 @@ are added share their channels' factors, and so do the products that write them,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,9 +17,10 @@ from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.moved import Moved
 from codegen.quantizer.rewrite.product import Product, maker_of, product_of
 from codegen.real.elementwise import Binary, Clip
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reader:
     """A product behind: `channels` names for each of its inputs the maker's channel, or -1."""
 
@@ -28,7 +28,7 @@ class Reader:
     channels: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Chain:
     """Products whose results share their channels' factors, what reads these in the end, and the nodes between.
 
@@ -57,7 +57,7 @@ class Chain:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Terms:
     """What else a chain must and may hold.
 

@@ -7,7 +7,7 @@ Source: Nagel et al., "Data-Free Quantization Through Weight Equalization and Bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from codegen.quantizer.rewrite.extremes import Seen
 from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.quantizer.rewrite.rescale import Scaling
 from codegen.real.elementwise import Clip
+from codegen.records import record
 
 _STILL = 1e-4
 """Nothing moves any more."""
 _FAINT = 2.0**-24
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Equalising:
     """How.
 

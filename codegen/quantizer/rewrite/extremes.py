@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,9 +11,10 @@ from codegen.ir.real import RealGraph
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.product import product_of
 from codegen.quantizer.scheme import Runner
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Extremes:
     """Of one tensor, a number per channel each."""
 

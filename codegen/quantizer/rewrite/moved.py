@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 
 MOVED_KEY = "lamina.channels"
 """Metadata: a JSON object, from a tensor to the axis of its channels, their factors and what was taken away then."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Moved:
     """What became of a tensor's channels, which lie along `axis`: multiplied by `times`, and `less` taken away then."""
 

@@ -6,7 +6,7 @@ the last axes; a factor and an offset behind it that are constant along all othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.real.elementwise import Binary, Function
 from codegen.real.normal import LayerNorm
 from codegen.real.reduce import Reduce
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Norm:
     """What is normalized, from which axis on, and what is added to the variance."""
 

@@ -6,7 +6,7 @@ weights of its own.  Weights are float64 [groups, outputs, inputs, taps], sizes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from codegen.quantizer.rewrite.draft import Draft
 from codegen.real.elementwise import Binary
 from codegen.real.product import Gemm, MatMul
 from codegen.real.window import Conv, ConvTranspose
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Product:
     """A product, its numbers, and where its channels lie in the tensors that it reads and writes.
 

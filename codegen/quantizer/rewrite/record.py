@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from codegen.ir.real import RealGraph
 from codegen.quantizer.rewrite.moved import AllMoved
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """One rewrite's story: how often it was made, the largest factor it moved, and what it passed over and why.
 
@@ -22,7 +23,7 @@ class Record:
     moved: AllMoved = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Rewritten:
     """A network that computes what it did before."""
 

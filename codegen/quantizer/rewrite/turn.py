@@ -7,7 +7,7 @@ operators, pads, means and sums of tensors turned alike can.  Two that meet beco
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from codegen.quantizer.rewrite.record import Record, Rewritten
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import Concat, Pad, Transpose
 from codegen.real.reduce import Reduce
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _View:
     """A tensor as another one turned: its axis i is axis perm[i] of the source."""
 
@@ -29,7 +30,7 @@ class _View:
     perm: Perm
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Unturned:
     """An operator on the tensors as they were, and how its result is turned."""
 

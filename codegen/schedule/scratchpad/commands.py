@@ -13,6 +13,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from codegen.ir.scratchpad import Act, Command, Engine, Fill, Padding, ParamsLoad, ScratchpadLayer, Stream
+from codegen.records import record
 from codegen.schedule.scratchpad.shape import Facts, Shape
 from codegen.schedule.scratchpad.timeline import Move, Place, Run, Timeline
 
@@ -239,7 +240,7 @@ class Clock:
         self.compute += cycles
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Times:
     """Cycles of all stages, of each the core that takes longest, and bytes that all cores move."""
 

@@ -7,16 +7,16 @@ time steps of any number of rows can be read off without playing it again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.records import record
 from codegen.schedule.demand import NodeRows, Rows
 from codegen.schedule.scratchpad.slices import Range, Slice, cut
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reading:
     """An outside tensor, per pull: rows that must be there, lowest row that this or a later pull reads."""
 
@@ -24,7 +24,7 @@ class Reading:
     low: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Making:
     """A tensor that leaves the group, per pull: rows made after it, lowest row that members still read in it.
 
@@ -36,7 +36,7 @@ class Making:
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class GroupFlow:
     """What a run of the group, or of one core's slice of it, shows.
 
@@ -123,7 +123,7 @@ class _Play:
         return {k: need.tolist() for k, need in needs.items()}
 
 
-def record(rows: Rows, members: Sequence[int], targets: Sequence[int], *, whole: bool) -> GroupFlow:
+def record_group(rows: Rows, members: Sequence[int], targets: Sequence[int], *, whole: bool) -> GroupFlow:
     """Run the group on one core; `whole` is for a single node whose kernel makes its output in one call."""
     return _whole(rows, members) if whole else record_slices(rows, members, targets, cut(rows, members, targets, 1))[0]
 

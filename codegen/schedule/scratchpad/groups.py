@@ -8,12 +8,12 @@ On several cores a candidate is cut into slices, and nothing is kept, for the ne
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from codegen.errors import ScratchpadTooSmall
 from codegen.ir.graph import Graph
-from codegen.schedule.scratchpad.flow import GroupFlow, record, record_slices
+from codegen.records import record
+from codegen.schedule.scratchpad.flow import GroupFlow, record_group, record_slices
 from codegen.schedule.scratchpad.shape import Cut, Facts
 from codegen.schedule.scratchpad.slices import cut, duplicated
 from codegen.schedule.scratchpad.stage import Stage, stages
@@ -29,7 +29,7 @@ Ways = tuple[tuple[GroupFlow, ...], ...]
 """A group's flows in each number of slices that is worth a look; none for a view, which runs nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Label:
     score: float
     start: int
@@ -175,7 +175,7 @@ class ScratchpadGroups:
         rows, members = self.facts.rows, range(start, stop)
         targets = [i for i in members if self._leaves(i, stop)] or [stop - 1]
         whole = len(members) == 1 and self.facts.needs[start].whole
-        yield (record(rows, members, targets, whole=whole),)
+        yield (record_group(rows, members, targets, whole=whole),)
         if whole or any(rows.nodes[i].accumulates for i in members):
             return
         for count in _counts(min(self.cores, max(rows.nodes[t].steps for t in targets))):

@@ -9,7 +9,7 @@ two places.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
 from codegen.ir.quant import Array
 from codegen.ir.scratchpad import Engine, Padding, ParamsNeeds
+from codegen.records import record
 from codegen.schedule.arena import round_up
 from codegen.schedule.demand import Rows
 from codegen.schedule.scratchpad.flow import GroupFlow
@@ -36,7 +37,7 @@ Key = tuple[str, str, int]
 """A block of scratchpad within a group: role (in, out, kept, ring, params, pad, once, keep), of what, which one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Facts:
     """What is known of every node before anything is decided.
 
@@ -68,7 +69,7 @@ class Facts:
         return transfers * self.engine.latency_cycles + moved / self.engine.bytes_per_cycle
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """Pulls per step; channels per tile (0: no tiles); whether the input comes again for each tile.
 

@@ -8,9 +8,10 @@ as on the whole group.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
+from codegen.records import record
 from codegen.schedule.demand import Edge, NodeRows, Rows
 
 Range = tuple[int, int]
@@ -18,7 +19,7 @@ Range = tuple[int, int]
 NONE: Range = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """A core's part of a group.
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
+from codegen.records import record
 from codegen.schedule.arena import round_up
 from codegen.schedule.scratchpad.shape import ALIGN, Facts, Key, Shape
 from codegen.schedule.scratchpad.stage import Stage
@@ -51,7 +52,7 @@ class Move:
     wait: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """Rows [row, row + count) of a member of a group (its tile), in one step.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from codegen.ir.shape import Shape, Window
 from codegen.ops import Pad, Reshape, Slice, Transpose
 from codegen.ops.float32 import FloatConv2D
 from codegen.real.window import ConvTranspose
+from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.float32 import unfold
 from codegen.settle.float32.conv import bias_of, parameters_known
@@ -33,7 +34,7 @@ from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Product, Route, State, Trail
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Phases:
     """One axis: results of each place, the window of each result, and which taps it has, -1 for none."""
 

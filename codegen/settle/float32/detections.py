@@ -6,7 +6,6 @@ Decides: that a row which nothing is found for is known by its place of -1, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from codegen.ir.real import RealNode
 from codegen.ops import Compare, Concat, Pad, Slice, Take
 from codegen.ops.float32 import FloatBinary, FloatNonMaxSuppression, FloatReduce, FloatUnary
 from codegen.real.detections import Detections
+from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.float32.elementwise import chosen
 from codegen.settle.float32.reduction import best, best_places
@@ -23,7 +23,7 @@ from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Found:
     """Values [detections, classes of each]; places of boxes [detections, 1], -1 of none."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -20,6 +19,7 @@ from codegen.ops import Compare, Extremum, WholeArithmetic
 from codegen.ops.float32 import FloatBinary, FloatClip, FloatReduce, FloatUnary
 from codegen.ops.float32.reduce import ReductionName
 from codegen.real import sampling as real
+from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.float32 import unfold
 from codegen.settle.float32.elementwise import chosen
@@ -33,7 +33,7 @@ _FAR = 4.0
 _CUBIC = -0.75
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Neighbour:
     """Along one axis: which element, as s32, and its weight; no weight is 1."""
 

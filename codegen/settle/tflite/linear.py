@@ -7,7 +7,6 @@ accumulators are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from codegen.ops import Conv2D, ConvTranspose2D, Dense
 from codegen.ops.accumulator import INT32_LIMIT, accumulator_bound
 from codegen.real import product as real
 from codegen.real import window
+from codegen.records import record
 from codegen.settle.linear import operands
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Real, Request, State
@@ -41,7 +41,7 @@ _NARROW_BIAS = ("CONV_2D", "FULLY_CONNECTED")
 """Operators whose biases may have 32 bits where activations have 16."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Product:
     """What a product multiplies and adds: weights [outputs, ...] and biases, int64, and scales of the former."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from codegen.datafiles import read_file
 from codegen.errors import OptionBad
+from codegen.records import record
 
 _LARGEST = 64 << 20
 """Bytes of an older report that are read."""
@@ -29,7 +29,7 @@ Facts = Mapping[Place, Mapping[str, Any]]
 """Numbers and names, by where they are of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Change:
     """One number or name that differs from an older report's; `layer` is empty for the network's own.
 

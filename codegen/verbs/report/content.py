@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen.datafiles import path_given, written_file
@@ -17,6 +17,7 @@ from codegen.errors import ClusterLost, CompileError, ExtraMissing, OptionBad, P
 from codegen.frontends.files import read_model_file
 from codegen.options import Options
 from codegen.planning import met, said
+from codegen.records import record
 from codegen.report.profile import Profile
 from codegen.report.sensitive import QuantComparison, SensitivityReport
 from codegen.report.table import plain
@@ -43,7 +44,7 @@ from codegen.verbs.sensitivity import sensitivity
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Looking:
     """The page that is written, where there is one, and what it is to look at beside its targets.
 
@@ -72,7 +73,7 @@ class Looking:
     toolkit: Toolkit = HOUSE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Network:
     """Another network, and whether it fits the same chips."""
 
@@ -80,7 +81,7 @@ class Network:
     chips: tuple[Fit, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Report:
     """Everything on the page.  `profiles` are those of the targets with a board, where they were asked for.
 

@@ -7,14 +7,14 @@ kernel was given and made take at the most that one instruction moves, whichever
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.report.profile import Profile
 from codegen.target import Speed, load_target
 from codegen.verbs.inspection import Inspection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LayerCost:
     """One layer: `spent` in the roof's unit, and the `least` instructions that its core could do it with.
 
@@ -31,7 +31,7 @@ class LayerCost:
     least: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Roof:
     """A target's limits, most products and most bytes of one instruction, and its layers.
 

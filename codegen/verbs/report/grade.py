@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.metrics import points_lost
 from codegen.options import Options
+from codegen.records import record
 from codegen.verbs.evaluate import EngineScore, Judging, evaluate
 from codegen.verbs.kinds import DataGiven
 from codegen.verbs.sources import ModelSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Grade:
     """What the metric says of the network's answers on an engine; of the float one's where there is one.
 

@@ -6,9 +6,9 @@ Decides: by what a tensor's figures show why it loses.  Leaves to `lamina sensit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from codegen.quantizer.versus import TensorError
+from codegen.records import record
 from codegen.report.sensitive import QuantComparison, SensitivityReport
 
 _ROUNDING = 0.35
@@ -19,7 +19,7 @@ _WIDE = 16
 _FINE = "it loses what rounding loses"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Guilty:
     """One tensor, by what its layer adds to the float network's numbers; `layer` and gains where they are known.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from codegen.errors import CompileError
+from codegen.records import record
 from codegen.report.columns import score_text, size_text
 from codegen.report.pictures import ChartPicture, MemoryPicture, front_picture, memory_picture
 from codegen.report.plan import TensorRecord
@@ -35,7 +36,7 @@ _NONE = "\N{EN DASH}"
 """What stands where there is no number; the page's script knows it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tensor:
     """A line of the graph: who makes it and who reads it, where it lies, and its place among the compared numbers."""
 
@@ -47,7 +48,7 @@ class Tensor:
     numbers: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class View:
     """One target: its record, its pictures, the group of each layer, and what each layer took, where it was counted.
 
@@ -73,7 +74,7 @@ class View:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cell:
     """Whether a network fits a chip, in words; `order` sorts it."""
 
@@ -82,7 +83,7 @@ class Cell:
     order: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixRow:
     """One chip, and each network on it."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.report.pictures import (
     CHART_HEIGHT,
     CHART_WIDTH,
@@ -35,7 +35,7 @@ _ROUND = 8.0
 """Between a group's outline and its boxes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """A tensor on its way between two boxes, as an SVG path; `tensor` is its name, `layer` who reads it."""
 
@@ -45,7 +45,7 @@ class Edge:
     layer: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GraphPicture:
     """The network as it is compiled; `across` is its width, of all that `view` shows; `groups` are outlines."""
 

@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from codegen.errors import CompileError, InternalFault, PortTaken
 from codegen.options import Options
 from codegen.python_files import guarded
+from codegen.records import record
 from codegen.verbs.report.content import Looking, Report, looked_at
 from codegen.verbs.report.page import page, refused_page
 from codegen.verbs.sources import ModelSource, watched
@@ -33,7 +34,7 @@ _WAIT_S = 25.0
 Stamp = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@record(kw_only=True, eq=False)
 class Serving:
     """What is looked at; the port, 0 for any; who is told the address; whether a browser is opened on it."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.report.columns import size_text
 from codegen.target import load_target
 from codegen.verbs.fits import Fit
@@ -33,7 +33,7 @@ _OUTSIDE = "; the file of weights has to lie where the core can read it, such as
 _LEAST_GAIN_DB = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Step:
     """One thing to do; `target` is empty where it holds for all, `command` where there is none.
 
@@ -48,7 +48,7 @@ class Step:
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Known:
     """What steps are made of; `file` is how the user calls the model's file."""
 

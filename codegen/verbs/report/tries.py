@@ -7,10 +7,11 @@ both where both do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codegen.errors import ArenaLimitUnreachable, ArenaTooSmall, FlashTooSmall
 from codegen.options import Options
+from codegen.records import record
 from codegen.toolkit import Toolkit
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection, Violation
@@ -20,7 +21,7 @@ _ARENA = {ArenaTooSmall.code, ArenaLimitUnreachable.code}
 _FLASH = {FlashTooSmall.code}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Try:
     """The network on a target with other options, as the command line spells them, and what is in the way still."""
 

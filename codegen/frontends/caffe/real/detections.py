@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from codegen.real.elementwise import Binary, Function, Where
 from codegen.real.movement import Concat, Gather, Pad, Reshape, Slice, Transpose
 from codegen.real.reduce import Reduce
 from codegen.real.scatter import GatherND
+from codegen.records import record
 
 _CORNER, _CENTER_SIZE = 1, 2
 """Numbers of code types; the third is CORNER_SIZE."""
@@ -44,7 +44,7 @@ def detection_output(r: Reading, layer: Layer) -> Sequence[str]:
     return [h.reshaped(made, (1, 1, *r.type(made).shape), "")]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Head:
     """The layer, and how its parts are written."""
 
@@ -122,7 +122,7 @@ class _Head:
         return self.r.write(op, [x], [f"{self.layer.result}:best"], self.layer, self.layer.result)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Candidates:
     """Boxes [classes or 1, count, 4] and scores [classes, count]; whether each class has boxes of its own."""
 

@@ -7,7 +7,6 @@ Source: the function bodies that the onnx package ships with its operators.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import onnx
@@ -16,12 +15,13 @@ from onnx import defs, helper, shape_inference
 from codegen.errors import AttributeBad
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading
+from codegen.records import record
 
 _DOMAINS = ("", "ai.onnx.preview")
 _NEWEST = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Body:
     """A function's nodes; `inputs` are the values that its own names stand for."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -148,8 +149,7 @@ def _even(size: int, parts: int) -> tuple[int, ...]:
 
 def _writing(node: OnnxNode, output: str) -> OnnxNode:
     """The node as if it wrote one output only."""
-    fields = {s: getattr(node, s) for s in OnnxNode.__slots__}
-    return OnnxNode(**(fields | {"outputs": (output,)}))
+    return replace(node, outputs=(output,))
 
 
 def slice_op(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -21,6 +21,7 @@ from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
 from codegen.real.elementwise import Cast
 from codegen.real.trees import NAN_HOLDS, RELATIONS, Aggregate, Trees
+from codegen.records import record
 
 Key = Hashable
 _MODES = {
@@ -38,7 +39,7 @@ _EXTREMES = ("minimum", "maximum")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fork:
     """A question, where its answers lead, and whether NaN goes where it holds; several thresholds are members."""
 
@@ -50,7 +51,7 @@ class Fork:
     nan: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Forest:
     """All trees: what each key leads to, a fork or weights of targets, and where trees begin."""
 

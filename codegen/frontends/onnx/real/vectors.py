@@ -7,7 +7,6 @@ are those from the middle of the support vectors, so that a product has them: |x
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -22,6 +21,7 @@ from codegen.real.elementwise import Binary, Cast, Clip, Function
 from codegen.real.movement import Concat, Gather, Reshape
 from codegen.real.product import Dense
 from codegen.real.reduce import Reduce
+from codegen.records import record
 
 _KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 _NO_CHANCES = "export without probabilities: SVC(probability=False)"
@@ -29,7 +29,7 @@ _LEAST = float(np.float32(1e-7))
 """What a probability is kept away from 0 and 1 by."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine:
     """Kernels of rows and support vectors, [S, F] in float64; of none of them the rows themselves are multiplied."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.cli import main
+from tests.support.commands import told
 from tests.support.shared import ROOT
 from tests.support.tflite_cases import draw
 
@@ -22,16 +22,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 def run_all(page: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What each command prints; all of them must end well."""
-    told = []
-    for command in [line.partition("#")[0] for block in blocks(page, "sh") for line in block.splitlines()]:
-        program, *words = command.split()
-        assert program == "lamina"
-        capsys.readouterr()
-        code = main(words)
-        said = capsys.readouterr()
-        assert code == 0, f"{command}: {said.err}"
-        told.append(said.out)
-    return told
+    commands = [line.partition("#")[0] for block in blocks(page, "sh") for line in block.splitlines()]
+    return [told(command, capsys) for command in commands]
 
 
 @pytest.mark.parametrize(("page", "count"), [("why_accuracy.md", 9), ("why_not_fit.md", 6)])
@@ -41,9 +33,9 @@ def test_every_command_runs_on_the_digits(
     for file in (*(ROOT / "examples" / "digits").glob("*.onnx"), *(ROOT / "examples" / "digits").glob("*.npz")):
         shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
-    told = run_all(page, capsys)
-    assert len(told) == count
-    assert all(told)
+    said = run_all(page, capsys)
+    assert len(said) == count
+    assert all(said)
 
 
 def test_a_network_in_an_array_becomes_a_file_and_a_project(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codegen.cli import main
+from tests.support.commands import told
 from tests.support.float_models import float_model
 from tests.support.shared import ROOT, shared_dir
 
@@ -20,17 +20,6 @@ BLOCKS = re.findall(r"^```sh\n(.*?)```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
 SMALL = {"layer1.2.conv1": "depthwise", "layer3.2.conv1": "point"}
 """Layers of the small network that stand for those of the real one."""
-
-
-def told(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command prints; it must end well."""
-    program, *words = command.split()
-    assert program == "lamina"
-    capsys.readouterr()
-    code = main(words)
-    said = capsys.readouterr()
-    assert code == 0, f"{command}: {said.err}"
-    return said.out
 
 
 def prepared(folder: Path, renamed: Mapping[str, str]) -> None:

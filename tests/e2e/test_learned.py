@@ -15,13 +15,10 @@ from onnx import TensorProto, helper, numpy_helper
 from codegen.errors import EngineFailed, ModelRejected
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
-from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
-from codegen.passes import simplify
 from codegen.verbs.float_engine import FloatEngine
-from tests.contract.test_kernels import make_project
-from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
 ML = "ai.onnx.ml"
@@ -166,8 +163,8 @@ def imported(model: onnx.ModelProto, folder: Path) -> Graph:
 
 def test_learned_models_are_those_of_onnxruntime_and_c_is_golden(tmp_path: Path) -> None:
     require_tool("gcc")
-    graphs, feeds = list[Graph](), dict[str, Array]()
-    for i, (name, model, x) in enumerate(cases()):
+    graphs, feeds = list[Graph](), list[dict[str, Array]]()
+    for name, model, x in cases():
         graph = imported(model, tmp_path)
         held = x.astype(np.int32) if x.dtype.kind == "i" else x
         found = run_graph(graph, {"x": held})
@@ -175,14 +172,9 @@ def test_learned_models_are_those_of_onnxruntime_and_c_is_golden(tmp_path: Path)
         for port, wanted in zip(graph.outputs, session.run(None, {"x": x}), strict=True):
             result = found[port.value].reshape(np.shape(wanted))
             assert np.allclose(result, wanted, rtol=1e-5, atol=1e-5), name
-        graphs.append(prefixed(simplify(graph), f"{i}/"))
-        feeds[f"{i}/x"] = held
-    together = side_by_side(graphs)
-    golden = run_graph(together, feeds)
-    with Network(make_project(together, tmp_path / "project", "c99"), compiler="gcc", flags=["-O0"]) as network:
-        actual = network.run_raw(feeds)
-    for port in together.outputs:
-        assert golden[port.value].tobytes() == actual[port.value].tobytes(), port.name
+        graphs.append(graph)
+        feeds.append({"x": held})
+    check_c_is_golden(graphs, feeds, tmp_path / "project")
 
 
 def test_a_threshold_of_64_bits_parts_numbers_of_32_as_it_does(tmp_path: Path) -> None:

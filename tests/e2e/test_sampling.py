@@ -16,12 +16,9 @@ from onnx.reference import ReferenceEvaluator
 from codegen.errors import ModelRejected
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
-from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
-from codegen.passes import simplify
-from tests.contract.test_kernels import make_project
-from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
 Feeds = dict[str, Array]
@@ -95,21 +92,16 @@ def outsider(name: str, model: onnx.ModelProto, feeds: Feeds) -> list[Array]:
 
 def test_sampling_is_that_of_onnxruntime_and_c_that_of_golden(tmp_path: Path) -> None:
     require_tool("gcc")
-    graphs, all_feeds = list[Graph](), Feeds()
-    for i, (name, model, feeds) in enumerate(cases()):
+    graphs, feeds = list[Graph](), list[Feeds]()
+    for name, model, fed in cases():
         graph = imported(model, tmp_path)
-        held = {n: x.astype(np.int32) if x.dtype.kind == "i" else x for n, x in feeds.items()}
+        held = {n: x.astype(np.int32) if x.dtype.kind == "i" else x for n, x in fed.items()}
         found = run_graph(graph, held)
-        for port, wanted in zip(graph.outputs, outsider(name, model, feeds), strict=True):
+        for port, wanted in zip(graph.outputs, outsider(name, model, fed), strict=True):
             assert np.allclose(found[port.value], wanted, rtol=2e-4, atol=2e-4), name
-        graphs.append(prefixed(simplify(graph), f"{i}/"))
-        all_feeds |= {f"{i}/{n}": x for n, x in held.items()}
-    together = side_by_side(graphs)
-    golden = run_graph(together, all_feeds)
-    with Network(make_project(together, tmp_path / "project", "c99"), compiler="gcc", flags=["-O0"]) as network:
-        actual = network.run_raw(all_feeds)
-    for port in together.outputs:
-        assert golden[port.value].tobytes() == actual[port.value].tobytes(), port.name
+        graphs.append(graph)
+        feeds.append(held)
+    check_c_is_golden(graphs, feeds, tmp_path / "project")
 
 
 def _boxes_of_any_size() -> tuple[Any, Feeds]:

@@ -12,12 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
-from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
-from codegen.passes import simplify
-from tests.contract.test_kernels import make_project
-from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
 KINDS = ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool")
@@ -112,17 +109,12 @@ def test_windows_of_real_numbers_are_those_of_onnxruntime(kind: str, tmp_path: P
 
 def test_windows_in_c_are_golden_to_the_bit(tmp_path: Path) -> None:
     require_tool("gcc")
-    graphs, feeds = list[Graph](), dict[str, Array]()
-    for i, case in enumerate(CASES[::4]):
+    graphs, feeds = list[Graph](), list[dict[str, Array]]()
+    for case in CASES[::4]:
         model, given = drawn(*case)
-        graphs.append(prefixed(simplify(imported(model, tmp_path)), f"{i}/"))
-        feeds |= {f"{i}/{name}": x for name, x in given.items()}
-    together = side_by_side(graphs)
-    golden = run_graph(together, feeds)
-    with Network(make_project(together, tmp_path / "project", "c99"), compiler="gcc", flags=["-O0"]) as network:
-        actual = network.run_raw(feeds)
-    for port in together.outputs:
-        assert golden[port.value].tobytes() == actual[port.value].tobytes(), port.name
+        graphs.append(imported(model, tmp_path))
+        feeds.append(given)
+    check_c_is_golden(graphs, feeds, tmp_path / "project")
 
 
 def quantized_model(rng: np.random.Generator, kind: str, axes: int, batch: int) -> onnx.ModelProto:

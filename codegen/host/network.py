@@ -25,6 +25,7 @@ from codegen.errors import (
 from codegen.golden.interface import PortSpec, in_model_layout, join_batch, network_feeds, split_batch
 from codegen.host.build import HOST_FLAGS, build_library, open_library
 from codegen.host.cores import run_cores
+from codegen.host.guarded import guarded
 from codegen.host.hooks import ANSWER_CDEF, GoldenAnswers, check_answered, needs_answers
 from codegen.host.manifest import read_manifest, read_weights
 from codegen.host.sinks import Sinks
@@ -37,10 +38,8 @@ typedef struct lam_host_sink { uint8_t *data; uint8_t *seen; } lam_host_sink;
 void lam_host_trace_into(const lam_host_sink *sinks, const uint32_t *row_bytes);
 """
 _FUNCTION = re.compile(r"\b(lam_host_\w+)\(")
-_GUARD = 256
 NEED_MORE, DONE = 32, 33
 """LAM_NEED_MORE and LAM_DONE of lam_base.h."""
-_CANARY = 0xA5
 
 
 def _declared() -> str:
@@ -97,9 +96,9 @@ class Network:
             self._callback = self._answers.bind(self._ffi, self._loaded) if self._answers else None
             self._net = self._ffi.new("uint64_t[]", -(-self._lib.lam_host_net_bytes() // 8))
             sizes = [memory["bytes"] for memory in self.manifest["plan"]["memories"]]
-            self._arenas = [_odd_aligned(size, self.manifest["arena_align"]) for size in sizes]
+            self._arenas = [guarded(size, self.manifest["arena_align"]) for size in sizes]
             scratchpad = (self.manifest["scratchpad_bytes"] or 0, self.manifest["scratchpad_align"] or 1)
-            self._scratchpad = [_odd_aligned(*scratchpad) for _ in range(self.manifest["cores"])]
+            self._scratchpad = [guarded(*scratchpad) for _ in range(self.manifest["cores"])]
             self._weights = self._load_weights(project)
             self._sinks = Sinks(self._ffi, self._lib, self.manifest["tensors"]) if trace else None
             self._init()
@@ -120,7 +119,7 @@ class Network:
         if not name:
             return None
         data = np.frombuffer(read_weights(project, name), np.uint8)
-        place, _ = _odd_aligned(data.size, 16)
+        place = guarded(data.size, 16).part
         place[:] = data
         return place
 
@@ -128,10 +127,10 @@ class Network:
         ffi = self._ffi
         weights = ffi.NULL if self._weights is None else ffi.from_buffer("uint8_t[]", self._weights)
         size = 0 if self._weights is None else self._weights.size
-        (arena, _), *regions = self._arenas
-        for index, (region, _) in enumerate(regions):
+        arena, *regions = [memory.part for memory in self._arenas]
+        for index, region in enumerate(regions):
             self._lib.lam_host_region(index, ffi.from_buffer("uint8_t[]", region), region.size)
-        for core, (scratchpad, _) in enumerate(self._scratchpad):
+        for core, scratchpad in enumerate(memory.part for memory in self._scratchpad):
             self._lib.lam_host_scratchpad(core, ffi.from_buffer("uint8_t[]", scratchpad), scratchpad.size)
         status = self._lib.lam_host_init(self._net, ffi.from_buffer("uint8_t[]", arena), arena.size, weights, size)
         if status != 0:
@@ -323,11 +322,8 @@ class Network:
         return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
 
     def _check_canaries(self) -> None:
-        for part, guarded in (*self._arenas, *self._scratchpad):
-            start = part.ctypes.data - guarded.ctypes.data
-            around = (guarded[:start], guarded[start + part.size :])
-            if any((side != _CANARY).any() for side in around):
-                raise ArenaDamaged("bytes outside the arena were written", where=self.manifest["name"])
+        if any(memory.is_damaged for memory in (*self._arenas, *self._scratchpad)):
+            raise ArenaDamaged("bytes outside the arena were written", where=self.manifest["name"])
 
     def close(self) -> None:
         """Unload the library and remove its files; closing again does nothing."""
@@ -348,13 +344,3 @@ class Network:
     ) -> None:
         """Close."""
         self.close()
-
-
-def _odd_aligned(size: int, align: int) -> tuple[Array, Array]:
-    """`size` bytes at an address that is a multiple of `align` and of no larger power of two, amid canaries."""
-    guarded = np.full(size + 2 * _GUARD + 2 * align, _CANARY, np.uint8)
-    base: int = guarded.ctypes.data
-    start = -(-(base + _GUARD) // (2 * align)) * (2 * align) + align - base
-    if start - align >= _GUARD:
-        start = start - 2 * align if start - 2 * align >= _GUARD else start
-    return guarded[start : start + size], guarded

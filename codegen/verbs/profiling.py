@@ -108,17 +108,19 @@ def _ran(compiled: Compiled, project: Path, workdir: Path, opt_level: str, kind:
 
 def _added(compiled: Compiled, whole: Mapping[str, int], workdir: Path, opt_level: str) -> dict[str, int]:
     """What the sections have more than those of the same program without a network."""
-    elf = build_program(
-        compiled.target,
-        [_main()],
-        [],
-        _defines(compiled, "empty", repeats=1),
-        opt_level=opt_level,
-        timeout_s=TIMEOUT_S,
-        workdir=workdir,
-    )
+    elf = _built(compiled, "empty", [_main()], [], workdir, opt_level)
     empty = section_sizes(compiled.target, elf)
     return {kind: size - empty[kind] for kind, size in whole.items()}
+
+
+def _built(
+    compiled: Compiled, kind: str, sources: Sequence[Path], includes: Sequence[Path], workdir: Path, opt_level: str
+) -> Path:
+    """One of the programs, built for the board."""
+    defines = _defines(compiled, kind, repeats=1)
+    return build_program(
+        compiled.target, sources, includes, defines, opt_level=opt_level, timeout_s=TIMEOUT_S, workdir=workdir
+    )
 
 
 def mix_on_board(compiled: Compiled, project: Path, workdir: Path, opt_level: str) -> list[Mix]:
@@ -127,15 +129,7 @@ def mix_on_board(compiled: Compiled, project: Path, workdir: Path, opt_level: st
 
 
 def _mix(compiled: Compiled, project: Path, workdir: Path, opt_level: str, kind: str) -> list[Mix]:
-    elf = build_program(
-        compiled.target,
-        _sources(project),
-        _includes(project),
-        _defines(compiled, kind, repeats=1),
-        opt_level=opt_level,
-        timeout_s=TIMEOUT_S,
-        workdir=workdir,
-    )
+    elf = _built(compiled, kind, _sources(project), _includes(project), workdir, opt_level)
     layers = len(layer_calls(compiled)) if kind == "marked" else 0
     return executed_mix(compiled.target, elf, layers, compiler=compiler_words(), workdir=workdir, timeout_s=TIMEOUT_S)
 

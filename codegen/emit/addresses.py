@@ -5,7 +5,8 @@ from __future__ import annotations
 from codegen.emit.functions import function_views
 from codegen.emit.spelling import plus
 from codegen.ir.plan import ARENA, place_of
-from codegen.ir.program import Call, Params, Program, RowInput
+from codegen.ir.program import Call, Program, RowInput
+from codegen.ir.weights import Params
 
 
 class Names:

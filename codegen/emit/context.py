@@ -24,7 +24,8 @@ from codegen.emit.steps import Steps, TableView
 from codegen.errors import OptionBad
 from codegen.ir.camera import CameraProgram
 from codegen.ir.postprocess import PostProgram
-from codegen.ir.program import ConstRow, Params, Port, Program
+from codegen.ir.program import ConstRow, Port, Program
+from codegen.ir.weights import Params
 from codegen.options import Options
 from codegen.records import record
 from codegen.resources import ABI, ROOTS, VERSION, Roots

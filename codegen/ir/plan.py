@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from codegen.ir.graph import Graph
 from codegen.ir.scratchpad import ScratchpadPlan
+from codegen.ir.weights import WeightsPlan
 from codegen.records import record
-
-if TYPE_CHECKING:
-    from codegen.ir.weights import WeightsPlan
 
 ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""

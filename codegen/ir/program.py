@@ -16,9 +16,9 @@ A node of several outputs has `T *const *y`: `y[0]` is the output, those after i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from codegen.ir.form import Field, Run
+from codegen.ir.form import Run
 from codegen.ir.labels import Labels
 from codegen.ir.op import NodeView, RowRule
 from codegen.ir.plan import Region
@@ -26,10 +26,8 @@ from codegen.ir.producer import READY, Producer
 from codegen.ir.quant import Array, DType
 from codegen.ir.scratchpad import CommandList
 from codegen.ir.shape import Shape
+from codegen.ir.weights import Params, Slices, WeightsProgram
 from codegen.records import record
-
-if TYPE_CHECKING:
-    from codegen.ir.weights import Slices, WeightsProgram
 
 
 @record(eq=False)
@@ -53,17 +51,6 @@ class KernelFn:
     sizes: Mapping[str, int]
     abouts: Mapping[str, str]
     headers: tuple[str, ...]
-
-
-@record(eq=False)
-class Params:
-    """The packed parameters of one layer, at `offset` of the weight section; fields are aligned to their type."""
-
-    name: str
-    offset: int
-    bytes: int
-    fields: tuple[Field, ...]
-    offsets: Mapping[str, int]
 
 
 @record

@@ -15,9 +15,10 @@ from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Node, State
 from codegen.ir.plan import Plan, Storage, region_at
 from codegen.ir.producer import Step
-from codegen.ir.program import Call, Operand, Params, Program
+from codegen.ir.program import Call, Operand, Program
 from codegen.ir.shape import row_count, row_elements
 from codegen.ir.text import type_text
+from codegen.ir.weights import Params
 
 
 class IrError(AssertionError):

@@ -1,4 +1,4 @@
-"""Weights that lie in memory which no load reaches, and are read into a buffer of the arena: what is read when.
+"""Packed parameters; and of weights in memory which no load reaches, what is read into a buffer of the arena when.
 
 A *use* is a stretch of a run that needs its parameters together: a group, or one slice of the output channels of a
 layer whose parameters alone exceed half of the buffer.  Uses come one after the other.  The parameters of a use may be
@@ -9,8 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codegen.ir.program import Params
+from codegen.ir.form import Field
 from codegen.records import record
+
+
+@record(eq=False)
+class Params:
+    """The packed parameters of one layer, at `offset` of the weight section; fields are aligned to their type."""
+
+    name: str
+    offset: int
+    bytes: int
+    fields: tuple[Field, ...]
+    offsets: Mapping[str, int]
 
 
 @record

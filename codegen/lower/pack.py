@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.ir.form import Field
-from codegen.ir.program import Params
+from codegen.ir.weights import Params
 
 PARAMS_ALIGN = 16
 

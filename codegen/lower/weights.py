@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
-from codegen.ir.program import Call, GroupProgram, Operand, Params, RowInput
+from codegen.ir.program import Call, GroupProgram, Operand, RowInput
 from codegen.ir.shape import row_pixels
-from codegen.ir.weights import Cut, Pieces, Slices, WeightsPlan, WeightsProgram, WeightsRead, WeightsUse
+from codegen.ir.weights import Cut, Params, Pieces, Slices, WeightsPlan, WeightsProgram, WeightsRead, WeightsUse
 from codegen.kernels import channel_slice
 
 if TYPE_CHECKING:

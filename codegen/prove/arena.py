@@ -18,11 +18,11 @@ import numpy as np
 
 from codegen.ir.op import RowRule
 from codegen.ir.producer import Ready, Step
-from codegen.ir.program import Call, GroupProgram, Operand, Params, Program, RowInput
+from codegen.ir.program import Call, GroupProgram, Operand, Program, RowInput
 from codegen.ir.quant import Array
 from codegen.ir.shape import Span
 from codegen.ir.verify import IrError
-from codegen.ir.weights import Slices
+from codegen.ir.weights import Params, Slices
 from codegen.prove.weights import ReadWeights
 from codegen.records import record
 

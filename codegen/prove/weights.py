@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codegen.ir.program import Call, Params
+from codegen.ir.program import Call
 from codegen.ir.quant import Array
 from codegen.ir.verify import IrError
-from codegen.ir.weights import WeightsProgram, WeightsRead
+from codegen.ir.weights import Params, WeightsProgram, WeightsRead
 
 _FLYING = -2
 

@@ -9,9 +9,10 @@ from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.op import RowRule
 from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.producer import READY, Producer, Step
-from codegen.ir.program import Call, GroupProgram, KernelFn, Operand, Params, Port, Program, RowInput
+from codegen.ir.program import Call, GroupProgram, KernelFn, Operand, Port, Program, RowInput
 from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.verify import IrError, verify_graph, verify_plan, verify_program
+from codegen.ir.weights import Params
 from codegen.kernels import kernel_needs, select_kernels
 from codegen.ops import Clamp, Reshape
 from codegen.schedule import schedule

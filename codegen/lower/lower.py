@@ -18,7 +18,6 @@ from codegen.ir.program import (
     KeptState,
     KernelFn,
     Operand,
-    Params,
     Port,
     Program,
     RowInput,
@@ -26,6 +25,7 @@ from codegen.ir.program import (
 )
 from codegen.ir.quant import DType
 from codegen.ir.shape import row_elements, row_pixels
+from codegen.ir.weights import Params
 from codegen.lower.pack import ParamsPool
 from codegen.lower.weights import in_buffer, sliced_call, weights_program
 

@@ -12,7 +12,6 @@ from codegen.ir.program import (
     Call,
     GroupProgram,
     Operand,
-    Params,
     Program,
     RowInput,
     ScratchpadParams,
@@ -20,6 +19,7 @@ from codegen.ir.program import (
 )
 from codegen.ir.scratchpad import ScratchpadLayer, ScratchpadPlan
 from codegen.ir.shape import row_elements, row_pixels
+from codegen.ir.weights import Params
 from codegen.kernels.tiles import channel_tile
 from codegen.lower.lower import Lowering, traced
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from codegen.train.programs import program_bytes as program_bytes
     from codegen.train.reconstruction import Rebuilt as Rebuilt
     from codegen.train.reconstruction import reconstruct as reconstruct
+    from codegen.train.writing import quietly as quietly
 
 _HOMES = {
     "Prepared": "codegen.train.prepared",
@@ -47,6 +48,7 @@ _HOMES = {
     "from_torch": "codegen.train.programs",
     "prepare": "codegen.train.entry",
     "program_bytes": "codegen.train.programs",
+    "quietly": "codegen.train.writing",
     "Rebuilt": "codegen.train.reconstruction",
     "reconstruct": "codegen.train.reconstruction",
 }

@@ -58,7 +58,7 @@ def onnx_of(module: Any, inputs: Sequence[Tensor], *, any_number: bool = False) 
     open_axes = {name: {0: _SAMPLES} for name in names} if any_number else None
     buffer = io.BytesIO()
     refused = caught(lambda error: ModuleNotRead(_cause(error), where=type(module).__name__))
-    with refused, _quietly(), _in_steps(), decomposed(), torch.no_grad():
+    with refused, quietly(), _in_steps(), decomposed(), torch.no_grad():
         still = _still(module)
         results = still(*inputs)
         if not _has_tensor(results):
@@ -81,12 +81,12 @@ def _still(module: nn.Module) -> nn.Module:
 def _without_defaults(module: nn.Module) -> nn.Module:
     """Called with tensors only: torch.onnx takes numbers that are defaults of forward for inputs."""
     forward = module.forward
-    module.forward = lambda *tensors: forward(*tensors)
+    module.forward = lambda *tensors, **of_keras: forward(*tensors, **of_keras)
     return module
 
 
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Without what torch.onnx tells developers of torch.onnx; that a step was frozen is told."""
     with (
         silenced("torch.onnx"),

@@ -12,7 +12,7 @@ import io
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +61,30 @@ def _keras(path: Path) -> bytes:
     keras = _loaded_keras()
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         made = Path(folder) / "model.onnx"
-        with caught(lambda error: _not_read(error, path)), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with contextlib.redirect_stdout(io.StringIO()):
-                model = keras.saving.load_model(path, compile=False)
-                shapes = model.input_shape if isinstance(model.input_shape, list) else [model.input_shape]
-                model(_called([np.zeros([n or 1 for n in shape], np.float32) for shape in shapes]))
-                model.export(made, format="onnx", verbose=False)
+        with caught(lambda error: _not_read(error, path)), _quietly(keras):
+            model = keras.saving.load_model(path, compile=False)
+            given = getattr(model, "input", model.inputs[0])
+            model(keras.tree.map_structure(lambda x: np.zeros([n or 1 for n in x.shape], x.dtype), given))
+            one = keras.tree.map_structure(lambda x: keras.InputSpec(x.dtype, (1, *x.shape[1:]), name=x.name), given)
+            _export(model, made, [one])
         return made.read_bytes()
+
+
+def _export(model: Any, made: Path, one_sample: list[Any]) -> None:
+    """With an open number of samples; where that fails with one, which Keras gives to torch's slower exporter."""
+    try:
+        model.export(made, format="onnx", verbose=False)
+    except Exception:
+        model.export(made, format="onnx", verbose=False, input_signature=one_sample)
+
+
+@contextlib.contextmanager
+def _quietly(keras: Any) -> Iterator[None]:
+    """Without what exporters print."""
+    torchs = train.quietly() if keras.backend.backend() == "torch" else contextlib.nullcontext()
+    with torchs, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _not_read(error: BaseException, path: Path) -> CompileError:
@@ -76,10 +92,6 @@ def _not_read(error: BaseException, path: Path) -> CompileError:
     if isinstance(error, ImportError):
         return ExtraMissing(error.name or "onnxscript", "keras", "Keras exports through it")
     return KerasNotRead(first_line(error), where=str(path))
-
-
-def _called(inputs: list[Any]) -> Any:
-    return inputs[0] if len(inputs) == 1 else inputs
 
 
 def _loaded_keras() -> Any:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, save
 
 from codegen.api import verify
+from codegen.build import Net
 from codegen.errors import CompileError, ModelRejected
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
@@ -123,12 +123,9 @@ def test_integers_of_a_dynamic_range_model_stay_what_they_are() -> None:
 
 
 def test_weights_that_a_storage_does_not_hold_stay_and_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "large.onnx"
-    weights = np.array([[1e6, 2, 3]], np.float32)
-    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="wide")
-    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, s]) for n, s in (("x", 3), ("y", 1))]
-    model = helper.make_graph([node], "large", ports[:1], ports[1:], [numpy_helper.from_array(weights.T.copy(), "w")])
-    save(helper.make_model(model, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    path, net = tmp_path / "large.onnx", Net("large")
+    net.output(net.onnx.MatMul(net.input("x", (1, 3)), np.array([[1e6], [2], [3]], np.float32), name="wide"))
+    path.write_bytes(net.to_onnx())
     made = compile_file(path, Options(float_weights="f16", vectors=0))
     assert "float_weights" not in made.manifest
     assert [note for note in made.manifest["notes"] if "stay float32" in note and "wide" in note]  # type: ignore[attr-defined]

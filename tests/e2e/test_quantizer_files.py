@@ -71,12 +71,12 @@ def test_a_configuration_of_vitis_gives_powers_of_two(model: Path, tmp_path: Pat
 
 
 def test_names_of_a_compiler_are_the_network_s(model: Path, tmp_path: Path) -> None:
-    table = written(tmp_path, "t", "image 3.0 -3.0 3.0\nr1_Relu 5.0 0.0 5.0\nnone_Conv 1.0 -1.0 1.0\n")
+    table = written(tmp_path, "t", "image 3.0 -3.0 3.0\nrelu1_Relu 5.0 0.0 5.0\nnone_Conv 1.0 -1.0 1.0\n")
     found = made(model, table_in=table)
-    assert found.table["r1"][0] == np.float32(5 / 128)
+    assert found.table["relu1"][0] == np.float32(5 / 128)
     assert any("none_Conv" in note for note in found.report.notes)
     wide = written(tmp_path, "q.toml", "[quantize.activation]\nsymmetric = false\n")
-    assert made(model, table_in=table, config=wide).table["r1"][0] == pytest.approx(5 / 255)
+    assert made(model, table_in=table, config=wide).table["relu1"][0] == pytest.approx(5 / 255)
 
 
 def test_a_bounded_result_has_the_range_of_a_table(model: Path, tmp_path: Path) -> None:
@@ -85,16 +85,18 @@ def test_a_bounded_result_has_the_range_of_a_table(model: Path, tmp_path: Path) 
 
 
 def test_overrides_reach_their_tensor(model: Path, tmp_path: Path) -> None:
-    text = json.dumps({"s": [{"quant_type": "QInt16"}], "c2": [{"quant_type": "QInt8", "rmin": -9.0, "rmax": 9.0}]})
+    text = json.dumps(
+        {"add": [{"quant_type": "QInt16"}], "depthwise": [{"quant_type": "QInt8", "rmin": -9.0, "rmax": 9.0}]}
+    )
     found = made(model, config=written(tmp_path, "o.json", text))
-    assert found.table["s"][2] == 16
-    assert found.table["c2"][0] == pytest.approx(18 / 255)
+    assert found.table["add"][2] == 16
+    assert found.table["depthwise"][0] == pytest.approx(18 / 255)
 
 
 def test_layers_of_a_quantize_table_stay_float(model: Path, tmp_path: Path) -> None:
-    found = made(model, table_in=written(tmp_path, "qtable", "logits_Gemm F32\n"))
-    assert "logits" not in found.table
-    assert "s" in found.table
+    found = made(model, table_in=written(tmp_path, "qtable", "dense_Gemm F32\n"))
+    assert "dense" not in found.table
+    assert "add" in found.table
 
 
 def test_samples_and_seed_of_a_configuration_hold_where_the_call_says_nothing(model: Path, tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import onnx
-from onnx import helper, numpy_helper
 
+from codegen.build import Net
 from codegen.frontends import read_real
 from codegen.real.engine import RealEngine
 
@@ -22,8 +21,8 @@ def float_model(path: Path, seed: int = 0) -> Path:
     """
     _written(path, seed, np.zeros(5))
     graph = read_real(path)
-    engine = RealEngine(replace(graph, outputs=("logits",), faces=("logits",)))
-    logits = np.concatenate([engine.run({INPUT: x[None]})["logits"] for x in images(30, seed=2)])
+    engine = RealEngine(replace(graph, outputs=("dense",), faces=("dense",)))
+    logits = np.concatenate([engine.run({INPUT: x[None]})["dense"] for x in images(30, seed=2)])
     return _written(path, seed, -logits.mean(axis=0))
 
 
@@ -38,28 +37,16 @@ def _written(path: Path, seed: int, bias: np.ndarray) -> Path:
         "w4": rng.normal(0, 1.5, (8, 5)),
         "b4": bias,
     }
-    nodes = [
-        helper.make_node("Conv", [INPUT, "w1", "b1"], ["c1"], pads=[1, 1, 1, 1], name="first"),
-        helper.make_node("Relu", ["c1"], ["r1"], name="relu1"),
-        helper.make_node("Conv", ["r1", "w2", "b2"], ["c2"], pads=[1, 1, 1, 1], group=8, name="depthwise"),
-        helper.make_node("HardSwish", ["c2"], ["h2"], name="swish"),
-        helper.make_node("Conv", ["h2", "w3"], ["c3"], name="point"),
-        helper.make_node("Add", ["c3", "r1"], ["s"], name="add"),
-        helper.make_node("MaxPool", ["s"], ["p"], kernel_shape=[2, 2], strides=[2, 2], name="pool"),
-        helper.make_node("GlobalAveragePool", ["p"], ["g"], name="mean"),
-        helper.make_node("Flatten", ["g"], ["f"], name="flat"),
-        helper.make_node("Gemm", ["f", "w4", "b4"], ["logits"], name="dense"),
-        helper.make_node("Softmax", ["logits"], [OUTPUT], name="shares"),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "small",
-        [helper.make_tensor_value_info(INPUT, onnx.TensorProto.FLOAT, [1, 3, 8, 8])],
-        [helper.make_tensor_value_info(OUTPUT, onnx.TensorProto.FLOAT, [1, 5])],
-        [numpy_helper.from_array(a.astype(np.float32), n) for n, a in weights.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    path.write_bytes(model.SerializeToString())
+    net = Net("small")
+    w = {name: net.const(array.astype(np.float32), name) for name, array in weights.items()}
+    op, image = net.onnx, net.input(INPUT, (1, 3, 8, 8))
+    held = op.Relu(op.Conv(image, w["w1"], w["b1"], pads=[1] * 4, name="first"), name="relu1")
+    y = op.HardSwish(op.Conv(held, w["w2"], w["b2"], pads=[1] * 4, group=8, name="depthwise"), name="swish")
+    y = op.Add(op.Conv(y, w["w3"], name="point"), held, name="add")
+    y = op.GlobalAveragePool(op.MaxPool(y, kernel_shape=[2, 2], strides=[2, 2], name="pool"), name="mean")
+    logits = op.Gemm(op.Flatten(y, name="flat"), w["w4"], w["b4"], name="dense")
+    net.output(op.Softmax(logits, name="shares"), OUTPUT)
+    path.write_bytes(net.to_onnx())
     return path
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from codegen.frontends.real import RealBuilder
-from codegen.ir.real import RealGraph, RealType
+from codegen.build import Net, Tensor
+from codegen.ir.real import RealGraph, RealOp
 from codegen.ir.shape import Window
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.engine import RealEngine
@@ -17,16 +17,7 @@ from codegen.real.normal import BatchNorm
 from codegen.real.product import Gemm, MatMul
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
-
-
-@dataclass(frozen=True)
-class Spoken:
-    name: str
-    op_type: str = "Op"
-
-    @property
-    def where(self) -> str:
-        return f"node '{self.name}'"
+from tests.support.networks import only
 
 
 class Maker:
@@ -35,21 +26,23 @@ class Maker:
     def __init__(self, seed: int, shape: tuple[int, ...] = (1, 3, 6, 6), uneven: float = 3.0) -> None:
         self.uneven = uneven
         self.rng = np.random.default_rng(seed)
-        self.builder = RealBuilder()
-        self.last = self.builder.input("x", RealType(shape))
+        self.net = Net(definition="lamina")
+        self.last = self.net.input("x", shape).name
         self.count = 0
+        self._shown = set[str]()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.builder.type(self.last).shape
+        return Tensor(self.net, self.last).shape
 
     def constant(self, array: np.ndarray, name: str = "c") -> str:
-        return self.builder.constant(name, np.asarray(array, np.float32))
+        return self.net.const(np.asarray(array, np.float32), name).name
 
-    def add(self, op: object, *others: str, name: str = "", x: str = "") -> str:
+    def add(self, op: RealOp, *others: str, name: str = "", x: str = "") -> str:
         self.count += 1
         name = name or f"{type(op).__name__.lower()}{self.count}"
-        (self.last,) = self.builder.write(op, (x or self.last, *others), [name], Spoken(name), name)  # type: ignore[arg-type]
+        inputs = [Tensor(self.net, value) for value in (x or self.last, *others)]
+        self.last = only(self.net.apply(op, *inputs, name=name)).name
         return self.last
 
     def normal(self, *shape: int) -> str:
@@ -137,8 +130,10 @@ class Maker:
 
     def done(self, *outputs: str) -> RealGraph:
         wanted = outputs or (self.last,)
-        b = self.builder
-        return RealGraph("net", b.values, tuple(b.nodes), tuple(b.inputs), wanted, "lamina", wanted).live()
+        for name in dict.fromkeys(wanted):
+            if name not in self._shown:
+                self._shown.add(self.net.output(Tensor(self.net, name)).name)
+        return replace(self.net.graph(), outputs=wanted, faces=wanted).live()
 
 
 def random_network(seed: int) -> RealGraph:

@@ -62,8 +62,9 @@ class Layer:
         return self.name if not self.tops or self.tops[0] in self.bottoms else self.tops[0]
 
     def param(self, name: str) -> Any:
-        """The parameters of one kind of layers, each with its default where the file has none."""
-        return getattr(self.told, name)
+        """The parameters of one kind of layers, each with its default where the file, or the old spelling, has none."""
+        spoken = self.told if name in type(self.told).DESCRIPTOR.fields_by_name else message_class("LayerParameter")()
+        return getattr(spoken, name)
 
 
 @record(eq=False)

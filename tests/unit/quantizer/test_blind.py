@@ -143,11 +143,10 @@ def test_outputs_that_are_lost_are_told(tmp_path: Path) -> None:
 
 
 def test_inputs_of_integers_cannot_be_made_up(tmp_path: Path) -> None:
-    from codegen.ir.real import RealType
     from codegen.real.movement import Gather
 
     maker = Maker(0)
-    at = maker.builder.input("at", RealType((1, 4), np.dtype(np.int64)))
+    at = maker.net.input("at", (1, 4), np.int64).name
     maker.add(Gather(0), at, x=maker.constant(np.random.default_rng(0).normal(0, 1, (8, 5))))
     graph = replace(maker.done(), inputs=("at",))
     path = tmp_path / "float.onnx"

@@ -241,9 +241,9 @@ def test_a_network_is_judged_by_what_bounded_functions_are_given() -> None:
     maker = Maker(0)
     maker.conv()
     inner = maker.last
-    maker.add(Softmax((1,)))
+    shares = maker.add(Softmax((1,)))
     other = maker.add(Function("Relu"), x=inner)
-    graph = maker.done(maker.builder.nodes[1].outputs[0], other, inner)
+    graph = maker.done(shares, other, inner)
     assert verdicts(graph) == (inner, other)
 
 
@@ -253,7 +253,7 @@ def test_states_are_those_of_a_first_run() -> None:
     maker = Maker(0, (1, 3, 4, 4))
     maker.conv(3)
     conv = maker.last
-    memory = maker.builder.input("m", maker.builder.type(conv))
+    memory = maker.net.input("m", maker.shape).name
     total = maker.add(Binary("Add"), memory, x=conv)
     graph = replace(maker.done(), inputs=("x",))
     graph = replace(graph, states=(RealState("m", total, np.ones((1, 3, 4, 4), np.float32)),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -304,47 +305,90 @@ def test_nothing_else_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert codegen.inspect(TINY).layers
 
 
-class StandIn:
-    """A Keras whose models export a network that is there."""
-
-    def __init__(self, exported: bytes, refusal: Exception | None = None) -> None:
-        self.saving, self.input_shape = self, (None, 4)
-        self.called: list[tuple[int, ...]] = []
-        self._exported, self._refusal = exported, refusal
-
-    def load_model(self, path: Path, compile: bool) -> StandIn:
-        assert path.suffix == ".keras"
-        assert not compile
-        return self
-
-    def __call__(self, x: np.ndarray) -> None:
-        self.called.append(x.shape)
-
-    def export(self, path: Path, format: str, verbose: bool) -> None:
-        assert format == "onnx"
-        assert not verbose
-        if self._refusal is not None:
-            raise self._refusal
-        path.write_bytes(self._exported)
+of_keras = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't:DeprecationWarning")
+"""Keras hands torch's tensors to numpy as was usual before numpy 2."""
 
 
-def test_a_file_of_keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.e2e.projects import TINY
-
-    stand_in = StandIn(TINY.read_bytes())
-    monkeypatch.setitem(sys.modules, "keras", stand_in)
-    (tmp_path / "net.keras").write_bytes(b"x")
-    project = codegen.compile_model(tmp_path / "net.keras", out=tmp_path / "out")
-    assert json.loads((project.path / "manifest.json").read_text())["name"] == "net"
-    assert stand_in.called == [(1, 4)]
+@pytest.fixture(scope="module")
+def keras() -> ModuleType:
+    """Keras on PyTorch, as a command loads it."""
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    require_module("keras")
+    return importlib.import_module("keras")
 
 
-@pytest.mark.parametrize(
-    ("refusal", "code"),
-    [(ValueError("no such layer"), "LAM-TRAIN-012"), (ImportError(name="onnxscript"), "LAM-API-002")],
-)
-def test_wrong_files_of_keras(refusal: Exception, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "keras", StandIn(b"", refusal))
-    (tmp_path / "net.keras").write_bytes(b"x")
-    with pytest.raises(CompileError, match=code):
-        codegen.inspect(tmp_path / "net.keras")
+def kept(keras: ModuleType, tmp_path: Path, *layers: Any) -> tuple[Path, Any]:
+    """A file of Keras' with a picture and a number as inputs, and its model."""
+    picture, number = keras.Input((8, 8, 2), name="picture"), keras.Input((1,), name="number")
+    x = picture
+    for layer in layers:
+        x = layer(x)
+    result = keras.layers.Dense(3, activation="softmax")(keras.layers.Concatenate()([x, number]))
+    model = keras.Model([picture, number], result)
+    model.save(tmp_path / "net.keras")
+    return tmp_path / "net.keras", model
+
+
+def as_keras(path: Path, model: Any) -> Any:
+    """How far the C is from what Keras computes."""
+    rng = np.random.default_rng(0)
+    samples = {x.name: rng.random((3, *x.shape[1:]), np.float32) for x in model.inputs}
+    (given,) = codegen.run(path, samples, "c").values()
+    return np.abs(given.reshape(3, 3) - model.predict(list(samples.values()), verbose=0)).max()
+
+
+@of_keras
+def test_a_file_of_keras(keras: ModuleType, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Against Keras itself; its statistics are not those of a fresh layer."""
+    layers = keras.layers
+    normal = layers.BatchNormalization()
+    path, model = kept(
+        keras,
+        tmp_path,
+        layers.Conv2D(4, 3, padding="same", use_bias=False),
+        normal,
+        layers.ReLU(6),
+        layers.DepthwiseConv2D(3, strides=2, padding="same"),
+        layers.MaxPooling2D(),
+        layers.Flatten(),
+    )
+    normal.moving_mean.assign([0.1, -0.2, 0.3, 0.0])
+    normal.moving_variance.assign([0.5, 1.5, 1.0, 0.25])
+    model.save(path)
+    assert as_keras(path, model) <= CLOSE
+    assert not capfd.readouterr().out
+
+
+@of_keras
+@pytest.mark.slow
+def test_what_the_quick_exporter_does_not_write_goes_through_the_other(keras: ModuleType, tmp_path: Path) -> None:
+    layers = keras.layers
+    path, model = kept(keras, tmp_path, layers.LayerNormalization(), layers.Flatten())
+    assert as_keras(path, model) <= CLOSE
+
+
+@of_keras
+def test_a_module_of_keras(keras: ModuleType) -> None:
+    """Whose forward hands masks on by keyword."""
+    import torch
+
+    net, x = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="relu")]), torch.rand(2, 4)
+    close(codegen.from_torch(net, x[:1]), net, x)
+
+
+@of_keras
+def test_wrong_files_of_keras(keras: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _ = kept(keras, tmp_path, keras.layers.Flatten())
+    whole = path.read_bytes()
+    for damaged in (b"x", whole[: len(whole) // 2], whole.replace(b"Flatten", b"Fiatten")):
+        path.write_bytes(damaged)
+        with pytest.raises(CompileError, match="LAM-TRAIN-012"):
+            codegen.inspect(path)
+
+    def wants_a_package(*_: Any, **__: Any) -> None:
+        raise ImportError(name="onnxscript")
+
+    path.write_bytes(whole)
+    monkeypatch.setattr(keras.Model, "export", wants_a_package)
+    with pytest.raises(CompileError, match="LAM-API-002 onnxscript"):
+        codegen.inspect(path)

@@ -161,10 +161,8 @@ def test_a_dead_channel_stays_as_it_is() -> None:
     weights = maker.rng.normal(0, 1, (4, 3, 3, 3))
     weights[1] = 0
     maker.conv(4)
-    op = maker.builder.nodes[-1].op
-    maker.last = "x"
-    maker.builder.nodes.clear()
-    maker.add(op, maker.constant(weights), maker.constant(np.arange(4)))
+    op = maker.done().nodes[-1].op
+    maker.add(op, maker.constant(weights), maker.constant(np.arange(4)), x="x")
     maker.conv(4)
     first = products(equalise(maker.done()).graph)[0]
     assert not first.weights.reshape(4, -1)[1].any()
@@ -174,8 +172,8 @@ def test_a_dead_channel_stays_as_it_is() -> None:
 def test_a_bias_behind_next_to_no_weights_is_not_blown_up() -> None:
     maker = Maker(8)
     maker.conv(4)
-    node = maker.builder.nodes[-1]
-    weights = maker.builder.values[node.inputs[1]].data
+    graph = maker.done()
+    weights = graph.values[graph.nodes[-1].inputs[1]].data
     assert weights is not None
     weights[2] *= 1e-12
     maker.add(Function("Relu"))
@@ -255,7 +253,7 @@ def _made_uneven(graph: RealGraph, seed: int) -> RealGraph:
 def test_weights_that_two_products_read_are_not_scaled() -> None:
     maker = Maker(7)
     maker.conv(3)
-    node = maker.builder.nodes[-1]
+    node = maker.done().nodes[-1]
     maker.add(node.op, *node.inputs[1:])
     found, _ = chains(Draft(maker.done()))
     assert isinstance(node.op, Conv)

@@ -95,8 +95,9 @@ def test_nothing_is_folded_where_somebody_else_reads_the_product() -> None:
 def test_weights_that_two_products_read_stay_as_they_are() -> None:
     maker = Maker(6)
     maker.conv(3)
-    weights = maker.builder.nodes[-1].inputs[1]
-    maker.add(maker.builder.nodes[-1].op, weights)
+    conv = maker.done().nodes[-1]
+    weights = conv.inputs[1]
+    maker.add(conv.op, weights)
     maker.batch_norm()
     graph = maker.done()
     after = fold_affine(graph).graph
@@ -107,8 +108,9 @@ def test_weights_that_two_products_read_stay_as_they_are() -> None:
 def test_a_bias_that_two_products_read_is_copied() -> None:
     maker = Maker(7)
     maker.conv(3)
-    bias = maker.builder.nodes[-1].inputs[2]
-    maker.add(maker.builder.nodes[-1].op, maker.normal(3, 3, 3, 3), bias)
+    conv = maker.done().nodes[-1]
+    bias = conv.inputs[2]
+    maker.add(conv.op, maker.normal(3, 3, 3, 3), bias)
     maker.batch_norm()
     graph = maker.done()
     done = fold_affine(graph)

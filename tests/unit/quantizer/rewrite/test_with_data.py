@@ -76,7 +76,7 @@ def _with_high_bias(pad: int) -> RealGraph:
     maker = Maker(3)
     weights = maker.constant(maker.rng.normal(0, 0.01, (4, 3, 3, 3)))
     maker.conv(4)
-    op = maker.builder.nodes.pop().op
+    op = maker.done().nodes[-1].op
     maker.add(op, weights, maker.constant(np.array([5.0, 0.0, 3.0, -2.0])), x="x")
     maker.add(Function("Relu"))
     maker.conv(4, pad=pad)

@@ -24,12 +24,13 @@ _NEW = ("Attention", "RMSNormalization")
 
 @dataclass(frozen=True)
 class Quantized:
-    """A small network of float operators on `x`, whose every real tensor a QDQ file holds in integers."""
+    """A small network of float operators on `x`, whose real tensors a QDQ file holds in integers, but for `between`."""
 
     shape: tuple[int, ...]
     steps: tuple[Step, ...]
     known: Mapping[str, Array] = field(default_factory=dict)
     kind: int = TensorProto.FLOAT
+    between: tuple[str, ...] = ()
 
     def sample(self) -> Array:
         """An input."""
@@ -47,7 +48,7 @@ class Quantized:
         for op, ins, outs, attributes in self.steps:
             model.nodes.append(helper.make_node(op, [named.get(i, i) for i in ins], list(outs), **attributes))
             for out in outs:
-                if seen[out].dtype == np.float32:
+                if seen[out].dtype == np.float32 and out not in self.between:
                     scales[out] = scales[ins[0]] if op in _KEEPS_SCALE else _scale(seen[out], top)
                     named[out] = model.quantized(out, scales[out])
         return model.finished(self, named.get("y", "y")), scales.get("y", 1.0)
@@ -191,6 +192,15 @@ CASES: Mapping[str, Quantized] = {
     "Where": _chain(_ROW, {"t": _TENTH}, "l = Less x t", "n = Neg x", "y = Where l x n"),
     "Clamp by tensors": _chain(
         _ROW, {"low": -np.abs(_f(1, 4, 1)), "high": np.abs(_f(1, 4, 1))}, "m = Max x low", "y = Min m high"
+    ),
+    "Conv2D and bounds of channels": Quantized(
+        _MAP,
+        (
+            ("Conv", ("x", "w", "b"), ("c",), {}),
+            *_chain(_MAP, {}, "m = Max low c", "y = Min m high").steps,
+        ),
+        {"w": _f(5, 4, 3, 3), "b": _f(5), "low": -np.abs(_f(5, 1, 1)), "high": np.abs(_f(5, 1, 1))},
+        between=("c", "m"),
     ),
     "TopK": Quantized(_ROW, (("TopK", ("x", "k"), ("y", "i"), {"axis": 2}),), {"k": _i(3)}),
     "CumSum": _one("CumSum", _ROW, {"axis": np.array(2, np.int64)}),

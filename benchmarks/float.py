@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from emx import Peer
 from tiny import ROOT, c_runner, in_pairs, ort_runner
 
 from codegen.golden.interface import graph_ports, network_feeds
+from codegen.golden.interpreter import run_graph
 from codegen.host import HOST_FLAGS
 from codegen.pipeline import Options, compile_file
 from codegen.verbs.profile import Measuring, profile
@@ -20,6 +23,7 @@ MODELS = ROOT.parent / "shared" / "models"
 NAMES = ("resnet8", "kws", "vww", "ad")
 CHIP, HOST, PLAIN = "cortex-m4", "host", "generic"
 HEADS = ("model", "MACs", "M instructions", "per MAC", "arena B", "here us", "/ ONNX Runtime", "/ plain kernels")
+EMX_HEADS = ("emx M instructions", "/ emx's", "here / emx")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,13 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--models", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--pairs", type=int, default=15, help="pairs of batches (default: %(default)s)")
     parser.add_argument("--float", dest="sums", default="separate", choices=("separate", "fused"))
+    parser.add_argument("--emx", metavar="PROGRAM", help="emx-onnx-cgen (from PyPI), measured in the same run")
     given = parser.parse_args(arguments)
-    print("| " + " | ".join(HEADS) + " |\n|" + " --- |" * len(HEADS))
+    heads = HEADS + (EMX_HEADS if given.emx else ())
+    print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
     for name in given.models:
-        print(
-            "| " + " | ".join((name, *on_chip(name, given.sums), *here(name, given.pairs, given.sums))) + " |",
-            flush=True,
-        )
+        counted = on_chip(name, given.sums)
+        row = (name, *counted, *here(name, given.pairs, given.sums))
+        if given.emx:
+            row += beside_emx(name, given, float(counted[1]))
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
 def on_chip(name: str, sums: str) -> tuple[str, ...]:
@@ -43,6 +50,24 @@ def on_chip(name: str, sums: str) -> tuple[str, ...]:
     assert found.instructions is not None
     ratio = found.instructions / found.macs
     return f"{found.macs:,}", f"{found.instructions / 1e6:.2f}", f"{ratio:.2f}", f"{found.arena_bytes:,}"
+
+
+def beside_emx(name: str, given: argparse.Namespace, millions: float) -> tuple[str, ...]:
+    """Instructions of emx-onnx-cgen's C on the chip, ours as a share of them, and that of our time here."""
+    model = MODELS / "mlperf_tiny_onnx" / f"{name}_f32.onnx"
+    fast = compile_file(model, Options(target=HOST, float_sums=given.sums))
+    ports, _ = graph_ports(fast.imported)
+    sample = random_samples(ports, 1, seed=0)[0]
+    feeds = network_feeds(ports, sample)
+    wanted = run_graph(fast.imported, feeds)[fast.imported.outputs[0].value]
+    (x,) = (sample[p.name] for p in ports)
+    with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
+        peer = Peer(given.emx, model, x.size, math.prod(wanted.shape), Path(folder) / "emx")
+        theirs = peer.instructions(CHIP) / 1e6
+        ours = c_runner(fast, feeds[fast.graph.inputs[0].value], HOST_FLAGS, Path(folder) / "fast")
+        _, _, ratio = in_pairs(ours, peer.runner(x, wanted, tuple(HOST_FLAGS)), given.pairs)
+    assert ratio is not None
+    return f"{theirs:.2f}", f"{millions / theirs:.2f}", f"{ratio:.2f}"
 
 
 def here(name: str, pairs: int, sums: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Weights of real numbers that take fewer bits: which numbers a storage holds, and how it holds them.
 
 float16 and bfloat16 hold each number rounded half to even.  Integers of 8 or 4 bits are steps of a scale per output
-(per row of weights), whose 16 bits make its products with them float32 numbers, not rounded.  Weights that already are
-integers times any scale stay what they are.
+(per row of weights), or per `block` weights of it, whose 16 bits make its products with them float32 numbers, not
+rounded.  Weights that already are integers times any scale stay what they are.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _GLANCE = 16
 Int8Array = npt.NDArray[np.int8]
 
 
-def narrowed(weights: Float32Array, storage: str) -> Float32Array | None:
+def narrowed(weights: Float32Array, storage: str, block: int = 0) -> Float32Array | None:
     """The numbers next to weights [outputs, ...] that the storage holds; None where one is too large or too small."""
     if not np.isfinite(weights).all():
         return None
     with np.errstate(all="ignore"):
-        made = _steps_next_to(weights, storage) if storage in MOST else _rounded(weights, storage)
-    return made if made is not None and np.isfinite(made).all() else None
+        made = _steps_next_to(_scaled_alike(weights, block), storage) if storage in MOST else _rounded(weights, storage)
+    return made.reshape(weights.shape) if made is not None and np.isfinite(made).all() else None
 
 
 def codes(weights: Float32Array, storage: str) -> Uint16Array:
@@ -42,11 +42,16 @@ def codes(weights: Float32Array, storage: str) -> Uint16Array:
     return made
 
 
-def steps(weights: Float32Array, storage: str) -> tuple[Int8Array, Float32Array]:
-    """Weights [outputs, ...] as integers of their shape and a scale per output; their products are the weights."""
-    integers, scales, known = _known(weights.reshape(len(weights), -1), MOST[storage])
+def steps(weights: Float32Array, storage: str, block: int = 0) -> tuple[Int8Array, Float32Array]:
+    """Weights [outputs, ...] as integers of their shape and scales [outputs, blocks], whose products they are."""
+    integers, scales, known = _known(_scaled_alike(weights, block), MOST[storage])
     assert known.all(), "numbers that the storage holds"
-    return integers.reshape(weights.shape), scales
+    return integers.reshape(weights.shape), scales.reshape(len(weights), -1)
+
+
+def _scaled_alike(weights: Float32Array, block: int) -> Float32Array:
+    """Rows of weights that have one scale: those of an output, or each `block` of them."""
+    return weights.reshape(-1, block) if block else weights.reshape(len(weights), -1)
 
 
 def _rounded(weights: Float32Array, storage: str) -> Float32Array:
@@ -54,13 +59,12 @@ def _rounded(weights: Float32Array, storage: str) -> Float32Array:
     return back(to(weights))
 
 
-def _steps_next_to(weights: Float32Array, storage: str) -> Float32Array | None:
-    rows = weights.reshape(len(weights), -1)
+def _steps_next_to(rows: Float32Array, storage: str) -> Float32Array | None:
     integers, scales, known = _known(rows, MOST[storage])
     for i in np.flatnonzero(~known):
         integers[i], scales[i] = _fitted(rows[i], MOST[storage], _SHARES[storage])
     expanded = integers.astype(np.float32) * scales[:, None]
-    return None if (scales < _LEAST_SCALE).any() else expanded.reshape(weights.shape)
+    return None if (scales < _LEAST_SCALE).any() else expanded
 
 
 def _fitted(row: Float32Array, most: int, shares: tuple[float, ...]) -> tuple[Int8Array, float]:

@@ -1,6 +1,6 @@
 """PRelu: x where it is not negative, else x times a slope, broadcast as numpy does.
 
-x: s8 or u8, slope: s8, u8 or s16 -> y: s8 or u8.  One definition, TFLite's:
+x: s8, u8 or s16, slope: s8, u8 or s16 -> y: s8, u8 or s16.  One definition, TFLite's, which itself has 8 bits only:
 
     q = x - zx;  y = clamp(zy + (q scaled by float64(sx) / float64(sy))                            for q >= 0
                                (q * (slope - zs) scaled by float64(sx) * float64(ss) / float64(sy)) else
@@ -37,14 +37,20 @@ class PRelu:
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-ELEMENTWISE-15", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-ELEMENTWISE-15", 0, "the input", (*EIGHT_BIT, DType.S16)),
         types_among("LAM-OPS-ELEMENTWISE-16", 1, "the slope", (*EIGHT_BIT, DType.S16)),
         limit(
             "LAM-OPS-ELEMENTWISE-18",
-            "the output's scale must be at least 2^-14 of the input's, also times an 8-bit slope's scale",
+            "the output's scale must be at least 2^-14 of the input's, 2^-6 of a 16-bit input's, also times an 8-bit "
+            "slope's scale",
             lambda op, ins: (
-                op.x.scale * max(1.0, op.slope.scale * 2.0 ** (8 * ins[1].dtype.bytes - 8)) < 2.0**14 * op.y_quant.scale
+                op.x.scale * max(1.0, op.slope.scale * _steps(ins[1])) * _steps(ins[0]) < 2.0**14 * op.y_quant.scale
             ),
+        ),
+        limit(
+            "LAM-OPS-ELEMENTWISE-21",
+            "a 16-bit slope of a 16-bit input must have a zero point of 0",
+            lambda op, ins: op.slope.zero_point == 0 or {ins[0].dtype, ins[1].dtype} != {DType.S16},
         ),
     )
 
@@ -66,6 +72,11 @@ class PRelu:
     macs = no_macs
     in_place = in_place_when_equal
     in_layout = any_layout
+
+
+def _steps(kind: TensorType) -> float:
+    """How many times the numbers of 8 bits a type has."""
+    return 2.0 ** (8 * kind.dtype.bytes - 8)
 
 
 def prelu_scalings(op: PRelu) -> tuple[Scaling, Scaling]:

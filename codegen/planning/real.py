@@ -13,6 +13,7 @@ import numpy as np
 from codegen.float32.weights import narrowed
 from codegen.ir.graph import Graph, Node, Value
 from codegen.ir.quant import Array, Storage
+from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
@@ -20,7 +21,11 @@ from codegen.target import Target
 
 _SUMS = (FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent)
 _WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
-_STORAGES: dict[str, Storage] = {"f16": "f16", "bf16": "bf16", "s8": "s8", "s4": "s4"}
+_STORAGES: dict[str, tuple[Storage, int]] = {
+    **{"f16": ("f16", 0), "bf16": ("bf16", 0), "s8": ("s8", 0), "s4": ("s4", 0)},
+    **{"s8g32": ("s8", 32), "s4g32": ("s4", 32)},
+}
+"""What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
 _LONGEST = 4
 """Layers whose names a note gives."""
@@ -29,8 +34,8 @@ _LONGEST = 4
 def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
     """The graph whose layers of real numbers are what the options say."""
     graph = graph if choose_sums(options, target) == "separate" else _fused(graph, target)
-    storage = _STORAGES.get(options.float_weights)
-    return graph if storage is None else _stored(graph, storage)
+    asked = _STORAGES.get(options.float_weights)
+    return graph if asked is None else _stored(graph, *asked)
 
 
 def _fused(graph: Graph, target: Target) -> Graph:
@@ -41,7 +46,7 @@ def _fused(graph: Graph, target: Target) -> Graph:
     return replace(graph, nodes=tuple(nodes), notes=notes)
 
 
-def _stored(graph: Graph, storage: Storage) -> Graph:
+def _stored(graph: Graph, storage: Storage, block: int) -> Graph:
     """Weights of layers stored so; what else reads the same constant keeps it."""
     values, nodes, left = dict(graph.values), list[Node](), list[str]()
     for node in graph.nodes:
@@ -49,7 +54,7 @@ def _stored(graph: Graph, storage: Storage) -> Graph:
         if weights is None or weights.data is None:
             nodes.append(node)
             continue
-        made = _narrow(weights, storage)
+        made = _narrow(weights, storage, block if _has_groups(node, weights, block) else 0)
         if made is None:
             left.append(node.name)
         else:
@@ -59,15 +64,24 @@ def _stored(graph: Graph, storage: Storage) -> Graph:
     return replace(made_graph, notes=(*graph.notes, *_kept(left, storage)))
 
 
-def _narrow(weights: Value, storage: Storage) -> Value | None:
+def _has_groups(node: Node, weights: Value, block: int) -> bool:
+    """Whether each so many inputs of a layer can have a scale: it is dense, and has several times as many."""
+    inputs, dense = weights.type.shape[-1], isinstance(node.op, FloatDense)
+    dense = dense or (isinstance(node.op, FloatConv2D) and is_pointwise(node.op))
+    return block > 0 and dense and inputs > block and inputs % block == 0
+
+
+def _narrow(weights: Value, storage: Storage, block: int) -> Value | None:
     assert weights.data is not None, "a constant"
-    data = narrowed(weights.data, storage)
-    kind = replace(weights.type, storage=storage)
-    return None if data is None else replace(weights, name=f"{weights.name}:{storage}", type=kind, data=data)
+    data = narrowed(weights.data, storage, block)
+    kind = replace(weights.type, storage=storage, block=block)
+    name = f"{weights.name}:{storage}" + (f"g{block}" if block else "")
+    return None if data is None else replace(weights, name=name, type=kind, data=data)
 
 
 def _reading(node: Node, weights: Value, loss: str) -> Node:
-    note = f"weights stored as {weights.type.storage}, {loss}"
+    groups = f" in groups of {weights.type.block}" if weights.type.block else ""
+    note = f"weights stored as {weights.type.storage}{groups}, {loss}"
     inputs = (node.inputs[0], weights.name, *node.inputs[2:])
     return replace(node, inputs=inputs, note="; ".join(filter(None, (node.note, note))))
 

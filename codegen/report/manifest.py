@@ -82,8 +82,9 @@ def said_arithmetic(manifest: Mapping[str, Any]) -> str:
 
 def _float_weights(plan: Plan) -> dict[str, Any]:
     """What weights of float layers are stored as, where that is something else."""
-    found = sorted({value.type.storage for value in plan.graph.values.values()} - {""})
-    return {"float_weights": found[0]} if found else {}
+    kinds = {(t.storage, t.block) for t in (value.type for value in plan.graph.values.values()) if t.storage}
+    found = [storage + (f"g{block}" if block else "") for storage, block in sorted(kinds)]
+    return {"float_weights": found[-1]} if found else {}
 
 
 def _memory(plan: Plan) -> dict[str, Any]:

@@ -6,12 +6,14 @@ twice the same tensor), which are a factor or an offset (other constants), and w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from codegen.errors import FormUnsupported
+from codegen.fixedpoint import quantize_linear
 from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealNode
 from codegen.ops import Extremum
@@ -19,13 +21,14 @@ from codegen.real.elementwise import Binary
 from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
 from codegen.settle.chain import Function
-from codegen.settle.context import Context, array_of, is_scalar
+from codegen.settle.context import Context, array_of, is_scalar, story
 from codegen.settle.grid import on_grid
+from codegen.settle.join import clamped
 from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.settle.matmul import Side, const_side
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
-from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped
+from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped, quantized
 
 COMPARISONS: Mapping[str, str] = {
     "Equal": "==",
@@ -62,7 +65,7 @@ def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
     if op.kind not in _FUNCTIONS:
         raise ctx.real_only(node)
     a, b = ctx.state(node, 0), ctx.state(node, 1)
-    for read in (_of_product, _of_one, _with_constant):
+    for read in (_of_product, _of_one, _with_constant, _bounded):
         found = read(ctx, node, op.kind, a, b)
         if found is not None:
             return [found]
@@ -96,6 +99,41 @@ def _extremum(ctx: Context, node: RealNode, kind: str) -> State:
     name = node.outputs[0]
     value = ctx.run(x, Route(op), name, (node,), f"{node.op_type} -> Extremum", [y])
     return Real(value, a.quant, trail=(node,))
+
+
+def _bounded(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
+    """The larger or smaller of a tensor and constants, such as bounds for each channel.
+
+    Rounding keeps the order of numbers: both are brought to the result's meaning, whose integers are compared.
+    """
+    x, other, constant = (b, 0, array_of(a)) if array_of(b) is None else (a, 1, array_of(b))
+    if kind not in ("Min", "Max") or constant is None or not isinstance(x, Pending | Real):
+        return None
+    shape = ctx.shape(x)
+    if np.isnan(constant).any() or np.broadcast_shapes(shape, constant.shape) != shape:
+        return None
+    bounds = constant.astype(np.float64)
+
+    def emit(request: Request) -> str:
+        ints = quantize_linear(
+            bounds, request.quant.scale, request.quant.zero_point, request.dtype.low, request.dtype.high
+        )
+        bound = ctx.builder.const(node.inputs[other], ints.astype(request.dtype.numpy), request.quant)
+        inner = replace(request, name=f"{request.name}:unbounded", trail=(*x.trail, node), low=-math.inf, high=math.inf)
+        value = _meant(ctx, x, inner)
+        op, operand = Extremum(kind == "Max", request.quant), with_rank(ctx, bound, len(shape))
+        note = f"{story(request.trail)} -> Extremum with constants"
+        return clamped(ctx, request, lambda r: ctx.run(value, Route(op), r.name, r.trail, note, [operand]))
+
+    return Pending(shape, emit, (*x.trail, node))
+
+
+def _meant(ctx: Context, x: Pending | Real, request: Request) -> str:
+    """The value that holds a tensor in integers of the meaning that is asked for."""
+    if isinstance(x, Pending):
+        return x.emit(replace(request, low=x.low, high=x.high))
+    same = (x.quant, ctx.type(x.value).dtype) == (request.quant, request.dtype)
+    return x.value if same and x.function is None else quantized(ctx, x, request)
 
 
 def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:

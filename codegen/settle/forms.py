@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _SUM = "two quantized tensors; a quantized tensor and constants of any shape"
-_EXTREMUM = "tensors of one scale, zero point and type; a tensor and one number"
+_EXTREMUM = "tensors of one scale, zero point and type; a tensor and constants"
 _PLANE = "one or two spatial axes; of real numbers any"
 
 FORMS: Mapping[str, str] = {

@@ -42,11 +42,12 @@ STORAGES: tuple[Storage, ...] = ("f16", "bf16", "s8", "s4")
 """What weights of real numbers may be stored as."""
 
 
-def stored(case: Case, storage: Storage) -> Case:
+def stored(case: Case, storage: Storage, block: int = 0) -> Case:
     """The case with weights that are stored so, rounded to what that holds; odd numbers of them, and some zero."""
-    weights = narrowed(np.asarray(case.ins[1]) * np.float32(0.37), storage)
+    weights = narrowed(np.asarray(case.ins[1]) * np.float32(0.37), storage, block)
     assert weights is not None
-    return replace(case, name=f"{storage}_{case.name}", ins=(case.ins[0], weights, *case.ins[2:]), storage=storage)
+    name, ins = f"{storage}_{case.name}", (case.ins[0], weights, *case.ins[2:])
+    return replace(case, name=name, ins=ins, storage=storage, block=block)
 
 
 def sums(count: int, most: int = 9999) -> Array:

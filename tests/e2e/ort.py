@@ -83,15 +83,6 @@ def run_forced(graph: Graph, feeds: dict[str, Array], oracle: dict[str, Array]) 
     return pairs
 
 
-def vnni() -> bool:
-    """Whether this processor has AVX-512 VNNI or AVX-VNNI, without which 8-bit products saturate in ONNX Runtime."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    return "avx512_vnni" in text or "avx_vnni" in text
-
-
 def share_equal(ours: Array, theirs: Array) -> tuple[int, int, int]:
     """Elements that differ, elements, largest difference."""
     gap = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))

@@ -106,6 +106,24 @@ def test_weights_stored_otherwise_are_the_network_s(name: str, storage: str) -> 
     assert 0 < float(np.abs(one - other).max()) <= most * float(np.abs(other).max())
 
 
+def test_scales_for_groups_of_inputs_are_nearer_for_few_bytes_more() -> None:
+    path = shared_dir() / "models" / "mlperf_tiny" / "ad_f32.tflite"
+    for target in ("host", "generic"):
+        result = verify(path, target=target, samples=1, float_weights="s4g32")
+        assert result.equal, result.first_difference and result.first_difference.text()
+    made, single = (compile_file(path, Options(float_weights=s, vectors=0)) for s in ("s4g32", "s4"))
+    assert made.manifest["float_weights"] == "s4g32"
+    assert bytes_of(single) < bytes_of(made) < 1.2 * bytes_of(single)
+    assert all(one >= other for one, other in zip(losses(made), losses(single), strict=True))
+    assert np.mean(losses(made)) > np.mean(losses(single)) + 2
+
+
+def losses(made: Compiled) -> list[float]:
+    """How near the stored weights of each layer are to the model's, in dB."""
+    said = [n.note.rsplit(", ", 1)[1] for n in made.imported.nodes if "stored as" in n.note]
+    return [float(text.removesuffix(" dB")) for text in said]
+
+
 def bytes_of(made: Compiled) -> int:
     """Those of the weights, as C has them."""
     found = made.manifest["weights_bytes"]

@@ -15,7 +15,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Mode
 from codegen.ir.verify import verify_graph
 from codegen.verbs.samples import Sample, random_samples
-from tests.e2e.ort import Oracle, run_forced, share_equal, vnni
+from tests.e2e.ort import Oracle, run_forced, share_equal
 from tests.support.outsider import ort_session
 from tests.support.real import MODELS, model_path, real_inputs
 
@@ -63,8 +63,6 @@ def test_model_imports_without_a_refusal(name: str, mode: Mode) -> None:
 
 
 def check_layers(name: str, count: int) -> None:
-    if "qop" in name and not vnni():
-        pytest.skip("ONNX Runtime's 8-bit products saturate on a processor without VNNI")
     assert not list(too_different(layer_differences(name, "ort", count)))
 
 

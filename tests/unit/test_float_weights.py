@@ -43,6 +43,17 @@ def test_products_with_a_scale_per_output_are_the_weights(shape: tuple[int, ...]
     assert np.array_equal(wide, held), "nothing is rounded"
 
 
+@pytest.mark.parametrize("storage", MOST)
+def test_a_scale_for_each_group_of_inputs_loses_less(storage: str) -> None:
+    weights = normal(6, 96) * RNG.uniform(0.1, 1, (6, 3)).astype(np.float32).repeat(32, axis=1)
+    grouped = narrowed(weights, storage, 32)
+    assert grouped is not None
+    integers, scales = steps(grouped, storage, 32)
+    assert scales.shape == (6, 3)
+    assert np.array_equal(integers.astype(np.float64) * scales.astype(np.float64).repeat(32, axis=1), grouped)
+    assert np.square(grouped - weights).sum() < 0.9 * np.square(made(weights, storage) - weights).sum()
+
+
 def test_narrower_floats_are_those_of_numpy() -> None:
     weights = normal(50, 20)
     assert np.array_equal(made(weights, "f16"), weights.astype(np.float16).astype(np.float32))

@@ -171,7 +171,8 @@ def _context(
     x, y, op = node.ins[0].shape, node.outs[0].shape, node.op
     c_in, c_out, left, width = x[-1], y[-1], inner[0], inner[1] - inner[0]
     together = w.dilation == 1
-    run = c_in * (w.size if together else 1)
+    stored = stored_of(node)
+    run = stored.block or c_in * (w.size if together else 1)
     conv = isinstance(op, FloatConv2D) and not is_pointwise(op)
     return FloatBlocksContext(
         lanes=unit.lanes,
@@ -182,9 +183,9 @@ def _context(
         kernel_w=w.size,
         stride=w.stride,
         pad=w.pad_before,
-        runs=1 if together else w.size,
+        runs=c_in // run if stored.block else 1 if together else w.size,
         run=run,
-        run_step=w.dilation * c_in,
+        run_step=stored.block or w.dilation * c_in,
         unroll=min(run, unit.unroll),
         left=left,
         inner=width,
@@ -193,7 +194,7 @@ def _context(
         any_run=not conv,
         bounds=bounds_of(op),
         fused=op.fused,
-        stored=stored_of(node),
+        stored=stored,
     )
 
 

@@ -101,7 +101,7 @@ def _context(kind: type[FloatConvContext], node: NodeOf[FloatConv2D]) -> FloatCo
 
 def _fit(node: NodeOf[FloatConv2D]) -> Fit | None:
     _, weights, bias = node.consts
-    if node.dynamic != (0,) or weights is None or bias is None:
+    if node.dynamic != (0,) or weights is None or bias is None or node.ins[1].block:
         return None
     return _fitted(FloatConvContext, node, bias, weights, lambda w: in_blocks(w, node.op.groups))
 

@@ -18,11 +18,15 @@ from codegen.ops.float32.recurrent import GATES, STATES
 from codegen.records import record
 
 _NAMES = ("input", "weights", "bias", "first_h", "first_c", "cell_weights")
+_WEIGHTS = (1, 2, 5)
 
 
 @record(kw_only=True)
 class RecurrentContext:
-    """Sizes, expressions of the inputs, and what is done to a gate `v` in C."""
+    """Sizes, expressions of the inputs, and what is done to a gate `v` in C.
+
+    `computed`: names and expressions of weights and biases that are no parameters.
+    """
 
     cell: str
     steps: int
@@ -37,6 +41,7 @@ class RecurrentContext:
     x: str
     h: str
     c: str
+    computed: tuple[tuple[str, str], ...]
     functions: tuple[str, ...]
     bounded: str
     fused: bool
@@ -78,7 +83,7 @@ class RecurrentContext:
 
 def _fit(node: NodeOf[FloatRecurrent]) -> Fit | None:
     op, (steps, batch, width) = node.op, node.outs[0].shape
-    if 0 not in node.dynamic or any(i in node.dynamic for i in (1, 2, 5)):
+    if not node.dynamic:
         return None
     stored = stored_of(node)
     numbers = [n for _, given in op.functions for n in given] + ([op.bound] if np.isfinite(op.bound) else [])
@@ -96,13 +101,15 @@ def _fit(node: NodeOf[FloatRecurrent]) -> Fit | None:
         x=_side(node, 0),
         h=_side(node, 3),
         c=_side(node, 4) if op.cell == "lstm" else "",
+        computed=tuple((_NAMES[i], _side(node, i)) for i in node.dynamic if i in _WEIGHTS),
         functions=_calls(op),
         bounded=f"lam_f32_clip(v, -number[{len(numbers) - 1}], number[{len(numbers) - 1}])" if _is_bounded(op) else "v",
         fused=op.fused,
         stored=stored,
     )
     params = tuple(f for f in constant_fields(node, _NAMES[: len(node.ins)]) if f.name != "weights")
-    params += stored.fields_of(np.asarray(node.consts[1]), lambda weights: [weights])
+    if node.consts[1] is not None:
+        params += stored.fields_of(np.asarray(node.consts[1]), lambda weights: [weights])
     params += (Field("number", np.array(numbers, np.float32)),) if numbers else ()
     products = [] if op.fused and op.cell == "rnn" else ["product"]
     names = [name for name, _ in op.functions] + products + (["clip"] if _is_bounded(op) else [])

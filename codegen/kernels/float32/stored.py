@@ -27,9 +27,10 @@ _TWO = Fields(4, 8)
 
 @record
 class Stored:
-    """Where a weight is, and what it is there."""
+    """Where a weight is, and what it is there.  With a `block` each so many inputs of an output have a scale."""
 
     storage: Storage = ""
+    block: int = 0
 
     @property
     def scaled(self) -> bool:
@@ -76,15 +77,17 @@ class Stored:
     @property
     def said(self) -> str:
         """What the storage is called, behind what a form is."""
-        return f"; weights stored as {_NAMES[self.storage]}" if self.storage else ""
+        each = f", a scale per {self.block}" if self.block else ""
+        return f"; weights stored as {_NAMES[self.storage]}{each}" if self.storage else ""
 
     def fields_of(self, weights: Array, runs: Runs) -> tuple[Field, ...]:
-        """Params `weights`, and `scale` where they have one, the larger elements first."""
+        """Params `weights`, and `scale` where they have one, block by block, the larger elements first."""
         size = sum(len(part) * self.elements(part.shape[1]) for part in runs(np.empty(weights.shape, np.bool_)))
         packed = Field.later("weights", self.dtype, size, lambda: self._packed(weights, runs))
         if not self.scaled:
             return (packed,)
-        scale = Field.later("scale", np.float32, len(weights), lambda: steps(weights, self.storage)[1])
+        count = weights.size // self.block if self.block else len(weights)
+        scale = Field.later("scale", np.float32, count, lambda: self._steps(weights)[1].T.reshape(-1))
         return scale, packed
 
     def _packed(self, weights: Array, runs: Runs) -> Array:
@@ -99,10 +102,13 @@ class Stored:
 
     def _as_stored(self, weights: Array) -> Array:
         if self.scaled:
-            return steps(weights, self.storage)[0]
+            return self._steps(weights)[0]
         return codes(weights, self.storage) if self.storage else weights
+
+    def _steps(self, weights: Array) -> tuple[Array, Array]:
+        return steps(weights, self.storage, self.block)
 
 
 def stored_of(node: NodeView) -> Stored:
     """That of a layer's weights, its second input."""
-    return Stored(node.ins[1].storage)
+    return Stored(node.ins[1].storage, node.ins[1].block)

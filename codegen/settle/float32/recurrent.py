@@ -1,7 +1,7 @@
 """LSTM, GRU and RNN over sequences of real numbers.
 
-Decides: that the products with the input are one FloatDense for all steps, and each direction is a FloatRecurrent; the
-last states are parts of its output.
+Decides: that the products with the input are one FloatDense for all steps, or a FloatMatMul where weights are computed,
+and each direction is a FloatRecurrent; the last states are parts of its output.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from codegen.errors import FormUnsupported
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
 from codegen.ops import Slice
-from codegen.ops.float32 import FloatDense, FloatRecurrent
+from codegen.ops.float32 import FloatBinary, FloatDense, FloatMatMul, FloatRecurrent
 from codegen.ops.float32.recurrent import GATES, Activation, Cell
 from codegen.real.activation import Activation as RealActivation
 from codegen.real.recurrent import GRU, LSTM, RNN
@@ -78,15 +78,12 @@ def _part(w: Writer, y: str, step: int, steps: int, start: int, hidden: int) -> 
 
 def _direction(w: Writer, op: LSTM | GRU | RNN, cell: Cell, d: int) -> str:
     """The states of every step in one direction."""
-    weights, recurrent, bias = (_known(w, i)[d] for i in (_W, _R, _BIAS))
-    own, of_h = np.split(bias, 2)
-    x = w.input(0)
-    steps, batch, entries = w.shape(x)
-    flat = w.apply(FloatDense(), w.reshaped(x, (steps * batch, entries)), w.const(weights), w.const(own))
+    own, of_h = _halves(w, _given(w, _BIAS, d))
+    flat = _products(w, _given(w, _W, d), own)
     count = len(op.sweep.functions) // len(op.sweep.reverse)
     functions = op.sweep.functions[d * count : (d + 1) * count]
-    states = [_first(w, i, d) for i in ((_H, _C) if cell == "lstm" else (_H,))]
-    peepholes = _known(w, _PEEPHOLES)[d] if cell == "lstm" else np.zeros(0, np.float32)
+    states = [_value(w, _given(w, i, d)) for i in ((_H, _C) if cell == "lstm" else (_H,))]
+    peepholes = _given(w, _PEEPHOLES, d) if cell == "lstm" else np.zeros(0, np.float32)
     main = FloatRecurrent(
         cell=cell,
         functions=tuple(_function(w, f) for f in functions),
@@ -94,25 +91,50 @@ def _direction(w: Writer, op: LSTM | GRU | RNN, cell: Cell, d: int) -> str:
         bound=op.sweep.clip,
         coupled=isinstance(op, LSTM) and op.coupled,
         reset_after=isinstance(op, GRU) and op.reset_after,
-        peepholes=bool(peepholes.any()),
+        peepholes=isinstance(peepholes, str) or bool(peepholes.any()),
     )
-    extra = [w.const(peepholes)] if main.peepholes else []
-    gates = w.reshaped(flat, (steps, batch, GATES[cell] * op.sweep.hidden))
-    return w.apply(main, gates, w.const(recurrent), w.const(of_h), *states, *extra)
+    extra = [_value(w, peepholes)] if main.peepholes else []
+    gates = w.reshaped(flat, (*w.shape(w.input(0))[:2], GATES[cell] * op.sweep.hidden))
+    return w.apply(main, gates, _value(w, _given(w, _R, d)), _value(w, of_h), *states, *extra)
 
 
-def _known(w: Writer, index: int) -> Array:
-    found = w.known(index)
-    if found is None:
-        raise FormUnsupported(f"{w.node.op_type} with computed weights", where=w.node.where)
-    return np.asarray(found, np.float32)
-
-
-def _first(w: Writer, index: int, d: int) -> str:
-    """What one direction begins with."""
+def _given(w: Writer, index: int, d: int) -> Array | str:
+    """What one direction has of an input: numbers, or a value where they are computed."""
+    known = w.known(index)
+    if known is not None:
+        return np.asarray(known[d], np.float32)
     x = w.input(index)
-    _, batch, hidden = w.shape(x)
-    return w.reshaped(w.apply(Slice((d, 0, 0), (1, batch, hidden), (1, 1, 1)), x), (batch, hidden))
+    _, *shape = w.shape(x)
+    rest = len(shape)
+    return w.reshaped(w.apply(Slice((d, *(0,) * rest), (1, *shape), (1,) * (1 + rest)), x), shape)
+
+
+def _value(w: Writer, given: Array | str) -> str:
+    return given if isinstance(given, str) else w.const(given)
+
+
+def _halves(w: Writer, bias: Array | str) -> list[Array | str]:
+    """The bias of the products with the input, and of those with the state."""
+    if not isinstance(bias, str):
+        return list(np.split(bias, 2))
+    half = w.shape(bias)[0] // 2
+    return [w.apply(Slice((start,), (half,), (1,)), bias) for start in (0, half)]
+
+
+def _products(w: Writer, weights: Array | str, bias: Array | str) -> str:
+    """Those of all steps with the input, as rows, and the bias."""
+    x = w.input(0)
+    steps, batch, entries = w.shape(x)
+    rows = w.reshaped(x, (steps * batch, entries))
+    if not isinstance(weights, str):
+        none = np.zeros(len(weights), np.float32)
+        made = w.apply(FloatDense(), rows, w.const(weights), w.const(none if isinstance(bias, str) else bias))
+        return _plus(w, made, bias) if isinstance(bias, str) else made
+    return _plus(w, w.apply(FloatMatMul(), rows, w.transposed(weights, (1, 0))), _value(w, bias))
+
+
+def _plus(w: Writer, rows: str, bias: str) -> str:
+    return w.apply(FloatBinary("add"), rows, w.reshaped(bias, (1, w.shape(rows)[1])))
 
 
 def _function(w: Writer, function: RealActivation) -> Activation:

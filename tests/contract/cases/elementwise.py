@@ -156,6 +156,13 @@ def slope_cases() -> Iterator[Case]:
     yield Case("slope", PRelu(a, q(0.01, 127), q(0.05, -3), S8), (full, ints(S8, 7)))
     yield Case("slope_map", PRelu(q(0.03, 127), b, q(0.5, -3), S8), (full, ints(S8, 3, 5, 7)))
     yield Case("slope16", PRelu(q(0.03, 127), q(2.0**-15), q(0.02, -3), S8), (full, ints(S16, 1, 3, 1, 7)))
+    wide, y16 = t(S16, 1, 3, 5, 7), q(0.0003)
+    yield Case("slope_of_words", PRelu(q(0.0002, 100), q(2.0**-15), y16, S16), (wide, ints(S16, 7)))
+    yield Case("slope_of_bytes", PRelu(q(0.0002), q(0.01, 127), y16, S16), (wide, ints(S8, 3, 1, 1)))
+    extreme = np.array([-32768, 32767, -1, 1], np.int16).repeat(2).reshape(1, 1, 4, 2)
+    ends = np.array([32767, -32767], np.int16)
+    yield Case("slope_of_extremes", PRelu(q(0.0002, 32767), q(2.0**-15), y16, S16), (extreme, t(S16, 2)))
+    yield Case("slope_of_ends", PRelu(q(0.0002, 32767), q(2.0**-15), y16, S16), (t(S16, 1, 1, 4, 2), ends))
     for i in (0, 1, 3):
         x, y = SHAPES[i]
         yield Case(f"computed_{i}", PRelu(A, B, Y, S8), (t(S8, *x, quant=A), t(S8, *y, quant=B)))

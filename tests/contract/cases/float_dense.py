@@ -11,6 +11,7 @@ from codegen.ops.float32 import FloatDense, FloatMatMul
 from tests.contract.case import F32, STORAGES, Case, ints, stored, t
 
 _ROWS = Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
+_GROUPS = Case("groups", FloatDense(-300.0), (t(F32, 1, 3, 7, 15), ints(F32, 37, 15), ints(F32, 37)))
 _BLOCKS = Case("blocks", FloatDense(-300.0), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
 
 
@@ -18,6 +19,8 @@ def cases() -> Iterator[Case]:
     """All of them; some of them with fused sums, or with weights stored otherwise, too."""
     for case in (_ROWS, _BLOCKS, replace(_BLOCKS, name="fused_blocks", op=FloatDense(-300.0, fused=True))):
         yield from (stored(case, storage) for storage in STORAGES)
+    for case in (_GROUPS, replace(_GROUPS, name="fused_groups", op=FloatDense(fused=True))):
+        yield from (stored(case, storage, 5) for storage in ("s8", "s4"))
     yield Case("fused_rows", FloatDense(0.0, fused=True), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
     yield Case("fused_blocks", FloatDense(-300.0, fused=True), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
     yield Case("fused_plain", FloatMatMul(fused=True), (t(F32, 4, 5), t(F32, 5, 3)))

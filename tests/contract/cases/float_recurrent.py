@@ -35,6 +35,12 @@ def _as_they_are() -> Iterator[Case]:
     peeping = FloatRecurrent("lstm", (("hard_sigmoid", (0.2, 0.5)), _TANH, ("leaky_relu", (0.1,))), peepholes=True)
     yield Case("peeping", peeping, (*_inputs("lstm"), _numbers(15)))
     yield Case("known", FloatRecurrent("rnn", (("relu", ()),)), (*_inputs("rnn")[:3], _numbers(2, 5)))
+    for cell in ("gru", "rnn"):
+        x, r, b, *states = _inputs(cell)
+        computed = (x, t(F32, *r.shape), t(F32, *b.shape), *states)
+        yield Case(f"computed_{cell}", FloatRecurrent(cell, _FUNCTIONS[cell]), computed)
+    x, r, b, *states = _inputs("lstm")
+    yield Case("computed_lstm", peeping, (_numbers(*x.shape), t(F32, *r.shape), b, *states, t(F32, 15)))
 
 
 def _inputs(cell: Cell) -> tuple[Input, ...]:

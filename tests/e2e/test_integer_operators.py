@@ -1,0 +1,81 @@
+"""Every operator of the lists of other compilers on tensors of 8 and of 16 bits: ONNX Runtime's, and the same in C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.frontends.onnx import import_onnx
+from codegen.golden.interface import graph_ports, network_feeds
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.graph import Graph
+from codegen.ir.quant import Array
+from codegen.passes import simplify
+from tests.contract.test_kernels import make_project
+from tests.support.integer_operators import CASES
+from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.outsider import ort_session
+from tests.support.tools import require_tool
+
+IN_FLOAT = (
+    *("GroupNorm", "RMSNorm", "L2 normalise", "ReduceMin", "ReduceProd", "ReduceL2", "ReduceSumSquare", "LpPool"),
+    *("Equal", "Less", "Greater", "GreaterOrEqual", "LessOrEqual", "And, Or, Xor, Not", "Where"),
+    *("TopK", "CumSum", "GridSample linear", "GridSample nearest", "RoIAlign", "GatherElements", "Attention"),
+    *("LSTM", "GRU", "RNN"),
+)
+"""What settles to real numbers between integers, of either width."""
+IN_FLOAT_OF_16 = ("LogSoftmax",)
+QUICK = 12
+"""Of so many operators the quick run takes one."""
+
+
+def has_real_layer(graph: Graph) -> bool:
+    """Whether real numbers are computed with between the integers of its borders."""
+    ends = {port.value for port in (*graph.inputs, *graph.outputs)}
+    return any(graph.type(o).dtype.is_float and o not in ends for node in graph.nodes for o in node.outputs)
+
+
+def wrong(names: list[str], bits: int, folder: Path) -> dict[str, str]:
+    """What is wrong with each operator, by name: all of them are one network in C."""
+    folder.mkdir()
+    graphs, feeds, found = list[Graph](), dict[str, Array](), dict[str, str]()
+    golden = list[Array]()
+    for i, name in enumerate(names):
+        model, scale = CASES[name].written(bits)
+        path = folder / f"{i}.onnx"
+        path.write_bytes(model.SerializeToString())
+        (wanted,) = ort_session(model).run(None, {"x": CASES[name].sample()})
+        graph = import_onnx(path, mode="single", io_type="model", io_layout="model")
+        given = network_feeds(graph_ports(graph)[0], {"x": CASES[name].sample()})
+        (made,) = (run_graph(graph, given)[p.value] for p in graph.outputs)
+        golden.append(made)
+        away = np.abs(made.reshape(wanted.shape).astype(np.float64) - wanted).max() / scale
+        if away > (1.01 if len(CASES[name].steps) == 1 else 2.01):
+            found[name] = f"{away:.2f} steps from ONNX Runtime's"
+        if has_real_layer(graph) != (name in IN_FLOAT or (bits == 16 and name in IN_FLOAT_OF_16)):
+            found[name] = "integers and real numbers have changed places"
+        graphs.append(prefixed(simplify(graph), f"{i}/"))
+        feeds.update({f"{i}/{n}": x for n, x in given.items()})
+    together = side_by_side(graphs)
+    with Network(make_project(together, folder / "c", "c99"), compiler="gcc", flags=["-O0"]) as network:
+        actual = network.run_raw({i.value: feeds[i.value] for i in together.inputs})
+    for name, graph, made in zip(names, graphs, golden, strict=True):
+        if not np.array_equal(actual[graph.outputs[0].value].reshape(made.shape), made):
+            found.setdefault(name, "C is not golden")
+    return found
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_spread_is_within_a_step_of_onnxruntime_and_golden_in_c(bits: int, tmp_path: Path) -> None:
+    require_tool("gcc")
+    assert wrong(list(CASES)[bits // 8 :: QUICK], bits, tmp_path / "n") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", [8, 16])
+def test_each_is_within_a_step_of_onnxruntime_and_golden_in_c(bits: int, tmp_path: Path) -> None:
+    require_tool("gcc")
+    assert wrong(list(CASES), bits, tmp_path / "n") == {}

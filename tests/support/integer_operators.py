@@ -1,0 +1,250 @@
+"""Operators on quantized tensors of 8 and 16 bits, as QDQ files: what the operator lists of other compilers name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from codegen.ir.quant import Array
+from tests.support.outsider import ort_session
+
+Step = tuple[str, Sequence[str], Sequence[str], Mapping[str, Any]]
+"""An operator, its inputs, its outputs, its attributes."""
+RNG = np.random.default_rng(5)
+_KEEPS_SCALE = {"DepthToSpace", "Gather", "GatherElements", "MaxPool", "Pad", "Split", "TopK", "Transpose"}
+_WEIGHTS = ("w", "r", "wq", "wk", "wv")
+_WITH_BIAS = ("Conv", "ConvTranspose", "Gemm")
+_NEW = ("Attention", "RMSNormalization")
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A small network of float operators on `x`, whose real tensors a QDQ file holds in integers, but for `between`."""
+
+    shape: tuple[int, ...]
+    steps: tuple[Step, ...]
+    known: Mapping[str, Array] = field(default_factory=dict)
+    kind: int = TensorProto.FLOAT
+    between: tuple[str, ...] = ()
+
+    def sample(self) -> Array:
+        """An input."""
+        return np.random.default_rng(7).normal(0, 0.5, self.shape).astype(np.float32)
+
+    def written(self, bits: int) -> tuple[onnx.ModelProto, float]:
+        """The file, and the scale of its output; scales are those of what the sample makes."""
+        top = 2 ** (bits - 1) - 1
+        seen = self._tensors()
+        model = _Model(np.dtype(f"int{bits}"))
+        scales = {"x": _scale(seen["x"], top)}
+        named = {"x": model.quantized("x", scales["x"])}
+        for name, array in self.known.items():
+            model.known(name, array, scales["x"], self)
+        for op, ins, outs, attributes in self.steps:
+            model.nodes.append(helper.make_node(op, [named.get(i, i) for i in ins], list(outs), **attributes))
+            for out in outs:
+                if seen[out].dtype == np.float32 and out not in self.between:
+                    scales[out] = scales[ins[0]] if op in _KEEPS_SCALE else _scale(seen[out], top)
+                    named[out] = model.quantized(out, scales[out])
+        return model.finished(self, named.get("y", "y")), scales.get("y", 1.0)
+
+    def _tensors(self) -> dict[str, Array]:
+        """Every tensor of the float network."""
+        names = [out for _, _, outs, _ in self.steps for out in outs]
+        nodes = [helper.make_node(op, list(ins), list(outs), **a) for op, ins, outs, a in self.steps]
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
+        known = [numpy_helper.from_array(np.asarray(a), n) for n, a in self.known.items()]
+        graph = helper.make_graph(nodes, "net", [x], [onnx.ValueInfoProto(name=n) for n in names], known)
+        sample = self.sample()
+        return {"x": sample, **dict(zip(names, ort_session(_model(graph)).run(names, {"x": sample}), strict=True))}
+
+
+class _Model:
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def quantized(self, name: str, scale: float) -> str:
+        """The tensor, through integers."""
+        self._parameters(name, scale, np.zeros((), self.dtype))
+        names = [f"{name}:scale", f"{name}:zero"]
+        self.nodes.append(helper.make_node("QuantizeLinear", [name, *names], [f"{name}:ints"]))
+        self.nodes.append(helper.make_node("DequantizeLinear", [f"{name}:ints", *names], [f"{name}:again"]))
+        return f"{name}:again"
+
+    def known(self, name: str, array: Array, x_scale: float, case: Quantized) -> None:
+        """A constant: weights in 8 bits, biases of products in 32, everything else as it is."""
+        if name in _WEIGHTS:
+            self._held(name, array, _scale(array, 127), np.int8)
+        elif name == "b" and case.steps[0][0] in _WITH_BIAS:
+            self._held(name, array, float(np.float32(x_scale) * np.float32(_scale(case.known["w"], 127))), np.int32)
+        else:
+            self._constant(name, array)
+
+    def finished(self, case: Quantized, output: str) -> onnx.ModelProto:
+        """The file."""
+        ports = [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, case.shape),
+            helper.make_tensor_value_info(output, case.kind, None),
+        ]
+        return _model(helper.make_graph(self.nodes, "net", ports[:1], ports[1:], self.constants))
+
+    def _held(self, name: str, array: Array, scale: float, dtype: Any) -> None:
+        self._constant(f"{name}:ints", np.rint(array / np.float32(scale)).astype(dtype))
+        self._parameters(name, scale, np.zeros((), dtype))
+        ins = [f"{name}:ints", f"{name}:scale", f"{name}:zero"]
+        self.nodes.append(helper.make_node("DequantizeLinear", ins, [name]))
+
+    def _parameters(self, name: str, scale: float, zero: Array) -> None:
+        self._constant(f"{name}:scale", np.array(scale, np.float32))
+        self._constant(f"{name}:zero", zero)
+
+    def _constant(self, name: str, array: Array) -> None:
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+
+
+def _model(graph: onnx.GraphProto) -> onnx.ModelProto:
+    version = 23 if any(node.op_type in _NEW for node in graph.node) else 21
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=10)
+
+
+def _scale(array: Array, top: int) -> float:
+    return float(np.float32(max(float(np.abs(array).max()) / top, 1e-6)))
+
+
+def _f(*shape: int) -> Array:
+    return RNG.normal(0, 0.5, shape).astype(np.float32)
+
+
+def _i(*numbers: int) -> Array:
+    return np.array(numbers, np.int64)
+
+
+def _one(op: str, shape: tuple[int, ...], known: Mapping[str, Any] | None = None, **attributes: Any) -> Quantized:
+    """One operator on x and constants."""
+    known = known or {}
+    return Quantized(shape, ((op, ("x", *known), ("y",), attributes),), known)
+
+
+def _chain(shape: tuple[int, ...], known: Mapping[str, Any], *lines: str, kind: int = TensorProto.FLOAT) -> Quantized:
+    """Operators without attributes, each `out = Op in in`."""
+    steps: list[Step] = []
+    for line in lines:
+        out, made = line.split(" = ")
+        op, *ins = made.split()
+        steps.append((op, ins, (out,), {}))
+    return Quantized(shape, tuple(steps), known, kind)
+
+
+def _recurrence(op: str, gates: int, **attributes: Any) -> Quantized:
+    known = {"w": _f(1, 6 * gates, 4), "r": _f(1, 6 * gates, 6), "b": _f(1, 12 * gates)}
+    return _one(op, (5, 1, 4), known, hidden_size=6, **attributes)
+
+
+def _attention() -> Quantized:
+    turned: Step = ("Transpose", ("k",), ("kt",), {"perm": [0, 2, 1]})
+    known = {"wq": _f(8, 8), "wk": _f(8, 8), "wv": _f(8, 8), "c": np.float32(0.35)}
+    first = _chain((1, 6, 8), known, "q = MatMul x wq", "k = MatMul x wk", "v = MatMul x wv")
+    then = _chain((1, 6, 8), known, "s = MatMul q kt", "t = Mul s c", "p = Softmax t", "y = MatMul p v")
+    return Quantized((1, 6, 8), (*first.steps, turned, *then.steps), known)
+
+
+_ROW, _MAP, _TOKENS = (1, 4, 9), (1, 4, 5, 6), (1, 6, 8)
+_GRID = RNG.uniform(-1.1, 1.1, (1, 4, 5, 2)).astype(np.float32)
+_HALF, _TENTH, _MINUS = np.float32(0.5), np.float32(0.1), np.float32(-0.2)
+_TWICE = _i(1, 4, 10, 12)
+_FUNCTIONS = (
+    *("Relu", "LeakyRelu", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Gelu", "Elu", "Selu", "Softplus", "Mish"),
+    *("Erf", "Exp", "Abs", "Sin", "Cos", "Tan", "Atan", "Asinh", "Ceil", "Floor", "Round", "Neg", "Sign"),
+)
+_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL2", "ReduceSumSquare")
+_COMPARISONS = ("Equal", "Less", "Greater", "GreaterOrEqual", "LessOrEqual")
+
+CASES: Mapping[str, Quantized] = {
+    "Conv1D": _one("Conv", (1, 4, 12), {"w": _f(5, 4, 3), "b": _f(5)}, pads=[1, 1]),
+    "Conv2D": _one("Conv", _MAP, {"w": _f(5, 4, 3, 3), "b": _f(5)}, dilations=[1, 2]),
+    "Conv3D": _one("Conv", (1, 3, 4, 5, 6), {"w": _f(4, 3, 2, 3, 3), "b": _f(4)}),
+    "DepthwiseConv2D": _one("Conv", _MAP, {"w": _f(4, 1, 3, 3), "b": _f(4)}, group=4, pads=[1] * 4),
+    "ConvTranspose2D": _one("ConvTranspose", (1, 3, 5, 6), {"w": _f(3, 4, 2, 2), "b": _f(4)}, strides=[2, 2]),
+    "Gemm": _one("Gemm", (1, 9), {"w": _f(9, 5), "b": _f(5)}),
+    "BatchNorm": _one("BatchNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4), "m": _f(4), "v": np.abs(_f(4)) + _HALF}),
+    "LayerNorm": _one("LayerNormalization", _TOKENS, {"s": _f(8) + 1, "o": _f(8)}),
+    "InstanceNorm": _one("InstanceNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4)}),
+    "GroupNorm": _one("GroupNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4)}, num_groups=2),
+    "RMSNorm": _one("RMSNormalization", _TOKENS, {"s": _f(8) + 1}),
+    "L2 normalise": _one("LpNormalization", _TOKENS, axis=-1, p=2),
+    "Softmax": _one("Softmax", _TOKENS),
+    "LogSoftmax": _one("LogSoftmax", _TOKENS),
+    **{op: _one(op, (1, 4, 3, 5), {"axes": _i(2)}, keepdims=0) for op in _REDUCTIONS},
+    **{op: Quantized(_ROW, ((op, ("x",), ("y",), {"axis": 2}),), {}, TensorProto.INT64) for op in ("ArgMax", "ArgMin")},
+    **{op: _chain(_ROW, {"t": _TENTH}, f"y = {op} x t", kind=TensorProto.BOOL) for op in _COMPARISONS},
+    "And, Or, Xor, Not": _chain(
+        *(_ROW, {"t": _TENTH, "u": _MINUS}, "l = Less x t", "g = Greater x u", "n = Not g"),
+        *("a = And l n", "o = Or a g", "y = Xor o l"),
+        kind=TensorProto.BOOL,
+    ),
+    "Where": _chain(_ROW, {"t": _TENTH}, "l = Less x t", "n = Neg x", "y = Where l x n"),
+    "Clamp by tensors": _chain(
+        _ROW, {"low": -np.abs(_f(1, 4, 1)), "high": np.abs(_f(1, 4, 1))}, "m = Max x low", "y = Min m high"
+    ),
+    "Conv2D and bounds of channels": Quantized(
+        _MAP,
+        (
+            ("Conv", ("x", "w", "b"), ("c",), {}),
+            *_chain(_MAP, {}, "m = Max low c", "y = Min m high").steps,
+        ),
+        {"w": _f(5, 4, 3, 3), "b": _f(5), "low": -np.abs(_f(5, 1, 1)), "high": np.abs(_f(5, 1, 1))},
+        between=("c", "m"),
+    ),
+    "TopK": Quantized(_ROW, (("TopK", ("x", "k"), ("y", "i"), {"axis": 2}),), {"k": _i(3)}),
+    "CumSum": _one("CumSum", _ROW, {"axis": np.array(2, np.int64)}),
+    "GridSample linear": _one("GridSample", (1, 3, 5, 6), {"g": _GRID}, mode="linear"),
+    "GridSample nearest": _one("GridSample", (1, 3, 5, 6), {"g": _GRID}, mode="nearest"),
+    "RoIAlign": _one(
+        *("RoiAlign", (1, 3, 8, 8)),
+        {"at": np.array([[0, 0, 5, 5], [1, 2, 7, 6]], np.float32), "of": _i(0, 0)},
+        **{"output_height": 2, "output_width": 2, "sampling_ratio": 2},
+    ),
+    "embedding": _one("Gather", (1, 6, 4), {"i": _i(3, 1, 0, 3)}, axis=1),
+    "GatherElements": _one("GatherElements", (1, 6, 4), {"i": RNG.integers(0, 6, (1, 3, 4))}, axis=1),
+    "attention": _attention(),
+    "Attention": Quantized(
+        _TOKENS, (("Attention", ("x", "x", "x"), ("y",), {"q_num_heads": 2, "kv_num_heads": 2}),), {}
+    ),
+    "LSTM": _recurrence("LSTM", 4),
+    "GRU": _recurrence("GRU", 3, linear_before_reset=1),
+    "RNN": _recurrence("RNN", 1),
+    **{op: _one(op, _ROW) for op in _FUNCTIONS},
+    "Sqrt": _chain(_ROW, {}, "a = Abs x", "y = Sqrt a"),
+    "PRelu": _one("PRelu", (1, 3, 4, 5), {"s": _f(3, 1, 1)}),
+    "Pow": _one("Pow", _ROW, {"e": np.float32(2)}),
+    "Div": _one("Div", _ROW, {"e": np.abs(_f(9)) + _HALF}),
+    "Max": _one("Max", _ROW, {"e": _f(1, 4, 1)}),
+    "Add, Sub, Mul": _chain(_ROW, {}, "s = Sigmoid x", "a = Add x s", "u = Sub a x", "y = Mul u a"),
+    "GLU": Quantized(
+        _TOKENS,
+        (
+            ("Split", ("x",), ("a", "g"), {"axis": 2, "num_outputs": 2}),
+            *_chain(_TOKENS, {}, "s = Sigmoid g", "y = Mul a s").steps,
+        ),
+    ),
+    "MaxPool": _one("MaxPool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
+    "AveragePool": _one("AveragePool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
+    "GlobalAveragePool": _one("GlobalAveragePool", _MAP),
+    "LpPool": _one("LpPool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
+    **{
+        f"Resize {mode}": Quantized(
+            _MAP, (("Resize", ("x", "", "", "sizes"), ("y",), {"mode": mode}),), {"sizes": _TWICE}
+        )
+        for mode in ("linear", "nearest")
+    },
+    "Pad": _one("Pad", (1, 3, 4, 5), {"p": _i(0, 0, 1, 1, 0, 0, 1, 2)}, mode="reflect"),
+    "DepthToSpace": _one("DepthToSpace", (1, 8, 3, 4), blocksize=2),
+}
+"""By the names of the lists: `y` of the last step is what comes out."""

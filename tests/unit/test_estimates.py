@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -186,6 +187,21 @@ BOARDS = {
     "stm32u575zi": {"resnet8": 17.52e6, "kws": 4.64e6},
 }
 """Cycles of X-CUBE-AI's submissions to MLPerf Tiny: 10.2 of v1.3, vww by 8.1 of v1.1, which GCC compiled."""
+
+
+CMSIS_NN = {"resnet8": 46.75e6, "kws": 11.98e6, "vww": 36.14e6, "ad": 1.033e6}
+"""Cycles of CMSIS-NN on an STM32L4R5 at 120 MHz: microTVM's submission to MLPerf Tiny v1.0."""
+
+
+@pytest.mark.parametrize("name", CMSIS_NN)
+def test_cycles_of_another_engine_s_counted_instructions_are_within_a_quarter_of_its_board(name: str) -> None:
+    """The model of cycles and waits alone: the engine's own instructions, counted on the emulated core."""
+    counted = tomllib.loads((ROOT / "benchmarks" / "peers.toml").read_text(encoding="utf-8"))["cortex-m4"][name]
+    found = api.profile(network(name), "stm32l4r5zi", estimate=True)
+    assert found.estimated_cycles is not None
+    assert found.estimated_instructions
+    told = counted * found.estimated_cycles / found.estimated_instructions
+    assert told == pytest.approx(CMSIS_NN[name], rel=0.25)
 
 
 @pytest.mark.parametrize(("chip", "name"), [(chip, name) for chip, found in BOARDS.items() for name in found])

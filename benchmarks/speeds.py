@@ -84,7 +84,7 @@ def samples(
         try:
             layers = codegen.profile(path, chip, cycles=True, requant=mode, toolkit=tools).layers
         except CompileError as error:
-            print(f"# {chip} {dtype}: {error}", file=sys.stderr)
+            print(f"# {chip} {dtype}: {str(error).splitlines()[0]}", file=sys.stderr)
             break
         before = len(seen)
         for layer in layers:
@@ -119,14 +119,15 @@ def fitted(work: Sequence[Work], counted: Sequence[int]) -> Rates:
 
 
 def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
-    """The lines of `kernels` in [speed]: a kernel's instructions and cycles in layers of a kind."""
+    """The lines of `kernels` in [speed]: a kernel's instructions and cycles by kind and width of weights."""
     lines = []
     for kernel, counted in sorted(found.items()):
-        for kind in sorted({work.kind for work, _, _ in counted}):
-            own = [sample for sample in counted if sample[0].kind == kind]
+        for kind, bits in sorted({(work.kind, -work.bits) for work, _, _ in counted}):
+            own = [sample for sample in counted if (sample[0].kind, -sample[0].bits) == (kind, bits)]
             instructions, cycles = (list(fitted([w for w, *_ in own], [c[which] for c in own])) for which in (1, 2))
             rates = f"instructions = {instructions}, cycles = {cycles}"
-            lines.append(f'    {{ name = "{kernel}", kind = "{kind}", {rates} }},')
+            narrow = "" if bits == -8 else f", bits = {-bits}"
+            lines.append(f'    {{ name = "{kernel}", kind = "{kind}"{narrow}, {rates} }},')
     return [HEAD, "kernels = [", *lines, "]"]
 
 

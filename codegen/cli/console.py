@@ -17,6 +17,7 @@ from codegen.errors import CompileError, OutputLost, one_line
 from codegen.report.columns import within
 from codegen.report.table import as_json as to_json
 from codegen.report.table import readable
+from codegen.report.wrapping import continued, wrapped, wrapped_page
 
 Decorated = Callable[..., Any]
 _T = TypeVar("_T")
@@ -32,7 +33,8 @@ class Command(click.Command):
     def __init__(self, name: str, *, example: str, **kwargs: Any) -> None:
         """Show the example below the help, on a line of its own."""
         super().__init__(name, **kwargs)
-        self.epilog = f"\b\nExample:\n  {example}"
+        lines = [line for one in example.split("\n  ") for line in continued(one, _COLUMNS - 2, "  ")]
+        self.epilog = "\n".join(["\b", "Example:", *lines])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the options by the names that they have now, or had before."""
@@ -140,9 +142,27 @@ def show(text: Callable[[_T], str], result: _T, *, as_json: bool, quiet: bool, r
     if as_json:
         say(to_json(result if record is None else record))
     elif not quiet:
-        with within(_width()):
-            shown = text(readable(result))
-        say(shown)
+        say(_rendered(text, result, _width()))
+
+
+def _rendered(text: Callable[[_T], str], result: _T, width: int | None) -> str:
+    """The result as text of that width."""
+    with within(width):
+        return wrapped(text(readable(result)))
+
+
+def say_page(text: str) -> None:
+    """Print a page of the documentation, in Markdown."""
+    with within(_width()):
+        shown = wrapped_page(text)
+    say(shown)
+
+
+def say_lines(text: str) -> None:
+    """Print lines of our own, broken where they are long."""
+    with within(_width()):
+        shown = wrapped(text)
+    say(shown)
 
 
 def is_terminal() -> bool:

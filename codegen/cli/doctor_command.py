@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -26,13 +25,6 @@ def command(as_json: bool, quiet: bool, verbose: bool) -> int:
     return 0 if result.healthy else 1
 
 
-def _wrapped(command: str) -> str:
-    """A shell command, continued where it is long."""
-    return " \\\n".join(
-        textwrap.wrap(command, 76, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
-    )
-
-
 def _text(result: Diagnosis) -> str:
     rows = [(f.name, f.kind, "yes" if f.found else "no", f.purpose) for f in result.findings]
     parts = [
@@ -41,7 +33,7 @@ def _text(result: Diagnosis) -> str:
     ]
     missing = dict.fromkeys(f.get for f in result.findings if not f.found)
     if missing:
-        parts.append("\n".join(["to get what is missing (programs: on Debian):", *map(_wrapped, missing)]))
+        parts.append("\n".join(["to get what is missing (programs: on Debian):", *(f"  {how}" for how in missing)]))
     needed = [f.name for f in result.findings if f.needed and not f.found]
     said = "everything that is needed is here" if not needed else f"needed and missing: {', '.join(needed)}"
     return "\n\n".join([*parts, said])

@@ -53,9 +53,12 @@ def command(model: str, data: str, as_json: bool, quiet: bool, verbose: bool, **
 
 def _text(result: Evaluation) -> str:
     rows = [(s.engine, score_text(s.value, s.unit), _right(s), f"{s.images_per_s:.4g}") for s in result.engines]
+    any_right = any(s.right is not None for s in result.engines)
     notes = [f"{s.engine}: {s.note}" for s in result.engines if s.note]
-    return "\n".join([text_table(["engine", result.metric, "right", "samples/s"], rows), *notes])
+    return "\n".join(
+        [text_table(["engine", result.metric, "right" if any_right else "samples", "samples/s"], rows), *notes]
+    )
 
 
 def _right(score: EngineScore) -> str:
-    return f"of {score.count}" if score.right is None else f"{score.right} of {score.count}"
+    return f"{score.count}" if score.right is None else f"{score.right} of {score.count}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from codegen.cli.console import Command, say
+from codegen.cli.console import Command, say, say_lines, say_page
 from codegen.cli.group import GROUP, unknown_command
 from codegen.resources import resource_dir
 
@@ -35,7 +35,7 @@ def command(ctx: click.Context, name: str | None) -> None:
         ctx.fail(f"No error has the id {name.upper()}; `lamina help errors` lists them.")
     if text is None:
         ctx.fail(f"{unknown_command(name)}; pages: {', '.join(sorted(_pages()))}")
-    say(text)
+    (say_lines if is_id else say_page)(text)
 
 
 def _error(code: str) -> str | None:

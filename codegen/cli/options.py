@@ -106,7 +106,8 @@ _MODEL_OPTIONS = (
     click.option(
         "--requant",
         type=Renamed(_MODES, OLD_MODES),
-        help="Rounding of results; TFLite's own (tflite) for its models, else the target's default.",
+        metavar="MODE",
+        help=f"Rounding of results: {', '.join(_MODES)}; TFLite's own for its models, else the target's default.",
     ),
     shape_option,
     _choice("--weights", "C arrays or a file.", "c"),

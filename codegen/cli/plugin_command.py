@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from codegen.api import PluginCheck
 
 
+_WAY = "'test': lamina plugin test my_ops.py"
+
+
 class _Words(click.Choice[str]):
     """The words behind `lamina plugin`; a mistyped one is met with those that there are."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """What comes behind the command."""
+        return f"It is {_WAY}"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The word."""
         if value not in self.choices:
-            self.fail(f"there is no {value!r}, but 'test': lamina plugin test my_ops.py", param, ctx)
+            self.fail(f"there is no {value!r}, but {_WAY}", param, ctx)
         return str(value)
 
 

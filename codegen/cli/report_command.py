@@ -10,7 +10,7 @@ import click
 from codegen.cli.console import Command, common, json_option, say, show
 from codegen.cli.options import config_option, model_options, scheduler_option
 from codegen.cli.progress import Progress
-from codegen.report.columns import Size, paragraph, score_text
+from codegen.report.columns import Size, score_text
 from codegen.report.table import text_table
 
 if TYPE_CHECKING:
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 @click.option("--chips/--no-chips", default=True, show_default=True, help="Rank all chips by whether it fits.")
 @click.option("--also", "others", multiple=True, metavar="MODEL", help="Another network, on the same chips beside it.")
 @click.option("--measure", is_flag=True, help="Count instructions where a target has an emulated board.")
-@click.option("--float-model", metavar="MODEL", help="Compare with the float model, on the samples of --data.")
-@click.option("--data", metavar="X.npz", help="Samples that both run on.")
+@click.option(
+    "--float-model",
+    metavar="MODEL",
+    help="Compare with the float model, on the samples of --data; with --eval it is scored too.",
+)
+@click.option("--data", metavar="X.npz", help="Samples that both run on; labels in it are for --eval.")
 @click.option("--samples", type=int, metavar="N", help="Of --data, at most so many are compared; 32 when left out.")
 @click.option("--sensitivity", is_flag=True, help="With --data: what each tensor would gain with more bits.")
 @click.option("--eval", "eval_data", metavar="DATA", help="Labelled samples: score the network, and the float one.")
@@ -113,9 +117,8 @@ def _graded(grade: Grade) -> str:
 def _steps(steps: Sequence[Step]) -> Iterator[str]:
     """Each step, its reason and its command below it."""
     for number, step in enumerate(steps[:_STEPS], 1):
-        lead = f"{number:2}. "
         target = f"{step.target}: " if step.target else ""
-        yield paragraph(f"{target}{step.what}: {step.why}", lead)
+        yield f"{number:2}. {target}{step.what}: {step.why}"
         if step.command:
             yield f"    {step.command}"
     if len(steps) > _STEPS:

@@ -12,10 +12,11 @@ from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options, preprocess_option
 from codegen.cli.progress import Progress
 from codegen.configuration import config_table
-from codegen.report.table import shape_text
+from codegen.report.columns import all_columns
+from codegen.report.table import shape_text, text_table
 
 if TYPE_CHECKING:
-    from codegen.api import FoundCheck, FramesCheck, LogCheck, ReferenceCheck, VerifyResult
+    from codegen.api import FoundCheck, FramesCheck, LogCheck, ReferenceCheck, TensorCheck, VerifyResult
 
 
 @click.command(
@@ -135,11 +136,12 @@ def _record(result: VerifyResult) -> dict[str, Any]:
 
 
 def _text(result: VerifyResult) -> str:
-    lines = [
-        f"{'equal' if c.equal else 'DIFFERS':8}{c.tensor}  {c.dtype} {shape_text(c.shape)}"
-        + (f"  ({c.source})" if c.source and c.source != c.tensor else "")
+    rows = [
+        ("equal" if c.equal else "DIFFERS", c.tensor, f"{c.dtype} {shape_text(c.shape)}", _in_the_model(c))
         for c in result.checks
     ]
+    headers = ["C", "tensor", "type, shape", *(["in the model"] if all_columns() else [])]
+    lines = [text_table(headers, [row[: len(headers)] for row in rows], keep=3), ""]
     if result.first_difference is not None:
         lines.append(f"first difference: {result.first_difference.text()}")
     own = result.first_difference is None
@@ -155,6 +157,11 @@ def _text(result: VerifyResult) -> str:
     if result.reference is not None:
         lines.append(_reference_text(result.reference))
     return "\n".join(lines)
+
+
+def _in_the_model(check: TensorCheck) -> str:
+    """The name that the model has for a tensor, where it is another one."""
+    return "" if not check.source or check.source == check.tensor else check.source
 
 
 def _place(check: FramesCheck | FoundCheck) -> str:

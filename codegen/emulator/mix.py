@@ -39,7 +39,8 @@ def executed_mix(
     """
     toolchain, _ = board_of(target)
     if toolchain.objdump is None:
-        raise CyclesUnknown("names no objdump", where=f"target {target.name}")
+        hint = "give the [toolchain] of the target's file an objdump; what is executed is counted with it"
+        raise CyclesUnknown("names no objdump", where=f"target {target.name}", hint=hint)
     objdump = need_program(toolchain.objdump, toolchain.debian_packages)
     symbols = check_program([objdump, "-t", elf], timeout_s=timeout_s).stdout.decode("utf-8", errors="replace")
     found = re.search(rf"^([0-9a-f]+) .*\s{MARKS}$", symbols, re.MULTILINE)

@@ -67,10 +67,10 @@ class BoardMissing(CompileError):
 
 
 class CyclesUnknown(CompileError):
-    """Cycles are to be estimated for a target whose file says nothing about them."""
+    """A target's file says nothing of cycles that are to be estimated, or names no disassembler for what is counted."""
 
     code = "LAM-EMULATOR-002"
-    hint = "leave out --cycles, or give the target's file a [cycles] table and its toolchain an objdump"
+    hint = "leave out --cycles, or give the target's file a [cycles] table"
 
 
 class PluginFailed(CompileError):

@@ -29,9 +29,9 @@ def chips_page(generated: str) -> str:
     chips = [chip for chip in every if chip.maker]
     parts = ["# Chips", generated, _INTRO]
     for maker in sorted({chip.maker for chip in chips}, key=str.lower):
-        parts += [f"## {maker}", _chips(sorted((c for c in chips if c.maker == maker), key=lambda c: c.name))]
+        parts += [f"## {maker}", chips_table(sorted((c for c in chips if c.maker == maker), key=lambda c: c.name))]
     parts += ["## Accelerators", _UNITS_INTRO, _units(chips)]
-    return "\n\n".join([*parts, "## Cores", _CORES_INTRO, _cores([chip for chip in every if chip.core])]) + "\n"
+    return "\n\n".join([*parts, "## Cores", _CORES_INTRO, cores_table([chip for chip in every if chip.core])]) + "\n"
 
 
 _UNITS_INTRO = """\
@@ -54,7 +54,8 @@ def _units(chips: Sequence[Target]) -> str:
     return markdown_table(("accelerator", "chips", "rules", "a layer that breaks one is"), rows)
 
 
-def _chips(chips: Sequence[Target]) -> str:
+def chips_table(chips: Sequence[Target]) -> str:
+    """Parts that one can buy, a row for each."""
     rows = [
         (
             f"`{c.name}`",
@@ -77,8 +78,9 @@ def _size(size: int | None) -> str:
     return "no limit said" if size is None else size_text(size)
 
 
-def _cores(chips: Sequence[Target]) -> str:
-    cores = {chip.core: chip for chip in chips}
+def cores_table(chips: Sequence[Target]) -> str:
+    """The cores of these chips, and where their code runs."""
+    cores = {chip.core or chip.isa: chip for chip in chips}
     rows = [
         (f"`{name}`", c.isa, "yes" if c.has_fpu else "no", _compiler(c), _place(c)) for name, c in sorted(cores.items())
     ]

@@ -5,7 +5,6 @@ Decides: that a table is as wide as it likes unless somebody asks for a width (`
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,9 +45,14 @@ def within(width: int | None) -> Iterator[None]:
         _WIDTH.reset(token)
 
 
+def line_limit() -> int | None:
+    """How wide a line may be; None is as wide as it likes."""
+    return _WIDTH.get()
+
+
 def all_columns() -> bool:
     """Whether tables are as wide as they like."""
-    return _WIDTH.get() is None
+    return line_limit() is None
 
 
 def fitting(headers: Sequence[str], cells: Rows, keep: int, least: Sequence[str]) -> tuple[list[int], list[int], str]:
@@ -69,16 +73,6 @@ def fitting(headers: Sequence[str], cells: Rows, keep: int, least: Sequence[str]
     gone = [headers[i] for i in range(len(headers)) if i not in shown]
     _widen(kept, widths, shown, limit)
     return shown, kept, f"(left out: {', '.join(gone)}; --wide shows all)" if gone else ""
-
-
-def paragraph(text: str, lead: str) -> str:
-    """Text behind a lead, its lines no longer than a table's; a word that is longer stays whole."""
-    limit = _WIDTH.get()
-    if limit is None:
-        return f"{lead}{text}"
-    indent = " " * len(lead)
-    lines = textwrap.TextWrapper(limit, lead, indent, break_long_words=False, break_on_hyphens=False)
-    return lines.fill(text)
 
 
 def shortened(text: str, width: int, *, last: bool) -> str:

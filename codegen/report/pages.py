@@ -23,6 +23,7 @@ from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
 from codegen.ops import OPS
 from codegen.report.chips_page import chips_page
+from codegen.report.family_pages import family_pages
 from codegen.report.quantizer_keys import quantizer_keys_page
 from codegen.report.table import markdown_table
 from codegen.resources import resource_dir
@@ -57,6 +58,7 @@ def pages() -> dict[str, str]:
     return {
         "chips.md": chips_page(_GENERATED),
         "errors.md": errors_page(),
+        **family_pages(_GENERATED),
         "misra.md": (resource_dir("templates") / "MISRA.md").read_text(encoding="utf-8"),
         "operators.md": operators_page(),
         "quantizer_keys.md": quantizer_keys_page(_GENERATED),
@@ -113,6 +115,7 @@ def operators_page() -> str:
 def write_pages(folder: Path) -> None:
     """Write both pages."""
     for name, text in pages().items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ memory upwards.  Whoever spells them (a page, a notebook) says the same in a tab
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from codegen.ir.plan import FrontPoint
 from codegen.records import record
@@ -16,8 +17,8 @@ from codegen.report.plan import PlanRecord, TensorRecord
 _WIDTH, _HEIGHT = 960.0, 380.0
 _LEAST_COLUMN = 22.0
 """Width of a column from which on every group has its number."""
-LETTER = 6.2
-"""Width of a letter of a label, in units of the pictures."""
+LETTER, _LINE = 6.2, 12.0
+"""Width of a letter of a label, and height of a line, in units of the pictures."""
 CHART_WIDTH, CHART_HEIGHT = 720.0, 320.0
 LEFT, RIGHT, FOOT, HEAD = 74.0, 24.0, 46.0, 24.0
 _STEPS = 4
@@ -121,9 +122,8 @@ def memory_picture(plan: PlanRecord) -> MemoryPicture:
     column = _WIDTH / max(1, len(plan.groups))
     scale = _HEIGHT / top
     rows = {id(t): index for index, t in enumerate(plan.tensors)}
-    boxes = tuple(
-        _held(t, column, scale, rows[id(t)]) for t in sorted(held, key=lambda t: (-t.bytes, t.first_group, t.offset))
-    )
+    ordered = sorted(held, key=lambda t: (-t.bytes, t.first_group, t.offset))
+    boxes = _legible([_held(t, column, scale, rows[id(t)]) for t in ordered])
     heights = [(g.index, _HEIGHT - g.live_bytes * scale) for g in plan.groups]
     used = " ".join(f"{i * column:.1f},{y:.1f} {(i + 1) * column:.1f},{y:.1f}" for i, y in heights)
     limit, bound = (_HEIGHT - size * scale for size in (plan.arena_bytes, plan.lower_bound_bytes))
@@ -143,12 +143,29 @@ def memory_picture(plan: PlanRecord) -> MemoryPicture:
     )
 
 
+def _legible(boxes: Sequence[Box]) -> tuple[Box, ...]:
+    """Of labels that would lie over each other only that of the box in front."""
+    kept: list[Box] = []
+    found: list[Box] = []
+    for box in reversed(boxes):
+        hidden = any(
+            abs(box.y - other.y) < _LINE
+            and box.x < other.x + LETTER * len(other.label)
+            and other.x < box.x + LETTER * len(box.label)
+            for other in kept
+        )
+        if box.label and not hidden:
+            kept.append(box)
+        found.append(replace(box, label="") if hidden else box)
+    return tuple(reversed(found))
+
+
 def _held(tensor: TensorRecord, column: float, scale: float, row: int) -> Box:
     groups = tensor.last_group - tensor.first_group + 1
     name = "scratch" if tensor.kind == "scratch" else tensor.layer or tensor.tensor
     width, height = groups * column, tensor.bytes * scale
     room = int(width / LETTER)
-    label = name if height >= 12 and len(name) <= room else ""
+    label = name if height >= _LINE and len(name) <= room else ""
     says = (
         f"{tensor.kind} {tensor.tensor or name}: {tensor.bytes} B at {tensor.offset}, "
         f"groups {tensor.first_group} to {tensor.last_group}"

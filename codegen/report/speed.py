@@ -22,18 +22,22 @@ from codegen.target import KernelRates, Memory, Rates, Speed, Target
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
 KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
 _HUNDRED, _OF_KERNELS = 100, 1000
-_WORD = 4
-"""Bytes of the working memory that one access moves."""
+_WORD, _WHOLE = 4, 8
+"""Bytes of the working memory that one access moves; bits of a weight that is not packed."""
 
 
 @record
 class Work:
-    """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows."""
+    """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows.
+
+    `bits` are those of a weight that is packed, and 8 of all others.
+    """
 
     kind: str
     products: int
     outputs: int
     rows: int
+    bits: int = 8
 
 
 @record
@@ -94,9 +98,9 @@ def work_of(view: NodeView) -> Work:
     if not products:
         elements = max(outputs, sum(view.ins[i].elements for i in view.dynamic))
         return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs, rows)
-    if facts(view).get("groups", 1) > 1:
-        return Work(GROUPED, products, outputs, rows)
-    return Work(DENSE if _weights(view) == products else CONVOLUTION, products, outputs, rows)
+    kind = GROUPED if facts(view).get("groups", 1) > 1 else DENSE if _weights(view) == products else CONVOLUTION
+    bits = min((t.bits or _WHOLE for t, c in zip(view.ins, view.consts, strict=True) if c is not None), default=_WHOLE)
+    return Work(kind, products, outputs, rows, min(bits, _WHOLE))
 
 
 def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimate:
@@ -113,10 +117,11 @@ def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimat
 
 def _rates(view: NodeView, form: Form, speed: Speed) -> Rates | KernelRates | None:
     """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then."""
-    known, kind = [rates for rates in speed.kernels if rates.name == form.kernel], work_of(view).kind
+    work = work_of(view)
+    known = [rates for rates in speed.kernels if rates.name == form.kernel]
     if known or _is_real(view):
-        return next((rates for rates in known if rates.kind == kind), known[0] if known else None)
-    found: Rates = getattr(speed, kind)
+        return max(known, key=lambda rates: (rates.kind == work.kind, rates.bits == work.bits), default=None)
+    found: Rates = getattr(speed, work.kind)
     return found
 
 

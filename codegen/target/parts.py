@@ -26,12 +26,13 @@ class Rates:
 
 @record
 class KernelRates:
-    """What a thousand products of a kernel take, outputs and rows besides, in layers of one kind."""
+    """What a thousand products of a kernel take, outputs and rows besides, by kind of layer and width of weights."""
 
     name: str
     kind: str
     instructions: tuple[int, int, int]
     cycles: tuple[int, int, int]
+    bits: int = 8
 
 
 @record

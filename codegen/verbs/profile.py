@@ -139,12 +139,13 @@ def _counted(frame: Profile, reading: Reading) -> Profile:
 
 
 def _sized(found: Profile, sections: Mapping[str, int], stack_bytes: int) -> Profile:
+    """What the image takes; the stack only where a board has painted it, which a process does not."""
     return replace(
         found,
         text_bytes=sections["text"],
         rodata_bytes=sections["rodata"],
         ram_bytes=sections["data"] + sections["bss"],
-        stack_bytes=stack_bytes,
+        stack_bytes=stack_bytes or None,
     )
 
 

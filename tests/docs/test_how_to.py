@@ -13,6 +13,7 @@ from tests.support.shared import ROOT
 from tests.support.tflite_cases import draw
 
 DOCS = ROOT / "docs"
+FAMILIES = list((DOCS / "families").glob("*.md"))
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -36,6 +37,17 @@ def test_every_command_runs_on_the_digits(
     said = run_all(page, capsys)
     assert len(said) == count
     assert all(said)
+
+
+@pytest.mark.parametrize(
+    "page", [p if p == "avr" else pytest.param(p, marks=pytest.mark.slow) for p in sorted(p.stem for p in FAMILIES)]
+)
+def test_every_command_of_a_family_of_cores_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(ROOT / "examples" / "digits" / "digits_qdq.onnx", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert len(run_all(f"families/{page}.md", capsys)) >= 3
 
 
 def test_a_network_in_an_array_becomes_a_file_and_a_project(

@@ -1,4 +1,4 @@
-"""The blocks of the pages about PyTorch run as they stand, Python and commands in their order."""
+"""The blocks of the pages about PyTorch and Keras run as they stand, Python and commands in their order."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ from tests.support.tools import require_module
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["training.md", "pytorch.md"])
+KERAS = pytest.param(
+    "keras.md", marks=[pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:keras")]
+)
+
+
+@pytest.mark.parametrize("name", ["training.md", "pytorch.md", KERAS])
 def test_the_blocks_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_module("torch")
+    if name == "keras.md":
+        require_module("keras")
     import torch
 
     monkeypatch.chdir(tmp_path)

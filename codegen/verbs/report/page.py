@@ -7,12 +7,14 @@ characters here, markup by the template's environment.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from codegen.errors import CompileError
 from codegen.records import record
@@ -31,6 +33,7 @@ from codegen.verbs.report.steps import Step
 if TYPE_CHECKING:
     from codegen.verbs.report.content import Report
 
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]+)")
 _MILLION = 1_000_000
 _NONE = "\N{EN DASH}"
 """What stands where there is no number; the page's script knows it."""
@@ -225,8 +228,14 @@ def _environment() -> jinja2.Environment:
     made.filters["decibels"] = lambda gain: _NONE if gain is None else f"{gain:+.2f}"
     made.filters["millions"] = lambda count: f"{count / 1e6:,.3g} million" if count >= _MILLION else _number(count)
     made.filters["score"] = score_text
+    made.filters["options"] = _options
     made.filters["json"] = _json
     return made
+
+
+def _options(text: str) -> Markup:
+    """A sentence in which the names of options stay on one line."""
+    return Markup(_OPTION.sub(r'<span class="option">\1</span>', str(escape(text))))
 
 
 def _json(record: Any) -> str:

@@ -161,7 +161,9 @@ def test_a_target_whose_programs_cannot_be_read_is_refused(tmp_path: Path) -> No
     chip = load_target("ppc32")
     assert chip.toolchain
     chip = replace(chip, toolchain=replace(chip.toolchain, objdump=None))
-    with pytest.raises(CyclesUnknown, match="LAM-EMULATOR-002 target ppc32"):
+    with pytest.raises(
+        CyclesUnknown, match=r"LAM-EMULATOR-002 target ppc32: names no objdump \(give the \[toolchain\]"
+    ):
         executed_mix(chip, tmp_path / "x", 1, compiler=("cc",), workdir=tmp_path, timeout_s=1)
 
 

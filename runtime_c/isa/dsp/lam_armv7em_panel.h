@@ -19,7 +19,7 @@
 #define LAM_ARMV7EM_PANEL_H
 
 #include "lam_armv7em.h"
-#include "lam_requant_fast.h"
+#include "lam_armv7em_byte.h"
 
 #if defined(__GNUC__)
 #define LAM_PANEL static __attribute__((noinline, unused))
@@ -100,9 +100,6 @@ LAM_PANEL void lam_spread_3_u8(uint32_t *to, const void *from, int32_t bytes)
     lam_spread(to, from, bytes, 3, 0);
 }
 
-/* How sums become outputs.  LOW is TFLITE where what is below the zero point ends at it: its rounding does not matter. */
-enum { LAM_PANEL_TFLITE, LAM_PANEL_LOW, LAM_PANEL_SINGLE, LAM_PANEL_S8, LAM_PANEL_U8 };
-
 /* Adds the products of the next `channels` channels (1 or 2) to the sums, [channel][pixel]; returns the place behind them. */
 static inline const uint32_t *lam_panel_add(const lam_panel *panel, const uint32_t *w, int32_t *sums, int32_t pixels,
                                             int32_t channels, int wide)
@@ -118,13 +115,6 @@ static inline const uint32_t *lam_panel_add(const lam_panel *panel, const uint32
         }
     }
     return w;
-}
-
-static inline uint8_t lam_panel_byte(int32_t acc, uint32_t multiplier, int32_t shift, int32_t centre, int mode, int type)
-{
-    const int32_t twice = (mode == LAM_PANEL_SINGLE) ? lam_twice_single(acc, (int32_t)multiplier, shift, centre)
-                                                     : lam_twice_tflite(acc, (int32_t)(multiplier >> 1), shift, centre);
-    return (uint8_t)((type == LAM_PANEL_S8) ? lam_halved_s8(twice) : lam_halved_u8(twice));
 }
 
 /* The outputs of a channel without a partner, whose weights stand alone: bias, groups, multiplier, shift. */
@@ -202,26 +192,10 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 #define LAM_FIRST_1 LAM_NEXT_1
 #define LAM_BYTES_1 "38"
 
-/* From a sum to its byte, which is stored at `to`: multiplier `m`, shift r4, 2 * zero point + 1 in r5. */
-#define LAM_STORE_TFLITE(saturate, a, m, to) \
-    "smmlar " a ", " a ", " m ", " a "\n\t" \
-    "sub.w " a ", " a ", " a ", lsr #31\n\t" \
-    "asr.w " a ", " a ", r4\n\t" \
-    "add.w " a ", " a ", r5\n\t" \
-    saturate " " a ", #8, " a ", asr #1\n\t" \
-    "strb " a ", [" to "], #1\n\t"
-#define LAM_STORE_LOW(saturate, a, m, to) \
-    "smmlar " a ", " a ", " m ", " a "\n\t" \
-    "asr.w " a ", " a ", r4\n\t" \
-    "add.w " a ", " a ", r5\n\t" \
-    saturate " " a ", #8, " a ", asr #1\n\t" \
-    "strb " a ", [" to "], #1\n\t"
-#define LAM_STORE_SINGLE(saturate, a, m, to) \
-    "smmul " a ", " a ", " m "\n\t" \
-    "asr.w " a ", " a ", r4\n\t" \
-    "add.w " a ", " a ", r5\n\t" \
-    saturate " " a ", #8, " a ", asr #1\n\t" \
-    "strb " a ", [" to "], #1\n\t"
+/* From a sum to its byte (LAM_BYTE_*), which is stored at `to`. */
+#define LAM_STORE_TFLITE(saturate, a, m, to) LAM_BYTE_TFLITE(saturate, a, m) "strb " a ", [" to "], #1\n\t"
+#define LAM_STORE_LOW(saturate, a, m, to) LAM_BYTE_LOW(saturate, a, m) "strb " a ", [" to "], #1\n\t"
+#define LAM_STORE_SINGLE(saturate, a, m, to) LAM_BYTE_SINGLE(saturate, a, m) "strb " a ", [" to "], #1\n\t"
 #define LAM_STORES_3(store, saturate) \
     store(saturate, "r8", "r2", "r6") store(saturate, "r9", "r2", "r7") store(saturate, "r10", "r2", "r0") \
     "asrs r4, r4, #8\n\t" \
@@ -303,8 +277,6 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 #define LAM_PANEL_OF(pixels, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
                   LAM_STORES_##pixels(LAM_STORE_##mode, LAM_SATURATE_##type))
-#define LAM_SATURATE_S8 "ssat"
-#define LAM_SATURATE_U8 "usat"
 #define LAM_PIXELS_1 "1"
 #define LAM_PIXELS_2 "2"
 #define LAM_PIXELS_3 "3"

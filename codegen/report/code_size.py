@@ -13,7 +13,7 @@ _UNASKED = re.compile(rb"/\*.*?\*/|^#ifdef \w+_HOOK$.*?^#(?:else|endif)$", re.DO
 """Comments, and what is compiled where a firmware defines NAME_HOOK alone."""
 _NO_CODE = re.compile(rb"\b(?:LAM_VIEW|LAM_AT|LAM_UNUSED|lam_order)\(")
 _OPERATION = re.compile(rb"->|<<|>>|[-+*/%&|?<>]=?|[=\[]|\w\(")
-_CALL = re.compile(rb"\b(lam_\w+|LAM_DOT_\w+)\(")
+_CALL = re.compile(rb"\b(lam_\w+|LAM_SLIDE_\w+)\(")
 
 _PER_SCHEDULE_OPERATION = 1.6
 _PER_LAYER_OPERATION = 2.7
@@ -40,8 +40,6 @@ ONCE = {
     "lam_mve_max": 74,
     "lam_mve_pairs": 296,
     "lam_mve_vector": 160,
-    "lam_split_s8": 110,
-    "lam_split_u8": 110,
     "lam_widen_s8": 230,
     "lam_widen_u8": 230,
 }
@@ -60,7 +58,14 @@ ONCE |= {
 ONCE |= {f"lam_panel_{n}{wide}_sums": size // 4 + 200 for n, size in _PANELS.items() for wide in ("", "w")}
 ONCE |= {f"lam_spread_{n}_{x}": 90 for n in _PANELS for x in ("s8", "u8")}
 
-EACH = {"LAM_DOT_3X3": 60, "LAM_DOT_3X3_ONE": 40}
+EACH = {
+    "LAM_SLIDE_A": 1,
+    "LAM_SLIDE_B": 1,
+    "LAM_SLIDE_BLOCK": 90,
+    "LAM_SLIDE_PAIR": 6,
+    "LAM_SLIDE_STORE": 16,
+    "LAM_SLIDE_TWO": 1,
+}
 """Bytes of primitives that lie wherever they are used."""
 
 

@@ -6,8 +6,8 @@ Decides: which cores are a family, and which target stands for it in the command
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from codegen.records import record
 from codegen.report.chips_page import chips_table, cores_table
 from codegen.report.table import markdown_table
 from codegen.target import Speed, Target, list_targets, load_target
@@ -15,7 +15,7 @@ from codegen.target import Speed, Target, list_targets, load_target
 _KINDS = ("convolution", "grouped", "dense")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Family:
     """Its page's name and title, the cores, the target of the commands, and what one must know."""
 

@@ -13,12 +13,13 @@
 static inline void lam_gather_taps(uint8_t *to, const void *row, int32_t at, int32_t taps, int32_t channels, int32_t width,
                                    int32_t x_zp)
 {
-    const uint8_t *const bytes = (const uint8_t *)row;
-    for (int32_t j = at; j < at + taps; j++) {
-        const int inside = j >= 0 && j < width;
-        const uint8_t *from = bytes + (inside ? j * channels : 0);
-        for (int32_t m = 0; m < channels; m++) {
-            *to++ = inside ? from[m] : (uint8_t)x_zp;
+    const uint8_t *from = (const uint8_t *)row + (at > 0 ? at * channels : 0);
+    for (int32_t j = at; j < at + taps; j++, to += channels) {
+        if (j >= 0 && j < width) {
+            (void)memcpy(to, from, (size_t)channels);
+            from += channels;
+        } else {
+            (void)memset(to, x_zp, (size_t)channels);
         }
     }
 }

@@ -56,6 +56,18 @@ static inline int32_t lam_high_product_rounded(int32_t a, int32_t b)
 #endif
 }
 
+/* The same and `more` besides. */
+static inline int32_t lam_high_product_and(int32_t a, int32_t b, int32_t more)
+{
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
+    int32_t sum;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(more));
+    return sum;
+#else
+    return lam_high_product_rounded(a, b) + more;
+#endif
+}
+
 /* floor((2 * a * b + 2^31) / 2^32), b 2^30 .. 2^31 - 1, of results that fit: a and the product with 2 * b - 2^32. */
 static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
 {

@@ -51,7 +51,10 @@ class TermContext:
 
 @record
 class AddContext:
-    """Literals of one sum.  `form` and `saturate` as in FastRequant; mode `single` has no form."""
+    """Literals of one sum.  `form` and `saturate` as in FastRequant; mode `single` has no form.
+
+    `folded`: one input has a factor of one half, and its zero point is taken off the other one's product.
+    """
 
     mode: str
     form: str
@@ -60,6 +63,7 @@ class AddContext:
     b: TermContext
     y_t: str
     saturate: str
+    folded: bool
     channels: int
     per_turn: int
 
@@ -121,9 +125,19 @@ def _context(node: NodeOf[Add]) -> AddContext:
         b=_term(node.ins[1].dtype, b, 3),
         y_t=op.y_dtype.ctype,
         saturate=saturation(op.low, op.high),
+        folded=op.formula == "tflite" and _folds(op, a, b),
         channels=channels(node.outs[0].shape),
         per_turn=_PER_TURN,
     )
+
+
+def _folds(op: Add, a: Scaling, b: Scaling) -> bool:
+    """Whether just one factor is one half, and its zero point, shifted as the other product, leaves 32 bits alone."""
+    if (a == _HALF) == (b == _HALF):
+        return False
+    scaling, x, other = (a, op.a, b) if a == _HALF else (b, op.b, a)
+    zero, (_, _, places) = _term_numbers(scaling, x.zero_point)[0], _term_numbers(other, 0)
+    return places < 30 and abs(zero) << places < 1 << 30
 
 
 def _params(op: Add) -> tuple[Field, ...]:

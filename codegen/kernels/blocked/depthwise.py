@@ -127,7 +127,7 @@ def _slide(node: NodeOf[Conv2D]) -> Slide:
     return Slide(node.outs[0].shape[2], op.h.size, op.w.size, op.w.stride, op.w.dilation)
 
 
-def _variant(slide: Slide, piece: Piece, channels: int) -> Variant:
+def variant_of(slide: Slide, piece: Piece, channels: int) -> Variant:
     """The inputs of a piece's blocks; some of the first are left of the row."""
     before, until = piece.columns.before // channels, piece.columns.until // channels
     inputs = []
@@ -145,7 +145,7 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseC
     variants: list[Variant] = []
     pieces: list[tuple[Piece, int]] = []
     for piece in pieces_of(choice, op.w, x.shape, x.shape[3]):
-        variant = _variant(_slide(node), piece, x.shape[3])
+        variant = variant_of(_slide(node), piece, x.shape[3])
         if variant not in variants:
             variants.append(variant)
         pieces.append((piece, variants.index(variant)))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.kernels.dsp import depthwise
 from codegen.kernels.dsp.columns import DENSE_IN_PLACE, columns
 from codegen.kernels.dsp.panels import panels
+from codegen.kernels.dsp.slides import SLIDES
 from codegen.kernels.kernel import Kernel
 
 
@@ -20,4 +20,4 @@ def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
     return dense, *(() if wide else (DENSE_IN_PLACE,)), *panels(wide=wide), pointwise, window
 
 
-DSP: tuple[Kernel[Any], ...] = (depthwise.DEPTHWISE, *_sums(wide=False), *_sums(wide=True))
+DSP: tuple[Kernel[Any], ...] = (SLIDES, *_sums(wide=False), *_sums(wide=True))

@@ -241,7 +241,7 @@ def _stream(sums: Weighted, k: PanelContext, pieces: int) -> Field:
 
 
 def _streamed(sums: Weighted, k: PanelContext, pieces: int) -> Array:
-    multiplier, shift = _factors(sums, k)
+    multiplier, shift = packed_factors(sums, k.rq, k.c_out)
     weights, bias = sums.weights.reshape(k.c_out, -1), sums.folded
     parts = [
         _together(bias[: k.paired], weights[: k.paired], multiplier[: k.paired], shift[: k.paired], 2, pieces, k.wide)
@@ -254,11 +254,11 @@ def _streamed(sums: Weighted, k: PanelContext, pieces: int) -> Array:
     return np.concatenate(parts)
 
 
-def _factors(sums: Weighted, k: PanelContext) -> tuple[Array, Array]:
-    """Multipliers as panels take them, uint32, and shifts, of each channel."""
-    fields = {field.name: field.values for field in fast_fields(sums.op.requant, sums.reach, k.c_out)}
-    multiplier = np.broadcast_to(fields["multiplier"], k.c_out).astype(np.uint32)
-    return multiplier << np.uint32(k.rq.form != "single"), np.broadcast_to(fields["shift"], k.c_out).astype(np.uint32)
+def packed_factors(sums: Weighted, rq: FastRequant, channels: int) -> tuple[Array, Array]:
+    """Multipliers as lam_armv7em_byte.h takes them, uint32, and shifts, of each channel."""
+    fields = {field.name: field.values for field in fast_fields(sums.op.requant, sums.reach, channels)}
+    multiplier = np.broadcast_to(fields["multiplier"], channels).astype(np.uint32)
+    return multiplier << np.uint32(rq.form != "single"), np.broadcast_to(fields["shift"], channels).astype(np.uint32)
 
 
 def _together(

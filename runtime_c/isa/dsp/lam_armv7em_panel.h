@@ -19,7 +19,8 @@
 #define LAM_ARMV7EM_PANEL_H
 
 #include "lam_armv7em.h"
-#include "lam_requant_fast.h"
+#include "lam_armv7em_byte.h"
+#include "lam_order.h"
 
 #if defined(__GNUC__)
 #define LAM_PANEL static __attribute__((noinline, unused))
@@ -48,10 +49,14 @@ LAM_INLINE void lam_spread(uint32_t *to, const void *from, int32_t bytes, int32_
         to[2 * pixels * (at) + pixels] = is_signed ? lam_odd_s8(word_) : lam_odd_u8(word_); \
     } while (0)
     for (const uint8_t *const end = byte + (bytes & ~15); byte != end; byte += 16, to += 8 * pixels) {
-        LAM_SPREAD(0, lam_word(byte));
-        LAM_SPREAD(1, lam_word(byte + 4));
-        LAM_SPREAD(2, lam_word(byte + 8));
-        LAM_SPREAD(3, lam_word(byte + 12));
+        const uint32_t a = lam_word(byte), b = lam_word(byte + 4);
+        lam_order(); /* loads that follow one another take less; of four a call would have to save registers */
+        LAM_SPREAD(0, a);
+        LAM_SPREAD(1, b);
+        const uint32_t c = lam_word(byte + 8), d = lam_word(byte + 12);
+        lam_order();
+        LAM_SPREAD(2, c);
+        LAM_SPREAD(3, d);
     }
     if ((bytes & 8) != 0) {
         LAM_SPREAD(0, lam_word(byte));
@@ -100,9 +105,6 @@ LAM_PANEL void lam_spread_3_u8(uint32_t *to, const void *from, int32_t bytes)
     lam_spread(to, from, bytes, 3, 0);
 }
 
-/* How sums become outputs.  LOW is TFLITE where what is below the zero point ends at it: its rounding does not matter. */
-enum { LAM_PANEL_TFLITE, LAM_PANEL_LOW, LAM_PANEL_SINGLE, LAM_PANEL_S8, LAM_PANEL_U8 };
-
 /* Adds the products of the next `channels` channels (1 or 2) to the sums, [channel][pixel]; returns the place behind them. */
 static inline const uint32_t *lam_panel_add(const lam_panel *panel, const uint32_t *w, int32_t *sums, int32_t pixels,
                                             int32_t channels, int wide)
@@ -118,13 +120,6 @@ static inline const uint32_t *lam_panel_add(const lam_panel *panel, const uint32
         }
     }
     return w;
-}
-
-static inline uint8_t lam_panel_byte(int32_t acc, uint32_t multiplier, int32_t shift, int32_t centre, int mode, int type)
-{
-    const int32_t twice = (mode == LAM_PANEL_SINGLE) ? lam_twice_single(acc, (int32_t)multiplier, shift, centre)
-                                                     : lam_twice_tflite(acc, (int32_t)(multiplier >> 1), shift, centre);
-    return (uint8_t)((type == LAM_PANEL_S8) ? lam_halved_s8(twice) : lam_halved_u8(twice));
 }
 
 /* The outputs of a channel without a partner, whose weights stand alone: bias, groups, multiplier, shift. */
@@ -202,38 +197,23 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 #define LAM_FIRST_1 LAM_NEXT_1
 #define LAM_BYTES_1 "38"
 
-/* From a sum to its byte, which is stored at `to`: multiplier `m`, shift r4, 2 * zero point + 1 in r5. */
-#define LAM_STORE_TFLITE(saturate, a, m, to) \
-    "smmlar " a ", " a ", " m ", " a "\n\t" \
-    "sub.w " a ", " a ", " a ", lsr #31\n\t" \
-    "asr.w " a ", " a ", r4\n\t" \
-    "add.w " a ", " a ", r5\n\t" \
-    saturate " " a ", #8, " a ", asr #1\n\t" \
-    "strb " a ", [" to "], #1\n\t"
-#define LAM_STORE_LOW(saturate, a, m, to) \
-    "smmlar " a ", " a ", " m ", " a "\n\t" \
-    "asr.w " a ", " a ", r4\n\t" \
-    "add.w " a ", " a ", r5\n\t" \
-    saturate " " a ", #8, " a ", asr #1\n\t" \
-    "strb " a ", [" to "], #1\n\t"
-#define LAM_STORE_SINGLE(saturate, a, m, to) \
-    "smmul " a ", " a ", " m "\n\t" \
-    "asr.w " a ", " a ", r4\n\t" \
-    "add.w " a ", " a ", r5\n\t" \
-    saturate " " a ", #8, " a ", asr #1\n\t" \
-    "strb " a ", [" to "], #1\n\t"
+/* From sums to bytes, which are stored: those of the first pixel at r6, which is moved on, of others r7 bytes further each. */
+#define LAM_STORED(store, saturate, a, m, to) store(saturate, a, m) "strb " a ", " to "\n\t"
+#define LAM_STORE_2 "[r6, r7]"
+#define LAM_STORE_3 "[r6, r7, lsl #1]"
+#define LAM_STORE_1 "[r6], #1"
 #define LAM_STORES_3(store, saturate) \
-    store(saturate, "r8", "r2", "r6") store(saturate, "r9", "r2", "r7") store(saturate, "r10", "r2", "r0") \
-    "asrs r4, r4, #8\n\t" \
-    store(saturate, "r11", "r3", "r6") store(saturate, "r12", "r3", "r7") store(saturate, "lr", "r3", "r0")
+    LAM_STORED(store, saturate, "r9", "r2", LAM_STORE_2) LAM_STORED(store, saturate, "r10", "r2", LAM_STORE_3) \
+    LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) "asrs r4, r4, #8\n\t" \
+    LAM_STORED(store, saturate, "r12", "r3", LAM_STORE_2) LAM_STORED(store, saturate, "lr", "r3", LAM_STORE_3) \
+    LAM_STORED(store, saturate, "r11", "r3", LAM_STORE_1)
 #define LAM_STORES_2(store, saturate) \
-    store(saturate, "r8", "r2", "r6") store(saturate, "r9", "r2", "r7") \
+    LAM_STORED(store, saturate, "r9", "r2", LAM_STORE_2) LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) \
     "asrs r4, r4, #8\n\t" \
-    store(saturate, "r11", "r3", "r6") store(saturate, "r12", "r3", "r7")
+    LAM_STORED(store, saturate, "r12", "r3", LAM_STORE_2) LAM_STORED(store, saturate, "r11", "r3", LAM_STORE_1)
 #define LAM_STORES_1(store, saturate) \
-    store(saturate, "r8", "r2", "r6") \
-    "asrs r4, r4, #8\n\t" \
-    store(saturate, "r11", "r3", "r6")
+    LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) "asrs r4, r4, #8\n\t" \
+    LAM_STORED(store, saturate, "r11", "r3", LAM_STORE_1)
 
 /* Behind the first group: jump into a turn so that what is left ends with it, then whole turns until the columns end.  Where
  * to jump, [sp, #20], is made before: groups have LAM_BYTES_* bytes. */
@@ -277,22 +257,20 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
         __asm__ volatile("push {r7}\n\t" \
                          "sub sp, sp, #28\n\t" \
                          "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
-                         "adds r7, r1, r5\n\t" \
-                         "adds r5, r7, r5\n\t" \
-                         "str r5, [sp]\n\t" \
+                         "str r2, [sp]\n\t" \
                          "str r6, [sp, #4]\n\t" \
                          "str r1, [sp, #8]\n\t" \
-                         "str r7, [sp, #12]\n\t" \
+                         "str r5, [sp, #12]\n\t" \
                          LAM_PANEL_PLACES(pixels, bytes) \
+                         "ldr r0, [sp]\n\t" \
                          "mov r1, r3\n" \
                          "1:\n\t" \
-                         "ldr r0, [sp, #16]\n\t" \
                          "ldrd r8, r11, [r1], #8\n\t" \
                          LAM_PANEL_TURNS(first, next) \
                          "ldmia r1!, {r2, r3, r4}\n\t" \
                          "ldmia.w sp, {r0, r5, r6, r7}\n\t" \
                          stores \
-                         "stmia.w sp, {r0, r5, r6, r7}\n\t" \
+                         "str r6, [sp, #8]\n\t" \
                          "bpl.w 1b\n\t" \
                          "add sp, sp, #28\n\t" \
                          "pop {r7}\n\t" \
@@ -302,9 +280,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     } while (0)
 #define LAM_PANEL_OF(pixels, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
-                  LAM_STORES_##pixels(LAM_STORE_##mode, LAM_SATURATE_##type))
-#define LAM_SATURATE_S8 "ssat"
-#define LAM_SATURATE_U8 "usat"
+                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type))
 #define LAM_PIXELS_1 "1"
 #define LAM_PIXELS_2 "2"
 #define LAM_PIXELS_3 "3"

@@ -14,7 +14,6 @@ from codegen.ir.shape import Window
 from codegen.kernels.blocked.conv import BlockedContext, packed, pieces_of
 from codegen.kernels.blocked.registers import Choice
 from codegen.kernels.dsp.columns import ColumnContext
-from codegen.kernels.dsp.depthwise import DepthwiseContext
 from codegen.kernels.fast import fast_requant
 from codegen.kernels.float32.stored import Stored
 from codegen.kernels.gather import block_columns
@@ -89,16 +88,6 @@ def test_sums_of_two_pixels_lie_channel_by_channel() -> None:
     assert all(sums[m, p] == k.sum_at(2, p, m) for m in range(k.c_even) for p in range(2))
     assert (k.c_even, k.paired, k.rest) == (6, 4, 1)
     assert k.words + k.to_next_pair == 2 * k.groups * k.words
-
-
-@pytest.mark.parametrize("pad", [0, 1])
-def test_quads_take_the_columns_of_the_padded_row(pad: int) -> None:
-    k = DepthwiseContext("s8", "int8_t", 3, 6, 6, 1, pad, quads=2, left=pad, right=1, shifted=False, rq=RQ, fields=None)
-    row = [-1] * pad + list(range(k.w_in))
-    padded = (row + [-1] * 8)[:8]
-    found = [c.at if c.inside else -1 for quad in range(2) for c in k.columns_of(quad)]
-    assert found == padded
-    assert [k.quad_at(q) for q in range(2)] == [3 * k.columns_of(q)[0].at for q in range(2)]
 
 
 def test_buffers_of_four_rows_repeat_the_last_row() -> None:

@@ -1,0 +1,173 @@
+"""Depthwise convolution, windows of 3x3: a few neighbouring outputs of one channel, two kernel rows in each product.
+
+Inputs of the first two rows are put together in pairs as they are read, so that nothing is prepared and no scratch is
+taken; those of the third row follow alone.  Blocks of assembly take all channels of up to six outputs to stored bytes
+(runtime_c/isa/dsp/lam_armv7em_slide.h, which also says how the weights lie).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from codegen.ir.form import Field, Mix
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array
+from codegen.ir.shape import Shape, Window
+from codegen.kernels.blocked.conv import Piece, pieces_of
+from codegen.kernels.blocked.depthwise import Input, Variant, variant_of
+from codegen.kernels.blocked.registers import Choice, Slide, covers
+from codegen.kernels.common import range_field
+from codegen.kernels.conv2d import is_depthwise
+from codegen.kernels.dsp.panels import packed_factors
+from codegen.kernels.fast import FastRequant, fast_requant, takes_one_product
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import Weighted, weighted
+from codegen.ops import Conv2D
+from codegen.records import record
+
+_MOST_PIXELS = 6
+"""Sums that there are registers for."""
+_REACH = 4095
+"""The largest offset of a load."""
+_BYTES = 18
+"""Bytes of a channel's weights, with its bias and factors."""
+_ORDER = (0, 1, 3, 4, 2, 6, 5, 7, 8)
+"""The taps, in the order in which they are taken apart."""
+
+
+@record
+class Step:
+    """A column and its products: where it lies behind the channel's next input, -1 for padding, -2 if it is the first.
+
+    `products` are the pixel, the tap, and the pixel whose register the sum is in before.
+    """
+
+    at: int
+    products: tuple[tuple[int, int, int], ...]
+
+
+@record
+class SlideContext:
+    """Literals of one depthwise convolution; `pieces` has the index of each piece's variant."""
+
+    widen: str
+    channels: int
+    stride: int
+    variants: tuple[Variant, ...]
+    pieces: tuple[tuple[Piece, int], ...]
+    rq: FastRequant
+
+    @property
+    def padded(self) -> bool:
+        """Whether any block reads padding."""
+        return any(variant.padded for variant in self.variants)
+
+    def steps(self, variant: Variant) -> tuple[Step, ...]:
+        """The columns of a block from left to right."""
+        return tuple(_step(i, variant.pixels) for i in variant.inputs)
+
+    def twos(self, variant: Variant) -> tuple[tuple[tuple[str, Step], ...], ...]:
+        """The same, two at a time, each with the name of its register."""
+        steps = self.steps(variant)
+        return tuple(tuple(zip("AB", steps[i : i + 2], strict=False)) for i in range(0, len(steps), 2))
+
+    def last(self, variant: Variant) -> int:
+        """The last output of a block."""
+        return variant.pixels - 1
+
+    def inside(self, variant: Variant) -> int:
+        """Columns of a block that are no padding."""
+        return sum(i.offset >= 0 for i in variant.inputs)
+
+    def output_at(self, pixel: int) -> int:
+        """From the first pixel's output of the next channel to another one of this."""
+        return pixel * self.channels - 1
+
+
+def _step(column: Input, pixels: int) -> Step:
+    last = pixels - 1
+    products = tuple((p, tap, p if tap else last) for p, tap in column.products)
+    return Step(-2 if column.offset == 0 else max(column.offset - 1, -1) if column.offset > 0 else -1, products)
+
+
+def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    op, sums = node.op, weighted(node)
+    if sums is None or sums.bits or not sums.of_bytes() or not is_depthwise(node):
+        return None
+    if (op.h.size, op.w.size, op.w.dilation) != (3, 3, 1) or op.w.stride > op.w.size:
+        return None
+    rq = fast_requant(op.requant, sums.reach)
+    if not takes_one_product(op.requant, sums.reach) or rq.saturate not in ("s8", "u8"):
+        return None
+    found = _choose(op.w, node.ins[0].shape, node.outs[0].shape)
+    if found is None:
+        return None
+    variants, pieces = found
+    k = SlideContext(sums.x.value, node.ins[0].shape[3], op.w.stride, variants, pieces, rq)
+    mix = _mix(k)
+    sizes = " and ".join(str(n) for n in sorted({v.pixels for v in variants}, reverse=True))
+    cost = mix.instructions / (9 * node.outs[0].shape[2] * k.channels)
+    why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {cost:.2f} instructions per product"
+    assert op.requant is not None, "slides requantize"
+    bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high)
+    return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
+
+
+def _choose(w: Window, x: Shape, y: Shape) -> tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]] | None:
+    """The blocks of a row that take the fewest instructions, a variant being worth 2 %."""
+    most = min(_MOST_PIXELS, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)
+    found = [_cut(cover, w, x, y) for n in range(1, most + 1) for cover in covers(y[2], n)]
+    served = [f for f in found if all(any(i.offset == 0 for i in v.inputs) for v in f[0])]
+    return min(served, key=_cost, default=None)
+
+
+def _cost(found: tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]) -> tuple[float, int]:
+    variants, pieces = found
+    total = sum(_each(variants[i]).instructions * piece.count for piece, i in pieces)
+    return total * (1 + 0.02 * len(variants)), len(pieces)
+
+
+def _cut(
+    cover: tuple[tuple[int, int], ...], w: Window, x: Shape, y: Shape
+) -> tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]:
+    """A row in blocks, and which of the different ones each is."""
+    slide = Slide(y[2], 3, w.size, w.stride, w.dilation)
+    pieces = pieces_of(Choice(1, cover, 0.0), w, x, x[3])
+    each = [variant_of(slide, piece, x[3]) for piece in pieces]
+    variants = tuple(dict.fromkeys(each))
+    return variants, tuple((piece, variants.index(v)) for piece, v in zip(pieces, each, strict=True))
+
+
+def _each(variant: Variant) -> Mix:
+    """What a block takes for each channel, from the disassembly."""
+    inside = sum(i.offset >= 0 for i in variant.inputs)
+    outside, n = len(variant.inputs) - inside, variant.pixels
+    columns = Mix(other=inside, load=1.5 * inside + 2 * outside, load_next=1.5 * inside)
+    ends = Mix(other=6 + 3 * n, load=3, load_next=4, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
+    return columns + ends
+
+
+def _mix(k: SlideContext) -> Mix:
+    block = Mix(other=20, load=4, load_next=4, store=8, multiple=4, moved=24, taken=2)
+    parts = ((_each(k.variants[i]).times(k.channels) + block).times(piece.count) for piece, i in k.pieces)
+    return sum(parts, Mix())
+
+
+def _stream(sums: Weighted, k: SlideContext) -> Field:
+    about = "with biases and factors, in the order of lam_armv7em_slide.h"
+    return Field.later("weights", np.uint8, _BYTES * k.channels, lambda: _streamed(sums, k), about)
+
+
+def _streamed(sums: Weighted, k: SlideContext) -> Array:
+    taps = sums.weights.reshape(-1, 9).astype(np.int8).view(np.uint8)[:, _ORDER]
+    multiplier, shift = packed_factors(sums, k.rq, k.channels)
+    ends = 2 * shift
+    ends[-1] += 1
+    numbers = (sums.folded.astype("<i4"), multiplier.astype("<u4"))
+    parts = (taps, ends.astype(np.uint8)[:, None], *(n.view(np.uint8).reshape(-1, 4) for n in numbers))
+    return np.concatenate(parts, axis=1).reshape(-1)
+
+
+SLIDES = Kernel(
+    "dsp_slides", "dsp/slides.c.j2", "row", (Conv2D,), _fit, frozenset({"dsp"}), headers=("lam_armv7em_slide.h",)
+)

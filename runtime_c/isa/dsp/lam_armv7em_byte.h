@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * From a sum to its byte, as blocks of assembly take it on the DSP extension of Armv7E-M, and as their portable twins do.
+ *
+ * TFLITE multipliers stand doubled, as SMMLAR takes them beside the sum itself: without a sign, less 2^32.
+ */
+#ifndef LAM_ARMV7EM_BYTE_H
+#define LAM_ARMV7EM_BYTE_H
+
+#include "lam_base.h"
+#include "lam_requant_fast.h"
+
+/* How sums become outputs.  LOW is TFLITE where what is below the zero point ends at it: its rounding does not matter. */
+enum { LAM_PANEL_TFLITE, LAM_PANEL_LOW, LAM_PANEL_SINGLE, LAM_PANEL_S8, LAM_PANEL_U8 };
+
+static inline uint8_t lam_panel_byte(int32_t acc, uint32_t multiplier, int32_t shift, int32_t centre, int mode, int type)
+{
+    const int32_t twice = (mode == LAM_PANEL_SINGLE) ? lam_twice_single(acc, (int32_t)multiplier, shift, centre)
+                                                     : lam_twice_tflite(acc, (int32_t)(multiplier >> 1), shift, centre);
+    return (uint8_t)((type == LAM_PANEL_S8) ? lam_halved_s8(twice) : lam_halved_u8(twice));
+}
+
+/* The same in assembly, of the sum `a`: multiplier `m`, shift r4, 2 * zero point + 1 in r5.  No flag changes. */
+#define LAM_BYTE_TFLITE(saturate, a, m) \
+    "smmlar " a ", " a ", " m ", " a "\n\t" \
+    "sub.w " a ", " a ", " a ", lsr #31\n\t" \
+    "asr.w " a ", " a ", r4\n\t" \
+    "add.w " a ", " a ", r5\n\t" \
+    saturate " " a ", #8, " a ", asr #1\n\t"
+#define LAM_BYTE_LOW(saturate, a, m) \
+    "smmlar " a ", " a ", " m ", " a "\n\t" \
+    "asr.w " a ", " a ", r4\n\t" \
+    "add.w " a ", " a ", r5\n\t" \
+    saturate " " a ", #8, " a ", asr #1\n\t"
+#define LAM_BYTE_SINGLE(saturate, a, m) \
+    "smmul " a ", " a ", " m "\n\t" \
+    "asr.w " a ", " a ", r4\n\t" \
+    "add.w " a ", " a ", r5\n\t" \
+    saturate " " a ", #8, " a ", asr #1\n\t"
+#define LAM_SATURATE_S8 "ssat"
+#define LAM_SATURATE_U8 "usat"
+
+#endif /* LAM_ARMV7EM_BYTE_H */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Depthwise windows of 3x3 taps, some neighbouring outputs of one channel at a time, on the DSP extension of Armv7E-M.
+ *
+ * Inputs of the first two rows are taken in pairs, so that an SMLAD adds two taps; those of the third row follow alone.  For
+ * each channel the weights have 18 bytes, tap (row, column):
+ *
+ *   (0, 0) (0, 1) (1, 0) (1, 1)    as SXTB16 takes them apart
+ *   (0, 2) (2, 0) (1, 2) (2, 1)    the first rows' in even places; from the second byte on the third row's, with
+ *   (2, 2)                         this
+ *   twice the shift, and 1 more where the channel is the last one
+ *   the bias
+ *   the multiplier, as lam_armv7em_byte.h has it
+ *
+ * The portable twin says what is computed.  Sums wrap nowhere: the compiler has proved the bound of every partial sum.
+ */
+#ifndef LAM_ARMV7EM_SLIDE_H
+#define LAM_ARMV7EM_SLIDE_H
+
+#include "lam_armv7em.h"
+#include "lam_armv7em_byte.h"
+
+/* A block: the first column inside each row, the outputs of the first pixel, the weights, 2 * zero point + 1 of the outputs,
+ * and the zero point of the inputs, which stands for columns outside. */
+typedef struct lam_slide {
+    const void *rows[3];
+    uint8_t *y;
+    const uint8_t *weights;
+    int32_t centre;
+    int32_t zero;
+} lam_slide;
+
+#if LAM_BLOCKS
+/* r0 to r2 the rows, r3 and r4 what is loaded, r5 to r7 weights, r8 to r12 and lr the sums.  Of two rows and of the third
+ * one, the inputs of a column: the first column moves the pointers on to the next channel, later ones lie `at` bytes behind. */
+#define LAM_SLIDE_PAIR(load, at) load " r3, [r0" at "\n\t" load " r4, [r1" at "\n\tpkhbt r3, r3, r4, lsl #16\n\t"
+#define LAM_SLIDE_THIRD_A(load, at) load " r3, [r2" at "\n\t"
+#define LAM_SLIDE_THIRD_B(load, at) load " r4, [r2" at "\n\t"
+#define LAM_SLIDE_ZERO_A "ldr r3, [sp, #12]\n\t"
+#define LAM_SLIDE_ZERO_B "ldr r4, [sp, #12]\n\t"
+#define LAM_SLIDE_NEXT "], #1"
+#define LAM_SLIDE_AT(offset) ", #" #offset "]"
+#define LAM_SLIDE_S8 "ldrsb.w"
+#define LAM_SLIDE_U8 "ldrb.w"
+/* Products of a sum: of two rows with a tap's pair, beginning with what is in another sum; of the third row. */
+#define LAM_SLIDE_TWO(sum, tap, from) \
+    "smlad " LAM_SLIDE_SUM_##sum ", r3, " LAM_SLIDE_TAP_##tap ", " LAM_SLIDE_SUM_##from "\n\t"
+#define LAM_SLIDE_A(sum, tap) LAM_SLIDE_ONE(LAM_SLIDE_SUM_##sum, "r3", tap)
+#define LAM_SLIDE_B(sum, tap) LAM_SLIDE_ONE(LAM_SLIDE_SUM_##sum, "r4", tap)
+#define LAM_SLIDE_ONE(sum, x, tap) LAM_SLIDE_MULTIPLY_##tap " " sum ", " x ", " LAM_SLIDE_LAST_##tap ", " sum "\n\t"
+#define LAM_SLIDE_MULTIPLY_0 "smlabb"
+#define LAM_SLIDE_MULTIPLY_1 "smlabt"
+#define LAM_SLIDE_MULTIPLY_2 "smlabb"
+#define LAM_SLIDE_TAP_0 "r5"
+#define LAM_SLIDE_TAP_1 "r6"
+#define LAM_SLIDE_TAP_2 "r7"
+#define LAM_SLIDE_LAST_0 "r5"
+#define LAM_SLIDE_LAST_1 "r5"
+#define LAM_SLIDE_LAST_2 "r6"
+#define LAM_SLIDE_SUM_0 "r8"
+#define LAM_SLIDE_SUM_1 "r9"
+#define LAM_SLIDE_SUM_2 "r10"
+#define LAM_SLIDE_SUM_3 "r11"
+#define LAM_SLIDE_SUM_4 "r12"
+#define LAM_SLIDE_SUM_5 "lr"
+/* The output of a sum; that of the first pixel moves y on to the next channel. */
+#define LAM_SLIDE_STORE(mode, type, sum, at) \
+    LAM_BYTE_##mode(LAM_SATURATE_##type, LAM_SLIDE_SUM_##sum, "r3") "strb.w " LAM_SLIDE_SUM_##sum ", [r6" at "\n\t"
+
+/* All channels of a block: `last` is its last sum, whose register has the bias before; `two` the products of two rows, `third`
+ * those of the third one, `stores` the outputs.  The compiler does not know what is on the stack meanwhile: r7, and the
+ * weights, 2 * zero point + 1, y, and the pair of the inputs' zero point. */
+#define LAM_SLIDE_BLOCK(slide, last, two, third, stores) \
+    do { \
+        register const lam_slide *slide_ __asm__("r0") = (slide); \
+        __asm__ volatile("push {r7}\n\t" \
+                         "sub sp, sp, #16\n\t" \
+                         "ldmia.w r0, {r0, r1, r2, r5, r7, r8, r9}\n\t" \
+                         "pkhbt r9, r9, r9, lsl #16\n\t" \
+                         "strd r8, r5, [sp, #4]\n\t" \
+                         "str.w r9, [sp, #12]\n" \
+                         "1:\n\t" \
+                         "ldr.w r5, [r7], #18\n\t" \
+                         "ldr.w r6, [r7, #-14]\n\t" \
+                         "ldr.w " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" \
+                         "str.w r7, [sp]\n\t" \
+                         "sxtb16 r7, r6\n\t" \
+                         "sxtb16 r6, r5, ror #8\n\t" \
+                         "sxtb16 r5, r5\n\t" two "ldr.w r7, [sp]\n\t" \
+                         "ldr.w r6, [r7, #-13]\n\t" \
+                         "sxtb16 r5, r6\n\t" \
+                         "asr.w r6, r6, #24\n\t" third "ldrb.w r4, [r7, #-9]\n\t" \
+                         "ldr.w r3, [r7, #-4]\n\t" \
+                         "ldrd r5, r6, [sp, #4]\n\t" \
+                         "lsrs r4, r4, #1\n\t" stores "str.w r6, [sp, #8]\n\t" \
+                         "bcc.w 1b\n\t" \
+                         "add sp, sp, #16\n\t" \
+                         "pop {r7}\n\t" \
+                         : "+r"(slide_) \
+                         : \
+                         : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
+    } while (0)
+#else
+/* What a block is, beyond a lam_slide: neighbouring columns of a row and outputs lie `channels` apart, the first `before` of
+ * the columns that it reads are outside, as are those behind the `inside` next ones. */
+typedef struct lam_slide_shape {
+    int32_t channels;
+    int32_t pixels;
+    int32_t stride;
+    int32_t before;
+    int32_t inside;
+} lam_slide_shape;
+
+static inline int32_t lam_slide_input(const lam_slide *slide, const lam_slide_shape *shape, int32_t row, int32_t column,
+                                      int32_t channel, int is_signed)
+{
+    if (column < 0 || column >= shape->inside) {
+        return slide->zero;
+    }
+    const uint8_t value = ((const uint8_t *)slide->rows[row])[column * shape->channels + channel];
+    return is_signed ? (int8_t)value : value;
+}
+
+static inline void lam_slide_plain(const lam_slide *slide, const lam_slide_shape *shape, int is_signed, int mode, int type)
+{
+    static const uint8_t place[9] = {0, 1, 4, 2, 3, 6, 5, 7, 8};
+    const uint8_t *w = slide->weights;
+    for (int32_t channel = 0; channel < shape->channels; channel++, w += 18) {
+        for (int32_t p = 0; p < shape->pixels; p++) {
+            int32_t acc = (int32_t)lam_word(w + 10);
+            for (int32_t tap = 0; tap < 9; tap++) {
+                const int32_t column = p * shape->stride + tap % 3 - shape->before;
+                acc += (int8_t)w[place[tap]] * lam_slide_input(slide, shape, tap / 3, column, channel, is_signed);
+            }
+            slide->y[p * shape->channels + channel] =
+                lam_panel_byte(acc, lam_word(w + 14), w[9] >> 1, slide->centre, mode, type);
+        }
+    }
+}
+#endif
+
+#endif /* LAM_ARMV7EM_SLIDE_H */

@@ -61,7 +61,7 @@ def pack(
     crowd = Crowd(blocks, shares, align)
     bound = crowd.live_bytes()
     goal = max(bound, enough)
-    offsets, size = _climbed(crowd, goal, TRIES if tries is None else tries)
+    offsets, size = _climbed(crowd, bound, goal, TRIES if tries is None else tries)
     while size > goal and len(blocks) <= EXACT_BLOCKS:
         search = Search(crowd, size - 1)
         if not search.run():
@@ -72,14 +72,18 @@ def pack(
     return Packing({b.name: o for b, o in zip(blocks, offsets, strict=True)}, size, bound)
 
 
-def _climbed(crowd: Crowd, goal: int, tries: int) -> tuple[list[int], int]:
-    """The best offsets that climbing finds from several starts, and their size."""
-    orders = [sorted(range(len(crowd.blocks)), key=lambda i: key(crowd.blocks[i])) for key in _ORDERS]
-    starts = sorted(orders, key=lambda order: Pile(crowd, list(order)).bytes)[:STARTS]
-    best = climb(crowd, starts[0], goal, tries // STARTS)
+def _climbed(crowd: Crowd, bound: int, goal: int, tries: int) -> tuple[list[int], int]:
+    """The best offsets that climbing finds from several starts, and their size; none is smaller than `bound`."""
+    piles: list[Pile] = []
+    for key in _ORDERS:
+        piles.append(Pile(crowd, sorted(range(len(crowd.blocks)), key=lambda i: key(crowd.blocks[i]))))
+        if piles[-1].bytes <= bound:
+            return piles[-1].offsets, piles[-1].bytes
+    starts = sorted(piles, key=lambda pile: pile.bytes)[:STARTS]
+    best = climb(starts[0], goal, tries // STARTS)
     for start in starts[1:]:
         if best[1] > goal:
-            best = min(best, climb(crowd, start, goal, tries // STARTS), key=lambda found: found[1])
+            best = min(best, climb(start, goal, tries // STARTS), key=lambda found: found[1])
     return best
 
 

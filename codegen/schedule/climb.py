@@ -134,16 +134,15 @@ def _pick(draw: random.Random, items: Sequence[int]) -> int:
     return items[int(draw.random() * len(items))]
 
 
-def climb(crowd: Crowd, order: Sequence[int], goal: int, tries: int) -> tuple[list[int], int]:
-    """The best offsets found from an order on, and their size.
+def climb(pile: Pile, goal: int, tries: int) -> tuple[list[int], int]:
+    """The best offsets found from a pile on, which is moved, and their size.
 
     Args:
-        crowd: the blocks.
-        order: all of them, to begin with.
+        pile: all blocks, put down in an order to begin with.
         goal: a size in bytes with which the search ends.
         tries: moves at most, and VISITS times as many looks at neighbours.
     """
-    pile, draw = Pile(crowd, list(order)), random.Random(0)
+    draw = random.Random(0)
     best, least = list(pile.offsets), pile.bytes
     size, idle = least, 0
     end = pile.visits + VISITS * tries

@@ -44,6 +44,7 @@ REACHED = {
 }
 """The same as found for any chip, whose kernels take little scratch; a change that needs more is a step back."""
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
+QUICK = TINY[:2]
 BIG = ("mobilenet_v2_1.0_224", "mobilenet_v2_0.35_144", "resnet18_224")
 PLANS = ("smallest", "middle", "fastest")
 """The smallest arena, the fastest plan within the mean of smallest and largest arena, and every layer alone."""
@@ -53,8 +54,8 @@ ONE_PIECE = ("micro_speech_int8", "mobilenet_v2_int8")
 
 
 def marked(name: str, *more: str) -> object:
-    """A test case; slow for large models, and for all but the smallest plan where the model is not one of TINY."""
-    slow = name in LARGE or (name not in TINY and "smallest" not in more and bool(more))
+    """A test case; slow for large models, and for all but the smallest plan where the model is not one of QUICK."""
+    slow = name in LARGE or (name not in QUICK and "smallest" not in more and bool(more))
     return pytest.param(name, *more, marks=[pytest.mark.slow] if slow else [])
 
 

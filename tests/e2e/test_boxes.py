@@ -23,9 +23,10 @@ from codegen.ir.quant import Array
 from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
 from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.sanitizers import TRAPS
 from tests.support.tools import require_tool
 
-STRICT = ("gcc", "-O1 -fsanitize=undefined,alignment -fno-sanitize-recover=all")
+STRICT = ("gcc", f"-O0 {TRAPS}")
 LIMITS = (0.0, 0.25, 0.5, 1 / 3, 0.45, 0.8, 1.0)
 ABOVE = (None, 0.05, 0.5, 0.25, -1.0)
 Feeds = dict[str, Array]

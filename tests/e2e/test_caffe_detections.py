@@ -27,9 +27,10 @@ from tests.e2e.test_caffe_layers import rows_found
 from tests.support.caffe import drawn, given, layer, run_opencv, run_ours, written
 from tests.support.caffe_cases import CASES
 from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.sanitizers import TRAPS
 from tests.support.tools import require_tool
 
-STRICT = ["-O1", "-fsanitize=undefined,alignment", "-fno-sanitize-recover=all"]
+STRICT = ["-O0", *TRAPS.split()]
 BOXES = 6
 SHAPES = {"loc": (1, BOXES * 4), "conf": (1, BOXES * 3), "prior": (1, 2, BOXES * 4)}
 

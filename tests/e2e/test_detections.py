@@ -24,10 +24,11 @@ from codegen.real.engine import RealEngine
 from tests.contract.test_kernels import make_project
 from tests.support.detection_cases import NAME, Detector, model, told
 from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.sanitizers import TRAPS
 from tests.support.tflite_models import Model, run_litert
 from tests.support.tools import require_tool
 
-STRICT = ("gcc", "-O1 -fsanitize=undefined,alignment -fno-sanitize-recover=all")
+STRICT = ("gcc", f"-O0 {TRAPS}")
 AGREE = 4e-6
 """How far a box may be from LiteRT's, relative to its largest coordinate."""
 

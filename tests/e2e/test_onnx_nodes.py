@@ -17,6 +17,7 @@ from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
 from tests.support.node_graphs import Compilable, Refused, compilable, disagreement, fed, prefixed, side_by_side
 from tests.support.node_tests import node_tests
+from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
 
 SAMPLE = 6
@@ -24,7 +25,7 @@ SAMPLE = 6
 TOGETHER = 160
 """Tests in one network."""
 QUICK = ("gcc", "-O0")
-STRICT = ("gcc", "-O1 -fsanitize=undefined,alignment -fno-sanitize-recover=all")
+STRICT = ("gcc", f"-O1 {REPORTS}")
 
 
 def same_bits(a: Array, b: Array) -> bool:

@@ -23,10 +23,11 @@ from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
 from tests.support.node_graphs import prefixed, side_by_side
 from tests.support.pose_cases import NAME, drawn, model, results, told
+from tests.support.sanitizers import TRAPS
 from tests.support.tflite_models import Model
 from tests.support.tools import require_tool
 
-STRICT = ("gcc", "-O1 -fsanitize=undefined,alignment -fno-sanitize-recover=all")
+STRICT = ("gcc", f"-O0 {TRAPS}")
 KINDS = ("float32", "uint8", "int8")
 FOUND = {
     1: (2, 0.631310, (12.6354, 16.0000), (83.5919, 16.0000)),

@@ -21,9 +21,10 @@ from tests.random_networks.coverage import SHARES
 from tests.random_networks.draw import LEAST_SPAN, SMALL
 from tests.random_networks.proof import prove, seeds
 from tests.support.graphs import random_array
+from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
 
-SANITIZE = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+SANITIZE = ("-O1", *REPORTS.split())
 
 
 def test_random_networks_equal_golden_in_c() -> None:

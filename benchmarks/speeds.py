@@ -40,7 +40,7 @@ from codegen.toolkit import HOUSE
 
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc", "rv64gcv", "esp8266")
 SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc": ("rv32imac", "rv32imafc")}
-"""Cores that run the same kernels, as their files say; where a chip's core has no table of cycles, they are its instructions."""
+"""Cores that run the same kernels, as their files say; without a table of cycles, they are instructions."""
 DTYPES = ("s8", "s4", "f32")
 MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (None,), "f32": (None,)}
 """TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""

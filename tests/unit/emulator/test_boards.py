@@ -179,7 +179,7 @@ def test_instructions_are_counted_exactly_and_alike_each_time(name: str, tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COUNTING if name != "esp8266"])
 def test_counts_go_on_over_the_wrap_of_a_timer(name: str, tmp_path: Path) -> None:
-    """9e9 instructions in all: timers of 32 bits wrap, and so does the count itself, modulo 2^32.  The LX106 has no timer for it."""
+    """9e9 instructions in all: timers of 32 bits wrap, and so does the count itself, modulo 2^32."""
     arm = name.startswith("cortex")
     body = (LOOP if arm else LOOP.replace("bne 1b", "bnez %0, 1b")).replace("1000000", "1000000000")
     body = "for (int k = 0; k < 3; k++) {" + body.replace("return 0;", 'lam_board_puts(" "); }\n return 0;')

@@ -35,11 +35,12 @@ from codegen.pipeline import reach, read_model
 from codegen.planning import met
 from codegen.report.speed import Work, work_of
 from codegen.resources import resource_dir
+from codegen.target import load_target
 from codegen.toolkit import HOUSE
 
-CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc")
+CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc", "rv64gcv", "esp8266")
 SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc": ("rv32imac", "rv32imafc")}
-"""Cores that run the same kernels, as their files say."""
+"""Cores that run the same kernels, as their files say; without a table of cycles, they are instructions."""
 DTYPES = ("s8", "s4", "f32")
 MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (None,), "f32": (None,)}
 """TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
@@ -82,7 +83,7 @@ def samples(
     for _ in range(rounds):
         tools = replace(HOUSE, table=Unseen(seen=frozenset(seen)))
         try:
-            layers = codegen.profile(path, chip, cycles=True, requant=mode, toolkit=tools).layers
+            layers = codegen.profile(path, chip, cycles=target.cycles is not None, requant=mode, toolkit=tools).layers
         except CompileError as error:
             print(f"# {chip} {dtype}: {str(error).splitlines()[0]}", file=sys.stderr)
             break
@@ -155,7 +156,7 @@ def main() -> None:
         lines = table(found)
         print("\n".join([f"# {chip}", *lines]), flush=True)
         if given.write:
-            for core in (chip, *SAME.get(chip, ())):
+            for core in (load_target(chip).core, *SAME.get(chip, ())):
                 write(resource_dir("targets") / "cores" / f"{core}.toml", lines)
 
 

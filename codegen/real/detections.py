@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import ShapeMismatch
-from codegen.float32 import exp
+from codegen.float32.anchors import decoded
 from codegen.float32.boxes import suppressed, suppressed_by_class
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
@@ -26,7 +26,9 @@ class Detections:
 
     A box is decoded from y, x, h, w and its anchor's, each divided by its one of `scales`, to two corners:
 
-        centre = (yx / scale) * anchor_hw + anchor_yx;  half = exp(hw / scale) * (anchor_hw / 2);  centre -+ half
+        centre = yx / scale * anchor_hw + anchor_yx;  half = 0.5 * exp(hw / scale) * anchor_hw;  centre -+ half
+
+    in float64, but for the last difference and sum.
 
     Scores are those of the last `classes` of K.  Without `regular` boxes are selected by the best of their scores, and
     each has its best `each` classes.  With it they are selected class by class, at most `per_class` of one, and the
@@ -65,7 +67,7 @@ class Detections:
         return tuple(RealType(shape) for shape in ((1, rows, 4), (1, rows), (1, rows), (1,)))
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """In float32."""
+        """In float32, but for the decoding."""
         boxes, ranks = self.decoded(ins[0][0], ins[2]), ins[1][0, :, -self.classes :]
         places, classes, scores = (self._by_class if self.regular else self._by_best)(boxes, ranks)
         found = np.repeat(boxes[places][:, None], classes.shape[1], 1)
@@ -74,10 +76,7 @@ class Detections:
 
     def decoded(self, codes: Array, anchors: Array) -> Array:
         """Corners [B, 4]."""
-        shares = codes[:, :4] / np.array(self.scales, np.float32)
-        centre = shares[:, :2] * anchors[:, 2:] + anchors[:, :2]
-        half = exp(shares[:, 2:]) * (anchors[:, 2:] * np.float32(0.5))
-        return np.concatenate([centre - half, centre + half], 1)
+        return decoded(codes, anchors, np.array(self.scales, np.float32))
 
     def _by_best(self, boxes: Array, ranks: Array) -> Found:
         places = suppressed(boxes, ranks.max(1), self.passed, self.limit, self.most)

@@ -15,6 +15,9 @@ void lam_board_hex(const char *label, uint32_t v);
 extern uint32_t lam_stack_limit[];
 extern uint32_t lam_stack_top[];
 
+/* On Xtensa: where the linker script has constants. */
+extern uint32_t lam_const_end[];
+
 /* On Cortex-M: where the linker script has constants and variables, and what closes all memory but the program's. */
 extern uint32_t lam_const_base[];
 extern uint32_t lam_ram_base[];

@@ -1,7 +1,6 @@
 """TFLite_Detection_PostProcess beside LiteRT, in numpy and in C: which boxes, classes and scores, and how many.
 
-LiteRT decodes boxes in float64 and rounds them, here they are computed in float32: they agree within a few roundings.
-It leaves rows unwritten for which there is no box, here they are 0.
+All of it is equal, boxes to the bit.  LiteRT leaves rows unwritten for which there is no box, here they are 0.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from tests.support.tflite_models import Model, run_litert
 from tests.support.tools import require_tool
 
 STRICT = ("gcc", f"-O0 {TRAPS}")
-AGREE = 4e-6
-"""How far a box may be from LiteRT's, relative to its largest coordinate."""
 
 
 def outputs(graph: Graph, values: dict[str, Array]) -> list[Array]:
@@ -43,10 +40,8 @@ def agrees(case: Detector, found: list[Array], wanted: list[Array]) -> bool:
     if not np.array_equal(count, wanted[3]):
         return False
     used = case.used(int(count[0]))
-    reach = float(np.abs(wanted[0][0][used]).max(initial=1.0))
-    near = np.allclose(boxes[0][used], wanted[0][0][used], rtol=0, atol=AGREE * reach)
-    same = all(np.array_equal(a[0][used], b[0][used]) for a, b in ((classes, wanted[1]), (scores, wanted[2])))
-    return near and same and not any(a[0][~used].any() for a in (boxes, classes, scores))
+    same = all(map(np.array_equal, (x[0][used] for x in (boxes, classes, scores)), (x[0][used] for x in wanted[:3])))
+    return same and not any(a[0][~used].any() for a in (boxes, classes, scores))
 
 
 def check(first: int, models: int, each: int, folder: Path) -> None:
@@ -104,7 +99,7 @@ def test_of_equal_scores_the_first_box_and_the_first_class_go_before(tmp_path: P
     golden = outputs(graph, run_graph(graph, dict(zip([p.value for p in graph.inputs], given, strict=True))))
     (wanted,) = run_litert(built.bytes(), given)
     assert golden[3] == wanted[3] == 5
-    assert np.allclose(golden[0], wanted[0], rtol=0, atol=AGREE)
+    assert np.array_equal(golden[0], wanted[0])
     assert not golden[1].any()
     assert not wanted[1].any()
 

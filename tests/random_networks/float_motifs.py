@@ -29,6 +29,7 @@ from codegen.ops import (
     WholeArithmetic,
 )
 from codegen.ops.float32 import (
+    FloatAnchorBoxes,
     FloatAveragePool2D,
     FloatBinary,
     FloatClip,
@@ -143,7 +144,10 @@ def real_boxes(d: Drawing, x: str) -> str:
     if count < 1:
         raise Unfit("no box")
     numbers, classes = d.apply(Reshape((h * w * c,)), _real(d, x)), d.int(1, 3)
-    boxes = d.apply(Reshape((1, count, 4)), d.apply(Slice((0,), (count * 4,), (1,)), numbers))
+    boxes = d.apply(Reshape((count, 4)), d.apply(Slice((0,), (count * 4,), (1,)), numbers))
+    if d.chance(0.5):
+        boxes = d.apply(FloatAnchorBoxes((10.0, 10.0, 100.0, 100.0)), boxes, _normal(d, 5.0, count, 4))
+    boxes = d.apply(Reshape((1, count, 4)), boxes)
     scores = d.apply(Slice((h * w * c - classes * count,), (classes * count,), (1,)), numbers)
     op = FloatNonMaxSuppression(d.int(1, 10 // classes), d.pick((0.0, 0.25, 0.5)), d.pick((None, 0.0)), d.chance(0.3))
     chosen = d.apply(op, boxes, d.apply(Reshape((1, classes, count)), scores))

@@ -25,4 +25,5 @@ def _one_of_each_core() -> tuple[str, ...]:
 
 
 ONE_OF_EACH_CORE = _one_of_each_core()
-BOARDS = tuple(name for name in REFERENCE if CHIPS[name].board)
+BOARDS = (*(name for name in REFERENCE if CHIPS[name].board), "esp8266")
+"""One chip of each board that brings files of its own; no reference has an Xtensa core that a board emulates."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from codegen.kernels.float32 import (
+    anchors,
     blocks,
     boxes,
     conv2d,
@@ -33,6 +34,7 @@ FLOAT32: tuple[Kernel[Any], ...] = (
     *taps.KERNELS,
     *recurrent.KERNELS,
     *trees.KERNELS,
+    *anchors.KERNELS,
     *boxes.KERNELS,
     *poses.KERNELS,
 )

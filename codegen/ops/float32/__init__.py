@@ -1,6 +1,7 @@
 """Operators on float32: one file per family, each answering the questions of `ir.op.Op`."""
 
 from codegen.ir.op import Op
+from codegen.ops.float32.anchors import FloatAnchorBoxes
 from codegen.ops.float32.average_pool import FloatAveragePool2D, FloatGlobalAveragePool
 from codegen.ops.float32.binary import FloatBinary
 from codegen.ops.float32.boxes import FloatNonMaxSuppression
@@ -31,12 +32,14 @@ FLOAT_OPS: tuple[type[Op], ...] = (
     FloatTaps,
     FloatRecurrent,
     FloatTrees,
+    FloatAnchorBoxes,
     FloatNonMaxSuppression,
     FloatPoses,
 )
 
 __all__ = [
     "FLOAT_OPS",
+    "FloatAnchorBoxes",
     "FloatAveragePool2D",
     "FloatBinary",
     "FloatClip",

@@ -11,8 +11,8 @@ import numpy as np
 
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
-from codegen.ops import Compare, Concat, Pad, Slice, Take
-from codegen.ops.float32 import FloatBinary, FloatNonMaxSuppression, FloatReduce, FloatUnary
+from codegen.ops import Compare, Pad, Slice, Take
+from codegen.ops.float32 import FloatAnchorBoxes, FloatNonMaxSuppression, FloatReduce
 from codegen.real.detections import Detections
 from codegen.records import record
 from codegen.settle.context import Context
@@ -57,14 +57,7 @@ def _columns(w: Writer, x: str, start: int, stop: int) -> str:
 def _decoded(w: Writer, op: Detections) -> str:
     """Corners [B, 4]."""
     codes, anchors = w.reshaped(w.input(0), w.shape(w.input(0))[1:]), w.input(2)
-    shares = w.apply(FloatBinary("div"), _columns(w, codes, 0, 4), w.const(np.array(op.scales, np.float32)))
-    middles, sizes = _columns(w, anchors, 0, 2), _columns(w, anchors, 2, 4)
-    moved = w.apply(FloatBinary("mul"), _columns(w, shares, 0, 2), sizes)
-    centre = w.apply(FloatBinary("add"), moved, middles)
-    grown = w.apply(FloatUnary("exp"), _columns(w, shares, 2, 4))
-    half = w.apply(FloatBinary("mul"), grown, w.apply(FloatBinary("mul"), sizes, w.real(0.5)))
-    ends = [w.apply(FloatBinary(name), centre, half) for name in ("sub", "add")]
-    return w.apply(Concat(1, (None, None), DType.F32, None), *ends)
+    return w.apply(FloatAnchorBoxes(op.scales), codes, anchors)
 
 
 def _ranks(w: Writer, op: Detections) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from codegen.ops.float32 import FloatNonMaxSuppression, FloatPoses
+from codegen.ops.float32 import FloatAnchorBoxes, FloatNonMaxSuppression, FloatPoses
 from tests.contract.case import F32, Case, t
 
 
@@ -22,6 +22,10 @@ def cases() -> Iterator[Case]:
     yield Case("none", FloatNonMaxSuppression(3, 0.5, 1e9), (t(F32, 1, 7, 4), t(F32, 1, 2, 7)))
     yield Case("known_boxes", FloatNonMaxSuppression(3, 0.5, -20.0), (boxes, t(F32, 1, 2, 11)))
     yield Case("known_scores", FloatNonMaxSuppression(9, 0.5), (t(F32, 2, 9, 4), scores))
+    few = FloatAnchorBoxes((10.0, 10.0, 5.0, 3.0))
+    yield Case("anchors", few, (t(F32, 9, 6), rng.normal(0, 20, (9, 4)).astype(np.float32)))
+    yield Case("own_anchors", few, (t(F32, 3, 4), t(F32, 3, 4)))
+    yield Case("own_codes", few, (rng.normal(0, 20, (5, 4)).astype(np.float32), t(F32, 5, 4)))
     maps = t(F32, 1, 5, 4, 17), t(F32, 1, 5, 4, 34), t(F32, 1, 5, 4, 64)
     yield Case("many", FloatPoses(7, 0.0, 0.25, 0.5, 16), maps)
     yield Case("hard", FloatPoses(3, -1.0, 0.75, 4.0, 7), maps)

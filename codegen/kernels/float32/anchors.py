@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from codegen.kernels.float32.common import HEADER
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sides import sides
 from codegen.ops.float32 import FloatAnchorBoxes
+from codegen.records import record
 
 _NAMES = ("codes", "anchors")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AnchorsContext:
     """C expressions of codes and anchors; boxes, and numbers of a code."""
 

@@ -12,7 +12,6 @@ Source: tensorflow/lite/kernels/detection_postprocess.cc (codegen/float32/anchor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,9 +22,10 @@ from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, never_in_place, no_macs, whole
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import require
+from codegen.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatAnchorBoxes:
     """Two corners of each box, of codes and anchors; `scales` of y, x, h and w divide the codes."""
 

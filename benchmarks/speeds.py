@@ -17,7 +17,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ from codegen.kernels import KernelTable
 from codegen.options import Options
 from codegen.pipeline import reach, read_model
 from codegen.planning import met
+from codegen.records import record
 from codegen.report.speed import Work, work_of
 from codegen.resources import resource_dir
 from codegen.target import load_target
@@ -51,7 +52,7 @@ Sample = tuple[Work, int, int]
 """What there is to do, and the instructions and cycles that it took."""
 
 
-@dataclass(frozen=True)
+@record
 class Unseen(KernelTable):
     """The house's kernels; of a node those that have been counted for a layer of its sizes come last."""
 

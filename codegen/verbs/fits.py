@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
-from codegen.errors import CompileError
+from codegen.errors import CompileError, RequantUnsupported
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.options import Options
@@ -103,10 +103,14 @@ def _told(progress: Progress, count: int, done: int) -> None:
 
 
 def _ranked(seen: Sequence[_Seen]) -> tuple[Fit, ...]:
-    """One model's chips; the refusal of a model that no chip could be asked about, for they all were told the same."""
+    """One model's chips; the refusal of a model that no chip could be asked about, for they all were told the same.
+
+    A chip that lacks the rounding of the model's kind refuses before the file is read, and says nothing of it.
+    """
     errors = [one.unread for one in seen if one.unread is not None]
-    if len(errors) == len(seen) and len({e.text() for e in errors}) == 1:
-        raise errors[0]
+    told = [e for e in errors if not isinstance(e, RequantUnsupported)] or errors
+    if len(errors) == len(seen) and len({e.text() for e in told}) == 1:
+        raise told[0]
     return tuple(sorted((fit for one in seen for fit in one.fits), key=_rank))
 
 

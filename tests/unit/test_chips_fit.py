@@ -110,6 +110,13 @@ def test_a_float_network_needs_a_chip_that_takes_floats() -> None:
     assert some.milliseconds is None
 
 
+def test_a_broken_file_is_refused_though_a_chip_lacks_the_rounding_of_its_kind(tmp_path: Path) -> None:
+    path = tmp_path / "cut.tflite"
+    path.write_bytes(model_path("kws_int8").read_bytes()[:5000])
+    with pytest.raises(CompileError, match="LAM-IMPORT-003"):
+        api.fits(path)
+
+
 def test_options_of_a_compilation_are_taken(found: tuple[Fit, ...]) -> None:
     (rows,) = api.fits(DIGITS, "stm32f407vg", stream_input=True)
     whole = next(f for f in found if f.target == "stm32f407vg")

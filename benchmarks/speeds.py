@@ -52,7 +52,7 @@ Sample = tuple[Work, int, int]
 """What there is to do, and the instructions and cycles that it took."""
 
 
-@record
+@record(slots=False)
 class Unseen(KernelTable):
     """The house's kernels; of a node those that have been counted for a layer of its sizes come last."""
 

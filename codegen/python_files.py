@@ -18,6 +18,9 @@ from codegen.errors import CompileError, first_line
 Refusal = Callable[[str], CompileError]
 """Makes the refusal of what was found."""
 
+FILES_RUN: dict[str, Path] = {}
+"""By the name of its module: what this process has run."""
+
 
 def run_python(path: Path, name: str, refused: Refusal) -> ModuleType:
     """The module that a file is, under a name that tells it from others; run whenever this is called."""
@@ -30,6 +33,7 @@ def run_python(path: Path, name: str, refused: Refusal) -> ModuleType:
     sys.modules[name] = module
     with guarded(refused):
         spec.loader.exec_module(module)
+    FILES_RUN[name] = path.absolute()
     return module
 
 

@@ -2,7 +2,8 @@
 
 Decides: how a cluster is named, how many pieces travel at once, that what comes back stands in the order of the pieces
 whoever made it, and that a refusal of a piece is raised as if it had been made here.  A worker that dies loses nothing:
-its pieces go to another one.  The package `distributed` is imported here alone, and only where a cluster is named.
+its pieces go to another one.  A worker runs the user's Python files whose classes a piece has.  The package
+`distributed` is imported here alone, and only where a cluster is named.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from codegen.errors import ClusterLost, ExtraMissing, SchedulerBad, first_line
+from codegen.python_files import FILES_RUN, run_python
 from codegen.records import record
 
 _Piece = TypeVar("_Piece")
@@ -75,7 +78,7 @@ class _Cluster:
         from distributed import as_completed
 
         shares = _shares(len(pieces), self.width * _TURNS)
-        futures = [self.client.submit(_worked, work, pieces[s.start : s.stop], pure=False) for s in shares]
+        futures = [self.client.submit(_worked, *_packed(work, pieces[s.start : s.stop]), pure=False) for s in shares]
         made: dict[Any, list[_Made]] = {}
         try:
             for future in as_completed(futures, loop=self.client.loop):
@@ -97,8 +100,24 @@ class _Cluster:
             raise ClusterLost(first_line(error), where=self.client.scheduler.address) from None
 
 
-def _worked(work: Callable[[_Piece], _Made], pieces: Sequence[_Piece]) -> list[_Made]:
-    """One share, on a worker."""
+def _packed(work: Callable[[_Piece], _Made], pieces: Sequence[_Piece]) -> tuple[bytes, Mapping[str, Path]]:
+    """One share as bytes, and the user's files whose classes are in it."""
+    from distributed.protocol.pickle import dumps
+
+    packed: bytes = dumps((work, pieces))
+    return packed, {name: path for name, path in FILES_RUN.items() if name.encode() in packed}
+
+
+def _worked(packed: bytes, files: Mapping[str, Path]) -> list[Any]:
+    """One share, on a worker, which runs the user's files before it reads the share."""
+    from distributed.protocol.pickle import loads
+
+    def refused(found: str) -> ClusterLost:
+        return ClusterLost(found, where=", ".join(map(str, files.values())))
+
+    for name in files.keys() - FILES_RUN.keys():
+        run_python(files[name], name, refused)
+    work, pieces = loads(packed)
     return [work(piece) for piece in pieces]
 
 

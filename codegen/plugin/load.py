@@ -51,9 +51,11 @@ def _of_file(path: Path) -> Plugin:
 
 
 def _executed(path: Path, where: str) -> ModuleType:
-    """The module that a file is, run anew each time."""
-    name = f"{PLUGIN_MODULES}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    """The module that a file is, run anew each time; a file that has changed is another module."""
     try:
+        with guarded(lambda found: PluginBroken(found, where=where)):
+            read = path.read_bytes()
+        name = f"{PLUGIN_MODULES}{hashlib.sha256(str(path).encode() + read).hexdigest()[:12]}"
         return run_python(path, name, lambda found: PluginBroken(found, where=where))
     except PluginBroken as refused:
         cause = refused.__cause__ or refused

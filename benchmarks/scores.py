@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--scheduler")
     given = parser.parse_args()
+    onnxruntime.set_default_logger_severity(3)
     files = d.Data(given.shared)
     print(f"{'model':44}{'metric':>12}{'samples':>9}{'C':>10}{'known':>10}")
     for case in CASES:

@@ -6,7 +6,7 @@ path, its bytes, an open file, or an onnx.ModelProto.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -445,7 +445,7 @@ def run_file(
 @takes_declared
 def evaluate(
     model: ModelSource,
-    data: DataGiven,
+    data: DataGiven | Iterable[Sample],
     metric: str = "top1",
     engine: str | Sequence[str] = "c",
     *,
@@ -457,7 +457,8 @@ def evaluate(
     Args:
         model: a model file, as in `compile_model`.
         data: .npz with samples and `y`, what is true of each; a folder with a folder of pictures or sounds for each
-            class; a .txt list of files and labels; or arrays by name.  docs/metrics.md.
+            class; a .txt list of files and labels; arrays by name; or samples one by one, each its arrays by name.
+            docs/metrics.md.
         metric: `top1`, `top5`, `f1`, `auc`, `psnr`, `miou`, `wer`, `map`, `map50`, `ap50`, `pooled_ap50`,
             or FILE.py:FUNCTION.
         engine: names of engines, as a sequence or joined by commas.

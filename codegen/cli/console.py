@@ -52,7 +52,7 @@ def fail(error: CompileError, as_json: bool) -> int:
     """Print a refusal, one line per problem; with --json also as JSON on standard output.  Returns the exit code."""
     say(error.text(), err=True, mark=_ID)
     if as_json:
-        errors = [{"id": e.code, "message": e.found, "where": e.where, "hint": e.hint} for e in error.problems()]
+        errors = [{"id": e.code, "message": e.found, "where": e.where, "hint": e.way_out()} for e in error.problems()]
         with contextlib.suppress(OutputLost):  # standard error has said it
             say(to_json({"error": errors[0], "errors": errors}))
     return 2 if error.is_usage else 1

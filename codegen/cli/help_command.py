@@ -54,6 +54,7 @@ def _page(name: str) -> str | None:
 
 
 def _pages() -> dict[str, Path]:
-    """Every page by its name."""
+    """Every page by its name, and the one on files of chips."""
     folder = resource_dir("docs")
-    return {p.relative_to(folder).with_suffix("").as_posix(): p for p in folder.rglob("*.md")}
+    pages = {p.relative_to(folder).with_suffix("").as_posix(): p for p in folder.rglob("*.md")}
+    return {**pages, "targets/README": resource_dir("targets") / "README.md"}

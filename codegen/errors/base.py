@@ -5,9 +5,11 @@ Decides: how a refusal is spelled, in one line whatever a model says.  The cause
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+_PAGE = re.compile(r"\b(?:docs/([\w/]+)|(targets/README))\.md\b")
 _LONGEST_PLACE = 400
 LONGEST_FINDING = 600
 _MOST_PROBLEMS = 50
@@ -53,8 +55,12 @@ class CompileError(Exception):
 
     def text(self) -> str:
         """One line: id, place, finding, way out."""
-        way_out = f" ({one_line(self.hint, LONGEST_FINDING)})" if self.hint else ""
+        way_out = f" ({one_line(self.way_out(), LONGEST_FINDING)})" if self.hint else ""
         return f"{self.finding()}{way_out}"
+
+    def way_out(self) -> str:
+        """The hint, each page in it as the command that prints it wherever Lamina is installed."""
+        return _PAGE.sub(lambda page: f"`lamina help {page[1] or page[2]}`", self.hint)
 
     def finding(self) -> str:
         """The line without the way out."""

@@ -198,7 +198,7 @@ class DataNotTheInputs(CompileError):
 
     def text(self) -> str:
         """The finding, the table below it, and where to read more."""
-        lines = [self.finding(), *self.hint.splitlines(), "docs/preprocess.md says what each key does"]
+        lines = [self.finding(), *self.way_out().splitlines(), "`lamina help preprocess` says what each key does"]
         return "\n  ".join(lines)
 
 

@@ -53,7 +53,7 @@ def left_to_core(graph: Graph, target: Target) -> dict[str, tuple[str, ...]]:
 
 
 def _said(problem: CompileError) -> str:
-    return f"{problem.found}{f' ({problem.hint})' if problem.hint else ''}"
+    return f"{problem.found}{f' ({problem.way_out()})' if problem.hint else ''}"
 
 
 def _check_names(target: Target, table: KernelTable) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import wave
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from codegen.datafiles import open_file
-from codegen.errors import DataFileBad, FileTooLarge
+from codegen.errors import DataDoesNotFit, DataFileBad, FileTooLarge, first_line
 from codegen.ir.quant import Array
 from codegen.preprocess.npz import MAX_DATA_BYTES, read_npz
 from codegen.records import record
@@ -51,6 +52,41 @@ def read_data(given: DataGiven) -> tuple[Data, str]:
     if path.suffix.lower() == _SOUND and os.path.isfile(path):
         return _of_files([path], None, path), str(path)
     return Data(read_npz(path)), str(path)
+
+
+def gathered(given: DataGiven | Iterable[Mapping[str, Any]]) -> DataGiven:
+    """Samples that come one by one, as arrays of all of them; anything else as it is.
+
+    Raises:
+        DataDoesNotFit: LAM-API-005, none comes, one is no mapping, or those of `stacked`.
+    """
+    if isinstance(given, str | Path | Mapping):
+        return given
+    if isinstance(given, np.ndarray) or not isinstance(given, Iterable):
+        raise DataDoesNotFit(f"{type(given).__name__}: neither a file, nor arrays by name, nor samples", where="data")
+    listed = list(given)
+    if not listed:
+        raise DataDoesNotFit("no samples", where="data")
+    strange = [type(sample).__name__ for sample in listed if not isinstance(sample, Mapping)]
+    if strange:
+        raise DataDoesNotFit(f"a sample is of type {strange[0]}, not arrays by name", where="data")
+    return stacked(listed, list(listed[0]))
+
+
+def stacked(samples: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Array]:
+    """These arrays of all samples; LAM-API-005 where one lacks an array, or has it in another shape."""
+    missing = [n for n in names if any(n not in sample for sample in samples)]
+    if missing:
+        raise DataDoesNotFit(f"a sample has no array '{missing[0]}'", where="the samples")
+    return {n: stack([sample[n] for sample in samples], f"'{n}'") for n in names}
+
+
+def stack(samples: Sequence[Any], name: str) -> Array:
+    """One array of samples; LAM-API-005 where they are of several shapes."""
+    try:
+        return np.stack([np.asarray(sample) for sample in samples])
+    except ValueError as error:
+        raise DataDoesNotFit(f"no array can be made of {name}: {first_line(error)}", where="the samples") from error
 
 
 def _folder(folder: Path) -> tuple[list[Path], list[int] | None]:

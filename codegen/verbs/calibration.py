@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from codegen.errors import CalibrationNotFinite, CountBad, DataDoesNotFit, first_line
+from codegen.errors import CalibrationNotFinite, CountBad, DataDoesNotFit
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.preprocess import read_data
+from codegen.preprocess import read_data, stack, stacked
 from codegen.quantizer.observe import Sample, Samples
 from codegen.records import record
 from codegen.verbs.fed_back import fed_back, one_after_the_other, states_of
@@ -155,24 +155,12 @@ def _arrays(given: Any, ports: Sequence[FloatPort]) -> dict[str, Array]:
     if isinstance(given, np.ndarray):
         return {"x": given}
     if isinstance(given, Mapping):
-        return {str(name): _array([array], f"'{name}'")[0] for name, array in given.items()}
+        return {str(name): stack([array], f"'{name}'")[0] for name, array in given.items()}
     if isinstance(given, np.generic) or not isinstance(given, Iterable):
         raise DataDoesNotFit(f"{type(given).__name__}: neither a file, nor an array, nor samples", where="the samples")
     listed = list(given)
     if not listed:
         raise DataDoesNotFit("no samples", where="the samples")
     if not all(isinstance(sample, Mapping) for sample in listed):
-        return {"x": _array(listed, "them")}
-    names = [p.name for p in ports]
-    missing = [n for n in names if any(n not in sample for sample in listed)]
-    if missing:
-        raise DataDoesNotFit(f"a sample has no array '{missing[0]}'", where="the samples")
-    return {n: _array([sample[n] for sample in listed], f"'{n}'") for n in names}
-
-
-def _array(samples: Sequence[Any], name: str) -> Array:
-    """One array of samples; LAM-API-005 where they are of several shapes."""
-    try:
-        return np.stack([np.asarray(sample) for sample in samples])
-    except ValueError as error:
-        raise DataDoesNotFit(f"no array can be made of {name}: {first_line(error)}", where="the samples") from error
+        return {"x": stack(listed, "them")}
+    return stacked(listed, [p.name for p in ports])

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from codegen.errors import EngineUnknown
 from codegen.metrics import find_metric
 from codegen.options import Options
+from codegen.preprocess import gathered
 from codegen.records import record
 from codegen.spread import Spread, ranges_of, spread_over
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.answering import Answering, Answers, Question, answer_there, has_state
 from codegen.verbs.engines import check_engine
-from codegen.verbs.kinds import DataGiven, Progress
+from codegen.verbs.kinds import DataGiven, Progress, Sample
 from codegen.verbs.samples import check_count
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
@@ -65,11 +66,12 @@ class Judging:
 
 
 @takes_model
-def evaluate(model: ModelSource, data: DataGiven, options: Options, judging: Judging) -> Evaluation:
+def evaluate(model: ModelSource, data: DataGiven | Iterable[Sample], options: Options, judging: Judging) -> Evaluation:
     """Run the labelled samples of `data` and judge the answers; of a network with state they are steps, in order."""
     names = _engines(judging)
     check_count(judging.limit)
     metric = find_metric(judging.metric)
+    data = gathered(data)
     questions = [
         Question(
             model=file_of(model).absolute(),

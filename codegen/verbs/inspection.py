@@ -22,7 +22,7 @@ class Violation:
     @staticmethod
     def of(error: CompileError) -> Violation:
         """The violation that an error describes."""
-        return Violation(error.code, error.where, error.found, error.hint)
+        return Violation(error.code, error.where, error.found, error.way_out())
 
 
 @record(kw_only=True)

@@ -379,7 +379,7 @@ def test_a_wrong_file_is_refused(text: str, code: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         config_table(tmp_path / "m.toml", "postprocess")
     assert caught.value.code == code
-    assert ("docs/postprocess.md" in str(caught.value)) == (text == "postprocess = 3")
+    assert ("lamina help postprocess" in str(caught.value)) == (text == "postprocess = 3")
 
 
 @pytest.mark.parametrize("activation", ["softmax", "sigmoid", "clip", "none"])

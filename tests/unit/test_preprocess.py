@@ -162,7 +162,7 @@ def test_integers_reach_an_integer_input_unchanged_or_not_at_all() -> None:
             Preprocess().apply(bad, (1, 2), "int8")
         assert code_of(error) == "LAM-PREPROCESS-004"
         assert all(
-            part in error.value.text() for part in ("--config", "[preprocess]", "quantize", "docs/preprocess.md")
+            part in error.value.text() for part in ("--config", "[preprocess]", "quantize", "lamina help preprocess")
         )
 
 
@@ -170,7 +170,7 @@ def test_pictures_without_a_configuration_are_told_of_one() -> None:
     with pytest.raises(CompileError) as error:
         need({"jpeg": np.zeros(1, np.uint8), "offset": np.zeros(2, np.int64)}, "x", "data.npz")
     assert code_of(error) == "LAM-API-004"
-    assert all(part in error.value.text() for part in ("--config", "jpeg = true", "docs/preprocess.md"))
+    assert all(part in error.value.text() for part in ("--config", "jpeg = true", "lamina help preprocess"))
 
 
 def test_text_is_no_sample() -> None:

@@ -153,3 +153,31 @@ def refused(folder: Path, case: str) -> Path:
 def test_what_is_no_data_is_refused(tmp_path: Path, case: str, code: str) -> None:
     with pytest.raises(CompileError, match=f"^{code} "):
         read_data(refused(tmp_path, case))
+
+
+def test_samples_that_come_one_by_one_are_judged_as_their_file_is() -> None:
+    with np.load(DIGITS / "digits_test.npz") as file:
+        x, y = file["x"][:20], file["y"][:20]
+    model = DIGITS / "digits_qdq.onnx"
+    one_by_one = ({"x": a, "y": int(b)} for a, b in zip(x, y, strict=True))
+    found = api.evaluate(model, one_by_one, engine="golden,golden")
+    whole = api.evaluate(model, {"x": x, "y": y}, engine="golden")
+    assert [(e.right, e.count, e.outputs_sha256) for e in found.engines] == 2 * [
+        (e.right, e.count, e.outputs_sha256) for e in whole.engines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (iter(()), "no samples"),
+        (3, "int: neither a file, nor arrays by name, nor samples"),
+        ([np.zeros(3)], "a sample is of type ndarray"),
+        ([{"x": np.zeros(3), "y": 1}, {"x": np.zeros(3)}], "a sample has no array 'y'"),
+        ([{"x": np.zeros(3)}, {"x": np.zeros(4)}], "no array can be made of 'x'"),
+    ],
+)
+def test_what_is_no_samples_is_refused(given: object, said: str) -> None:
+    with pytest.raises(CompileError, match=r"^LAM-API-005 ") as refused:
+        api.evaluate(DIGITS / "digits_qdq.onnx", given)  # type: ignore[arg-type]
+    assert said in str(refused.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import codegen
+from codegen import errors
 from codegen.cli.group import COMMANDS
 from codegen.errors import OutputNotOurs
 from codegen.process import find_program
@@ -322,6 +324,20 @@ def test_help_explains_an_error_and_prints_a_page(lamina: Lamina) -> None:
         said = set(lamina("help", name).out.split())
         assert {word for word in page.split() if set(word) - set("|-")} <= {*said, *(w.rstrip(":") for w in said)}
     assert lamina("help", "docs/report.md").out.startswith("# The report")
+
+
+def test_a_message_names_the_command_that_prints_its_page(lamina: Lamina) -> None:
+    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.CompileError)]
+    told = [errors.CompileError("found", hint=c.hint).text() for c in classes]
+    assert [line for line in told if ".md" in line] == []
+    pages = {page for line in told for page in re.findall(r"`lamina help ([\w/]+)`", line)}
+    assert {"metrics", "quantizer_keys", "targets/README"} <= pages
+    assert [page for page in sorted(pages) if not lamina("help", page).out.startswith("# ")] == []
+
+
+def test_a_path_that_looks_like_a_page_stays_as_it_is(lamina: Lamina, tmp_path: Path) -> None:
+    path = tmp_path / "docs" / "metrics.md"
+    assert str(path) in lamina("inspect", path).err
 
 
 def test_help_knows_an_id_that_no_error_has(lamina: Lamina) -> None:

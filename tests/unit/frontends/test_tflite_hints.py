@@ -30,7 +30,7 @@ def test_custom_operators_on_bare_integers_are_no_float_model(tmp_path: Path) ->
     assert "'SoundEnergy_1'" in energy.text()
     assert window.text() == (
         "LAM-IMPORT-007 node 'SoundWindow_0', tensor 'main_t0': custom operator SoundWindow is not supported "
-        "(only its maker knows what it computes: --plugin FILE.py reads it (docs/plugins.md), or leave it to the "
+        "(only its maker knows what it computes: --plugin FILE.py reads it (`lamina help plugins`), or leave it to the "
         "firmware and compile what is behind it)"
     )
 
@@ -48,7 +48,8 @@ def test_a_known_operator_that_is_not_read_is_named_once(tmp_path: Path) -> None
     model = Model()
     model.op("UNIQUE", [model.input((1, 8), "int8", 0.1)], [model.output((1, 8), "int8", 0.1)])
     (found,) = refused(model, tmp_path)
-    assert "operator UNIQUE is not supported (docs/operators.md lists the operators that are read)" in found.text()
+    wanted = "operator UNIQUE is not supported (`lamina help operators` lists the operators that are read)"
+    assert wanted in found.text()
 
 
 def test_a_16_bit_zero_point_is_told_the_rule_and_the_way_out(tmp_path: Path) -> None:

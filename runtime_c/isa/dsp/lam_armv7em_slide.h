@@ -41,8 +41,8 @@ typedef struct lam_slide {
 #define LAM_SLIDE_ZERO_B "ldr r4, [sp, #12]\n\t"
 #define LAM_SLIDE_NEXT "], #1"
 #define LAM_SLIDE_AT(offset) ", #" #offset "]"
-#define LAM_SLIDE_S8 "ldrsb.w"
-#define LAM_SLIDE_U8 "ldrb.w"
+#define LAM_SLIDE_S8 "ldrsb"
+#define LAM_SLIDE_U8 "ldrb"
 /* Products of a sum: of two rows with a tap's pair, beginning with what is in another sum; of the third row. */
 #define LAM_SLIDE_TWO(sum, tap, from) \
     "smlad " LAM_SLIDE_SUM_##sum ", r3, " LAM_SLIDE_TAP_##tap ", " LAM_SLIDE_SUM_##from "\n\t"
@@ -66,7 +66,7 @@ typedef struct lam_slide {
 #define LAM_SLIDE_SUM_5 "lr"
 /* The output of a sum; that of the first pixel moves y on to the next channel. */
 #define LAM_SLIDE_STORE(mode, type, sum, at) \
-    LAM_BYTE_##mode(LAM_SATURATE_##type, LAM_SLIDE_SUM_##sum, "r3") "strb.w " LAM_SLIDE_SUM_##sum ", [r6" at "\n\t"
+    LAM_BYTE_##mode(LAM_SATURATE_##type, LAM_SLIDE_SUM_##sum, "r3") "strb " LAM_SLIDE_SUM_##sum ", [r6" at "\n\t"
 
 /* All channels of a block: `last` is its last sum, whose register has the bias before; `two` the products of two rows, `third`
  * those of the third one, `stores` the outputs.  The compiler does not know what is on the stack meanwhile: r7, and the
@@ -81,17 +81,17 @@ typedef struct lam_slide {
                          "strd r8, r5, [sp, #4]\n\t" \
                          "str.w r9, [sp, #12]\n" \
                          "1:\n\t" \
-                         "ldr.w r5, [r7], #18\n\t" \
-                         "ldr.w r6, [r7, #-14]\n\t" \
-                         "ldr.w " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" \
+                         "ldr r5, [r7], #18\n\t" \
+                         "ldr r6, [r7, #-14]\n\t" \
+                         "ldr " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" \
                          "str.w r7, [sp]\n\t" \
                          "sxtb16 r7, r6\n\t" \
                          "sxtb16 r6, r5, ror #8\n\t" \
                          "sxtb16 r5, r5\n\t" two "ldr.w r7, [sp]\n\t" \
-                         "ldr.w r6, [r7, #-13]\n\t" \
+                         "ldr r6, [r7, #-13]\n\t" \
                          "sxtb16 r5, r6\n\t" \
-                         "asr.w r6, r6, #24\n\t" third "ldrb.w r4, [r7, #-9]\n\t" \
-                         "ldr.w r3, [r7, #-4]\n\t" \
+                         "asr.w r6, r6, #24\n\t" third "ldrb r4, [r7, #-9]\n\t" \
+                         "ldr r3, [r7, #-4]\n\t" \
                          "ldrd r5, r6, [sp, #4]\n\t" \
                          "lsrs r4, r4, #1\n\t" stores "str.w r6, [sp, #8]\n\t" \
                          "bcc.w 1b\n\t" \

@@ -182,7 +182,8 @@ def _totals(p: Profile) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.goal)]
     pairs += [("compiler", p.flags)] if p.flags else []
     if p.instructions is not None:
-        how = f"reading the timer, {p.hook:.4g} each time, is taken off" if p.hook else "counted by the emulator"
+        read = "what a hook takes" if p.stack_bytes is None else "reading the timer"
+        how = f"{read}, {p.hook:.4g} each time, is taken off"
         pairs.append(("instructions", f"{p.instructions} ({how})"))
     if p.cycles is not None and p.instructions:
         pairs.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codegen.api import verify
-from codegen.report.profile import Profile
+from codegen.report.profile import Profile, profile_text
 from codegen.target import load_target
 from tests.e2e.test_instruction_limits import NETWORKS, profile
 from tests.support.shared import shared_dir
@@ -32,6 +32,7 @@ def test_dense_layers_take_an_instruction_for_seven_products() -> None:
     assert found.instructions is not None
     assert found.instructions <= 0.14 * found.macs
     assert all(each <= 0.14 for each in per_product(found).values()), per_product(found)
+    assert "(what a hook takes, " in " ".join(profile_text(found).split())
     assert found.stack_bytes is None  # a process has one without a bottom
     spent = sum(layer.instructions or 0 for layer in found.layers) + (found.schedule_instructions or 0)
     assert spent == pytest.approx(found.instructions, rel=0.01)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.options import Options
 from codegen.pipeline import compile_file
+from tests.support.tools import require_module
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -169,8 +169,8 @@ def exported(name: str, path: Path, *, dynamo: bool) -> Any:
 @pytest.mark.parametrize("dynamo", [False, True])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_an_exported_network_is_golden_in_c_and_near_onnxruntime(name: str, dynamo: bool, tmp_path: Path) -> None:
-    if dynamo and importlib.util.find_spec("onnxscript") is None:
-        pytest.skip("PyTorch's newer exporter needs onnxscript, which is not installed")
+    if dynamo:
+        require_module("onnxscript")
     path = tmp_path / "net.onnx"
     x = exported(name, path, dynamo=dynamo)
     (wanted,) = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, {"x": x})

@@ -48,6 +48,7 @@ def test_the_count_finds_what_it_is_for() -> None:
 def test_templates_do_not_compute() -> None:
     loader = environment().loader
     assert loader is not None
-    found = Counter({n: computed(loader.get_source(environment(), n)[0]) for n in loader.list_templates()})
+    names = [n for n in loader.list_templates() if "__pycache__" not in n]
+    found = Counter({n: computed(loader.get_source(environment(), n)[0]) for n in names})
     assert len(found) > 50
     assert +found == Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,16 @@ import pytest
 
 from tests.support import wheel as published
 from tests.support.browser import Browser, opened
+
+os.environ["CFLAGS"] = "-O1"
+"""C for this machine is built as users get it where a test asks for that (`fastest`): vectors take ten times as long to
+compile, and their kernels have tests of their own."""
+
+
+@pytest.fixture
+def fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C for this machine is built as users get it."""
+    monkeypatch.delenv("CFLAGS")
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,12 @@
 """Generated C on this machine: built with the host's compiler, bound with cffi, run on numpy arrays."""
 
 from codegen.host.build import (
-    HOST_FLAGS,
     WARNINGS,
     build_library,
     command_words,
     compiler_words,
     host_compiler,
+    host_flags,
     host_regions,
     project_sources,
     run_built,
@@ -16,7 +16,6 @@ from codegen.host.manifest import read_manifest
 from codegen.host.network import Network
 
 __all__ = [
-    "HOST_FLAGS",
     "WARNINGS",
     "GoldenAnswers",
     "Network",
@@ -26,6 +25,7 @@ __all__ = [
     "compiler_words",
     "hook_sources",
     "host_compiler",
+    "host_flags",
     "host_regions",
     "project_sources",
     "read_manifest",

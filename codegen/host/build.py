@@ -27,9 +27,8 @@ WARNINGS = (
 )
 """What every generated file compiles under without a word, with gcc and clang."""
 
-HOST_FLAGS = ("-O3", *(("-march=native",) if platform.machine() in ("x86_64", "AMD64", "i686") else ()))
-"""What makes generated code fastest on this machine.  Results are the same bits with any flags: the runtime headers
-choose instructions by what the compiler may use, and refuse -ffast-math."""
+_FASTEST = ("-O3", *(("-march=native",) if platform.machine() in ("x86_64", "AMD64", "i686") else ()))
+"""What makes generated code fastest on this machine."""
 
 TIMEOUT_S = 300.0
 
@@ -37,6 +36,16 @@ TIMEOUT_S = 300.0
 def host_compiler() -> str:
     """The C compiler to use: $CC, else cc; an empty CC says nothing, as in make."""
     return os.environ.get("CC", "").strip() or "cc"
+
+
+def host_flags(level: str | None = None) -> tuple[str, ...]:
+    """How C of target `host` is optimised here: $CFLAGS, else what is fastest on this machine, with -O of `level`.
+
+    Results are the same bits with any flags: the runtime headers choose instructions by what the compiler may use, and
+    refuse -ffast-math.
+    """
+    flags = tuple(_words(os.environ.get("CFLAGS", ""))) or _FASTEST
+    return flags if level is None else (level, *(f for f in flags if not f.startswith("-O")))
 
 
 def compiler_words(named: str | None = None) -> list[str]:
@@ -50,10 +59,12 @@ def command_words(text: str) -> list[str]:
 
     What no shell could read, such as open quotes, is one word.
     """
-    if find_program(text):
-        return [text]
+    return [text] if find_program(text) else _words(text) or [text]
+
+
+def _words(text: str) -> list[str]:
     try:
-        return shlex.split(text) or [text]
+        return shlex.split(text)
     except ValueError:
         return [text]
 

@@ -23,7 +23,7 @@ from codegen.errors import (
     SeveralOutputs,
 )
 from codegen.golden.interface import PortSpec, in_model_layout, join_batch, network_feeds, split_batch
-from codegen.host.build import HOST_FLAGS, build_library, open_library
+from codegen.host.build import build_library, host_flags, open_library
 from codegen.host.cores import run_cores
 from codegen.host.guarded import guarded
 from codegen.host.hooks import ANSWER_CDEF, GoldenAnswers, check_answered, needs_answers
@@ -55,7 +55,8 @@ class Network:
         project: folder of a generated project.
         trace: collect every tensor's rows from the start (`trace` builds again without it).
         compiler: C compiler; $CC or cc when None.
-        flags: its optimisation flags; what is fastest here for a project of target `host`, else -O2, when None.
+        flags: its optimisation flags; $CFLAGS or what is fastest here for a project of target `host`, else -O2, when
+            None.
         threads: run each core's part on a thread of its own, where the target has several; else they take turns.
         answers: of hooks that have no C here.
     """
@@ -74,7 +75,7 @@ class Network:
         self.project = project
         self.manifest = read_manifest(project)
         if flags is None:
-            flags = HOST_FLAGS if self.manifest["target"] == "host" else ("-O2",)
+            flags = host_flags() if self.manifest["target"] == "host" else ("-O2",)
         self.inputs = tuple(PortSpec.read(r) for r in self.manifest["inputs"])
         self.outputs = tuple(PortSpec.read(r) for r in self.manifest["outputs"])
         self._compiler, self._flags = compiler, flags

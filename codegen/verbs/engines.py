@@ -19,7 +19,7 @@ from codegen.errors import EngineUnknown
 from codegen.frontends import is_caffe, is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
-from codegen.host import HOST_FLAGS, GoldenAnswers, Network
+from codegen.host import GoldenAnswers, Network, host_flags
 from codegen.ir.quant import Array
 from codegen.laws import check_nodes
 from codegen.pipeline import Options, compile_file, read_model
@@ -120,7 +120,7 @@ class CEngine(Held):
             project = Path(folder) / "project"
             write_project(project, compiled.files)
             answers = GoldenAnswers(compiled.program)
-            self._network = Network(project, trace=dump, flags=HOST_FLAGS, answers=answers)
+            self._network = Network(project, trace=dump, flags=host_flags(), answers=answers)
         self.inputs: tuple[PortSpec, ...] = self._network.inputs
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from codegen.emit import write_project
 from codegen.emulator import Mix, board_of
 from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, PluginFailed
-from codegen.host import HOST_FLAGS
+from codegen.host import host_flags
 from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.planning.asked import of_chip
@@ -105,7 +105,7 @@ def _check(compiled: Compiled, on_host: bool, measuring: Measuring) -> None:
 
 def _on_host(compiled: Compiled, project: Path, measuring: Measuring) -> Profile:
     """Microseconds."""
-    flags = HOST_FLAGS if measuring.opt_level is None else (measuring.opt_level, *HOST_FLAGS[1:])
+    flags = host_flags(measuring.opt_level)
     reading = measure_on_host(compiled, project, flags, measuring.repeats or REPEATS)
     return _timed(_frame(compiled, reading, flags), reading)
 

@@ -27,6 +27,7 @@ from tests.support.tools import require_tool
 SANITIZE = ("-O1", *REPORTS.split())
 
 
+@pytest.mark.usefixtures("fastest")
 def test_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
     proof = prove(seeds(3, 24))
@@ -41,6 +42,7 @@ def test_random_networks_are_planned_soundly() -> None:
     assert proof.coverage.missing(each=1) == []
 
 
+@pytest.mark.usefixtures("fastest")
 @pytest.mark.slow
 def test_many_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")

@@ -47,6 +47,7 @@ def check(name: str, mode: str, real: int, random: int) -> VerifyResult:
     return result
 
 
+@pytest.mark.usefixtures("fastest")
 @pytest.mark.parametrize("name", MODELS)
 def test_every_tensor_is_equal_on_two_real_inputs_and_a_random_one(name: str) -> None:
     result = check(name, "single", real=2, random=1)
@@ -76,6 +77,7 @@ def test_outputs_are_read_where_the_interface_says(name: str, weights: str, tmp_
                 assert np.array_equal(found[port.name], port.to_model(values[port.value])), port.name
 
 
+@pytest.mark.usefixtures("fastest")
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", MODELS)

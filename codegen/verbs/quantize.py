@@ -45,7 +45,7 @@ from codegen.verbs.quantized_files import check_files, model_and_report, places_
 from codegen.verbs.quantizer_files import Output, write_together
 from codegen.verbs.quantizing import Quantizing, asking_of, sampled
 from codegen.verbs.quantizing_report import rows_of
-from codegen.verbs.scoring import Scoring, score
+from codegen.verbs.scoring import Scoring
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
 _MEASURED = 32
@@ -97,6 +97,8 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         return Quantized(b"", report)
     if how.stop_after == "rewrite":
         return _written(real_bytes(graph), report, how)
+    scoring = None if how.stop_after else _scoring(how)
+    real = scoring and scoring.of(model, options, "float")
     scheme_of = ranged(places, held, asking, how.progress)
     given, report = _mixed(report, Network(places, asking, scheme_of), held, options, how)
     found = _cooked(Network(places, given, scheme_of), asking, held, how, means)
@@ -115,7 +117,10 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     )
     told = {**label_entries(file_of(model)), **moved_entries(found.moved, scheme.tensors)}
     data = real_bytes(made, {**told, REQUANT_KEY: mode} if mode else told)
-    return _written(data, _scored(report, model, data, options, how), how, table)
+    if scoring and real:
+        engine = "float" if report.refusal else "c"
+        report = replace(report, scored=scoring.beside(real, data, options, engine))
+    return _written(data, report, how, table)
 
 
 def _kept_by(graph: RealGraph, config: QuantConfig) -> frozenset[str]:
@@ -232,20 +237,18 @@ def _judged(report: QuantReport, judge: Judge, made: RealGraph) -> QuantReport:
     return replace(report, sqnr=judgement.sqnr, engine=judgement.engine, notes=notes)
 
 
-def _scored(report: QuantReport, model: ModelSource, made: bytes, options: Options, how: Quantizing) -> QuantReport:
-    """The report with the scores of both networks, where there is something to score them by."""
+def _scoring(how: Quantizing) -> Scoring | None:
+    """What both networks are scored by, where there is something to score them by."""
     if how.eval_data is None:
-        return report
-    scoring = Scoring(
+        return None
+    return Scoring(
         data=how.eval_data,
         metric=how.metric,
         config=how.config,
         max_drop=how.max_drop,
-        engine="float" if report.refusal else "c",
         toolkit=how.toolkit,
         scheduler=how.scheduler,
     )
-    return replace(report, scored=score(model, made, options, scoring))
 
 
 def _written(data: bytes, report: QuantReport, how: Quantizing, more: Sequence[Output] = ()) -> Quantized:

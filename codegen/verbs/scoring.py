@@ -1,11 +1,11 @@
 """The score of a quantized network beside the float one's, over labelled samples.
 
-Decides: that both see the same samples.  Which engine runs the quantized one is the caller's.
+Decides: that both see the same samples, and that the float one sees them first: samples that are wrong are refused
+before anything is quantized.  Which engine runs the quantized one is the caller's.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from codegen.metrics import points_lost
@@ -13,38 +13,40 @@ from codegen.options import Options
 from codegen.records import record
 from codegen.report.quantized import Scored
 from codegen.toolkit import HOUSE, Toolkit
-from codegen.verbs.evaluate import Judging, evaluate
+from codegen.verbs.evaluate import Evaluation, Judging, evaluate
 from codegen.verbs.sources import ModelSource
 
 
 @record(kw_only=True)
 class Scoring:
-    """By which labelled samples and which metric, on which engine, shared by whom; `max_drop` points may be lost."""
+    """By which labelled samples and which metric, shared by whom; `max_drop` points may be lost."""
 
     data: str | Path
     metric: str
     config: str | Path | None
     max_drop: float | None
-    engine: str
     toolkit: Toolkit = HOUSE
     scheduler: str | None = None
 
+    def of(self, model: ModelSource, options: Options, engine: str) -> Evaluation:
+        """The score of one network."""
+        judging = Judging(
+            metric=self.metric, engine=engine, config=self.config, toolkit=self.toolkit, scheduler=self.scheduler
+        )
+        return evaluate(model, self.data, options, judging)
 
-def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) -> Scored:
-    """Both networks' scores."""
-    engine = how.engine
-    judging = Judging(metric=how.metric, engine=engine, config=how.config, toolkit=how.toolkit, scheduler=how.scheduler)
-    made = evaluate(quantized, how.data, options, judging)
-    real = evaluate(model, how.data, options, replace(judging, engine="float"))
-    drop = points_lost(made.unit, real.value, made.value)
-    return Scored(
-        metric=how.metric,
-        samples=made.count,
-        score=made.value,
-        unit=made.unit,
-        engine=engine,
-        float_score=real.value,
-        drop=drop,
-        allowed=how.max_drop,
-        missed=how.max_drop is not None and drop > how.max_drop,
-    )
+    def beside(self, real: Evaluation, quantized: bytes, options: Options, engine: str) -> Scored:
+        """The score of the quantized network beside `real`, the float one's."""
+        made = self.of(quantized, options, engine)
+        drop = points_lost(made.unit, real.value, made.value)
+        return Scored(
+            metric=self.metric,
+            samples=made.count,
+            score=made.value,
+            unit=made.unit,
+            engine=engine,
+            float_score=real.value,
+            drop=drop,
+            allowed=self.max_drop,
+            missed=self.max_drop is not None and drop > self.max_drop,
+        )

@@ -47,11 +47,16 @@ def check(name: str, mode: str, real: int, random: int) -> VerifyResult:
     return result
 
 
-@pytest.mark.usefixtures("fastest")
 @pytest.mark.parametrize("name", MODELS)
 def test_every_tensor_is_equal_on_two_real_inputs_and_a_random_one(name: str) -> None:
     result = check(name, "single", real=2, random=1)
     assert result.tensors_checked >= 4
+
+
+@pytest.mark.usefixtures("fastest")
+@pytest.mark.parametrize("name", SMALL)
+def test_every_tensor_is_equal_as_users_get_the_c(name: str) -> None:
+    check(name, "single", real=1, random=1)
 
 
 @pytest.mark.parametrize("mode", ["tflite", "ort"])

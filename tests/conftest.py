@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,15 @@ from tests.support.browser import Browser, opened
 os.environ["CFLAGS"] = "-O1"
 """C for this machine is built as users get it where a test asks for that (`fastest`): vectors take ten times as long to
 compile, and their kernels have tests of their own."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `one_in(n)` an n-th of the instances are quick, the others slow."""
+    for item in items:
+        share = item.get_closest_marker("one_in")
+        if share and zlib.crc32(item.name.encode()) % share.args[0]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -67,10 +67,10 @@ LIKE_C99 = ("rv32",)
 QUICK = {
     "1/3": {("c99", "gcc-O0-ubsan")},
     "1/9": {("c99", "clang-O1")},
-    "3/9": {("c99", "gcc-O2")},
     "5/9": {("c99", "gcc-m32")},
     "2/3": {("c99", "gcc-O0-ubsan")},
-    "3/3": {("c99", "gcc-O0-ubsan"), ("c99", "gcc-asan")},
+    "3/3": {("c99", "gcc-O0-ubsan")},
+    "2/9": {("c99", "gcc-asan")},
     "a mode": {
         (level, build)
         for level in LEVELS

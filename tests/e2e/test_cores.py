@@ -86,7 +86,12 @@ def test_every_tensor_equals_golden(name: str, cores: int, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "each", "cores"), [("resnet8_qdq", 8192, 8), ("kws_qdq", 16384, 3), ("vww_qdq", 16384, 2)]
+    ("name", "each", "cores"),
+    [
+        ("resnet8_qdq", 8192, 8),
+        ("kws_qdq", 16384, 3),
+        pytest.param("vww_qdq", 16384, 2, marks=pytest.mark.slow),
+    ],
 )
 def test_real_networks_equal_golden(name: str, each: int, cores: int, tmp_path: Path) -> None:
     proven(compile_scratchpad(model_path(name), each * cores, cores=cores), tmp_path / "project")
@@ -134,7 +139,7 @@ def test_a_stage_or_a_core_that_is_not_there_is_refused(tmp_path: Path) -> None:
             assert net._lib.lam_host_run_core(net._net, *turn) != 0
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.slow)])
 def test_threads_do_not_race(compiler: str, tmp_path: Path) -> None:
     """ThreadSanitizer sees no two cores touch one byte without a barrier between; without the barrier it does.
 
@@ -165,7 +170,7 @@ def _in_threads(compiler: str, made: Project, given: list[dict[str, Array]], out
     return build(compiler, flags, [*sources, HOST_C / "lam_dma_deferred.c"], out, includes=made.includes)
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", [pytest.param("gcc", marks=pytest.mark.slow), "clang"])
 def test_the_project_builds_without_a_word_and_tests_itself(compiler: str, tmp_path: Path) -> None:
     require_tool(compiler)
     compiled = compile_scratchpad(stack(), 32768, cores=4)

@@ -172,6 +172,7 @@ def test_two_instances_take_turns_layer_by_layer(network: str, tmp_path: Path) -
     run(build("gcc", flags, [main, *made.sources], tmp_path / "turns", includes=includes))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_has_no_variable_of_its_own(network: str, weights: str, tmp_path: Path) -> None:

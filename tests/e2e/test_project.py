@@ -89,6 +89,7 @@ def test_sanitizers_are_silent_and_every_tensor_is_right(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "flags", ["-m64 -O3 -mfma -ffp-contract=fast", "-m32 -O3 -mno-sse -ffp-contract=fast", "-m64 -O0"]
 )
@@ -161,6 +162,7 @@ def undefined_symbols(nm: str, objects: Sequence[Path]) -> set[str]:
     return {name for name, found in kinds.items() if found == {"U"}}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("compiler", "bits"), [("gcc", "-m64"), ("gcc", "-m32"), ("clang", "-m64"), ("clang", "-m32")])
@@ -216,6 +218,7 @@ def test_cppcheck_has_nothing_to_say_of_kernels_for_chips(
     assert cppcheck(project(tmp_path, network, target=chip), *more) == ""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("requant", ["single", "ort"])
 @pytest.mark.parametrize("network", NETWORKS)

@@ -71,7 +71,13 @@ def test_too_little_scratchpad_names_the_layer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("resnet8_qdq", 16384), ("vww_qdq", 24576), ("kws_qdq", 8192), ("ad_qdq", 16384)]
+    ("name", "size"),
+    [
+        ("resnet8_qdq", 16384),
+        pytest.param("vww_qdq", 24576, marks=pytest.mark.slow),
+        ("kws_qdq", 8192),
+        ("ad_qdq", 16384),
+    ],
 )
 def test_real_networks_verify_in_little_scratchpad(name: str, size: int, tmp_path: Path) -> None:
     found = verify(model_path(name), target=target_file(tmp_path, size), samples=2)

@@ -64,7 +64,7 @@ def test_golden_gives_the_recorded_bytes(name: str) -> None:
     assert golden_differences(name, 3 if name in LARGE else FEW) == []
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(m, marks=pytest.mark.slow if m in LARGE else ()) for m in MODELS])
 def test_c_gives_the_recorded_bytes(name: str, tmp_path: Path) -> None:
     assert c_differences(name, 3 if name in LARGE else FEW, tmp_path) == []
 

@@ -139,6 +139,7 @@ void unused(void);
 void unused(void) { (void)hidden(table[0]); (void)deep(0); }"""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "fault"), [(n, f) for f, (_, names) in FAULTS.items() for n in names])
 def test_a_fault_ends_with_a_message_and_its_own_code(name: str, fault: str, tmp_path: Path) -> None:
     result = run(name, tmp_path, 'lam_board_puts("before"); ' + FAULTS[fault][0], FAULT_HELPERS, opt_level="-O1")

@@ -133,6 +133,10 @@ def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> 
         return x.clipped(*((bound, np.inf) if kind == "Max" else (-np.inf, bound)), node)
     if x.bounded or (swapped and kind == "Div"):
         return None
+    if x.linear is None and x.wide is not None and kind in _LINEAR:
+        with np.errstate(all="ignore"):
+            parts = (np.asarray(part) for part in _LINEAR[kind](constant.astype(np.float64), int(swapped)))
+        return affine(ctx, node, x.wide(), *parts)
     if x.linear is None:
         return _times(kind, x, constant, node)
     vector = channel_vector(constant, x.shape, x.linear.axis, len(x.linear.scales))
@@ -215,22 +219,6 @@ def _as_integers(ctx: Context, node: RealNode, kind: str, x: Real, c: Array, exa
     return replace(exactly, emit=emit)
 
 
-RULES: Family = (
-    Rule(
-        Binary,
-        elementwise,
-        (
-            *(name for name in COMPARISONS if name != "NotEqual"),
-            "Add",
-            "Div",
-            "Max",
-            "Min",
-            "Mul",
-            "Pow",
-            "QLinearAdd",
-            "QLinearMul",
-            "Sub",
-            "Sum",
-        ),
-    ),
-)
+_NAMES = ("Add", "Div", "Max", "Min", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum")
+
+RULES: Family = (Rule(Binary, elementwise, (*_NAMES, *(name for name in COMPARISONS if name != "NotEqual"))),)

@@ -24,10 +24,12 @@ from codegen.settle import (
     movement,
     normal,
     pad,
+    picking,
     pool,
     prelu,
     resize,
     storage,
+    sums,
     triangle,
 )
 from codegen.settle.context import Context
@@ -49,10 +51,12 @@ RULES: Rules = rules_of(
     movement.RULES,
     normal.RULES,
     pad.RULES,
+    picking.RULES,
     pool.RULES,
     prelu.RULES,
     resize.RULES,
     storage.RULES,
+    sums.RULES,
     triangle.RULES,
 )
 

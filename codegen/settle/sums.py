@@ -52,7 +52,7 @@ def _scaled(
     """
     count, power = terms
     kind, zero = ctx.type(x.value).dtype, x.quant.zero_point
-    reach = count * max(kind.high - zero, zero - kind.low) ** power
+    reach = count * kind.reach(zero) ** power
     if reach > DType.S32.high or is_pot(ctx.mode):
         raise FormUnsupported(f"{node.op_type} of {count} numbers of type {kind.value}", where=node.where)
 
@@ -61,15 +61,19 @@ def _scaled(
         if scale >= request.quant.scale * 2.0**30 / reach:
             raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
         w = Writer(ctx, node)
-        steps = w.cast(x.value, DType.S32)
-        steps = w.apply(WholeArithmetic("-"), steps, w.whole(zero)) if zero else steps
         ends = activation_bounds(request.quant, request.dtype, *real_bounds(request))
         requant = make_requant(ctx.mode, scale, [1.0], request.quant, request.dtype, *ends)
         note = f"{story(request.trail)} -> whole numbers, requant {ctx.mode}"
         main = Rescale(requant, request.dtype, request.quant)
-        return ctx.run(write(w, steps), Route(main), request.name, request.trail, note)
+        return ctx.run(write(w, steps_of(w, x)), Route(main), request.name, request.trail, note)
 
     return Pending(ctx.real(node.outputs[0]).shape, emit, (node,))
+
+
+def steps_of(w: Writer, x: Real) -> str:
+    """A tensor's steps above its zero point, s32."""
+    steps, zero = w.cast(x.value, DType.S32), x.quant.zero_point
+    return w.apply(WholeArithmetic("-"), steps, w.whole(zero)) if zero else steps
 
 
 RULES: Family = (Rule(CumulativeSum, running_sum, ("CumSum",)),)

@@ -68,18 +68,8 @@ def layer_norm(ctx: Context, node: RealNode, op: real.LayerNorm) -> Sequence[Sta
     x = w.input(0)
     shape = w.shape(x)
     flat = w.reshaped(x, (*shape[: op.axis], math.prod(shape[op.axis :])))
-    y = w.reshaped(w.apply(FloatNormalize(op.epsilon), flat) if op.centred else _by_root(w, flat, op.epsilon), shape)
+    y = w.reshaped(w.apply(FloatNormalize(op.epsilon, op.centred), flat), shape)
     return w.done(_scaled(w, y, w.input(1), w.input(2) if len(node.inputs) > 2 else None))
-
-
-def _by_root(w: Writer, x: str, epsilon: float) -> str:
-    """Divided by the root of the mean of the squares along the last axis."""
-    last = len(w.shape(x)) - 1
-    squares = w.apply(FloatReduce("squares", (last,)), x)
-    mean = w.apply(FloatBinary("div"), squares, w.real(w.shape(x)[last]))
-    return w.apply(
-        FloatBinary("div"), x, w.apply(FloatUnary("sqrt"), w.apply(FloatBinary("add"), mean, w.real(epsilon)))
-    )
 
 
 def lp_norm(ctx: Context, node: RealNode, op: real.LpNorm) -> Sequence[State]:

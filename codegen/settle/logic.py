@@ -52,17 +52,18 @@ def comparison(ctx: Context, node: RealNode, kind: str) -> State:
     a, b = ctx.state(node, 0), ctx.state(node, 1)
     sign = COMPARISONS[kind]
     for index, constant in ((0, array_of(b)), (1, array_of(a))):
-        if constant is not None and isinstance(ctx.state(node, index), Real):
-            return _with_constant(ctx, node, index, constant, sign if index == 0 else _TURNED.get(sign, sign))
+        x = ctx.state(node, index)
+        if constant is not None and isinstance(x, Real):
+            turned = sign if index == 0 else _TURNED.get(sign, sign)
+            return _with_constant(ctx, node, index, x, (constant, turned))
     if not (isinstance(a, Real) and isinstance(b, Real)):
         raise ctx.real_only(node)
     return Int(_of_two(ctx, node, sign, exact(ctx, node, 0), exact(ctx, node, 1)))
 
 
-def _with_constant(ctx: Context, node: RealNode, index: int, constant: Array, sign: str) -> State:
+def _with_constant(ctx: Context, node: RealNode, index: int, x: Real, relation: tuple[Array, str]) -> State:
     """With numbers that are known: a table where there is one of them, else integers at which the relation changes."""
-    x = ctx.state(node, index)
-    assert isinstance(x, Real)
+    constant, sign = relation
     shape = ctx.real(node.outputs[0]).shape
     if constant.size == 1 and ctx.type(x.value).dtype in EIGHT_BIT:
         flags = _RELATIONS[sign](_numbers(ctx, x), constant.reshape(-1))

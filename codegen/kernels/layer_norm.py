@@ -17,13 +17,17 @@ from codegen.records import record
 
 @record
 class LayerNormContext:
-    """Elements per pixel; whether each has a gain, or an offset, of its own; fractional bits; what they shift by."""
+    """Elements per pixel; whether each has a gain, or an offset, of its own; fractional bits; what they shift by.
+
+    And whether their mean is taken off, or a number.
+    """
 
     channels: int
     gains: bool
     offsets: bool
     bits: int
     right: int
+    centred: bool
 
     @property
     def one(self) -> str:
@@ -33,7 +37,10 @@ class LayerNormContext:
 
 def _fit(node: NodeOf[LayerNorm]) -> Fit:
     op = node.op
-    context = LayerNormContext(channels(node.ins[0].shape), len(op.gain) > 1, len(op.offset) > 1, BITS, 31 - BITS)
+    centred = op.around is None
+    context = LayerNormContext(
+        channels(node.ins[0].shape), len(op.gain) > 1, len(op.offset) > 1, BITS, 31 - BITS, centred
+    )
     words = (op.epsilon & 0xFFFFFFFF, op.epsilon >> 32)
     return Fit(
         context,
@@ -41,6 +48,7 @@ def _fit(node: NodeOf[LayerNorm]) -> Fit:
             Field("gain", np.array(op.gain, np.int32)),
             Field("offset", np.array(op.offset, np.int32)),
             Field("epsilon", np.array(words, np.uint32)),
+            *(() if centred else (Field("around", np.array([op.around], np.int32)),)),
             range_field(op.y_quant.zero_point, op.dtype.low, op.dtype.high),
             Field("shift", np.array([op.shift + BITS], np.int8)),
         ),

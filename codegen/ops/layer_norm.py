@@ -8,9 +8,13 @@ x: s8|s16[..., C] -> y: s8|s16[..., C].  With N = C and q the input's integers, 
     z    = ((N * q - S) * M) >> (31 + r - 18), halves upwards      standard deviations in steps of 2^-18
     y    = clamp(zy + ((z * gain + offset * 2^18) >> (18 + shift)), halves upwards)
 
+Where `around` is an integer and not the mean, q is the input's less that one, and S is 0: RMSNorm, and with a gain of
+1 / sqrt(N) division by the length.
+
 `gain` and `offset` are one number for each channel, or one for all, in steps of 2^-shift of the output's.
 
-Source: ONNX LayerNormalization-17; the integers are Lamina's own, with two roundings.
+Source: ONNX LayerNormalization-17, RMSNormalization-23 and LpNormalization-22; the integers are Lamina's own, with two
+roundings.
 """
 
 from __future__ import annotations
@@ -37,7 +41,10 @@ _EPSILON_BITS = 61
 
 @record
 class LayerNorm:
-    """The channels of each pixel brought to a mean of 0 and a variance of 1, then scaled and moved."""
+    """The channels of each pixel brought to a mean of 0, or to their distance from a number, and to a variance of 1.
+
+    Then they are scaled and moved.
+    """
 
     gain: tuple[int, ...]
     offset: tuple[int, ...]
@@ -45,6 +52,7 @@ class LayerNorm:
     epsilon: int
     dtype: DType
     y_quant: Quant
+    around: int | None = None
 
     limits: ClassVar[tuple[Limit, ...]] = (
         types_among("LAM-OPS-REDUCTION-13", 0, "the input", (DType.S8, DType.S16)),
@@ -67,8 +75,8 @@ class LayerNorm:
         """The output, to the bit."""
         (x,) = ins
         count = x.shape[-1]
-        pixels = x.reshape(-1, count).astype(np.int64)
-        total = pixels.sum(axis=1)
+        pixels = x.reshape(-1, count).astype(np.int64) - (self.around or 0)
+        total = pixels.sum(axis=1) * (self.around is None)
         spread = count * (pixels * pixels).sum(axis=1) - total * total + self.epsilon
         roots = np.array([inverse_sqrt_64(int(v)) for v in spread], np.int64).reshape(-1, 2)
         factor, right = roots[:, :1], roots[:, 1:] + (31 - BITS)
@@ -83,8 +91,12 @@ class LayerNorm:
     in_layout = last_axis_stays
 
 
-def scaled_layer_norm(x: TensorType, factors: tuple[Array, Array], epsilon: float, y: tuple[DType, Quant]) -> LayerNorm:
+def scaled_layer_norm(
+    x: TensorType, factors: tuple[Array, Array], epsilon: float, y: tuple[DType, Quant], *, centred: bool = True
+) -> LayerNorm:
     """The operator for real gains and offsets, float64 of one element or C, between two scales.
+
+    Not `centred`, the mean stays where it is, and numbers are measured from zero.
 
     Raises:
         OverflowError: a gain or an offset is 2^30 steps of the output or more, or no number.
@@ -98,7 +110,8 @@ def scaled_layer_norm(x: TensorType, factors: tuple[Array, Array], epsilon: floa
         raise OverflowError(f"a factor of {largest:g} steps")
     steps = epsilon * (x.shape[-1] / x.quant.scale) ** 2
     whole = [tuple(int(n) for n in np.rint(part * 2.0**shift)) for part in (gain, offset)]
-    return LayerNorm(whole[0], whole[1], shift, round(min(steps, 2.0**_EPSILON_BITS)), dtype, quant)
+    around = None if centred else x.quant.zero_point
+    return LayerNorm(whole[0], whole[1], shift, round(min(steps, 2.0**_EPSILON_BITS)), dtype, quant, around)
 
 
 def _shifted(x: Array, right: Array | np.int64) -> Array:

@@ -87,10 +87,14 @@ class InstanceNorm:
 
 @record
 class LayerNorm:
-    """(x - mean) / sqrt(variance + epsilon) * scale + offset, over the axes from `axis` on: x, scale, maybe offset."""
+    """(x - mean) / sqrt(variance + epsilon) * scale + offset, over the axes from `axis` on: x, scale, maybe offset.
+
+    Not `centred`, the mean counts as 0: x over the root of the mean of its squares.
+    """
 
     axis: int
     epsilon: float = 1e-5
+    centred: bool = True
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As x."""
@@ -109,7 +113,7 @@ class LayerNorm:
         x, scale, *offset = ins
         axes = tuple(range(self.axis, x.ndim))
         count = x.dtype.type(math.prod(x.shape[self.axis :]))
-        away = x - total(x, axes) / count
+        away = x - total(x, axes) / count if self.centred else x
         root = np.sqrt(total(away * away, axes) / count + x.dtype.type(self.epsilon))
         y = away / root * scale
         return ((y + offset[0] if offset else y).astype(x.dtype),)

@@ -7,7 +7,7 @@ twice the same tensor), which are a factor or an offset (other constants), and w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,20 +25,11 @@ from codegen.settle.context import Context, array_of, is_scalar, story
 from codegen.settle.grid import on_grid
 from codegen.settle.join import clamped
 from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
+from codegen.settle.logic import COMPARISONS, comparison
 from codegen.settle.matmul import Side, const_side
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
-from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped, quantized
-
-COMPARISONS: Mapping[str, str] = {
-    "Equal": "==",
-    "Greater": ">",
-    "GreaterOrEqual": ">=",
-    "Less": "<",
-    "LessOrEqual": "<=",
-    "NotEqual": "!=",
-}
-"""The relation of Compare that each comparison of a model is."""
+from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped, meant
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "Add": np.add,
@@ -62,6 +53,8 @@ _TINY = 2.0**-32
 
 def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
     """Any of the operators on two float tensors, one of them perhaps constant."""
+    if op.kind in COMPARISONS:
+        return [comparison(ctx, node, op.kind)]
     if op.kind not in _FUNCTIONS:
         raise ctx.real_only(node)
     a, b = ctx.state(node, 0), ctx.state(node, 1)
@@ -120,20 +113,12 @@ def _bounded(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> Sta
         )
         bound = ctx.builder.const(node.inputs[other], ints.astype(request.dtype.numpy), request.quant)
         inner = replace(request, name=f"{request.name}:unbounded", trail=(*x.trail, node), low=-math.inf, high=math.inf)
-        value = _meant(ctx, x, inner)
+        value = meant(ctx, x, inner)
         op, operand = Extremum(kind == "Max", request.quant), with_rank(ctx, bound, len(shape))
         note = f"{story(request.trail)} -> Extremum with constants"
         return clamped(ctx, request, lambda r: ctx.run(value, Route(op), r.name, r.trail, note, [operand]))
 
     return Pending(shape, emit, (*x.trail, node))
-
-
-def _meant(ctx: Context, x: Pending | Real, request: Request) -> str:
-    """The value that holds a tensor in integers of the meaning that is asked for."""
-    if isinstance(x, Pending):
-        return x.emit(replace(request, low=x.low, high=x.high))
-    same = (x.quant, ctx.type(x.value).dtype) == (request.quant, request.dtype)
-    return x.value if same and x.function is None else quantized(ctx, x, request)
 
 
 def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
@@ -148,6 +133,10 @@ def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> 
         return x.clipped(*((bound, np.inf) if kind == "Max" else (-np.inf, bound)), node)
     if x.bounded or (swapped and kind == "Div"):
         return None
+    if x.linear is None and x.wide is not None and kind in _LINEAR:
+        with np.errstate(all="ignore"):
+            parts = (np.asarray(part) for part in _LINEAR[kind](constant.astype(np.float64), int(swapped)))
+        return affine(ctx, node, x.wide(), *parts)
     if x.linear is None:
         return _times(kind, x, constant, node)
     vector = channel_vector(constant, x.shape, x.linear.axis, len(x.linear.scales))
@@ -230,6 +219,6 @@ def _as_integers(ctx: Context, node: RealNode, kind: str, x: Real, c: Array, exa
     return replace(exactly, emit=emit)
 
 
-RULES: Family = (
-    Rule(Binary, elementwise, ("Add", "Div", "Max", "Min", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum")),
-)
+_NAMES = ("Add", "Div", "Max", "Min", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum")
+
+RULES: Family = (Rule(Binary, elementwise, (*_NAMES, *(name for name in COMPARISONS if name != "NotEqual"))),)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
 from codegen.settle.context import Context, refuse_unquantized
+from codegen.settle.float32.writer import Writer
 from codegen.settle.linear import write_accumulator
 from codegen.settle.states import Accum, Float, Int, Pending, Real, Request, Route, State
 
@@ -42,6 +43,29 @@ def move(ctx: Context, node: RealNode, state: State, plan: Plan, out: int = 0, n
             raise refuse_unquantized(node, 0, state)
 
 
+def rewritten(ctx: Context, node: RealNode, state: State, write: Callable[[Writer, str], str]) -> State:
+    """The state of the only result when `write` moves elements by several operators, perhaps to computed places."""
+    if isinstance(state, Real):
+        return replace(state, value=_written(ctx, node, state.value, write, node.outputs[0]))
+    if not isinstance(state, Pending):
+        raise ctx.real_only(node)
+
+    def emit(request: Request) -> str:
+        trail = tuple(n for n in request.trail if n is not node)
+        inner = replace(request, name=f"{request.name}:{node.op_type.lower()}", trail=trail)
+        return _written(ctx, node, state.emit(inner), write, ctx.source(request.name, request.trail))
+
+    shape, trail = ctx.real(node.outputs[0]).shape, (*state.trail, node)
+    return replace(state, shape=shape, emit=emit, trail=trail, linear=None, times=None, wide=None)
+
+
+def _written(ctx: Context, node: RealNode, x: str, write: Callable[[Writer, str], str], source: str) -> str:
+    value = write(Writer(ctx, node), x)
+    if value != x:
+        ctx.builder.rename_source(value, source)
+    return value
+
+
 def _move_pending(
     ctx: Context, node: RealNode, state: Pending, plan: Plan, carried: Callable[[str, str], str]
 ) -> Pending:
@@ -52,4 +76,11 @@ def _move_pending(
         inner = replace(request, name=f"{request.name}:{node.op_type.lower()}", trail=trail)
         return carried(state.emit(inner), request.name)
 
-    return replace(state, shape=moved.shape, emit=emit, trail=(*state.trail, node), linear=None, times=None)
+    wide = state.wide
+    moved_wide = None if wide is None else lambda: _move_real(wide(), node, carried)
+    trail = (*state.trail, node)
+    return replace(state, shape=moved.shape, emit=emit, trail=trail, linear=None, times=None, wide=moved_wide)
+
+
+def _move_real(state: Real, node: RealNode, carried: Callable[[str, str], str]) -> Real:
+    return replace(state, value=carried(state.value, f"{node.outputs[0]}:wide"))

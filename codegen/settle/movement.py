@@ -14,9 +14,10 @@ from codegen.ops import Broadcast, Gather, Reshape, Slice, Transpose
 from codegen.ops import DepthToSpace as DepthToSpaceOp
 from codegen.ops import SpaceToDepth as SpaceToDepthOp
 from codegen.real import movement as real
-from codegen.settle.context import Context
+from codegen.settle.context import Context, array_of
+from codegen.settle.float32 import picking
 from codegen.settle.layout import TO_NCHW, TO_NHWC
-from codegen.settle.move import move
+from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Route, State
 
@@ -51,7 +52,9 @@ def slice_of(ctx: Context, node: RealNode, op: real.Slice) -> Sequence[State]:
 
 
 def gather(ctx: Context, node: RealNode, op: real.Gather) -> Sequence[State]:
-    """Slices at constant positions."""
+    """Slices at positions that are known, or computed."""
+    if ctx.optional(node, 1) is not None and array_of(ctx.state(node, 1)) is None:
+        return [rewritten(ctx, node, ctx.state(node, 0), lambda w, x: picking.slices_taken(w, x, op.axis))]
     indices, shape = ctx.const(node, 1), ctx.shape(ctx.state(node, 0))
     resolved = tuple(int(i) % shape[op.axis] for i in indices.reshape(-1))
     if not resolved:

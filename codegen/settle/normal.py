@@ -1,30 +1,43 @@
-"""Layer and instance normalization.
+"""Layer and instance normalization, and division by a length.
 
 Decides: that an instance's channels are pixels of one row each, brought to 16 bits that hold any deviation, and then
-have their factors and offsets as any tensor has (`affine.py`).
+have their factors and offsets as any tensor has (`affine.py`); and that a length is a deviation from zero.  Groups
+of 16-bit channels are left to real numbers, for a step of those 16 bits may be more than one of the result's.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import LayerNorm, Reshape, scaled_layer_norm
-from codegen.real.normal import InstanceNorm
+from codegen.ops import LayerNorm, Reshape, Transpose, scaled_layer_norm
+from codegen.real.normal import InstanceNorm, LpNorm
 from codegen.real.normal import LayerNorm as RealLayerNorm
+from codegen.records import record
 from codegen.settle.affine import affine
 from codegen.settle.context import Context, story
 from codegen.settle.join import clamped
+from codegen.settle.move import move
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, as_dtype, exact
 
-Factors = tuple[Array, Array]
+
+@record
+class _Normed:
+    """A tensor brought to a variance of 1 over the axes from one on, times a gain and plus an offset."""
+
+    x: Real
+    axis: int
+    epsilon: float
+    factors: tuple[Array, Array]
+    centred: bool = True
 
 
 def layer_norm(ctx: Context, node: RealNode, op: RealLayerNorm) -> Sequence[State]:
@@ -34,7 +47,25 @@ def layer_norm(ctx: Context, node: RealNode, op: RealLayerNorm) -> Sequence[Stat
     normal = shape[op.axis :]
     scale = ctx.const(node, 1)
     bias = ctx.optional_const(node, 2)
-    return [_pending(ctx, node, x, op.axis, op.epsilon, (_flat(scale, normal), _flat(bias, normal)))]
+    normed = _Normed(x, op.axis, op.epsilon, (_flat(scale, normal), _flat(bias, normal)), op.centred)
+    return [_pending(ctx, node, normed)]
+
+
+def lp_norm(ctx: Context, node: RealNode, op: LpNorm) -> Sequence[State]:
+    """Division by the root of the squares along an axis."""
+    x = _input(ctx, node)
+    if op.p != 2 or op.least > x.quant.scale:
+        raise ctx.real_only(node)
+    last = len(ctx.shape(x)) - 1
+    perm = (*(i for i in range(last + 1) if i != op.axis), op.axis)
+    if op.axis != last:
+        x = Real(ctx.builder.apply(Transpose(perm), (x.value,), f"{x.value}:last"), x.quant)
+    gain = np.array([1 / math.sqrt(ctx.shape(x)[last])])
+    made = _pending(ctx, node, _Normed(x, last, 0.0, (gain, np.zeros(1)), False))
+    if op.axis == last:
+        return [made]
+    back = tuple(int(i) for i in np.argsort(perm))
+    return [move(ctx, node, made, lambda kind: Route(Transpose(back)))]
 
 
 def instance_norm(ctx: Context, node: RealNode, op: InstanceNorm) -> Sequence[State]:
@@ -44,14 +75,22 @@ def instance_norm(ctx: Context, node: RealNode, op: InstanceNorm) -> Sequence[St
     if op.channel_axis != 1:
         raise FormUnsupported(f"{node.op_type} of channels along axis {op.channel_axis}", where=node.where)
     scale, bias = (ctx.const(node, i).astype(np.float64) for i in (1, 2))
+    plain = _Normed(x, 2, op.epsilon, (np.ones(1), np.zeros(1)))
     if _is_one(scale) and _is_one(bias):
-        return [_pending(ctx, node, x, 2, op.epsilon, (scale[:1], bias[:1]))]
-    wide = Quant(float(np.float32(math.sqrt(math.prod(shape[2:])) / DType.S16.high)))
-    main = _scaled(ctx, node, x, 2, op.epsilon, (np.ones(1), np.zeros(1)), (DType.S16, wide))
-    route = _route(main, shape, 2)
-    value = ctx.run(x.value, route, f"{node.outputs[0]}:normal", (node,), f"{node.op_type} -> LayerNorm by channel")
+        made = _pending(ctx, node, replace(plain, factors=(scale[:1], bias[:1])))
+        only = scale[0] == 1 and bias[0] == 0 and ctx.type(x.value).dtype is DType.S8
+        return [replace(made, wide=lambda: _wide(ctx, node, plain)) if only else made]
     along = (-1, *(1,) * (len(shape) - 2))
-    return [affine(ctx, node, Real(value, wide), scale.reshape(along), bias.reshape(along))]
+    return [affine(ctx, node, _wide(ctx, node, plain), scale.reshape(along), bias.reshape(along))]
+
+
+def _wide(ctx: Context, node: RealNode, normed: _Normed) -> Real:
+    """In 16 bits that hold any deviation."""
+    shape = ctx.shape(normed.x)
+    wide = Quant(float(np.float32(math.sqrt(math.prod(shape[normed.axis :])) / DType.S16.high)))
+    route = _route(_scaled(ctx, node, normed, (DType.S16, wide)), shape, normed.axis)
+    note = f"{node.op_type} -> LayerNorm by channel"
+    return Real(ctx.run(normed.x.value, route, f"{node.outputs[0]}:normal", (node,), note), wide)
 
 
 def _input(ctx: Context, node: RealNode) -> Real:
@@ -59,26 +98,23 @@ def _input(ctx: Context, node: RealNode) -> Real:
     return as_dtype(ctx, x, DType.S8) if ctx.type(x.value).dtype in EIGHT_BIT else x
 
 
-def _pending(ctx: Context, node: RealNode, x: Real, axis: int, epsilon: float, factors: Factors) -> Pending:
+def _pending(ctx: Context, node: RealNode, normed: _Normed) -> Pending:
     """The normalized tensor, which waits for its scale."""
-    shape = ctx.shape(x)
+    x, shape = normed.x, ctx.shape(normed.x)
 
     def emit(request: Request) -> str:
-        main = _scaled(ctx, node, x, axis, epsilon, factors, (request.dtype, request.quant))
-        route = _route(main, shape, axis)
+        route = _route(_scaled(ctx, node, normed, (request.dtype, request.quant)), shape, normed.axis)
         note = f"{story(request.trail)} -> LayerNorm"
         return clamped(ctx, request, lambda r: ctx.run(x.value, route, r.name, r.trail, note))
 
     return Pending(shape, emit, (node,), kind=ctx.type(x.value).dtype)
 
 
-def _scaled(
-    ctx: Context, node: RealNode, x: Real, axis: int, epsilon: float, factors: Factors, y: tuple[DType, Quant]
-) -> LayerNorm:
-    kind = ctx.type(x.value)
-    flat = TensorType((*kind.shape[:axis], math.prod(kind.shape[axis:])), kind.dtype, x.quant)
+def _scaled(ctx: Context, node: RealNode, normed: _Normed, y: tuple[DType, Quant]) -> LayerNorm:
+    kind = ctx.type(normed.x.value)
+    flat = TensorType((*kind.shape[: normed.axis], math.prod(kind.shape[normed.axis :])), kind.dtype, normed.x.quant)
     try:
-        return scaled_layer_norm(flat, factors, epsilon, y)
+        return scaled_layer_norm(flat, normed.factors, normed.epsilon, y, centred=normed.centred)
     except OverflowError as error:
         raise FormUnsupported(f"{node.op_type} with {error} of its output", where=node.where) from error
 
@@ -106,5 +142,6 @@ def _is_one(part: Array) -> bool:
 
 RULES: Family = (
     Rule(InstanceNorm, instance_norm, ("GroupNormalization", "InstanceNormalization")),
-    Rule(RealLayerNorm, layer_norm, ("LayerNormalization",)),
+    Rule(LpNorm, lp_norm, ("LpNormalization",)),
+    Rule(RealLayerNorm, layer_norm, ("LayerNormalization", "RMSNormalization")),
 )

@@ -28,11 +28,13 @@ from codegen.ops import (
     activation_bounds,
     make_requant,
 )
+from codegen.ops.float32 import FloatReduce
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, MaxPool
+from codegen.settle import sums
 from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
-from codegen.settle.move import move
+from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
@@ -53,9 +55,13 @@ def average_pool(ctx: Context, node: RealNode, op: AveragePool) -> Sequence[Stat
 
 
 def reduce(ctx: Context, node: RealNode, op: Reduce) -> Sequence[State]:
-    """A mean, a sum or a maximum; over no axes, the tensor itself."""
+    """A mean, a sum, a sum of sizes or of squares, or an extreme; over no axes, the tensor itself."""
     if op.kind == "Max":
         return [_largest(ctx, node, op)]
+    if op.kind == "Min":
+        return [_smallest(ctx, node, op)]
+    if op.kind in ("L1", "SumSquare") and op.axes:
+        return [sums.of_steps(ctx, node, exact(ctx, node, 0), op)]
     if op.kind not in ("Mean", "Sum"):
         raise ctx.real_only(node)
     x = exact(ctx, node, 0)
@@ -93,6 +99,13 @@ def _largest(ctx: Context, node: RealNode, op: Reduce) -> State:
         return Route(MaxPool2D(Window(rows), Window(columns)), pre, post)
 
     return move(ctx, node, state, plan)
+
+
+def _smallest(ctx: Context, node: RealNode, op: Reduce) -> State:
+    """A minimum of the integers."""
+    state = _increasing(ctx, node)
+    shape, main = ctx.real(node.outputs[0]).shape, FloatReduce("minimum", tuple(sorted(op.axes)))
+    return rewritten(ctx, node, state, lambda w, x: w.reshaped(w.apply(main, x), shape)) if op.axes else state
 
 
 def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pending:
@@ -215,7 +228,7 @@ def _rest(window: Window, given: Window) -> Window:
 
 
 RULES: Family = (
-    Rule(Reduce, reduce, ("ReduceMax", "ReduceMean", "ReduceSum")),
+    Rule(Reduce, reduce, ("ReduceL1", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare")),
     Rule(
         AveragePool,
         average_pool,

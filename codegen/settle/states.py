@@ -139,7 +139,8 @@ class Pending:
     """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale.
 
     `function` is the operator's name where its range is known, and `kind` the type of its input then.  `times` makes
-    the same result times a number above zero, where that only changes a scale.
+    the same result times a number above zero, where that only changes a scale; `wide` writes it once, in 16 bits that
+    hold whatever it may be, where those are known.
     """
 
     shape: tuple[int, ...]
@@ -151,11 +152,12 @@ class Pending:
     function: str = ""
     kind: DType = DType.S8
     times: Callable[[float], Pending] | None = None
+    wide: Callable[[], Real] | None = None
 
     def clipped(self, low: float, high: float, node: RealNode) -> Pending:
         """The result of clip(self, low, high): bounds compose."""
         bound = (min(max(self.low, low), high), min(max(self.high, low), high))
-        return replace(self, low=bound[0], high=bound[1], trail=(*self.trail, node), function="")
+        return replace(self, low=bound[0], high=bound[1], trail=(*self.trail, node), function="", wide=None)
 
     @property
     def bounded(self) -> bool:

@@ -60,6 +60,14 @@ def quantized(ctx: Context, real: Real, request: Request) -> str:
     return _write(ctx, real, table, request, same)
 
 
+def meant(ctx: Context, x: Pending | Real, request: Request) -> str:
+    """The value that holds a tensor in integers of the meaning that is asked for."""
+    if isinstance(x, Pending):
+        return x.emit(replace(request, low=x.low, high=x.high))
+    same = (x.quant, ctx.type(x.value).dtype) == (request.quant, request.dtype)
+    return x.value if same and x.function is None else quantized(ctx, x, request)
+
+
 def exact(ctx: Context, node: RealNode, index: int) -> Real:
     """One input as DequantizeLinear of a value, functions applied to it written out where that loses nothing.
 

@@ -141,7 +141,11 @@ def _instance_norm(op: InstanceNorm, ins: Tensors) -> Tensor:
 
 
 def _layer_norm(op: LayerNorm, ins: Tensors) -> Tensor:
-    x = functional.layer_norm(ins[0], ins[0].shape[op.axis :], None, None, op.epsilon) * ins[1]
+    sizes = ins[0].shape[op.axis :]
+    if op.centred:
+        x = functional.layer_norm(ins[0], sizes, None, None, op.epsilon) * ins[1]
+    else:
+        x = functional.rms_norm(ins[0], list(sizes), None, op.epsilon) * ins[1]
     return x + ins[2] if len(ins) > 2 else x
 
 

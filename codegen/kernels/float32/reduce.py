@@ -58,7 +58,7 @@ def _steps(name: str, node: NodeOf[Any]) -> tuple[Steps, tuple[str, ...]]:
         return Steps("float", _FIRST.get(name, "0.0f"), _STEPS[name]), (HEADER, *_HEADERS.get(name, ()))
     first = _FIRST.get(name, "0.0f").replace(".0f", "")
     step = _WHOLE_STEPS[name]
-    return Steps("int32_t", first, step), ("lam_wrap.h",) if "lam_wrap" in step else ()
+    return Steps(node.ins[0].dtype.ctype, first, step), ("lam_wrap.h",) if "lam_wrap" in step else ()
 
 
 @record

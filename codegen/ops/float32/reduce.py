@@ -1,7 +1,8 @@
 """FloatReduce and FloatCumulative: many numbers to one, along axes.
 
 x: f32 -> y: f32, or s32 -> s32; terms are taken one by one, in row order of the axes, by one accumulator per output.
-Of whole numbers every step is exact, and what does not fit 32 bits wraps around; they have no mean.
+Of whole numbers every step is exact, and what does not fit 32 bits wraps around; they have no mean.  A maximum or a
+minimum may be of integers of any type, as they are.
 
     sum         acc = 0, then acc + x
     mean        the sum divided by the count
@@ -32,6 +33,7 @@ from codegen.ops.limits import only_input, require
 from codegen.records import record
 
 ReductionName = Literal["sum", "mean", "l1", "squares", "product", "maximum", "minimum"]
+EXTREMES = ("maximum", "minimum")
 TERMS: Mapping[str, Callable[[Any, Any], Any]] = {
     "sum": lambda acc, x: acc + x,
     "mean": lambda acc, x: acc + x,
@@ -63,11 +65,12 @@ class FloatReduce:
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)
-        _require_numbers(self, x)
+        if self.name not in EXTREMES:
+            _require_numbers(self, x)
         require(self.name != "mean" or x.dtype is DType.F32, self, "whole numbers have no mean")
         fits = sorted(set(self.axes)) == list(self.axes) and all(0 <= a < len(x.shape) for a in self.axes)
         require(fits and bool(self.axes), self, f"{list(x.shape)} has no axes {list(self.axes)} in that order")
-        return (TensorType(tuple(1 if i in self.axes else n for i, n in enumerate(x.shape)), x.dtype),)
+        return (TensorType(tuple(1 if i in self.axes else n for i, n in enumerate(x.shape)), x.dtype, x.quant),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
@@ -98,13 +101,13 @@ class FloatReduce:
     def in_layout(self, perm: Perm) -> Op | None:
         """Any in which the terms keep their order; of extremes any."""
         axes = tuple(perm.index(a) for a in self.axes)
-        kept = axes == tuple(sorted(axes)) or self.name in ("maximum", "minimum")
+        kept = axes == tuple(sorted(axes)) or self.name in EXTREMES
         return replace(self, axes=tuple(sorted(axes))) if kept else None
 
 
 def first_of(name: str, terms: Array) -> Array:
     """The accumulator before the first term."""
-    if name in ("maximum", "minimum"):
+    if name in EXTREMES:
         return np.asarray(terms[0])
     return np.full(terms.shape[1:], 1 if name == "product" else 0, terms.dtype)
 

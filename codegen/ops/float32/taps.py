@@ -3,7 +3,8 @@
 x: f32 -> y: f32, y[.., p, ..] = sum over t of x[.., places[p][t], ..] * weights[p][t]
 
 The first product begins the sum, the others are added in order, each rounded before.  Resize by interpolation is one
-of these for each axis.  Source: onnx/docs/Operators.md, Resize.
+of these for each axis.  Of x: s32 weights are whole numbers and y is s32, exactly; what does not fit wraps around.
+Source: onnx/docs/Operators.md, Resize.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class FloatTaps:
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         x = only_input(self, ins)
-        require(x.dtype is DType.F32, self, f"takes f32, got {x.dtype.value}")
+        plain = x.dtype is DType.F32 or (x.dtype is DType.S32 and x.quant is None)
+        require(plain, self, f"takes f32 or plain s32, got {x.dtype.value}")
         require(0 <= self.axis < len(x.shape), self, f"{list(x.shape)} has no axis {self.axis}")
         at = np.array(self.places)
         fits = at.ndim == 2 and at.size > 0 and at.shape == np.array(self.weights).shape
@@ -46,7 +48,7 @@ class FloatTaps:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         x, at = np.moveaxis(ins[0], self.axis, -1), np.array(self.places)
-        weights: Array = np.array(self.weights, np.float32)
+        weights: Array = np.array(self.weights, ins[0].dtype)
         with np.errstate(all="ignore"):
             total: Array = x[..., at[:, 0]] * weights[:, 0]
             for tap in range(1, at.shape[1]):

@@ -19,10 +19,10 @@ from codegen.ops.float32 import FloatBinary, FloatUnary
 from codegen.real import bits
 from codegen.real import elementwise as real
 from codegen.settle.context import Context
-from codegen.settle.elementwise import COMPARISONS
 from codegen.settle.float32 import binary as folding
 from codegen.settle.float32 import unary
 from codegen.settle.float32.writer import Writer
+from codegen.settle.logic import COMPARISONS
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import State
 

@@ -34,25 +34,34 @@ def joined(w: Writer, parts: Sequence[str], axis: int) -> str:
     """Tensors behind each other."""
     if len(parts) == 1:
         return parts[0]
-    return w.apply(Concat(axis, (None,) * len(parts), w.type(parts[0]).dtype, None), *parts)
+    kind = w.type(parts[0])
+    return w.apply(Concat(axis, (None,) * len(parts), kind.dtype, kind.quant), *parts)
 
 
 def tile(ctx: Context, node: RealNode, op: real.Tile) -> Sequence[State]:
     """The tensor behind itself."""
     w = Writer(ctx, node)
-    x = w.input(0)
-    for axis, count in enumerate(op.counts):
+    return w.done(tiled(w, w.input(0), op.counts))
+
+
+def tiled(w: Writer, x: str, counts: Sequence[int]) -> str:
+    """The tensor so often along each axis."""
+    for axis, count in enumerate(counts):
         x = joined(w, [x] * count, axis)
-    return w.done(x)
+    return x
 
 
 def pick(ctx: Context, node: RealNode, op: real.Pick) -> Sequence[State]:
     """Known places of each axis."""
     w = Writer(ctx, node)
-    x = w.input(0)
+    return w.done(picked(w, w.input(0), op))
+
+
+def picked(w: Writer, x: str, op: real.Pick) -> str:
+    """Known places of each axis, as many as it has."""
     for axis, places in enumerate(op.places):
         x = x if places is None else w.apply(Gather(axis, places), x)
-    return w.done(x)
+    return x
 
 
 def space_to_depth(ctx: Context, node: RealNode, op: real.SpaceToDepth) -> Sequence[State]:

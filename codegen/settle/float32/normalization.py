@@ -68,7 +68,7 @@ def layer_norm(ctx: Context, node: RealNode, op: real.LayerNorm) -> Sequence[Sta
     x = w.input(0)
     shape = w.shape(x)
     flat = w.reshaped(x, (*shape[: op.axis], math.prod(shape[op.axis :])))
-    y = w.reshaped(w.apply(FloatNormalize(op.epsilon), flat), shape)
+    y = w.reshaped(w.apply(FloatNormalize(op.epsilon, op.centred), flat), shape)
     return w.done(_scaled(w, y, w.input(1), w.input(2) if len(node.inputs) > 2 else None))
 
 

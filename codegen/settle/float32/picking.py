@@ -86,42 +86,53 @@ def taken(w: Writer, x: str, places: str, run: int) -> str:
 def gather(ctx: Context, node: RealNode, op: movement.Gather) -> Sequence[State]:
     """Slices along an axis."""
     w = Writer(ctx, node)
-    x, at = w.input(0), Places(w, 1)
-    shape, result = w.shape(x), ctx.real(node.outputs[0]).shape
+    return w.done(slices_taken(w, w.input(0), op.axis))
+
+
+def slices_taken(w: Writer, x: str, axis: int) -> str:
+    """Slices along an axis, at the positions that are the second input."""
+    at, shape, result = Places(w, 1), w.shape(x), w.ctx.real(w.node.outputs[0]).shape
     if at.known is not None:
-        picks = tuple(int(i) % shape[op.axis] for i in at.known.reshape(-1))
-        return w.done(w.reshaped(w.apply(Gather(op.axis, picks), x), result))
+        picks = tuple(int(i) % shape[axis] for i in at.known.reshape(-1))
+        return w.reshaped(w.apply(Gather(axis, picks), x), result)
     places = at.value()
     count = len(w.shape(places))
-    first = w.moved(x, op.axis, 0)
-    rows = w.apply(WholeArithmetic("%"), places, w.whole(shape[op.axis]))
+    first = w.moved(x, axis, 0)
+    rows = w.apply(WholeArithmetic("%"), places, w.whole(shape[axis]))
     rest = w.shape(first)[1:]
     y = w.reshaped(taken(w, first, rows, math.prod(rest)), (*w.shape(places), *rest))
-    order = [*range(count, count + op.axis), *range(count), *range(count + op.axis, count + len(rest))]
-    return w.done(w.transposed(y, order))
+    return w.transposed(y, [*range(count, count + axis), *range(count), *range(count + axis, count + len(rest))])
 
 
 def gather_elements(ctx: Context, node: RealNode, op: real.GatherElements) -> Sequence[State]:
     """Single elements."""
     w = Writer(ctx, node)
-    x = w.input(0)
-    y = taken(w, x, Places(w, 1).elements(w.shape(x), op.axis), 1)
-    return w.done(w.reshaped(y, ctx.real(node.outputs[0]).shape))
+    return w.done(elements_taken(w, w.input(0), op.axis))
+
+
+def elements_taken(w: Writer, x: str, axis: int) -> str:
+    """Single elements, at the positions that are the second input."""
+    y = taken(w, x, Places(w, 1).elements(w.shape(x), axis), 1)
+    return w.reshaped(y, w.ctx.real(w.node.outputs[0]).shape)
 
 
 def gather_nd(ctx: Context, node: RealNode, op: real.GatherND) -> Sequence[State]:
     """Slices at positions along several axes, behind common ones."""
     w = Writer(ctx, node)
-    x, at = w.input(0), Places(w, 1)
-    shape, places = w.shape(x), ctx.real(node.inputs[1]).shape
-    depth, common = places[-1], shape[: op.batch]
-    within = shape[op.batch : op.batch + depth]
+    return w.done(parts_taken(w, w.input(0), op.batch))
+
+
+def parts_taken(w: Writer, x: str, batch: int) -> str:
+    """Slices behind `batch` common axes, at the positions along several axes that are the second input."""
+    at, shape, places = Places(w, 1), w.shape(x), w.ctx.real(w.node.inputs[1]).shape
+    depth, common = places[-1], shape[:batch]
+    within = shape[batch : batch + depth]
     rows = at.rows(within)
     if common:
-        starts = np.arange(math.prod(common)).reshape(*common, *(1,) * (len(places) - 1 - op.batch))
+        starts = np.arange(math.prod(common)).reshape(*common, *(1,) * (len(places) - 1 - batch))
         rows = w.apply(WholeArithmetic("+"), rows, w.const(whole_const(starts * math.prod(within), DType.S32)))
-    y = taken(w, x, rows, math.prod(shape[op.batch + depth :]))
-    return w.done(w.reshaped(y, ctx.real(node.outputs[0]).shape))
+    y = taken(w, x, rows, math.prod(shape[batch + depth :]))
+    return w.reshaped(y, w.ctx.real(w.node.outputs[0]).shape)
 
 
 def scatter_elements(ctx: Context, node: RealNode, op: real.ScatterElements) -> Sequence[State]:
@@ -193,7 +204,12 @@ def triangle(ctx: Context, node: RealNode, op: along.Triangle) -> Sequence[State
 def reverse_sequence(ctx: Context, node: RealNode, op: along.ReverseSequence) -> Sequence[State]:
     """The first elements of each sequence in reverse."""
     w = Writer(ctx, node)
-    x = w.moved(w.input(0), op.time, 1)
+    return w.done(turned(w, w.input(0), op))
+
+
+def turned(w: Writer, x: str, op: along.ReverseSequence) -> str:
+    """Sequences turned, of the lengths that are the second input."""
+    x = w.moved(x, op.time, 1)
     batch, steps, *rest = w.shape(x)
     lengths = w.reshaped(Places(w, 1).value(), (batch, 1))
     step: Array = np.arange(steps, dtype=np.int32)
@@ -202,7 +218,7 @@ def reverse_sequence(ctx: Context, node: RealNode, op: along.ReverseSequence) ->
     at = chosen(w, runs, back, w.const(step))
     rows = w.apply(WholeArithmetic("+"), at, w.const(np.arange(batch, dtype=np.int32)[:, None] * np.int32(steps)))
     y = w.reshaped(taken(w, x, rows, math.prod(rest)), (batch, steps, *rest))
-    return w.done(w.moved(y, 1, op.time))
+    return w.moved(y, 1, op.time)
 
 
 RULES: Family = (

@@ -17,7 +17,7 @@ from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, Compare, Extremum, Lut, Select
 from codegen.ops.limits import EIGHT_BIT
 from codegen.real import elementwise as real
-from codegen.settle.elementwise import COMPARISONS
+from codegen.settle.logic import COMPARISONS
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Int, Request, State
 from codegen.settle.tflite.context import TfliteContext

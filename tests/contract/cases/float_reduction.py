@@ -9,7 +9,7 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ops.float32 import FloatCumulative, FloatNormalize, FloatReduce, FloatSoftmax, FloatTaps
 from codegen.ops.float32.reduce import TERMS, WHOLE_TERMS
-from tests.contract.case import F32, S32, Case, t
+from tests.contract.case import F32, S8, S16, S32, U8, A, Case, t
 
 
 def cases() -> Iterator[Case]:
@@ -27,6 +27,9 @@ def reduce_cases() -> Iterator[Case]:
     yield Case("one", FloatReduce("mean", (0,)), (t(F32, 1),))
     for name in (name for name in WHOLE_TERMS if name != "mean"):
         yield Case(f"whole_{name}", FloatReduce(name, (1, 2)), (t(S32, 2, 7, 3),))  # type: ignore[arg-type]
+    yield Case("least8", FloatReduce("minimum", (3,)), (t(S8, 2, 3, 4, 5, quant=A),))
+    yield Case("least16", FloatReduce("minimum", (0, 1)), (t(S16, 3, 5, 4),))
+    yield Case("most8", FloatReduce("maximum", (1,)), (t(U8, 3, 5, 4),))
     for exclusive in (False, True):
         ends = (exclusive, not exclusive)
         yield Case(f"running_sum_{exclusive}", FloatCumulative("sum", 1, *ends), (t(F32, 2, 5, 3),))
@@ -49,6 +52,8 @@ def taps_cases() -> Iterator[Case]:
         places = tuple(tuple(int(i) for i in rng.integers(0, 3, taps)) for _ in range(5))
         weights = tuple(tuple(float(np.float32(w)) for w in rng.normal(size=taps)) for _ in range(5))
         yield Case(f"{axis}_{taps}", FloatTaps(axis, places, weights), (t(F32, 3, 4, 3, 3),))
+
+    yield Case("whole", FloatTaps(1, ((0, 2), (1, 1)), ((5, -7), (1 << 14, 3))), (t(S32, 2, 3, 4),))
 
 
 PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = {FloatTaps: lambda case: _taps(case)}

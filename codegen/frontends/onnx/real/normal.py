@@ -41,6 +41,14 @@ def layer_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     return [r.apply(LayerNorm(r.axis(node, x, -1), _epsilon(node)), r.given(node, 2), node)]
 
 
+def rms_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """RMSNormalization in float32; nothing otherwise."""
+    x = r.value(node, 0)
+    if r.type(x).dtype != FLOAT32 or node.integer("stash_type", 1) != 1:
+        return ()
+    return [r.apply(LayerNorm(r.axis(node, x, -1), _epsilon(node), centred=False), [x, r.value(node, 1)], node)]
+
+
 def group_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     """GroupNormalization in float32 with factors for each channel, as an instance's; nothing otherwise."""
     x, scale, bias = (r.value(node, i) for i in range(3))
@@ -85,4 +93,5 @@ TRANSLATORS: Table = {
     ("", "LRN"): local_response_normalization,
     ("", "LayerNormalization"): layer_normalization,
     ("", "LpNormalization"): lp_normalization,
+    ("", "RMSNormalization"): rms_normalization,
 }

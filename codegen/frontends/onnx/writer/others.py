@@ -70,9 +70,11 @@ def instance_norm(place: Place, op: InstanceNorm) -> None:
 
 
 def layer_norm(place: Place, op: LayerNorm) -> None:
-    """LayerNormalization."""
-    place.writing.since(17)
-    place.write("LayerNormalization", axis=op.axis, epsilon=_unless(op.epsilon, _EPSILON))
+    """LayerNormalization, and RMSNormalization where it is not centred."""
+    place.writing.since(17 if op.centred else 23)
+    place.write(
+        "LayerNormalization" if op.centred else "RMSNormalization", axis=op.axis, epsilon=_unless(op.epsilon, _EPSILON)
+    )
 
 
 def local_response_norm(place: Place, op: LocalResponseNorm) -> None:

@@ -113,6 +113,12 @@ def files_of_others(op: type[Op]) -> set[Path]:
     return {p for p in files_of(op) if not name_of(op).fullmatch(p.name.split(".")[0])}
 
 
+def onnx_by_hand() -> list[Path]:
+    """Where the tests spell a graph of ONNX; all other networks are made by calls of `codegen.build`."""
+    spelled = "make_" + "graph("
+    return [path for path in sorted((ROOT / "tests").rglob("*.py")) if spelled in path.read_text(encoding="utf-8")]
+
+
 MEASURES = (
     Measure("lines of a function, median", 6, lambda: math.ceil(statistics.median(lengths()))),
     Measure("lines of a function, nine in ten are within", 17, lambda: lengths()[math.ceil(0.9 * len(lengths())) - 1]),
@@ -135,6 +141,7 @@ MEASURES = (
     Measure(
         "pairs of places that say the same six lines or more, in Python, C and templates", 80, lambda: len(said_twice())
     ),
+    Measure("files of the tests that put ONNX graphs together by hand", 1, lambda: len(onnx_by_hand())),
     Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
 )
 
@@ -161,6 +168,7 @@ def test_the_measures_see_the_package() -> None:
     assert {path.name for path in named_elsewhere()["Pad"]} == {"answers.py", "fold_pad.py"}
     assert {"top_k.py", "top_k.c.j2", "reduce.py"} <= {path.name for path in files_of(TopK)}
     assert {path.name for path in files_of(TopK) - files_of_others(TopK)} == {"top_k.py", "top_k.c.j2"}
+    assert [path.name for path in onnx_by_hand()] == ["onnx_files.py"]
     assert parameters(ast.parse("def f(a, /, b, *c, d=1, **e): ...").body[0]) == 5  # type: ignore[arg-type]
 
 

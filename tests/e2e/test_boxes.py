@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from codegen.errors import ModelRejected
 from codegen.frontends.onnx import import_onnx
@@ -23,6 +23,7 @@ from codegen.ir.quant import Array
 from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
 from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.onnx_files import onnx_model, port
 from tests.support.sanitizers import TRAPS
 from tests.support.tools import require_tool
 
@@ -71,13 +72,8 @@ def model_of(case: Drawn, feeds: Feeds, constants: Feeds) -> onnx.ModelProto:
 
 def graph_of(nodes: list[Any], feeds: Feeds, constants: Feeds, outputs: dict[str, int]) -> onnx.ModelProto:
     """A model of operator set 17."""
-    ends = [
-        [helper.make_tensor_value_info(n, TensorProto.FLOAT, a.shape) for n, a in feeds.items()],
-        [helper.make_tensor_value_info(n, kind, None) for n, kind in outputs.items()],
-    ]
-    known = [numpy_helper.from_array(a, n) for n, a in constants.items()]
-    graph = helper.make_graph(nodes, "boxes", *ends, known)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    given = [port(name, a.shape) for name, a in feeds.items()]
+    return onnx_model(nodes, given, [port(name, None, kind) for name, kind in outputs.items()], constants, name="boxes")
 
 
 def check(first: int, models: int, each: int, folder: Path) -> None:
@@ -188,7 +184,7 @@ def test_a_computed_count_is_refused(tmp_path: Path) -> None:
         {},
         {"chosen": TensorProto.INT64},
     )
-    model.graph.input.append(helper.make_tensor_value_info("most", TensorProto.INT64, [1]))
+    model.graph.input.append(port("most", [1], TensorProto.INT64))
     onnx.save(model, tmp_path / "m.onnx")
     with pytest.raises(ModelRejected) as caught:
         read_real(tmp_path / "m.onnx")

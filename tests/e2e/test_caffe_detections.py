@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from codegen.errors import CompileError
 from codegen.frontends import import_model, real_bytes
@@ -27,6 +27,7 @@ from tests.e2e.test_caffe_layers import rows_found
 from tests.support.caffe import drawn, given, layer, run_opencv, run_ours, written
 from tests.support.caffe_cases import CASES
 from tests.support.node_graphs import prefixed, side_by_side
+from tests.support.onnx_files import onnx_model, port
 from tests.support.sanitizers import TRAPS
 from tests.support.tools import require_tool
 
@@ -155,10 +156,8 @@ def test_rows_that_are_filled_otherwise_are_refused(wrong: dict[str, object], tm
         helper.make_node("TopK", ["rows", "one"], ["best", ""], axis=0),
     ]
     faces = {"boxes": (1, 6, 4), "scores": (1, 2, 6)}
-    ins = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in faces.items()]
-    outs = [helper.make_tensor_value_info("best", TensorProto.INT64, None)]
-    graph = helper.make_graph(nodes, "g", ins, outs, [numpy_helper.from_array(a, n) for n, a in known.items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), tmp_path / "m.onnx")
+    ins, outs = [port(n, s) for n, s in faces.items()], [port("best", None, TensorProto.INT64)]
+    onnx.save(onnx_model(nodes, ins, outs, known, sets=18), tmp_path / "m.onnx")
     with pytest.raises(CompileError) as refused:
         read_onnx(tmp_path / "m.onnx")
     assert {problem.code for problem in refused.value.problems()} == {"LAM-IMPORT-057"}

@@ -18,21 +18,19 @@ from codegen.host import Network
 from codegen.ir.quant import Array
 from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
+from tests.support.onnx_files import onnx_graph, onnx_model, port
 from tests.support.tools import require_tool
 
 F, WHOLE, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-info = helper.make_tensor_value_info
 
 
 def model_of(nodes: list[Any], outputs: list[str], **constants: Array) -> onnx.ModelProto:
     """A network of x [3, 4]."""
-    tensors = [numpy_helper.from_array(a, n) for n, a in constants.items()]
-    graph = helper.make_graph(nodes, "g", [info("x", F, [3, 4])], [info(o, F, None) for o in outputs], tensors)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return onnx_model(nodes, [port("x", [3, 4])], [port(o) for o in outputs], constants, sets=18, ir_version=9)
 
 
 def branch(name: str, *nodes: Any) -> Any:
-    return helper.make_graph(list(nodes), name, [], [info(nodes[-1].output[0], F, None)])
+    return onnx_graph(nodes, [], [port(nodes[-1].output[0])], name=name)
 
 
 def chosen() -> onnx.ModelProto:
@@ -53,7 +51,7 @@ def chosen() -> onnx.ModelProto:
 
 def looped() -> onnx.ModelProto:
     """Five steps of a sum, each of which is gathered."""
-    body = helper.make_graph(
+    body = onnx_graph(
         [
             helper.make_node("Identity", ["go"], ["on"]),
             helper.make_node("Cast", ["i"], ["f"], to=F),
@@ -61,9 +59,8 @@ def looped() -> onnx.ModelProto:
             helper.make_node("Add", ["s", "m"], ["t"]),
             helper.make_node("Tanh", ["t"], ["u"]),
         ],
-        "body",
-        [info("i", WHOLE, []), info("go", B, []), info("s", F, [3, 4])],
-        [info("on", B, []), info("t", F, [3, 4]), info("u", F, [3, 4])],
+        [port("i", [], WHOLE), port("go", [], B), port("s", [3, 4])],
+        [port("on", [], B), port("t", [3, 4]), port("u", [3, 4])],
     )
     node = helper.make_node("Loop", ["count", "", "x"], ["y", "all"], body=body)
     return model_of([node], ["y", "all"], count=np.array(5, np.int64))
@@ -71,11 +68,10 @@ def looped() -> onnx.ModelProto:
 
 def scanned() -> onnx.ModelProto:
     """A sum over the columns from the last to the first."""
-    body = helper.make_graph(
+    body = onnx_graph(
         [helper.make_node("Add", ["s", "column"], ["t"]), helper.make_node("Sigmoid", ["t"], ["u"])],
-        "body",
-        [info("s", F, [3]), info("column", F, [3])],
-        [info("t", F, [3]), info("u", F, [3])],
+        [port("s", [3]), port("column", [3])],
+        [port("t", [3]), port("u", [3])],
     )
     made = {"num_scan_inputs": 1, "scan_input_axes": [1], "scan_input_directions": [1], "scan_output_axes": [1]}
     node = helper.make_node("Scan", ["start", "x"], ["y", "all"], body=body, **made)
@@ -109,7 +105,7 @@ def _two_conditions(model: onnx.ModelProto) -> None:
 
 
 def _more_results(model: onnx.ModelProto) -> None:
-    model.graph.node[2].attribute[1].g.output.add().CopyFrom(info("a", F, None))
+    model.graph.node[2].attribute[1].g.output.add().CopyFrom(port("a"))
 
 
 def _other_type(model: onnx.ModelProto) -> None:

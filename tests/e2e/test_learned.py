@@ -18,22 +18,20 @@ from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 from codegen.verbs.float_engine import FloatEngine
+from tests.support.onnx_files import onnx_model, port, ports_of
 from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
 ML = "ai.onnx.ml"
 ROWS, FEATURES = 40, 5
-_KINDS = {"f": TensorProto.FLOAT, "i": TensorProto.INT64}
 
 
 def model_of(op: str, outputs: list[str], x: Array, *, version: int = 3, **attributes: Any) -> onnx.ModelProto:
     """A network of one operator of that domain."""
     node = helper.make_node(op, ["x"], outputs, "n", domain=ML, **attributes)
-    given = [helper.make_tensor_value_info("x", _KINDS[x.dtype.kind], x.shape)]
     whole = ("l", "y") if "values_int64s" in attributes else ("l",)
-    made = [helper.make_tensor_value_info(o, _KINDS["i" if o in whole else "f"], None) for o in outputs]
-    sets = [helper.make_opsetid("", 18), helper.make_opsetid(ML, version)]
-    return helper.make_model(helper.make_graph([node], "g", given, made), opset_imports=sets, ir_version=8)
+    made = [port(o, None, TensorProto.INT64 if o in whole else TensorProto.FLOAT) for o in outputs]
+    return onnx_model([node], ports_of({"x": x}), made, sets={"": 18, ML: version})
 
 
 def forest(rng: np.random.Generator, side: str, targets: int, modes: list[str], *, only: int = -1) -> dict[str, Any]:
@@ -169,8 +167,8 @@ def test_learned_models_are_those_of_onnxruntime_and_c_is_golden(tmp_path: Path)
         held = x.astype(np.int32) if x.dtype.kind == "i" else x
         found = run_graph(graph, {"x": held})
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-        for port, wanted in zip(graph.outputs, session.run(None, {"x": x}), strict=True):
-            result = found[port.value].reshape(np.shape(wanted))
+        for output, wanted in zip(graph.outputs, session.run(None, {"x": x}), strict=True):
+            result = found[output.value].reshape(np.shape(wanted))
             assert np.allclose(result, wanted, rtol=1e-5, atol=1e-5), name
         graphs.append(graph)
         feeds.append({"x": held})
@@ -313,7 +311,7 @@ def test_maps_and_labels_of_text_are_tensors_and_the_notes_say_which(tmp_path: P
     model = model_of("LinearClassifier", ["l", "y"], x, **made, post_transform="SOFTMAX")
     model.graph.node.append(helper.make_node("ZipMap", ["y"], ["maps"], domain=ML, classlabels_strings=names))
     maps = helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, None))
-    text = helper.make_tensor_value_info("l", TensorProto.STRING, None)
+    text = port("l", None, TensorProto.STRING)
     del model.graph.output[:]
     model.graph.output.extend([text, helper.make_value_info("maps", helper.make_sequence_type_proto(maps))])
     graph = imported(model, tmp_path)

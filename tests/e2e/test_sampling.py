@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from codegen.errors import ModelRejected
@@ -18,20 +18,16 @@ from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
+from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
 Feeds = dict[str, Array]
-_KINDS = {"f": TensorProto.FLOAT, "i": TensorProto.INT64}
 
 
 def model_of(node: Any, feeds: Feeds, opset: int = 20, **constants: Array) -> onnx.ModelProto:
     """A network of one operator."""
-    inputs = [helper.make_tensor_value_info(n, _KINDS[x.dtype.kind], x.shape) for n, x in feeds.items()]
-    outputs = [helper.make_tensor_value_info(o, TensorProto.UNDEFINED, None) for o in node.output]
-    tensors = [numpy_helper.from_array(a, n) for n, a in constants.items()]
-    graph = helper.make_graph([node], "g", inputs, outputs, tensors)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+    model = onnx_model([node], ports_of(feeds), node.output, constants, sets=opset, ir_version=9)
     return onnx.shape_inference.infer_shapes(model)
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
+from tests.support.onnx_files import onnx_model, port
 from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
@@ -23,12 +24,10 @@ ENDS = np.array([-(1 << 31), (1 << 31) - 1], np.int32)
 
 def model_of(op: str, axes: list[int], *, run_over: bool = False) -> onnx.ModelProto:
     """A network of one operator on int32."""
-    listed = numpy_helper.from_array(np.array(axes[0] if run_over else axes, np.int64), "axes")
+    known = {"axes": np.array(axes[0] if run_over else axes, np.int64)}
     node = helper.make_node(op, ["x", "axes"], ["y"], "n")
-    given = helper.make_tensor_value_info("x", TensorProto.INT32, SHAPE)
-    made = helper.make_tensor_value_info("y", TensorProto.INT32, None)
-    graph = helper.make_graph([node], "g", [given], [made], [listed])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    given, made = port("x", SHAPE, TensorProto.INT32), port("y", None, TensorProto.INT32)
+    return onnx_model([node], [given], [made], known, sets=18)
 
 
 def imported(model: onnx.ModelProto, folder: Path) -> Graph:

@@ -8,12 +8,13 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
+from tests.support.onnx_files import onnx_model, port
 from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
@@ -48,24 +49,18 @@ def float_model(rng: np.random.Generator, kind: str, axes: int, batch: int, *, k
     channels, share = 2 * groups, int(rng.integers(1, 4))
     attributes = _attributes(rng, kind, axes)
     size = [batch, channels, *rng.integers(7, 10, axes).tolist()]
-    inputs, constants = ["x"], list[onnx.TensorProto]()
-    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, size)]
+    inputs, constants, given = ["x"], dict[str, Array](), [port("x", size)]
     if kind.startswith("Conv"):
         attributes["group"] = groups
         kernel = attributes["kernel_shape"]
         assert isinstance(kernel, list)
         shape = [share * groups, 2, *kernel] if kind == "Conv" else [channels, share, *kernel]
         inputs += ["w", "b"]
-        weights = rng.standard_normal(shape).astype(np.float32)
-        constants = [
-            *([numpy_helper.from_array(weights, "w")] if known else []),
-            numpy_helper.from_array(rng.standard_normal(share * groups).astype(np.float32), "b"),
-        ]
-        given += [] if known else [helper.make_tensor_value_info("w", TensorProto.FLOAT, shape)]
+        weights = {"w": rng.standard_normal(shape).astype(np.float32)}
+        constants = (weights if known else {}) | {"b": rng.standard_normal(share * groups).astype(np.float32)}
+        given += [] if known else [port("w", shape)]
     node = helper.make_node(kind, inputs, ["y"], "n", **attributes)
-    out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph([node], "g", given, [out], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    model = onnx_model([node], given, [port("y")], constants, sets=19, ir_version=9)
     return onnx.shape_inference.infer_shapes(model)
 
 

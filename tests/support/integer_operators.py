@@ -11,6 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from codegen.ir.quant import Array
+from tests.support.onnx_files import onnx_graph, port
 from tests.support.outsider import ort_session
 
 Step = tuple[str, Sequence[str], Sequence[str], Mapping[str, Any]]
@@ -57,9 +58,7 @@ class Quantized:
         """Every tensor of the float network."""
         names = [out for _, _, outs, _ in self.steps for out in outs]
         nodes = [helper.make_node(op, list(ins), list(outs), **a) for op, ins, outs, a in self.steps]
-        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
-        known = [numpy_helper.from_array(np.asarray(a), n) for n, a in self.known.items()]
-        graph = helper.make_graph(nodes, "net", [x], [onnx.ValueInfoProto(name=n) for n in names], known)
+        graph = onnx_graph(nodes, [port("x", self.shape)], names, self.known)
         sample = self.sample()
         return {"x": sample, **dict(zip(names, ort_session(_model(graph)).run(names, {"x": sample}), strict=True))}
 
@@ -89,11 +88,8 @@ class _Model:
 
     def finished(self, case: Quantized, output: str) -> onnx.ModelProto:
         """The file."""
-        ports = [
-            helper.make_tensor_value_info("x", TensorProto.FLOAT, case.shape),
-            helper.make_tensor_value_info(output, case.kind, None),
-        ]
-        return _model(helper.make_graph(self.nodes, "net", ports[:1], ports[1:], self.constants))
+        made = port(output, None, case.kind)
+        return _model(onnx_graph(self.nodes, [port("x", case.shape)], [made], self.constants, "net"))
 
     def _held(self, name: str, array: Array, scale: float, dtype: Any) -> None:
         self._constant(f"{name}:ints", np.rint(array / np.float32(scale)).astype(dtype))

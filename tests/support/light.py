@@ -16,6 +16,7 @@ from onnx import helper, numpy_helper
 
 from codegen.ir.quant import Array
 from tests.support.networks import he_normal, quantized, small
+from tests.support.onnx_files import onnx_model, port
 
 LIGHT = ("densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19")
 """Models that are taken; the two others of the package need nothing that these do not."""
@@ -57,12 +58,10 @@ class _Filling:
         """The rewritten model."""
         for node in self.source.node:
             self._take(node)
-        (port,) = (i for i in self.source.input if i.name not in self.given)
+        (given,) = (i for i in self.source.input if i.name not in self.given)
         names = [self.renamed.get(o.name, o.name) for o in self.source.output]
-        ends = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None) for n in names]
-        constants = [numpy_helper.from_array(data, key) for key, data in self.constants.items()]
-        graph = helper.make_graph(self.nodes, self.name, [port], ends, constants)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+        ends = [port(n) for n in names]
+        made = onnx_model(self.nodes, [given], ends, self.constants, sets=OPSET, name=self.name)
         return onnx.shape_inference.infer_shapes(made)
 
     def _take(self, node: onnx.NodeProto) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
+
+from tests.support.onnx_files import onnx_model, port
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 STATES = {"LSTM": ("h", "c"), "GRU": ("h",), "RNN": ("h",)}
@@ -52,11 +53,11 @@ class Recurrence:
             "r": rng.normal(0, 0.5, (directions, rows, self.hidden)),
             "b": rng.normal(0, 0.3, (directions, 2 * rows)),
         }
-        ports, names = [_port("x", self.x_shape)], ["x", "w", "r", "b", "lengths" if self.lengths else ""]
+        ports, names = [port("x", self.x_shape)], ["x", "w", "r", "b", "lengths" if self.lengths else ""]
         for state in STATES[self.kind] if self.first else ():
             names.append(f"{state}0")
             if self.first == "inputs":
-                ports.append(_port(f"{state}0", self.state_shape))
+                ports.append(port(f"{state}0", self.state_shape))
             else:
                 known[f"{state}0"] = rng.uniform(-0.8, 0.8, self.state_shape)
         if self.peepholes:
@@ -65,11 +66,10 @@ class Recurrence:
         outputs = [f"y{i}" if i in self.shown else "" for i in range(1 + len(STATES[self.kind]))]
         given = {"direction": self.direction, "hidden_size": self.hidden, **self.attributes}
         node = helper.make_node(self.kind, names, outputs, name="recurrence", **given)
-        made = [numpy_helper.from_array(a.astype(np.float32), n) for n, a in known.items()]
+        made = {name: array.astype(np.float32) for name, array in known.items()}
         if self.lengths:
-            made.append(numpy_helper.from_array(np.array(self.lengths, np.int32), "lengths"))
-        graph = helper.make_graph([node], "net", ports, [_port(o, None) for o in outputs if o], made)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+            made["lengths"] = np.array(self.lengths, np.int32)
+        model = onnx_model([node], ports, [port(o) for o in outputs if o], made, name="net")
         path.write_bytes(model.SerializeToString())
         return path
 
@@ -80,7 +80,3 @@ class Recurrence:
         for state in STATES[self.kind] if self.first == "inputs" else ():
             made[f"{state}0"] = rng.uniform(-0.9, 0.9, (count, *self.state_shape))
         return {name: array.astype(np.float32) for name, array in made.items()}
-
-
-def _port(name: str, shape: list[int] | None) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)

@@ -37,22 +37,12 @@ def frame(of: Camera) -> Array:
 def resized_by_onnxruntime(picture: Array, size: tuple[int, int], **how: str) -> Array:
     """Resize-18 by another implementation, on real numbers."""
     require_module("onnxruntime")
-    import onnxruntime
-    from onnx import TensorProto, helper
+    from tests.support.onnx_files import by_onnxruntime
 
     x = picture.astype(np.float32).transpose(2, 0, 1)[None]
-    node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], coordinate_transformation_mode="half_pixel", **how)
-    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)
-    made = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    sizes = helper.make_tensor("s", TensorProto.INT64, [4], [1, x.shape[1], *size])
-    model = helper.make_model(
-        helper.make_graph([node], "g", [given], [made], [sizes]), opset_imports=[helper.make_opsetid("", 18)]
-    )
-    model.ir_version = 9
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, {"x": x})[0][0]).transpose(1, 2, 0)
+    sizes = np.array([1, x.shape[1], *size])
+    y = by_onnxruntime("Resize", x, None, None, sizes, coordinate_transformation_mode="half_pixel", **how)
+    return y[0].transpose(1, 2, 0)
 
 
 @pytest.mark.parametrize("size", [(9, 13), (40, 31), (1, 1), (37, 21), (96, 96)])

@@ -34,34 +34,15 @@ def found(table: Mapping[str, Any], outputs: Mapping[str, Array], priors: Array 
     return Decoder(program, ports).run({name: y.astype(np.float32) for name, y in outputs.items()})
 
 
-def by_onnxruntime(all_boxes: Found, labels: int, overlap: float) -> set[tuple[int, int]]:
+def selected_by_onnxruntime(all_boxes: Found, labels: int, overlap: float) -> set[tuple[int, int]]:
     """Label and index of what the operator NonMaxSuppression of ONNX Runtime selects."""
-    import onnx
-    import onnxruntime
-    from onnx import TensorProto, helper
+    from tests.support.onnx_files import by_onnxruntime
 
     count = len(all_boxes["score"])
     scores = np.full((1, labels, count), -1, np.float32)
     scores[0, all_boxes["label"], np.arange(count)] = all_boxes["score"]
-    constants = {
-        "most": np.array([count], np.int64),
-        "limit": np.array([overlap], np.float32),
-        "least": np.array([0], np.float32),
-    }
-    node = helper.make_node("NonMaxSuppression", ["boxes", "scores", *constants], ["chosen"])
-    graph = helper.make_graph(
-        [node],
-        "boxes",
-        [
-            helper.make_tensor_value_info("boxes", TensorProto.FLOAT, [1, count, 4]),
-            helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, labels, count]),
-        ],
-        [helper.make_tensor_value_info("chosen", TensorProto.INT64, None)],
-        [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (chosen,) = session.run(None, {"boxes": all_boxes["box"][None], "scores": scores})
+    limits = np.array([count], np.int64), np.array([overlap], np.float32), np.array([0], np.float32)
+    chosen = by_onnxruntime("NonMaxSuppression", all_boxes["box"][None], scores, *limits)
     return {(int(label), int(index)) for _, label, index in chosen}
 
 
@@ -78,12 +59,12 @@ def test_boxes_that_stay_are_those_of_onnx_runtime(first: int, count: int) -> No
         table = {"decode": "yolov8", "size": [32, 32], "boxes": "first", "least": 0}
         every = found({**table, "overlap": 1.0}, {"y": y})
         kept = found({**table, "overlap": overlap}, {"y": y})
-        chosen = by_onnxruntime(every, labels, overlap)
+        chosen = selected_by_onnxruntime(every, labels, overlap)
         order = [i for i in range(len(every["score"])) if (int(every["label"][i]), i) in chosen]
         assert np.array_equal(kept["box"], every["box"][order]), seed
         assert np.array_equal(kept["label"], every["label"][order]), seed
         one = found({**table, "overlap": overlap, "by_label": False}, {"y": y})
-        alike = by_onnxruntime({**every, "label": np.zeros_like(every["label"])}, 1, overlap)
+        alike = selected_by_onnxruntime({**every, "label": np.zeros_like(every["label"])}, 1, overlap)
         assert np.array_equal(one["box"], every["box"][sorted(i for _, i in alike)]), seed
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
 from codegen.cli import main
 from codegen.process import Completed, run_program
 from codegen.resources import resource_dir
 from codegen.target import find_chip
+from tests.support.onnx_files import onnx_model, port
 
 TINY = resource_dir("examples") / "tiny" / "tiny_qdq.onnx"
 DIGITS = resource_dir("examples") / "digits" / "digits_qdq.onnx"
@@ -107,9 +108,7 @@ def _data(folder: Path) -> None:
 
 
 def _strange_model() -> bytes:
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])
-    graph = helper.make_graph([helper.make_node("Strange", ["x"], ["y"])], "strange", [x], [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    node = helper.make_node("Strange", ["x"], ["y"])
+    model = onnx_model([node], [port("x", [1, 4])], [port("y", [1, 4])], name="strange")
     data: bytes = onnx.ModelProto.SerializeToString(model)
     return data

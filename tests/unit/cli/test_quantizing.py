@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 
 from codegen import api
+from codegen.build import Net
 from codegen.errors import CompileError
 from tests.support.float_models import INPUT, float_model, images
 from tests.unit.cli.conftest import TINY, Lamina
@@ -57,26 +56,15 @@ def test_compare_shows_each_tensor_of_both_networks(lamina: Lamina, model: Path)
 
 def test_tensors_that_the_quantizer_would_fold_away_are_found_in_another_tool_s_file(tmp_path: Path) -> None:
     """Of a convolution with a BatchNormalization both results are quantized by whoever does not fold."""
-    model = tmp_path / "normed.onnx"
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["c"]),
-        helper.make_node("BatchNormalization", ["c", *["s"] * 4], ["y"]),
-    ]
-    constants = {"w": np.ones((2, 1, 1, 1)), "s": np.array([0.5, 2.0]), "step": np.array(0.05)}
-    tensors = [numpy_helper.from_array(a.astype(np.float32), n) for n, a in constants.items()]
-    tensors.append(numpy_helper.from_array(np.array(0, np.int8), "zero"))
-    ends = [helper.make_tensor_value_info("x", 1, [1, 1, 2, 2])], [helper.make_tensor_value_info("y", 1, [1, 2, 2, 2])]
-    held = [
-        nodes[0],
-        helper.make_node("QuantizeLinear", ["c", "step", "zero"], ["c:q"]),
-        helper.make_node("DequantizeLinear", ["c:q", "step", "zero"], ["c:r"]),
-        helper.make_node("BatchNormalization", ["c:r", *["s"] * 4], ["y"]),
-    ]
-    for name, some in (("normed", nodes), ("held", held)):
-        graph = helper.make_graph(some, name, *ends, tensors)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / f"{name}.onnx")
+    ones, four = np.ones((2, 1, 1, 1), np.float32), [np.array([0.5, 2.0], np.float32)] * 4
+    for name in ("normed", "held"):
+        net = Net(name)
+        y = net.onnx.Conv(net.input("x", (1, 1, 2, 2)), ones, name="c")
+        y = net.quantized(y, 0.05) if name == "held" else y
+        net.output(net.onnx.BatchNormalization(y, *four), "y")
+        (tmp_path / f"{name}.onnx").write_bytes(net.to_onnx())
     x = np.linspace(-1, 1, 8).reshape(2, 1, 2, 2).astype(np.float32)
-    found = api.compare_quantized(model, tmp_path / "held.onnx", x)
+    found = api.compare_quantized(tmp_path / "normed.onnx", tmp_path / "held.onnx", x)
     assert [t.tensor for t in found.tensors] == ["c"]
     assert found.unmatched == ()
     assert found.tensors[0].own_most <= 0.5 + 1e-4

@@ -17,6 +17,7 @@ from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import Array, Mode
 from codegen.ir.verify import verify_graph
+from tests.support.onnx_files import onnx_model
 from tests.support.outsider import ort_session
 
 MICROSOFT = "com.microsoft"
@@ -83,13 +84,8 @@ class Net:
         return self.weights(np.asarray(array, np.int32), scale, 0)
 
     def model(self, *outputs: str, opset: int = 17, ir_version: int = 8) -> onnx.ModelProto:
-        infos = [helper.make_tensor_value_info(o, TensorProto.UNDEFINED, None) for o in outputs]
-        for info in infos:
-            info.ClearField("type")
-        graph = helper.make_graph(self.nodes, "net", self.inputs, infos, self.constants)
-        opsets = [helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version, functions=self.functions)
-        return model
+        words = {"ir_version": ir_version, "functions": self.functions, "name": "net"}
+        return onnx_model(self.nodes, self.inputs, outputs, self.constants, sets={"": opset, MICROSOFT: 1}, **words)
 
 
 def saved(model: onnx.ModelProto, folder: Path) -> Path:

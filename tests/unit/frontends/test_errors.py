@@ -20,6 +20,7 @@ from codegen.ir.quant import Array
 from codegen.ops import Dequantize, Quantize, Transpose
 from codegen.ops.float32 import FloatConv2D, FloatDense
 from codegen.settle.forms import FORMS
+from tests.support.onnx_files import onnx_graph
 
 from .models import MICROSOFT, Net, saved
 
@@ -208,7 +209,7 @@ def _loop(model: onnx.ModelProto) -> None:
 
 
 def _subgraph(model: onnx.ModelProto) -> None:
-    body = helper.make_graph([], "body", [], [])
+    body = onnx_graph([], [], [], name="body")
     model.graph.node.append(helper.make_node("Unroll", ["x"], ["u"], name="steps", domain="own", body=body))
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 from codegen.errors import CompileError
 from codegen.frontends import read_real
 from codegen.frontends.tflite import import_tflite
 from codegen.ir.quant import Array
+from tests.support.onnx_files import onnx_model, port
 from tests.support.tflite_models import Model
 
 NAN, INF = np.float32([np.nan]), np.float32([np.inf])
@@ -101,11 +101,9 @@ def test_constants_reduced_along_an_axis_that_is_real(op_type: str, options: str
 def onnx_code(op_type: str, constants: list[Array | None], folder: Path, x: bool, opset: int, **fields: Any) -> str:
     """The answer to one operator on floats of shape [1, 8, 1], or on nothing, and constants."""
     names = ["" if c is None else f"c{i}" for i, c in enumerate(constants)]
-    known = [numpy_helper.from_array(c, n) for c, n in zip(constants, names, strict=True) if c is not None]
+    known = {n: c for c, n in zip(constants, names, strict=True) if c is not None}
     node = helper.make_node(op_type, [*(["x"] if x else []), *names], ["y"], **fields)
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None if name == "y" else [1, 8, 1]) for name in "xy"]
-    graph = helper.make_graph([node], "g", ends[:1], ends[1:], known)
-    model = onnx.helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model = onnx_model([node], [port("x", [1, 8, 1])], [port("y")], known, sets=opset)
     return refused(read_real, folder / "m.onnx", model.SerializeToString())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 import codegen
 from codegen.cli.command_line import run_line
@@ -16,6 +16,7 @@ from codegen.errors import CompileError
 from codegen.resources import resource_dir
 from codegen.verbs.inspection import Inspection
 from tests.support import real_tflite
+from tests.support.onnx_files import onnx_model, port
 from tests.support.real import model_path
 from tests.support.shared import shared_dir
 from tests.support.tflite_models import Model
@@ -28,10 +29,7 @@ def constant(name: str, array: object) -> onnx.TensorProto:
 
 
 def save(path: Path, nodes: list[onnx.NodeProto], constants: list[onnx.TensorProto], shape: list[int]) -> Path:
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph(nodes, path.stem, [x], [y], constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    onnx.save(onnx_model(nodes, [port("x", shape)], [port("y")], constants, name=path.stem), path)
     return path
 
 
@@ -242,10 +240,7 @@ def test_a_graph_over_which_onnx_itself_ends_its_process_is_looked_at(tmp_path: 
     """Three parts by its attribute, four by its results: inference of shapes in C++ ends in an assertion."""
     split = helper.make_node("Split", ["x"], ["a", "b", "c", "y"], "parts", num_outputs=3)
     path = tmp_path / "parts.onnx"
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xy")
-    x.CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, [7]))
-    graph = helper.make_graph([split], "parts", [x], [y])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    onnx.save(onnx_model([split], [port("x", [7])], [port("y")], sets=18, name="parts"), path)
     found = codegen.inspect(path)
     assert [v.id for v in found.violations] == ["LAM-IMPORT-014"]
     assert "num_outputs is 3" in found.violations[0].message

@@ -14,6 +14,7 @@ from codegen.frontends.onnx.real import read_real
 from codegen.real.engine import RealEngine
 from codegen.real.storage import Dequantize, Quantize
 from codegen.verbs.float_engine import FloatEngine
+from tests.support.onnx_files import onnx_model, port
 from tests.support.outsider import ort_session
 
 X = (np.float32(0.02), np.uint8(120))
@@ -42,14 +43,13 @@ def _model(kind: str, folder: Path, parts: list[object] | None = None) -> Path:
     shape, given, attributes = CASES[kind]
     parts = given if parts is None else parts
     names = ["x" if isinstance(p, str) else f"c{i}" for i, p in enumerate(parts)]
-    constants = [onnx.numpy_helper.from_array(np.asarray(p), n) for n, p in zip(names, parts, strict=True) if n != "x"]
+    constants = {n: p for n, p in zip(names, parts, strict=True) if n != "x"}
     domain = "" if kind in ("QLinearConv", "QLinearMatMul") else "com.microsoft"
     node = helper.make_node(kind, names, ["y"], domain=domain, **attributes)
-    ports = [helper.make_tensor_value_info("x", TensorProto.UINT8, shape)]
-    graph = helper.make_graph([node], "g", ports, [onnx.ValueInfoProto(name="y")], constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    sets = {"": 17, "com.microsoft": 1}
+    model = onnx_model([node], [port("x", shape, TensorProto.UINT8)], ["y"], constants, sets=sets, ir_version=9)
     path = folder / "model.onnx"
-    path.write_bytes(helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString())
+    path.write_bytes(model.SerializeToString())
     return path
 
 

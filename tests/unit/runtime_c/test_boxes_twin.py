@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -86,34 +85,13 @@ def drawn(seed: int) -> Case:
     return Case(boxes, scores, least, limit, int(rng.integers(1, count + 1)), centred)
 
 
-def by_onnxruntime(case: Case) -> list[int]:
+def selected_by_onnxruntime(case: Case) -> list[int]:
     """What the operator NonMaxSuppression of ONNX Runtime selects."""
-    import onnx
-    import onnxruntime
-    from onnx import TensorProto, helper
+    from tests.support.onnx_files import by_onnxruntime
 
-    count = len(case.scores)
-    constants: dict[str, Any] = {
-        "most": np.array([case.most], np.int64),
-        "limit": np.array([case.limit], np.float32),
-        "least": np.array([case.least], np.float32),
-    }
-    node = helper.make_node(
-        "NonMaxSuppression", ["boxes", "scores", *constants], ["chosen"], center_point_box=int(case.centred)
-    )
-    graph = helper.make_graph(
-        [node],
-        "boxes",
-        [
-            helper.make_tensor_value_info("boxes", TensorProto.FLOAT, [1, count, 4]),
-            helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, 1, count]),
-        ],
-        [helper.make_tensor_value_info("chosen", TensorProto.INT64, None)],
-        [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (chosen,) = session.run(None, {"boxes": case.boxes[None], "scores": case.scores[None, None]})
+    boxes, scores = case.boxes[None], case.scores[None, None]
+    limits = np.array([case.most], np.int64), np.array([case.limit], np.float32), np.array([case.least], np.float32)
+    chosen = by_onnxruntime("NonMaxSuppression", boxes, scores, *limits, center_point_box=int(case.centred))
     return [int(i) for i in chosen[:, 2]]
 
 
@@ -122,7 +100,7 @@ def test_selects_what_onnx_runtime_does(first: int, count: int) -> None:
     require_module("onnx", "onnxruntime")
     for seed in range(first, first + count):
         case = drawn(seed)
-        assert case.kept == by_onnxruntime(case), seed
+        assert case.kept == selected_by_onnxruntime(case), seed
 
 
 @pytest.mark.parametrize("build", BUILDS)

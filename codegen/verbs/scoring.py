@@ -5,15 +5,18 @@ Decides: that both see the same samples.  Which engine runs the quantized one is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from codegen.metrics import points_lost
 from codegen.options import Options
+from codegen.preprocess import gathered
 from codegen.records import record
 from codegen.report.quantized import Scored
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.evaluate import Judging, evaluate
+from codegen.verbs.kinds import DataGiven, Sample
 from codegen.verbs.sources import ModelSource
 
 
@@ -21,7 +24,7 @@ from codegen.verbs.sources import ModelSource
 class Scoring:
     """By which labelled samples and which metric, on which engine, shared by whom; `max_drop` points may be lost."""
 
-    data: str | Path
+    data: DataGiven | Iterable[Sample]
     metric: str
     config: str | Path | None
     max_drop: float | None
@@ -32,10 +35,10 @@ class Scoring:
 
 def score(model: ModelSource, quantized: bytes, options: Options, how: Scoring) -> Scored:
     """Both networks' scores."""
-    engine = how.engine
+    engine, data = how.engine, gathered(how.data)
     judging = Judging(metric=how.metric, engine=engine, config=how.config, toolkit=how.toolkit, scheduler=how.scheduler)
-    made = evaluate(quantized, how.data, options, judging)
-    real = evaluate(model, how.data, options, replace(judging, engine="float"))
+    made = evaluate(quantized, data, options, judging)
+    real = evaluate(model, data, options, replace(judging, engine="float"))
     drop = points_lost(made.unit, real.value, made.value)
     return Scored(
         metric=how.metric,

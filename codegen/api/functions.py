@@ -179,7 +179,7 @@ def quantize(
             budget: what the network may cost with mixed bits, as `arena=64K,flash=512K,instructions=20M`, or numbers by
                 these names; the target's own memories are limits too (LAM-QUANT-028).
             stop_after: `inspect` or `calibrate`: what is known by then, without a model; `rewrite`: the float network.
-            eval_data: .npz with labelled samples, as `evaluate` takes them: both networks are scored by `metric`.
+            eval_data: labelled samples, as `evaluate` takes them: both networks are scored by `metric`.
             max_drop: points of the score that may be lost; `report.scored.missed` says that more were.
             scheduler: who shares the samples of the scores, and with mixed bits the layers and candidates, as in
                 `evaluate`.

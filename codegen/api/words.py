@@ -5,7 +5,7 @@ Decides: that a keyword goes before the same field of `options`, and that words 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar
@@ -134,7 +134,7 @@ class QuantizingWords(JoiningWords, total=False):
     recipe: RecipeName | None
     budget: str | Mapping[str, int] | None
     stop_after: str | None
-    eval_data: str | Path | None
+    eval_data: DataGiven | Iterable[Sample] | None
     metric: str
     max_drop: float | None
     scheduler: str | None
@@ -160,7 +160,7 @@ class ReportWords(ToolWords, total=False):
     config: str | Path | None
     samples: int | None
     sensitivity: bool
-    eval_data: DataGiven | None
+    eval_data: DataGiven | Iterable[Sample] | None
     metric: str
     engine: str
     limit: int | None

@@ -56,6 +56,8 @@ class Progress:
             if self._timer is None:
                 return
             console = rich.console.Console(stderr=True)
+            if console.is_dumb_terminal:
+                return
             self._bar = rich.progress.Progress(console=console, transient=True)
             done, count = self._state
             self._task = self._bar.add_task(self._title, completed=done, total=count)

@@ -14,6 +14,7 @@ _UNASKED = re.compile(rb"/\*.*?\*/|^#ifdef \w+_HOOK$.*?^#(?:else|endif)$", re.DO
 _NO_CODE = re.compile(rb"\b(?:LAM_VIEW|LAM_AT|LAM_UNUSED|lam_order)\(")
 _OPERATION = re.compile(rb"->|<<|>>|[-+*/%&|?<>]=?|[=\[]|\w\(")
 _CALL = re.compile(rb"\b(lam_\w+|LAM_SLIDE_\w+)\(")
+_FORM = re.compile(rb"\b(lam_mve_\w+)\((&job, [^;]*)\);")
 
 _PER_SCHEDULE_OPERATION = 1.6
 _PER_LAYER_OPERATION = 2.7
@@ -31,15 +32,12 @@ ONCE = {
     "lam_gather_taps": 70,
     "lam_mve_add_tflite": 136,
     "lam_mve_add_single": 88,
-    "lam_mve_columns": 250,
     "lam_mve_copy": 30,
     "lam_mve_depthwise": 252,
     "lam_mve_depthwise_wide": 196,
     "lam_mve_fill": 30,
     "lam_mve_interleave": 126,
     "lam_mve_max": 74,
-    "lam_mve_pairs": 296,
-    "lam_mve_vector": 160,
     "lam_widen_s8": 230,
     "lam_widen_u8": 230,
 }
@@ -57,6 +55,15 @@ ONCE |= {
 }
 ONCE |= {f"lam_panel_{n}{wide}_sums": size // 4 + 200 for n, size in _PANELS.items() for wide in ("", "w")}
 ONCE |= {f"lam_spread_{n}_{x}": 90 for n in _PANELS for x in ("s8", "u8")}
+
+FORMS = {
+    "lam_mve_columns": 200,
+    "lam_mve_kept": 200,
+    "lam_mve_pairs": 296,
+    "lam_mve_row_pairs": 200,
+    "lam_mve_vector": 160,
+}
+"""Bytes of primitives that a build for size holds once for each choice of their constants."""
 
 EACH = {
     "LAM_SLIDE_A": 1,
@@ -88,4 +95,5 @@ def _operations(text: bytes) -> int:
 
 def _primitives(text: bytes) -> int:
     called = [call.decode() for call in _CALL.findall(text)]
-    return sum(ONCE.get(call, 0) for call in set(called)) + sum(EACH.get(call, 0) for call in called)
+    forms = sum(FORMS.get(name.decode(), 0) for name, _ in set(_FORM.findall(text)))
+    return forms + sum(ONCE.get(call, 0) for call in set(called)) + sum(EACH.get(call, 0) for call in called)

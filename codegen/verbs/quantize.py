@@ -15,6 +15,7 @@ from codegen.frontends import REQUANT_KEY, label_entries, real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.options import Options
+from codegen.preprocess import gathered
 from codegen.quantizer.applied import applied
 from codegen.quantizer.arithmetic import arithmetic_of
 from codegen.quantizer.asked import Asked, Asking
@@ -242,7 +243,7 @@ def _scoring(how: Quantizing) -> Scoring | None:
     if how.eval_data is None:
         return None
     return Scoring(
-        data=how.eval_data,
+        data=gathered(how.eval_data),
         metric=how.metric,
         config=how.config,
         max_drop=how.max_drop,

@@ -5,7 +5,7 @@ Decides: that words go over the configuration, and the configuration over a tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -21,6 +21,7 @@ from codegen.quantizer.places import Places
 from codegen.records import record
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.calibration import Calibration
+from codegen.verbs.kinds import DataGiven, Sample
 from codegen.verbs.mixing import MIXED
 from codegen.verbs.quantizer_files import files_config
 
@@ -54,7 +55,7 @@ class Quantizing:
     recipe: RecipeName | None = None
     budget: str | Mapping[str, int] | None = None
     stop_after: str | None = None
-    eval_data: str | Path | None = None
+    eval_data: DataGiven | Iterable[Sample] | None = None
     metric: str = "top1"
     max_drop: float | None = None
     scheduler: str | None = None

@@ -14,6 +14,7 @@ from codegen.records import record
 from codegen.report.quantized import Scored
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.evaluate import Evaluation, Judging, evaluate
+from codegen.verbs.kinds import DataGiven
 from codegen.verbs.sources import ModelSource
 
 
@@ -21,7 +22,7 @@ from codegen.verbs.sources import ModelSource
 class Scoring:
     """By which labelled samples and which metric, shared by whom; `max_drop` points may be lost."""
 
-    data: str | Path
+    data: DataGiven
     metric: str
     config: str | Path | None
     max_drop: float | None

@@ -152,8 +152,9 @@ static uint32_t calls[LAM_PROFILE_LAYERS + 1];
 static int32_t owner;
 static uint32_t since;
 
-/* What passed since the last call belongs to the layer that was named then; place 0 is for what is no layer's. */
-void NET(_profile)(const NET(_t) *one, int32_t layer)
+/* What passed since the last call belongs to the layer that was named then; place 0 is for what is no layer's.
+ * Weak, so that print_hook calls it as the network does: inlined or cloned there, a call would seem to cost less. */
+__attribute__((weak)) void NET(_profile)(const NET(_t) *one, int32_t layer)
 {
     const uint32_t now = lam_board_instructions();
     spent[owner] += now - since;

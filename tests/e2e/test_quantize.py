@@ -258,7 +258,9 @@ def _labelled(model: Path, folder: Path) -> Path:
 def test_the_score_of_both_networks_is_reported_and_a_missed_one_said(model: Path, tmp_path: Path) -> None:
     labelled = _labelled(model, tmp_path)
     good = quantize(model, images(40), eval_data=labelled, max_drop=5.0).report.scored
-    bad = quantize(model, images(40), eval_data=labelled, max_drop=5.0, weights=2).report.scored
+    with np.load(labelled) as file:
+        one_by_one = ({"x": x, "y": y} for x, y in zip(file["x"], file["y"], strict=True))
+        bad = quantize(model, images(40), eval_data=one_by_one, max_drop=5.0, weights=2).report.scored
     assert good.float_score == bad.float_score == 1.0
     assert good.engine == "c"
     assert good.drop == pytest.approx(100 * (1 - good.score))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from codegen.verbs.evaluate import Judging
 from codegen.verbs.fits import Fit, Fitting, fits
 from codegen.verbs.inspect import inspect
 from codegen.verbs.inspection import Inspection
-from codegen.verbs.kinds import DataGiven
+from codegen.verbs.kinds import DataGiven, Sample
 from codegen.verbs.profile import Measuring, profile
 from codegen.verbs.quantizing import Quantizing
 from codegen.verbs.report.changes import Change, changes, facts, older
@@ -64,7 +64,7 @@ class Looking:
     config: str | Path | None = None
     samples: int | None = None
     sensitivity: bool = False
-    eval_data: DataGiven | None = None
+    eval_data: DataGiven | Iterable[Sample] | None = None
     metric: str = "top1"
     engine: str = "c"
     limit: int | None = None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from codegen.metrics import points_lost
 from codegen.options import Options
+from codegen.preprocess import gathered
 from codegen.records import record
 from codegen.verbs.evaluate import EngineScore, Judging, evaluate
-from codegen.verbs.kinds import DataGiven
+from codegen.verbs.kinds import DataGiven, Sample
 from codegen.verbs.sources import ModelSource
 
 
@@ -31,10 +33,13 @@ class Grade:
 
 
 def graded(
-    models: tuple[ModelSource, ModelSource | None], data: DataGiven, options: Options, judging: Judging
+    models: tuple[ModelSource, ModelSource | None],
+    given: DataGiven | Iterable[Sample],
+    options: Options,
+    judging: Judging,
 ) -> Grade:
     """The scores of the network and, where there is one, of the float one by the engine `float`."""
-    model, float_model = models
+    (model, float_model), data = models, gathered(given)
     made = _first(model, data, options, judging)
     found = Grade(
         metric=judging.metric,

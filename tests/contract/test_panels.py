@@ -50,7 +50,7 @@ def layers(s: Sketch) -> Iterator[str]:
         yield conv(s, x, outputs, one, "single", DType.S8)
         yield conv(s, x, outputs, same, "tflite", DType.U8, low=outputs == 2)
     for width in (1, 2, 4, 6):
-        deep = s.input((1, 2, width, 34), name=f"deep{width}")
+        deep = s.input((1, 2, width, 30), name=f"deep{width}")
         yield conv(s, deep, 3, same, "tflite", DType.S8)
         wide = s.input((1, 3, width, 3), DType.U8, name=f"u{width}")
         yield conv(s, wide, 4, (Window(3, 2, 1, 1, 1), Window(3, 1, 2, 2, 2)), "single", DType.U8, low=True)

@@ -29,7 +29,7 @@ _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
 _MOST_STRAIGHT = 32
 """Bytes that are widened without a loop."""
-_LARGE_COLUMNS = 1792
+_LARGE_COLUMNS = 1536
 """Bytes of three columns from which on they are made one kernel row at a time, which costs one product in thirty."""
 
 

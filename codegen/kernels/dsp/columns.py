@@ -323,7 +323,7 @@ DENSE_IN_PLACE: Kernel[Conv2D | Dense] = Kernel(
     lambda node: _fit_dense(node, wide=False, in_place=True),
     _DSP,
     _WIDE,
-    headers=("lam_armv7em.h",),
+    headers=("lam_armv7em.h", "lam_order.h"),
 )
 
 
@@ -340,7 +340,7 @@ def columns(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D | Dens
         lambda node: _fit_dense(node, wide),
         needs,
         without,
-        headers=headers,
+        headers=(*headers, "lam_order.h"),
     )
     pointwise: Kernel[Conv2D | Dense] = Kernel(
         f"dsp_pointwise{tail}",

@@ -221,15 +221,17 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     first \
     "ldr pc, [sp, #20]\n" \
     "2:\n\t" \
-    LAM_TURN_OF(next) \
+    LAM_PANEL_TURN_OF(next) \
     "3:\n\t" \
     "ldr r7, [sp, #24]\n\t" \
     "cmp r0, r7\n\t" \
     "bne.w 2b\n\t"
 #if LAM_SMALL
 #define LAM_PANEL_LESS "1"
+#define LAM_PANEL_TURN_OF(step) step step
 #else
-#define LAM_PANEL_LESS "7"
+#define LAM_PANEL_LESS "15"
+#define LAM_PANEL_TURN_OF(step) LAM_TURN_OF(step) LAM_TURN_OF(step)
 #endif
 /* From r2 the columns, r4 the groups: the columns, where to jump and where the columns end, at [sp, #16].  ADR counts from a
  * multiple of four, which functions need not begin at. */

@@ -137,8 +137,11 @@ def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Arr
 def _move(problem: Problem, steps: Array, integers: Array, slope: Array, curvature: Array) -> Array:
     """How far each integer is from its best value while the others stay."""
     wanted = np.where(curvature > 0, -slope / np.where(curvature > 0, steps * curvature, 1.0), 0.0)
-    wanted = np.where(np.abs(wanted) > _BEYOND_HALF, np.rint(wanted), 0.0)
-    return np.asarray(np.clip(integers + wanted, problem.low, problem.high) - integers)
+    beyond = np.abs(wanted) > _BEYOND_HALF
+    if not beyond.any():
+        return np.zeros_like(wanted)
+    wanted = np.where(beyond, np.rint(wanted), 0.0)
+    return np.asarray(np.minimum(np.maximum(integers + wanted, problem.low), problem.high) - integers)
 
 
 def rescaled(problem: Problem, integers: Array, steps: Array) -> Array:

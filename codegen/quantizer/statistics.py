@@ -91,9 +91,10 @@ class Statistics:
         self.zeros += x.size - int(np.count_nonzero(x))
         for part in in_parts(x):
             wide = part.astype(np.float64)
-            self.total += float(wide.sum())
+            total = float(wide.sum())
+            self.total += total
             self.squares += float(np.vdot(wide, wide))
-            self.magnitude += float(np.abs(wide, out=wide).sum())
+            self.magnitude += total if low >= 0 else float(np.abs(wide, out=wide).sum())
 
     def second(self, array: Array) -> None:
         """The same sample in the second pass."""

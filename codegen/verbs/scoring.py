@@ -36,16 +36,15 @@ class Scoring:
         )
         return evaluate(model, self.data, options, judging)
 
-    def beside(self, real: Evaluation, quantized: bytes, options: Options, engine: str) -> Scored:
+    def beside(self, real: Evaluation, made: Evaluation) -> Scored:
         """The score of the quantized network beside `real`, the float one's."""
-        made = self.of(quantized, options, engine)
         drop = points_lost(made.unit, real.value, made.value)
         return Scored(
             metric=self.metric,
             samples=made.count,
             score=made.value,
             unit=made.unit,
-            engine=engine,
+            engine=made.engine,
             float_score=real.value,
             drop=drop,
             allowed=self.max_drop,

@@ -30,11 +30,13 @@ static inline void lam_keep_in_memory(void *p)
 #endif
 }
 
-/* Between stores to neighbouring bytes at p: put together as a word they take more instructions than apart. */
+/* p, between stores to neighbouring bytes there: put together as a word they take more instructions than apart. */
+static inline void *lam_split(void *p)
+{
 #if defined(__GNUC__) || defined(__clang__)
-#define LAM_SPLIT(p) __asm__ volatile("" : "+r"(p))
-#else
-#define LAM_SPLIT(p) LAM_UNUSED(p)
+    __asm__ volatile("" : "+r"(p));
 #endif
+    return p;
+}
 
 #endif /* LAM_ORDER_H */

@@ -23,7 +23,8 @@ from codegen.settle.float32 import pool
 from codegen.settle.float32.elementwise import LARGEST, chosen
 from codegen.settle.float32.writer import Writer
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import State
+from codegen.settle.states import Int, Real, State
+from codegen.settle.tables import exact, is_strictly_increasing
 
 _REDUCED: Mapping[str, tuple[ReductionName, str]] = {
     "L1": ("l1", ""),
@@ -115,14 +116,31 @@ def arg_extremum(ctx: Context, node: RealNode, op: real.ArgExtremum) -> Sequence
     return w.done(w.reshaped(y, ctx.real(node.outputs[0]).shape))
 
 
-def top_k(ctx: Context, node: RealNode, op: along.TopK) -> Sequence[State]:
-    """The best of the last axis, and their places."""
-    w = Writer(ctx, node)
-    x = w.input(0)
+def _best(w: Writer, x: str, op: along.TopK) -> tuple[str, str]:
+    """The best numbers of an axis, and their places."""
     last = len(w.shape(x)) - 1
     x = w.moved(x, op.axis, last)
     found = best(w, x, op.count, op.largest), best_places(w, x, op.count, op.largest)
-    return w.done(*(w.moved(y, last, op.axis) for y in found))
+    return w.moved(found[0], last, op.axis), w.moved(found[1], last, op.axis)
+
+
+def top_k(ctx: Context, node: RealNode, op: along.TopK) -> Sequence[State]:
+    """The best of an axis, and their places."""
+    w = Writer(ctx, node)
+    return w.done(*_best(w, w.input(0), op))
+
+
+def top_k_of_integers(ctx: Context, node: RealNode, op: along.TopK) -> Sequence[State]:
+    """The same of integers, whose order is that of the numbers that they stand for."""
+    state = ctx.state(node, 0)
+    if isinstance(state, Int) or not op.count:
+        raise ctx.real_only(node)
+    x = state if isinstance(state, Real) and is_strictly_increasing(ctx, state) else exact(ctx, node, 0)
+    numbers, places = _best(Writer(ctx, node), x.value, op)
+    for value, name in zip((numbers, places), node.outputs, strict=False):
+        ctx.builder.rename_source(value, name)
+    found: list[State] = [Real(numbers, x.quant, x.function, x.trail), Int(places, "int64")]
+    return found[: len(node.outputs)]
 
 
 def hardmax(ctx: Context, node: RealNode, op: along.Hardmax) -> Sequence[State]:
@@ -158,6 +176,7 @@ def held_above(w: Writer, x: str, least: float) -> str:
     return w.apply(FloatClip(least, math.inf), x)
 
 
+ORDERED: Family = (Rule(along.TopK, top_k_of_integers, ("TopK",)),)
 RULES: Family = (
     Rule(along.Hardmax, hardmax),
     Rule(along.TopK, top_k),

@@ -46,7 +46,7 @@ def pick(ctx: Context, node: RealNode, op: Pick) -> Sequence[State]:
 RULES: Family = (
     Rule(GatherElements, gather_elements, ("GatherElements",)),
     Rule(GatherND, gather_nd, ("GatherND",)),
-    Rule(Pick, pick),
+    Rule(Pick, pick, ("Resize",)),
     Rule(ReverseSequence, reverse_sequence, ("ReverseSequence",)),
     Rule(Tile, tile, ("Tile",)),
     *reduction.ORDERED,

@@ -142,6 +142,10 @@ class WindowPanelContext(PanelContext):
         """Bytes of a kernel row's pieces."""
         return self.pieces * self.piece
 
+    def row_at(self, row: int) -> int:
+        """Where the bytes of a kernel row's pieces begin."""
+        return row * self.row_bytes
+
     def sums_of(self, pixels: int, channels: int) -> int:
         """Sums of so many pixels by so many channels."""
         return pixels * channels

@@ -51,6 +51,7 @@ def blob_argument(made: Project) -> list[str]:
     return [] if made.blob is None else [str(made.folder / "weights.bin")]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("network", NETWORKS)

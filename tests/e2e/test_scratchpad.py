@@ -45,6 +45,7 @@ def check(compiled: Compiled, net: Network, seed: int = 0) -> list[str]:
     return wrong + [n for n, x in outputs.items() if not np.array_equal(x, golden[n])]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_every_tensor_equals_golden(name: str, size: int, weights: str, tmp_path: Path) -> None:

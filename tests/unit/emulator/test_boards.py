@@ -75,6 +75,7 @@ def test_words_lie_in_memory_in_the_targets_byte_order(name: str, tmp_path: Path
     assert (result.exit_code, result.console) == (0, order[load_target(name).byte_order])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("opt_level", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("name", BOARDS)
 def test_variables_are_as_c_says_at_every_level(name: str, opt_level: str, tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ static const uint8_t *volatile constants = weights;"""
     assert 100 < result.sections["text"] < (4_000 if name in BARE else 1_000_000)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("body", "code"), [("return 42;", 42), ("lam_board_exit(7);", 7), ("return 256;", 255)])
 @pytest.mark.parametrize("name", BOARDS)
 def test_exit_codes_arrive(name: str, body: str, code: int, tmp_path: Path) -> None:

@@ -73,10 +73,8 @@ def _with_constant(ctx: Context, node: RealNode, index: int, x: Real, relation: 
         raise ctx.real_only(node)
     x = x if is_increasing(ctx, x) else exact(ctx, node, index)
     sign, bounds = _bounds(ctx, x, constant, sign)
-    value, dtype = (
-        _in_shape(ctx, x.value, (*(1,) * (len(shape) - len(ctx.shape(x))), *ctx.shape(x))),
-        ctx.type(x.value).dtype,
-    )
+    dtype = ctx.type(x.value).dtype
+    value = _in_shape(ctx, x.value, (*(1,) * (len(shape) - len(ctx.shape(x))), *ctx.shape(x)))
     if bounds.min() < dtype.low or bounds.max() > dtype.high:
         value, dtype = ctx.builder.apply(Cast(DType.S32), (value,), f"{value}:wide"), DType.S32
     bound = bounds.astype(dtype.numpy).reshape(*(1,) * (len(shape) - constant.ndim), *constant.shape)
@@ -137,18 +135,11 @@ def where(ctx: Context, node: RealNode, op: Where) -> Sequence[State]:
     if not all(isinstance(s, Real | Pending) or array_of(s) is not None for s in sides):
         raise ctx.real_only(node)
     a, b = sides
-    alike = isinstance(a, Real) and isinstance(b, Real) and a.function is None and b.function is None
-    if alike and isinstance(a, Real) and isinstance(b, Real) and a.quant == b.quant:
-        kinds = [ctx.type(s.value) for s in (a, b)]
-        if kinds[0].dtype is kinds[1].dtype:
-            return [
-                Real(
-                    _select(
-                        ctx, node, flag, (a.value, b.value), Request(a.quant, kinds[0].dtype, node.outputs[0], (node,))
-                    ),
-                    a.quant,
-                )
-            ]
+    if isinstance(a, Real) and isinstance(b, Real) and a.function is None and b.function is None and a.quant == b.quant:
+        dtype, other = (ctx.type(s.value).dtype for s in (a, b))
+        if dtype is other:
+            request = Request(a.quant, dtype, node.outputs[0], (node,))
+            return [Real(_select(ctx, node, flag, (a.value, b.value), request), a.quant)]
 
     def emit(request: Request) -> str:
         inner = replace(request, low=-math.inf, high=math.inf)

@@ -75,7 +75,7 @@ def sampled(ctx: Context, node: RealNode, op: GridSample | RoiAlign) -> Sequence
 
 
 def _is_largest(op: GridSample | RoiAlign) -> bool:
-    """Whether numbers are compared, which no matrix says, or points are not known."""
+    """Whether numbers are compared, which no matrix says."""
     return isinstance(op, RoiAlign) and op.largest
 
 

@@ -119,8 +119,8 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     told = {**label_entries(file_of(model)), **moved_entries(found.moved, scheme.tensors)}
     data = real_bytes(made, {**told, REQUANT_KEY: mode} if mode else told)
     if scoring and real:
-        made_there = scoring.of(data, options, "float" if report.refusal else "c")
-        report = replace(report, scored=scoring.beside(real, made_there))
+        quantized = scoring.of(data, options, "float" if report.refusal else "c")
+        report = replace(report, scored=scoring.beside(real, quantized))
     return _written(data, report, how, table)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from codegen.records import record
 from codegen.report.pictures import (
@@ -28,8 +28,9 @@ from codegen.report.table import shape_text
 from codegen.verbs.inspection import LayerRow
 from codegen.verbs.report.costs import LayerCost, Roof
 
+Place = tuple[float, float]
 _BOX, _TALL, _GAP_X, _GAP_Y = 190.0, 50.0, 24.0, 34.0
-_BOW = 44.0
+_BOW = 30.0
 """How far a line goes to the side of the boxes that it passes."""
 _ROUND = 8.0
 """Between a group's outline and its boxes."""
@@ -62,14 +63,15 @@ def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dic
     for layer in layers:
         ranks[layer.output] = 1 + max((ranks[i] for i in layer.inputs if i in ranks), default=0)
     seen: Counter[int] = Counter()
-    places: dict[str, tuple[float, float]] = {}
+    places: dict[str, Place] = {}
     for name, rank in ranks.items():
         places[name] = (seen[rank] * (_BOX + _GAP_X), rank * (_TALL + _GAP_Y))
         seen[rank] += 1
     boxes = [_source(name, places[name]) for name in inputs]
     boxes += [_layer(layer, index, places[layer.output], groups) for index, layer in enumerate(layers)]
+    taken = frozenset(places.values())
     edges = tuple(
-        Edge(_curve(places[i], places[layer.output]), f"{i} into {layer.name}", i, layer.name)
+        Edge(_curve(places[i], places[layer.output], taken), f"{i} into {layer.name}", i, layer.name)
         for layer in layers
         for i in dict.fromkeys(layer.inputs)
         if i in places
@@ -80,7 +82,7 @@ def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dic
     return GraphPicture(f"-10 -10 {wide + 20 + _BOW} {tall + 20}", wide + 20 + _BOW, tuple(boxes), edges, outlines)
 
 
-def _outlines(places: Mapping[str, tuple[float, float]], groups: Mapping[str, int]) -> Iterator[Box]:
+def _outlines(places: Mapping[str, Place], groups: Mapping[str, int]) -> Iterator[Box]:
     """Around each group of several layers."""
     members: defaultdict[int, list[str]] = defaultdict(list)
     for name in places:
@@ -93,11 +95,11 @@ def _outlines(places: Mapping[str, tuple[float, float]], groups: Mapping[str, in
             yield Box(left, top, right - left + _BOX, foot - top + _TALL, "group", "", f"group {index}")
 
 
-def _source(name: str, place: tuple[float, float]) -> Box:
+def _source(name: str, place: Place) -> Box:
     return Box(*place, _BOX, _TALL, "input", _short(name), f"input {name}", "input", tensor=name)
 
 
-def _layer(layer: LayerRow, index: int, place: tuple[float, float], groups: dict[str, int]) -> Box:
+def _layer(layer: LayerRow, index: int, place: Place, groups: dict[str, int]) -> Box:
     kind = "refused" if layer.violation else f"group{groups.get(layer.name, 0) % 2}"
     shape = shape_text(layer.shape)
     group = f", group {groups[layer.name]}" if layer.name in groups else ""
@@ -105,13 +107,25 @@ def _layer(layer: LayerRow, index: int, place: tuple[float, float], groups: dict
     return Box(*place, _BOX, _TALL, kind, _short(layer.name), says, _short(f"{layer.operator} {shape}"), index)
 
 
-def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
-    if start[0] == end[0] and end[1] > start[1] + _TALL + _GAP_Y:
+def _curve(start: Place, end: Place, taken: Collection[Place]) -> str:
+    """From box to box behind none of those in between: down a column that is free there, or beside the first one's."""
+    row = _TALL + _GAP_Y
+    between = [y * row for y in range(round(start[1] / row) + 1, round(end[1] / row))]
+    if start[0] == end[0] and between:
         x, y0, y1 = start[0] + _BOX, start[1] + _TALL / 2, end[1] + _TALL / 2
         return f"M{x:.0f} {y0:.0f}C{x + _BOW:.0f} {y0:.0f} {x + _BOW:.0f} {y1:.0f} {x:.0f} {y1:.0f}"
     x0, y0, x1, y1 = start[0] + _BOX / 2, start[1] + _TALL, end[0] + _BOX / 2, end[1]
+    if not between:
+        return f"M{x0:.0f} {y0:.0f}{_bend(x0, y0, x1, y1)}"
+    free = next((x for x in (start[0], end[0]) if not any((x, y) in taken for y in between)), None)
+    x = start[0] + _BOX + _GAP_X / 2 if free is None else free + _BOX / 2
+    first, last = between[0], between[-1] + _TALL
+    return f"M{x0:.0f} {y0:.0f}{_bend(x0, y0, x, first)}L{x:.0f} {last:.0f}{_bend(x, last, x1, y1)}"
+
+
+def _bend(x0: float, y0: float, x1: float, y1: float) -> str:
     middle = (y0 + y1) / 2
-    return f"M{x0:.0f} {y0:.0f}C{x0:.0f} {middle:.0f} {x1:.0f} {middle:.0f} {x1:.0f} {y1:.0f}"
+    return f"C{x0:.0f} {middle:.0f} {x1:.0f} {middle:.0f} {x1:.0f} {y1:.0f}"
 
 
 def _short(text: str) -> str:

@@ -35,6 +35,12 @@ LAM_STATIC_ASSERT(sizeof(float) == sizeof(uint32_t), f32_has_32_bits);
 #pragma fp_contract(off)
 #endif
 
+/* Helium's vectors flush denormal numbers to zero.  gcc makes vectors of plain loops all the same: of none that follow.
+ * (clang has no such switch: its build needs -fno-vectorize -fno-slp-vectorize.) */
+#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-vectorize", "no-tree-slp-vectorize")
+#endif
+
 /* LAM_F32_FUSES: this compiler may fuse a product with a sum, and the chip has the instruction.  gcc does in its gnu
  * modes, across statements.  A build with -ffp-contract=off defines LAM_F32_FUSES as 0 and gets its vectors back. */
 #ifndef LAM_F32_FUSES

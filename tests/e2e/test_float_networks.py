@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from codegen.resources import resource_dir
 from codegen.target import load_target
 from codegen.verbs.samples import Sample
 from tests.support.shared import shared_dir
+from tests.support.tools import require_board
 
 QUICK = ("tflite/hello_world_f32.tflite", "mlperf_tiny/kws_f32.tflite", "onnx/mnist_cnn_f32.onnx")
 SLOW = (
@@ -29,6 +31,7 @@ ARENAS = {"resnet8": 62_000, "kws": 24_000, "vww": 116_000}
 """At most, with the goal memory."""
 STORED = {"f16": (1e-3, 0.53), "bf16": (1e-2, 0.53), "s8": (4e-2, 0.3), "s4": (0.5, 0.18)}
 """What weights may be stored as: how far a result may be from the exact network's, and the share of its flash."""
+LEAST_NORMAL = np.finfo(np.float32).tiny
 CLOSE = 1e-4
 """Of the largest result: what runtimes that sum in another order may be away."""
 
@@ -45,6 +48,20 @@ def test_golden_and_c_are_equal_and_agree_with_the_runtime(name: str) -> None:
     for x, y in zip(expected, actual, strict=True):
         assert x.shape == y.shape
         assert float(np.abs(x - y).max()) <= CLOSE * float(np.abs(x).max())
+
+
+@pytest.mark.parametrize(
+    "chip", ["cortex-m55", *(pytest.param(chip, marks=pytest.mark.slow) for chip in ("cortex-m4", "cortex-m7"))]
+)
+def test_denormal_numbers_count_on_emulated_chips(chip: str, tmp_path: Path) -> None:
+    """Helium's vectors, which gcc would make of plain loops, flush them to zero."""
+    require_board(chip)
+    path = tmp_path / "denormal.onnx"
+    path.write_bytes(of_least_numbers())
+    sample = noise(path)["x"] * np.float32(1e-20)
+    assert 0 < np.abs(np.concatenate([y.reshape(-1) for y in of_golden(path, {"x": sample})])).max() < LEAST_NORMAL
+    result = verify(path, target=chip, inputs=[{"x": sample}], samples=1)
+    assert result.equal, result.first_difference and result.first_difference.text()
 
 
 @pytest.mark.parametrize("name", [QUICK[0], QUICK[2], pytest.param(QUICK[1], marks=pytest.mark.slow)])
@@ -191,6 +208,32 @@ def test_a_target_without_float_refuses_each_float_layer(tmp_path: Path) -> None
     found = caught.value.problems()
     assert [error.code for error in found] == ["LAM-TARGET-008"] * 3
     assert all("FloatDense needs f32" in error.found for error in found)
+
+
+def of_least_numbers() -> bytes:
+    """A network that makes denormal numbers of numbers near 1e-20, by each kind of loop."""
+    net, rng = Net("denormal"), np.random.default_rng(1)
+
+    def weights(*shape: int) -> Any:
+        return net.const((rng.normal(0, 0.1, shape) * 1e-19).astype(np.float32))
+
+    x = net.input("x", (1, 8, 6, 6))
+    y = net.onnx.Conv(x, weights(8, 8, 3, 3), pads=[1] * 4)
+    for found in (
+        y,
+        net.onnx.Conv(x, weights(16, 8, 1, 1)),
+        net.onnx.Conv(x, weights(8, 1, 3, 3), pads=[1] * 4, group=8),
+        net.onnx.Gemm(net.onnx.Flatten(x), weights(12, 288), transB=1),
+        net.onnx.Mul(x, x),
+        net.onnx.Add(y, y),
+        net.onnx.Relu(y),
+        net.onnx.LeakyRelu(y, alpha=0.3),
+        net.onnx.AveragePool(y, kernel_shape=[2, 2], strides=[2, 2]),
+        net.onnx.MaxPool(y, kernel_shape=[2, 2], strides=[2, 2]),
+        net.onnx.GlobalAveragePool(y),
+    ):
+        net.output(found)
+    return net.to_onnx()
 
 
 def noise(path: Path) -> Sample:

@@ -131,6 +131,8 @@ def _fit_dense(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None
 
 def _fit_conv(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
     op = node.op
+    if is_pointwise(op):
+        return None
     inner = inner_columns(op.w, node.ins[0].shape[2], node.outs[0].shape[2])
     edges = node.outs[0].shape[2] - (inner[1] - inner[0])
     return _fit(unit, node, op.h, op.w, inner) if op.groups == 1 and edges <= _MOST_EDGES else None

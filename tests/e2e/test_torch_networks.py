@@ -166,6 +166,7 @@ def exported(name: str, path: Path, *, dynamo: bool) -> Any:
     return x.numpy()
 
 
+@pytest.mark.filterwarnings("ignore")  # what the exporters say of themselves
 @pytest.mark.parametrize("dynamo", [False, True])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_an_exported_network_is_golden_in_c_and_near_onnxruntime(name: str, dynamo: bool, tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ LAM_STATIC_ASSERT(sizeof(float) == sizeof(uint32_t), f32_has_32_bits);
 #pragma fp_contract(off)
 #endif
 
-/* Helium's vectors flush denormal numbers to zero.  gcc makes vectors of plain loops all the same: of none that follow.
- * (clang has no such switch: its build needs -fno-vectorize -fno-slp-vectorize.) */
+/* Helium's vectors flush denormal numbers to zero, and gcc makes such vectors of plain loops: it is told to make none of
+ * what follows.  (clang cannot be told so here: its build needs -fno-vectorize -fno-slp-vectorize.) */
 #if defined(__ARM_FEATURE_MVE) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-vectorize", "no-tree-slp-vectorize")
 #endif

@@ -30,6 +30,7 @@ from codegen.verbs.report.costs import LayerCost, Roof
 
 Place = tuple[float, float]
 _BOX, _TALL, _GAP_X, _GAP_Y = 190.0, 50.0, 24.0, 34.0
+_ROW = _TALL + _GAP_Y
 _BOW = 30.0
 """How far a line goes to the side of the boxes that it passes."""
 _ROUND = 8.0
@@ -65,7 +66,7 @@ def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dic
     seen: Counter[int] = Counter()
     places: dict[str, Place] = {}
     for name, rank in ranks.items():
-        places[name] = (seen[rank] * (_BOX + _GAP_X), rank * (_TALL + _GAP_Y))
+        places[name] = (seen[rank] * (_BOX + _GAP_X), rank * _ROW)
         seen[rank] += 1
     boxes = [_source(name, places[name]) for name in inputs]
     boxes += [_layer(layer, index, places[layer.output], groups) for index, layer in enumerate(layers)]
@@ -77,7 +78,7 @@ def graph_picture(layers: Sequence[LayerRow], inputs: Sequence[str], groups: dic
         if i in places
     )
     wide = max(seen.values(), default=1) * (_BOX + _GAP_X) - _GAP_X
-    tall = (max(seen, default=0) + 1) * (_TALL + _GAP_Y) - _GAP_Y
+    tall = (max(seen, default=0) + 1) * _ROW - _GAP_Y
     outlines = tuple(_outlines({layer.name: places[layer.output] for layer in layers}, groups))
     return GraphPicture(f"-10 -10 {wide + 20 + _BOW} {tall + 20}", wide + 20 + _BOW, tuple(boxes), edges, outlines)
 
@@ -109,8 +110,7 @@ def _layer(layer: LayerRow, index: int, place: Place, groups: dict[str, int]) ->
 
 def _curve(start: Place, end: Place, taken: Collection[Place]) -> str:
     """From box to box behind none of those in between: down a column that is free there, or beside the first one's."""
-    row = _TALL + _GAP_Y
-    between = [y * row for y in range(round(start[1] / row) + 1, round(end[1] / row))]
+    between = [y * _ROW for y in range(round(start[1] / _ROW) + 1, round(end[1] / _ROW))]
     if start[0] == end[0] and between:
         x, y0, y1 = start[0] + _BOX, start[1] + _TALL / 2, end[1] + _TALL / 2
         return f"M{x:.0f} {y0:.0f}C{x + _BOW:.0f} {y0:.0f} {x + _BOW:.0f} {y1:.0f} {x:.0f} {y1:.0f}"

@@ -1,4 +1,4 @@
-"""The drawn network: boxes that do not touch, and lines that pass behind none of them."""
+"""The drawn network: its lines pass behind no box."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import pytest
 
 import codegen
 from codegen import plugin
+from codegen.cli.command_line import run_line
 from codegen.host import WARNINGS
 from codegen.resources import resource_dir
 from tests.support.examples import example_model
@@ -24,7 +25,7 @@ PAGE = (resource_dir("examples").parent / "docs" / "plugins.md").read_text(encod
 def scale(tmp_path: Path) -> Path:
     """The two files of the page."""
     for language, name in (("python", "scale_ops.py"), ("c", "scale_row.h")):
-        (text,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+        text = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path / "scale_ops.py"
 
@@ -62,13 +63,31 @@ def test_the_smallest_plugin_refuses_in_its_rule(scale: Path, tmp_path: Path) ->
         codegen.compile_model(with_scale(tmp_path, -1.0), "host", tmp_path / "out", plugins=[scale])
 
 
+def test_the_float_model_of_the_page_is_quantized(scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a scale of the operator's own: three quarters of its input's."""
+    require_tool("gcc")
+    monkeypatch.chdir(tmp_path)
+    exec(re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1], {})
+    np.savez("samples.npz", x=np.random.default_rng(3).normal(0, 1, (24, 3, 8, 8)).astype(np.float32))
+    assert run_line(["quantize", "float.onnx", "--calib", "samples.npz", "--plugin", scale.name, "-o", "q.onnx"]) == 0
+    assert codegen.verify("q.onnx", plugins=[scale], samples=1).equal
+    scales = [onnx.numpy_helper.to_array(t) for t in onnx.load("q.onnx").graph.initializer if "scale" in t.name]
+    np.testing.assert_allclose(
+        sorted(float(s) for s in scales)[0] / sorted(float(s) for s in scales)[-1], 0.75, rtol=0.05
+    )
+
+
 @pytest.mark.parametrize(
-    "name", ["RowRule", "Limit", "TensorType", "Window", "Quant", "make_requant", "apply_requant", "Case"]
+    "name",
+    [
+        *("Plugin", "Operator", "C", "Hook", "Case"),
+        *("RowRule", "Limit", "TensorType", "Window", "Quant", "make_requant", "apply_requant"),
+    ],
 )
 def test_signatures_of_the_page_are_those_of_the_code(name: str) -> None:
     (said,) = re.findall(rf"^\| `{name}` \| `\((.*?)\)`", PAGE, re.MULTILINE)
     known = inspect.signature(getattr(plugin, name)).parameters.values()
-    words = [p.name if p.default is p.empty else f"{p.name}={p.default}" for p in known]
+    words = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in known]
     assert said.split(", ") == words[: len(said.split(", "))]
 
 

@@ -5,6 +5,7 @@ Decides: nothing about numbers; what an exported program is called with stands i
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import torch
 from codegen.errors import ProgramUnreadable, first_line
 from codegen.python_files import caught
 from codegen.train.writing import onnx_of, silenced, tensors_of
+
+_PROGRAMS = ("models/model.json", "serialized_exported_program.json")
+"""What an archive holds of a program, from PyTorch 2.8 on and before."""
 
 
 def from_torch(module: Any, example_inputs: Any) -> bytes:
@@ -35,6 +39,7 @@ def program_bytes(path: Path) -> bytes:
         ProgramUnreadable: LAM-TRAIN-011.
         CompileError: LAM-TRAIN-001 and -002.
     """
+    _check_saved(path)
     with caught(lambda error: ProgramUnreadable(_said(error), where=str(path))), silenced("torch.export"):
         program = torch.export.load(str(path))
     example = program.example_inputs
@@ -42,6 +47,19 @@ def program_bytes(path: Path) -> bytes:
         said = "example inputs are missing" if example is None else "inputs by keyword"
         raise ProgramUnreadable(said, where=str(path))
     return from_torch(program, example[0])
+
+
+def _check_saved(path: Path) -> None:
+    """Refuse a file that torch.export has not written, of which torch says nothing that helps."""
+    if not zipfile.is_zipfile(path):
+        raise ProgramUnreadable("no file of torch.export.save: it is no zip archive", where=str(path))
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if any(name.endswith(_PROGRAMS) for name in names):
+        return
+    if any(name.endswith("data.pkl") for name in names):
+        raise ProgramUnreadable("written by torch.save or torch.jit.save, not by torch.export.save", where=str(path))
+    raise ProgramUnreadable("no exported program is in the archive", where=str(path))
 
 
 def _module(given: Any) -> Any:

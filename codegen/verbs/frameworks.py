@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import json
 import os
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,7 @@ def _program(path: Path) -> bytes:
 def _keras(path: Path) -> bytes:
     """By Keras' own exporter, once the model has been called, which some backends want."""
     keras = _loaded_keras()
+    _check_saved(path)
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         made = Path(folder) / "model.onnx"
         with caught(lambda error: _not_read(error, path)), _quietly(keras):
@@ -68,6 +71,17 @@ def _keras(path: Path) -> bytes:
             one = keras.tree.map_structure(lambda x: keras.InputSpec(x.dtype, (1, *x.shape[1:]), name=x.name), given)
             _export(model, made, [one])
         return made.read_bytes()
+
+
+def _check_saved(path: Path) -> None:
+    """Refuse a file that Keras 3 has not saved, of which it says that it was not found."""
+    if not zipfile.is_zipfile(path):
+        raise KerasNotRead("no file of model.save of Keras 3: it is no zip archive", where=str(path))
+    with zipfile.ZipFile(path) as archive:
+        if _CONFIG not in archive.namelist():
+            raise KerasNotRead(f"{_CONFIG} is missing in the archive", where=str(path))
+        with caught(lambda _: KerasNotRead(f"{_CONFIG} in the archive is no JSON", where=str(path))):
+            json.loads(archive.read(_CONFIG))
 
 
 def _export(model: Any, made: Path, one_sample: list[Any]) -> None:
@@ -103,5 +117,7 @@ def _loaded_keras() -> Any:
         raise ExtraMissing(error.name or "keras", "keras", "a .keras file is read by Keras") from None
 
 
+_CONFIG = "config.json"
+"""The model's layers, in a .keras file."""
 _READERS: Mapping[str, Callable[[Path], bytes]] = {".keras": _keras, ".pt2": _program}
 """By the ending of a file."""

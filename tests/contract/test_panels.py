@@ -21,6 +21,7 @@ from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.ops import Conv2D
 from codegen.target import load_target
+from codegen.toolkit import HOUSE, Toolkit
 from tests.contract.test_kernels import make_project, sources_of
 from tests.support.graphs import Sketch, random_array, spread_requant
 from tests.support.tools import require_tool
@@ -69,13 +70,13 @@ def test_panels_serve_all_of_them() -> None:
     assert {form.context.rq.form for form in forms if form} == {"low", "tflite", "single"}
 
 
-def equals_golden(graph: Graph, level: str, defined: dict[str, str], tmp_path: Path) -> None:
+def equals_golden(graph: Graph, level: str, defined: dict[str, str], tmp_path: Path, tools: Toolkit = HOUSE) -> None:
     """The kernels of a graph named `kernels`, built for the emulated Cortex-M4, give what golden gives."""
     target = load_target("cortex-m4")
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.board.emulator[0])
-    project = make_project(graph, tmp_path, level)
+    project = make_project(graph, tmp_path, level, tools)
     main = tmp_path / "main.c"
     main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
     sources, folders = sources_of(project)

@@ -7,15 +7,22 @@ twins are compared with golden as all other kernels are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
+from codegen.kernels.choose import fastest_first
+from codegen.kernels.dsp.slides import SLIDES, SMALL_SLIDES
+from codegen.kernels.table import TABLE
 from codegen.ops import Conv2D
+from codegen.target import FEATURES
+from codegen.toolkit import HOUSE
 from tests.contract.test_panels import equals_golden
 from tests.support.graphs import Sketch, random_array, spread_requant
 
@@ -64,3 +71,29 @@ def test_slides_serve_all_of_them() -> None:
 
 def test_slides_of_assembly_equal_golden(tmp_path: Path) -> None:
     equals_golden(slides(), "armv7em", {}, tmp_path)
+
+
+def test_small_slides_are_smaller_and_for_goal_size_alone() -> None:
+    """They come first in the table, which is what goal `size` goes by; at other goals the faster form is chosen."""
+    graph, found = slides(), 0
+    for view in map(graph.view, graph.nodes):
+        small, usual = (kernel.fit(view, FEATURES["armv7em"]) for kernel in (SMALL_SLIDES, SLIDES))
+        assert usual is not None
+        if small is None:
+            continue
+        found += 1
+        forms = list(TABLE.fitting(view, FEATURES["armv7em"]))
+        assert forms[0].kernel == "dsp_small_slides"
+        assert {fastest_first(forms, None, goal)[0].kernel for goal in ("speed", "memory")} == {"dsp_slides"}
+        assert outputs_of(small) < outputs_of(usual)
+    assert found > 15
+
+
+def outputs_of(form: Form) -> int:
+    """Of the blocks that the code has, with one more for the end of each."""
+    return sum(1 + variant.pixels for variant in form.context.variants)
+
+
+def test_small_slides_equal_golden(tmp_path: Path) -> None:
+    table = replace(TABLE, kernels=tuple(kernel for kernel in TABLE.kernels if kernel is not SLIDES))
+    equals_golden(slides(), "armv7em", {}, tmp_path, replace(HOUSE, table=table))

@@ -7,6 +7,9 @@ taken; those of the third row follow alone.  Blocks of assembly take all channel
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 from codegen.ir.form import Field, Mix
@@ -31,6 +34,8 @@ _REACH = 4095
 """The largest offset of a load."""
 _BYTES = 18
 """Bytes of a channel's weights, with its bias and factors."""
+Blocks: TypeAlias = tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]
+"""The different blocks of a row, and its pieces, each with the index of its block."""
 _ORDER = (0, 1, 3, 4, 2, 6, 5, 7, 8)
 """The taps, in the order in which they are taken apart."""
 
@@ -91,6 +96,18 @@ def _step(column: Input, pixels: int) -> Step:
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+    return _fitted(node, _cost)
+
+
+def _fit_small(node: NodeOf[Conv2D]) -> Fit | None:
+    """With fewer and smaller blocks, for more instructions; None where that makes no difference."""
+    usual, small = _fitted(node, _cost), _fitted(node, _cost_of_size)
+    if usual is None or small is None or _mix(small.context).instructions <= _mix(usual.context).instructions:
+        return None
+    return small
+
+
+def _fitted(node: NodeOf[Conv2D], cost: Callable[[Blocks], tuple[float, int]]) -> Fit | None:
     op, sums = node.op, weighted(node)
     if sums is None or sums.bits or not sums.of_bytes() or not is_depthwise(node):
         return None
@@ -99,37 +116,45 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     rq = fast_requant(op.requant, sums.reach)
     if not takes_one_product(op.requant, sums.reach) or rq.saturate not in ("s8", "u8"):
         return None
-    found = _choose(op.w, node.ins[0].shape, node.outs[0].shape)
+    found = _choose(op.w, node.ins[0].shape, node.outs[0].shape, cost)
     if found is None:
         return None
     variants, pieces = found
     k = SlideContext(sums.x.value, node.ins[0].shape[3], op.w.stride, variants, pieces, rq)
     mix = _mix(k)
     sizes = " and ".join(str(n) for n in sorted({v.pixels for v in variants}, reverse=True))
-    cost = mix.instructions / (9 * node.outs[0].shape[2] * k.channels)
-    why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {cost:.2f} instructions per product"
+    each = mix.instructions / (9 * node.outs[0].shape[2] * k.channels)
+    why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {each:.2f} instructions per product"
     assert op.requant is not None, "slides requantize"
     bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high)
     return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
 
 
-def _choose(w: Window, x: Shape, y: Shape) -> tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]] | None:
-    """The blocks of a row that take the fewest instructions, a variant being worth 2 %."""
+def _choose(w: Window, x: Shape, y: Shape, cost: Callable[[Blocks], tuple[float, int]]) -> Blocks | None:
+    """The blocks of a row that cost least."""
     most = min(_MOST_PIXELS, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)
     found = [_cut(cover, w, x, y) for n in range(1, most + 1) for cover in covers(y[2], n)]
     served = [f for f in found if all(any(i.offset == 0 for i in v.inputs) for v in f[0])]
-    return min(served, key=_cost, default=None)
+    return min(served, key=cost, default=None)
 
 
-def _cost(found: tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]) -> tuple[float, int]:
+def _cost(found: Blocks) -> tuple[float, int]:
+    """Instructions, a variant being worth 2 %."""
+    return _instructions(found) * (1 + 0.02 * len(found[0])), len(found[1])
+
+
+def _cost_of_size(found: Blocks) -> tuple[float, int]:
+    """Instructions by what the variants' code is: an end, and a part for each output."""
+    return _instructions(found) * (1 + sum(1 + v.pixels for v in found[0])), len(found[1])
+
+
+def _instructions(found: Blocks) -> float:
+    """Of a row, for each channel."""
     variants, pieces = found
-    total = sum(_each(variants[i]).instructions * piece.count for piece, i in pieces)
-    return total * (1 + 0.02 * len(variants)), len(pieces)
+    return sum(_each(variants[i]).instructions * piece.count for piece, i in pieces)
 
 
-def _cut(
-    cover: tuple[tuple[int, int], ...], w: Window, x: Shape, y: Shape
-) -> tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]:
+def _cut(cover: tuple[tuple[int, int], ...], w: Window, x: Shape, y: Shape) -> Blocks:
     """A row in blocks, and which of the different ones each is."""
     slide = Slide(y[2], 3, w.size, w.stride, w.dilation)
     pieces = pieces_of(Choice(1, cover, 0.0), w, x, x[3])
@@ -168,6 +193,10 @@ def _streamed(sums: Weighted, k: SlideContext) -> Array:
     return np.concatenate(parts, axis=1).reshape(-1)
 
 
-SLIDES = Kernel(
-    "dsp_slides", "dsp/slides.c.j2", "row", (Conv2D,), _fit, frozenset({"dsp"}), headers=("lam_armv7em_slide.h",)
-)
+def _kernel(name: str, fit: Callable[[NodeOf[Conv2D]], Fit | None]) -> Kernel[Conv2D]:
+    needs, headers = frozenset({"dsp"}), ("lam_armv7em_slide.h",)
+    return Kernel(name, "dsp/slides.c.j2", "row", (Conv2D,), fit, needs, headers=headers)
+
+
+SLIDES = _kernel("dsp_slides", _fit)
+SMALL_SLIDES = _kernel("dsp_small_slides", _fit_small)

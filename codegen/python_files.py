@@ -1,13 +1,14 @@
 """Python that a user names: files that are run, and functions in them that are called.
 
-Decides: that whatever such code raises is one refusal, with the first line of what it said.  Nothing is run here that
-was not named.
+Decides: that whatever such code raises is one refusal, with the first line of what it said and where.  Nothing is run
+here that was not named.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,8 +41,18 @@ def run_python(path: Path, name: str, refused: Refusal) -> ModuleType:
 @contextmanager
 def guarded(refused: Refusal) -> Iterator[None]:
     """What a user's code raises becomes one refusal; refusals of the house stay what they are."""
-    with caught(lambda error: refused(f"{type(error).__name__}: {first_line(error)}")):
+    with caught(lambda error: refused(told(error))):
         yield
+
+
+def told(error: BaseException) -> str:
+    """What was raised, and the last line of a user's file that it came through."""
+    said = f"{type(error).__name__}: {first_line(error)}"
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        path = FILES_RUN.get(str(frame.f_globals.get("__name__", "")))
+        if path is not None:
+            return f"{said} ({path.name}, line {line})"
+    return said
 
 
 @contextmanager

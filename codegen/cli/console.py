@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any, TextIO, TypeVar
 
@@ -24,6 +25,7 @@ _T = TypeVar("_T")
 
 _ID = re.compile(r"^LAM-[A-Z0-9-]+", re.MULTILINE)
 _WIDE = "codegen.wide"
+_DEBUG = "codegen.debug"
 _COLUMNS = 80
 
 
@@ -45,7 +47,16 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except CompileError as error:
+            if ctx.meta.get(_DEBUG):
+                _say_causes(error)
             return fail(error, bool(ctx.params.get("as_json")))
+
+
+def _say_causes(error: CompileError) -> None:
+    """The tracebacks of what a user's own Python raised."""
+    for cause in (problem.__cause__ for problem in error.problems()):
+        if cause is not None and not isinstance(cause, CompileError):
+            say("".join(traceback.format_exception(cause)).rstrip(), err=True)
 
 
 def fail(error: CompileError, as_json: bool) -> int:
@@ -105,6 +116,10 @@ def _is_watched(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def _debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[_DEBUG] = value
+
+
 def _wide(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[_WIDE] = value
 
@@ -120,7 +135,13 @@ def _width() -> int | None:
 def common(function: Decorated) -> Decorated:
     """The options --wide, -v, -q and --debug."""
     for option in (
-        click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an internal fault."),
+        click.option(
+            "--debug",
+            is_flag=True,
+            expose_value=False,
+            callback=_debug,
+            help="Show the traceback of an internal fault, or of what your own Python raised.",
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but refusals."),
         click.option("-v", "--verbose", is_flag=True, help="Print more."),
         click.option(

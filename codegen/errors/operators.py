@@ -29,3 +29,5 @@ class OperatorLimit(CompileError):
         """Take the broken limit's id and sentence."""
         self.code = code
         super().__init__(found, where=where)
+        if not code.startswith("LAM-"):
+            self.hint = "a limit that the operator's plug-in sets"

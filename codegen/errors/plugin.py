@@ -56,10 +56,10 @@ class TemplateBroken(CompileError):
 
 
 class PluginFault(CompileError):
-    """A plug-in's own Python raised an error while a model was compiled."""
+    """A plug-in's own Python raised an error."""
 
     code = "LAM-PLUGIN-008"
-    hint = "run `lamina plugin test` on it; --debug shows the traceback"
+    hint = "--debug shows the traceback"
 
 
 class LawBroken(CompileError):

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from codegen.errors import CompileError, PluginFault
-from codegen.errors.base import first_line
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ir.real import HeldBy, RealType, Spelled
 from codegen.ops import check_limits
+from codegen.python_files import told
 from codegen.records import record
 from codegen.settle.float32.writer import held_type
 from codegen.settle.layout import TO_NCHW, TO_NHWC
@@ -100,7 +100,7 @@ def answered(ask: Any, op: object, question: str) -> Any:
     try:
         return ask()
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError) as error:
-        raise PluginFault(f"{question}: {first_line(error)}", where=type(op).__name__) from error
+        raise PluginFault(f"{question}: {told(error)}", where=type(op).__name__) from error
 
 
 def _ordered(shape: Sequence[int], perm: Sequence[int]) -> tuple[int, ...]:

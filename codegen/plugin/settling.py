@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from codegen.errors import FormUnsupported, OperatorLimit
+from codegen.errors import FormUnsupported, OperatorLimit, PluginFault
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
@@ -113,7 +113,11 @@ class _Inputs:
     def written(self, request: Request, rule: Integers) -> str:
         """The value that a rule makes, with a clamp behind it where an activation is folded in."""
         out = TensorType(self.op.inside(self.shape), request.dtype, request.quant)
-        op = answered(lambda: rule(self.op.op, self.kinds, out), self.op.op, "integers")
+        try:
+            op = answered(lambda: rule(self.op.op, self.kinds, out), self.op.op, "integers")
+        except PluginFault as error:  # it is asked where the result's scale is known, at another node
+            error.where = self.node.where
+            raise
         self.check(op)
         low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
         whole = (low, high) == (request.dtype.low, request.dtype.high)

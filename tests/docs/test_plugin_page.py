@@ -21,6 +21,11 @@ from tests.support.tools import require_tool
 PAGE = (resource_dir("examples").parent / "docs" / "plugins.md").read_text(encoding="utf-8")
 
 
+def samples_of_python() -> list[str]:
+    """The plug-in, a quantized model and a float model."""
+    return re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
 @pytest.fixture
 def scale(tmp_path: Path) -> Path:
     """The two files of the page."""
@@ -63,11 +68,59 @@ def test_the_smallest_plugin_refuses_in_its_rule(scale: Path, tmp_path: Path) ->
         codegen.compile_model(with_scale(tmp_path, -1.0), "host", tmp_path / "out", plugins=[scale])
 
 
+def test_the_quantized_model_of_the_page_compiles(scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_tool("gcc")
+    monkeypatch.chdir(tmp_path)
+    exec(samples_of_python()[1], {})
+    assert codegen.verify("quantized.onnx", plugins=[scale], samples=1).equal
+    x = np.random.default_rng(5).normal(0, 2, (1, 3, 8, 8)).astype(np.float32)
+    y = codegen.run("quantized.onnx", {"x": x}, plugins=[scale])["y"]
+    held = np.clip(np.rint(x / np.float32(0.05)), -131, 124) * 0.05
+    np.testing.assert_allclose(y, np.clip(0.75 * held, -123 * 0.04, 132 * 0.04), atol=0.021)
+
+
+@pytest.mark.parametrize("place", ["integers", "cases"])
+def test_what_a_plugin_raises_is_told_with_its_line(
+    place: str, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And with --debug the whole traceback."""
+    monkeypatch.chdir(tmp_path)
+    exec(samples_of_python()[1], {})
+    text = scale.read_text()
+    first = {"integers": "def integers(op, ins, out):\n", "cases": "def cases():\n"}[place]
+    scale.write_text(text.replace(first, f"{first}    1 / 0\n"))
+    line = scale.read_text().splitlines().index("    1 / 0") + 1
+    command = {
+        "integers": ["compile", "quantized.onnx", "--plugin", "scale_ops.py", "-o", "out"],
+        "cases": ["plugin", "test", "scale_ops.py"],
+    }[place]
+    where = {"integers": "node 'Scale_2' (Scale), tensor 'yf'", "cases": "Scale"}[place]
+    said = f"LAM-PLUGIN-008 {where}: {place}: ZeroDivisionError: division by zero (scale_ops.py, line {line}) (--debug"
+    assert run_line(command) == 1
+    plain = capsys.readouterr().err
+    assert plain.startswith(said)
+    assert plain.count("\n") == 1
+    assert run_line([*command, "--debug"]) == 1
+    debugged = capsys.readouterr().err
+    assert debugged.endswith(plain)
+    assert f'scale_ops.py", line {line}, in {place}' in debugged
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_limit_of_a_plugin_is_told_as_its_own(scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(samples_of_python()[1].replace("int8", "uint8").replace("(-5)", "(5)"), {})
+    with pytest.raises(
+        codegen.CompileError, match=r"SCALE-02 .*must be s8 \(a limit that the .* plug-in sets\)"
+    ):
+        codegen.compile_model("quantized.onnx", "host", "out", plugins=[scale])
+
+
 def test_the_float_model_of_the_page_is_quantized(scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a scale of the operator's own: three quarters of its input's."""
     require_tool("gcc")
     monkeypatch.chdir(tmp_path)
-    exec(re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1], {})
+    exec(samples_of_python()[2], {})
     np.savez("samples.npz", x=np.random.default_rng(3).normal(0, 1, (24, 3, 8, 8)).astype(np.float32))
     assert run_line(["quantize", "float.onnx", "--calib", "samples.npz", "--plugin", scale.name, "-o", "q.onnx"]) == 0
     assert codegen.verify("q.onnx", plugins=[scale], samples=1).equal

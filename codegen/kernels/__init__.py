@@ -12,6 +12,7 @@ from codegen.kernels.choose import (
     kernel_needs,
     packing_growth,
     select_kernels,
+    spare_growth,
 )
 from codegen.kernels.slices import channel_slice, cuts, same_function
 from codegen.kernels.table import KERNELS, TABLE, KernelTable
@@ -34,5 +35,6 @@ __all__ = [
     "params_needs",
     "same_function",
     "select_kernels",
+    "spare_growth",
     "target_problems",
 ]

@@ -125,6 +125,18 @@ def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]], goal: str)
     return chosen
 
 
+def spare_growth(
+    graph: Graph, chosen: Mapping[int, Form], target: Target, table: KernelTable, goal: str = "balanced"
+) -> int:
+    """Bytes by which the parameters of the chosen forms may still grow."""
+    if target.weights.expand:
+        return sum(form.params_bytes for form in chosen.values())
+    views = {i: graph.view(graph.nodes[i]) for i in chosen}
+    tight = {i: _tightest(view, [*table.fitting(view, FEATURES[target.isa])]) for i, view in views.items()}
+    most = _most_growth(sum(_as_bytes(views[i], form) for i, form in tight.items()), goal)
+    return most - sum(form.params_bytes - tight[i].params_bytes for i, form in chosen.items())
+
+
 def _most_growth(params_bytes: int, goal: str = "balanced") -> int:
     """Bytes that packing may add to so many of a network."""
     share = MOST_GROWTH_FOR_SPEED if goal == "speed" else MOST_GROWTH

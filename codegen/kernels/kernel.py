@@ -50,6 +50,7 @@ class Kernel(Generic[O]):
         one_input: it serves only nodes that have one input, which is computed.
         headers: files of runtime_c/include/ and runtime_c/isa/ whose functions all its forms call; what they include
             themselves is not named, nor lam_base.h, which everything includes.
+        roomier: as `make`, for fewer instructions and more scratch; taken where a plan has it to spare.
     """
 
     name: str
@@ -62,19 +63,27 @@ class Kernel(Generic[O]):
     program_memory: bool = False
     one_input: bool = False
     headers: tuple[str, ...] = ()
+    roomier: Callable[[NodeOf[O]], Fit | None] | None = None
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
+        return self._fitted(node, features, self.make)
+
+    def fit_roomier(self, node: NodeView, features: Features) -> Form | None:
+        """The form of more scratch and fewer instructions, or None."""
+        return self._fitted(node, features, self.roomier) if self.roomier else None
+
+    def _fitted(self, node: NodeView, features: Features, make: Callable[[NodeOf[O]], Fit | None]) -> Form | None:
         if not self.serves(features) or (self.ops and not isinstance(node.op, self.ops)):
             return None
         if self.one_input and not only_dynamic(node):
             return None
-        fit = self.make(cast("NodeOf[O]", node))
+        fit = make(cast("NodeOf[O]", node))
         if fit is None:
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self.fit(other, features), fit.mix)
+        again = (lambda other: self._fitted(other, features, make), fit.mix)
         return Form(self.name, self.template, self.run, features, *parts, *again)
 
     def serves(self, features: Features) -> bool:

@@ -101,6 +101,11 @@ class KernelTable:
         """The forms of the node, the fastest first."""
         return (form for kernel in self.kernels if (form := kernel.fit(view, features)))
 
+    def roomier(self, view: NodeView, form: Form) -> Form | None:
+        """The form of the same kernel that takes more scratch and fewer instructions, if there is one."""
+        kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel)
+        return next((kernel.fit_roomier(view, form.features) for kernel in kernels), None)
+
     def has_operator(self, name: str) -> bool:
         """Whether an operator is called that."""
         return any(op.__name__ == name for op in self.operators)

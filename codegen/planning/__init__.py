@@ -23,6 +23,7 @@ from codegen.planning.asked import (
     settled,
 )
 from codegen.planning.orders import Candidates, candidates
+from codegen.planning.room import roomier
 from codegen.planning.weights import for_buffer
 from codegen.target import Target
 
@@ -52,7 +53,16 @@ def plan_in_best_order(
     kernels = for_buffer(graph, kernels, target, options, table)
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options)
-    return plan, next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
+    chosen = next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
+    wider = (
+        {} if plan.scratchpad or plan.weights else roomier(plan, chosen, target, table, choose_goal(options, target))
+    )
+    if wider:
+        chosen_wider = chosen | wider
+        again = _plan(Candidates([(plan.graph, chosen_wider)]), target, options)
+        if again.arena_bytes <= plan.arena_bytes:
+            return again, chosen_wider
+    return plan, chosen
 
 
 def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Plan:

@@ -54,6 +54,7 @@ ONCE |= {
     for y in ("s8", "u8")
 }
 ONCE |= {f"lam_panel_{n}{wide}_sums": size // 4 + 200 for n, size in _PANELS.items() for wide in ("", "w")}
+ONCE |= {f"lam_spread_shared_{x}": 500 for x in ("s8", "u8")}
 ONCE |= {f"lam_spread_{n}_{x}": 90 for n in _PANELS for x in ("s8", "u8")}
 
 FORMS = {

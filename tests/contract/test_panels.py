@@ -6,7 +6,7 @@ are compared with golden as all other kernels are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -18,7 +18,7 @@ from codegen.emulator import build_and_run
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
-from codegen.kernels import find_form
+from codegen.kernels import TABLE, find_form
 from codegen.ops import Conv2D
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
@@ -55,6 +55,17 @@ def layers(s: Sketch) -> Iterator[str]:
         yield conv(s, deep, 3, same, "tflite", DType.S8)
         wide = s.input((1, 3, width, 3), DType.U8, name=f"u{width}")
         yield conv(s, wide, 4, (Window(3, 2, 1, 1, 1), Window(3, 1, 2, 2, 2)), "single", DType.U8, low=True)
+    yield from shared(s, (16, 48))
+
+
+def shared(s: Sketch, depths: Sequence[int]) -> Iterator[str]:
+    """Three pixels that read the same bytes, which are widened once: with and without padding, and at its borders."""
+    spans = {"same": Window(3, 1, 1, 1, 1), "long": Window(5, 2, 1, 2, 1), "bare": Window(3)}
+    for width, channels, (name, span) in product((5, 8, 11), depths, spans.items()):
+        x = s.input((1, 3, width, channels), name=f"{name}{width}_{channels}")
+        yield conv(s, x, 3, (Window(2), span), "tflite", DType.S8)
+        u = s.input((1, 3, width, channels), DType.U8, name=f"u{name}{width}_{channels}")
+        yield conv(s, u, 2, (Window(3, 1, 1, 1, 1), span), "single", DType.U8)
 
 
 def panels() -> Graph:
@@ -89,3 +100,19 @@ def equals_golden(graph: Graph, level: str, defined: dict[str, str], tmp_path: P
 @pytest.mark.parametrize(("level", "defined"), [("armv7em", {}), ("armv7em_wide", {"LAM_SMALL": "1"})])
 def test_panels_of_assembly_equal_golden(level: str, defined: dict[str, str], tmp_path: Path) -> None:
     equals_golden(panels(), level, defined, tmp_path)
+
+
+@pytest.mark.parametrize(("level", "defined"), [("armv7em", {}), ("armv7em_wide", {"LAM_SMALL": "1"})])
+def test_large_columns_are_whole_where_there_is_room(level: str, defined: dict[str, str], tmp_path: Path) -> None:
+    """Those of `roomier` take more scratch and no kernel row at a time, and give the same."""
+    s = Sketch("kernels")
+    graph = s.graph(*shared(s, (64, 80)))
+    for form in (find_form(graph.view(node), level) for node in graph.nodes):
+        assert form
+        assert form.context.by_row
+    views = [graph.view(node) for node in graph.nodes]
+    pairs = [(form, TABLE.roomier(view, form)) for view in views if (form := find_form(view, level))]
+    assert all(more and not more.context.by_row for _, more in pairs)
+    assert all(more and more.scratch_bytes > form.scratch_bytes for form, more in pairs)
+    kernels = tuple(replace(kernel, make=kernel.roomier or kernel.make) for kernel in TABLE.kernels)
+    equals_golden(graph, level, defined, tmp_path, replace(HOUSE, table=replace(TABLE, kernels=kernels)))

@@ -29,8 +29,13 @@ _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
 _MOST_STRAIGHT = 32
 """Bytes that are widened without a loop."""
+_TURN = 16
+"""Bytes of a turn of what widens the bytes that pixels share."""
 _LARGE_COLUMNS = 1536
-"""Bytes of three columns from which on they are made one kernel row at a time, which costs one product in thirty."""
+"""Bytes of three columns from which on they are made one kernel row at a time, which costs one product in thirty.
+
+Where the plan has the bytes to spare they are made whole all the same (`roomier`).
+"""
 
 
 @record
@@ -138,6 +143,22 @@ class WindowPanelContext(PanelContext):
         return 0 < self.joined <= _MOST_STRAIGHT
 
     @property
+    def step(self) -> int:
+        """Bytes from where one pixel's piece of a row begins to the next one's."""
+        return self.stride * self.c_in
+
+    @property
+    def shared(self) -> bool:
+        """Whether bytes that three pixels have in common are widened once: whole sixteens, most of them common."""
+        whole = self.step % _TURN == 0 and self.piece % _TURN == 0 and 2 * self.step <= self.piece
+        return whole and self.pieces == 1 and not self.joined and self.left <= self.last_three
+
+    @property
+    def last_three(self) -> int:
+        """The last pixel from which on three read no padding."""
+        return self.right - 3
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a kernel row's pieces."""
         return self.pieces * self.piece
@@ -179,11 +200,12 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     return Fit(k, (_stream(sums, k, 1), _range(node.op.requant)), (columns,), _why(node, k, 4 * groups))
 
 
-def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
+def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit | None:
+    """Of large columns one kernel row at a time; or, of those alone, with `whole` columns."""
     found = _sums(node, wide)
-    if found is None or node.op.groups != 1:
+    if found is None or node.op.groups != 1 or (whole and not _is_large(node)):
         return None
-    k = _window_context(node, *found, wide)
+    k = _window_context(node, *found, wide, by_row=not whole and _is_large(node))
     sums, piece = found[0], Scratch("edge", k.joined or (k.piece if k.has_edges else 0))
     headers = ("lam_gather.h",) if k.has_edges else ()
     zero = sums.zero_fields(padded=k.has_edges)
@@ -195,14 +217,21 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
     return Fit(k, (_stream(sums, k, pieces), _range(node.op.requant), *zero), scratch, why, headers=headers)
 
 
-def _window_context(node: NodeOf[Conv2D], sums: Weighted, rq: FastRequant, wide: bool) -> WindowPanelContext:
+def _is_large(node: NodeOf[Conv2D]) -> bool:
+    pieces = 1 if node.op.w.dilation == 1 else node.op.w.size
+    groups = pieces * -(-(node.op.w.size // pieces) * node.ins[0].shape[3] // 4)
+    return node.op.h.size > 1 and 8 * _MOST_PIXELS * node.op.h.size * groups > _LARGE_COLUMNS
+
+
+def _window_context(
+    node: NodeOf[Conv2D], sums: Weighted, rq: FastRequant, wide: bool, *, by_row: bool
+) -> WindowPanelContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
     together, channels = op.w.dilation == 1, x.shape[3]
     taps, pieces = (op.w.size, 1) if together else (1, op.w.size)
     apart = op.h.size * pieces * -(-taps * channels // 4)
     whole = op.h.size * op.w.size * channels
-    by_row = op.h.size > 1 and 8 * _MOST_PIXELS * apart > _LARGE_COLUMNS
     joined = whole if not by_row and -(-whole // 4) < apart else 0
     groups = apart // op.h.size if by_row else -(-whole // 4) if joined else apart
     odd_at = 0 if by_row else _odd_at(y.shape[3], groups, wide)
@@ -329,5 +358,6 @@ def panels(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D]]:
         lambda node: _fit_window(node, wide),
         *chips,
         headers=headers,
+        roomier=lambda node: _fit_window(node, wide, whole=True),
     )
     return pointwise, window

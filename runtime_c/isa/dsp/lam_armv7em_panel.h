@@ -105,6 +105,72 @@ LAM_PANEL void lam_spread_3_u8(uint32_t *to, const void *from, int32_t bytes)
     lam_spread(to, from, bytes, 3, 0);
 }
 
+/* Widen the bytes up to `end`, whole sixteens and one at least, for `pixels` pixels, whose columns go on at x, y and z;
+ * moves all of them. */
+#define LAM_SPREAD_TURNS(pixels, end) \
+    do { \
+        const uint32_t a = lam_word(byte), b = lam_word(byte + 4); \
+        lam_order(); \
+        LAM_SPREAD(pixels, a); \
+        LAM_SPREAD(pixels, b); \
+        const uint32_t c = lam_word(byte + 8), d = lam_word(byte + 12); \
+        lam_order(); \
+        byte += 16; \
+        LAM_SPREAD(pixels, c); \
+        LAM_SPREAD(pixels, d); \
+    } while (byte != (end))
+#define LAM_SPREAD(pixels, word) \
+    do { \
+        const uint32_t even_ = is_signed ? lam_even_s8(word) : lam_even_u8(word); \
+        const uint32_t odd_ = is_signed ? lam_odd_s8(word) : lam_odd_u8(word); \
+        LAM_SPREAD_TO(x); \
+        if (pixels > 1) { \
+            LAM_SPREAD_TO(y); \
+        } \
+        if (pixels > 2) { \
+            LAM_SPREAD_TO(z); \
+        } \
+    } while (0)
+#define LAM_SPREAD_TO(place) \
+    do { \
+        *place = even_; \
+        place[3] = odd_; \
+        place += 6; \
+    } while (0)
+
+/* Widen what three pixels read of a row into columns that share memory.  Each begins `step` bytes behind the one before
+ * and has `bytes` of them, both whole sixteens; twice `step` is no more than `bytes`.  A byte is read and widened once. */
+LAM_INLINE void lam_spread_shared(uint32_t *to, const void *from, int32_t bytes, int32_t step, int is_signed)
+{
+    const uint8_t *byte = (const uint8_t *)from;
+    const uint8_t *const end = byte + bytes;
+    uint32_t *x = to, *y = to + 1, *z = to + 2;
+    LAM_SPREAD_TURNS(1, (const uint8_t *)from + step);
+    LAM_SPREAD_TURNS(2, (const uint8_t *)from + 2 * step);
+    if (byte != end) {
+        LAM_SPREAD_TURNS(3, end);
+    }
+    x = y;
+    y = z;
+    LAM_SPREAD_TURNS(2, end + step);
+    x = y;
+    LAM_SPREAD_TURNS(1, end + 2 * step);
+}
+
+#undef LAM_SPREAD
+#undef LAM_SPREAD_TO
+#undef LAM_SPREAD_TURNS
+
+LAM_PANEL void lam_spread_shared_s8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
+{
+    lam_spread_shared(to, from, bytes, step, 1);
+}
+
+LAM_PANEL void lam_spread_shared_u8(uint32_t *to, const void *from, int32_t bytes, int32_t step)
+{
+    lam_spread_shared(to, from, bytes, step, 0);
+}
+
 /* Adds the products of the next `channels` channels (1 or 2) to the sums, [channel][pixel]; returns the place behind them. */
 static inline const uint32_t *lam_panel_add(const lam_panel *panel, const uint32_t *w, int32_t *sums, int32_t pixels,
                                             int32_t channels, int wide)

@@ -1,0 +1,36 @@
+"""Kernels that take more scratch and fewer instructions, of the layers beside which a plan's arena has bytes to spare.
+
+Decides: which layers they are.  The arena grows for none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codegen.ir.form import Form
+from codegen.ir.plan import Plan
+from codegen.kernels import KernelTable, spare_growth
+from codegen.schedule import residents, used_bytes
+from codegen.target import Target
+
+
+def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: KernelTable, goal: str) -> dict[int, Form]:
+    """Forms by node index, of layers whose group leaves as many bytes of the arena idle as they take more.
+
+    Their parameters stay within what packing may add to those of the network.
+    """
+    views = {i: plan.graph.view(plan.graph.nodes[i]) for i in kernels}
+    offered = {i: more for i, form in kernels.items() if (more := table.roomier(views[i], form))}
+    if not offered:
+        return {}
+    found: dict[int, Form] = {}
+    held, spare = residents(plan), spare_growth(plan.graph, kernels, target, table, goal)
+    for place, group in enumerate(plan.groups):
+        idle = plan.arena_bytes - used_bytes(r for r in held if r.alive(place))
+        for index in (index for index in group.nodes if index in offered):
+            form, more = kernels[index], offered[index]
+            grown = more.params_bytes - form.params_bytes
+            if grown <= spare and more.scratch_bytes - form.scratch_bytes <= idle:
+                found[index] = more
+                spare, idle = spare - grown, idle - (more.scratch_bytes - form.scratch_bytes)
+    return found

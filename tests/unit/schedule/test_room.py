@@ -1,0 +1,71 @@
+"""Kernels of more scratch where the arena has bytes to spare: at the peak they stay as they are, and none grows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.build import Net
+from codegen.ir.form import Form
+from codegen.kernels import TABLE
+from codegen.options import Options
+from codegen.pipeline import Reached, reach, read_model
+from codegen.planning import met
+from codegen.toolkit import HOUSE, Toolkit
+
+NO_ROOM = replace(HOUSE, table=replace(TABLE, kernels=tuple(replace(k, roomier=None) for k in TABLE.kernels)))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A large map first, which is the peak, and one of many channels behind it, both with large columns."""
+    net, rng = Net("room"), np.random.default_rng(3)
+
+    def conv(x: object, outputs: int, inputs: int, stride: int) -> object:
+        weights = rng.integers(-127, 128, (outputs, inputs, 3, 3)).astype(np.int8)
+        held = net.weights(weights, np.full(outputs, 0.002, np.float32), axis=0)
+        return net.quantized(net.onnx.Conv(x, held, pads=[1] * 4, strides=[stride] * 2), 0.1)
+
+    x = net.quantized(net.input("image", (1, 32, 24, 24)), 0.05)
+    y = conv(conv(conv(x, 32, 32, 1), 64, 32, 4), 64, 64, 1)
+    net.output(y, "y")
+    path = tmp_path_factory.mktemp("room") / "room.onnx"
+    path.write_bytes(net.to_onnx())
+    return path
+
+
+def reached(model: Path, tools: Toolkit = HOUSE, **asked: object) -> Reached:
+    target, options = met(Options(target="cortex-m4", **asked), model)  # type: ignore[arg-type]
+    return reach(read_model(model, options, target), target, options, tools)
+
+
+def by_row(found: Reached) -> list[bool]:
+    forms: list[Form] = [found.kernels[i] for i in sorted(found.kernels)]
+    return [form.context.by_row for form in forms if form.kernel == "dsp_window_panels"]
+
+
+@pytest.mark.parametrize("goal", ["balanced", "memory", "speed"])
+def test_columns_are_whole_but_at_the_peak(model: Path, goal: str) -> None:
+    lean, roomy = reached(model, NO_ROOM, goal=goal), reached(model, goal=goal)
+    assert by_row(lean) == [True, True, True]
+    assert by_row(roomy)[0]
+    assert not all(by_row(roomy))
+    assert lean.plan
+    assert roomy.plan
+    assert roomy.plan.arena_bytes <= lean.plan.arena_bytes
+
+
+def test_weights_that_may_not_grow_keep_their_form(model: Path) -> None:
+    """Whole columns repeat nothing, but their factors lie in words: a few bytes that goal `size` may not have left."""
+    lean, roomy = reached(model, NO_ROOM), reached(model)
+    grown = [
+        roomy.kernels[i].params_bytes - form.params_bytes for i, form in lean.kernels.items() if i in roomy.kernels
+    ]
+    assert 0 < sum(grown) <= 512
+
+
+def test_weights_that_come_through_a_buffer_are_left_as_they_are(model: Path) -> None:
+    assert by_row(reached(model, weights_buffer=16384, weights="blob")) == [True, True, True]

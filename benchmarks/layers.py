@@ -32,6 +32,7 @@ CONVOLUTIONS = (
     (64, 128, 1, 1, 4),
     (64, 32, 3, 1, 4),
     (8, 12, 5, 1, 8),
+    (12, 8, 5, 1, 9),
     (16, 6, 1, 1, 10),
     (12, 10, 3, 1, 7),
     (16, 24, 1, 1, 12),
@@ -39,6 +40,10 @@ CONVOLUTIONS = (
 )
 """Channels in and out, window, stride, side."""
 DEPTHWISE = ((8, 3, 1, 10), (16, 3, 2, 12), (24, 3, 1, 8), (64, 3, 1, 5), (16, 5, 1, 10), (64, 3, 2, 8), (32, 3, 1, 12))
+LINES = ((32, 5, 12), (48, 9, 16), (64, 3, 10), (96, 11, 8))
+"""Channels, window and length of depthwise convolutions along one axis, whose maps are one column wide."""
+WINDOWS = ((1, 8, (10, 8), 2, (49, 40)), (1, 24, (10, 4), 2, (49, 10)), (3, 16, (5, 1), 1, (20, 4)))
+"""Channels in and out, window, stride, height and width: long windows, as of sound."""
 DENSE = (
     (64, 10),
     (64, 16),
@@ -49,11 +54,14 @@ DENSE = (
     (16, 96),
     (96, 96),
     (192, 160),
+    (2, 12),
+    (12, 20),
+    (20, 2),
 )
 
 
-def layers(dtype: str) -> Net:
-    """The network, of layers with weights of `dtype`: `s8`, `s4` or `f32`."""
+def layers(dtype: str, *, weighted: bool = True) -> Net:
+    """A network of layers with weights of `dtype`: `s8`, `s4` or `f32`; or of the layers that have none."""
     net, rng = Net(f"layers_{dtype}"), np.random.default_rng(7)
     made: dict[tuple[int, ...], Any] = {}
 
@@ -72,17 +80,14 @@ def layers(dtype: str) -> Net:
         whole = rng.integers(-most, most + 1, shape).astype(np.int8)
         return net.weights(whole, np.full(shape[0], 0.01, np.float32), axis=0)
 
-    for number, y in enumerate(_with_weights(net, given, weights, dtype)):
-        net.output(_held(net, y, dtype), f"w{number}")
-    if dtype != "s4":
-        for number, y in enumerate(_without_weights(net, given)):
-            net.output(_held(net, y, dtype), f"e{number}")
+    for number, y in enumerate(_with_weights(net, given, weights) if weighted else _without_weights(net, given)):
+        net.output(_held(net, y, dtype), f"y{number}")
     return net
 
 
-def model(dtype: str) -> bytes:
+def model(dtype: str, *, weighted: bool = True) -> bytes:
     """The network as an ONNX file's bytes."""
-    data = layers(dtype).to_onnx()
+    data = layers(dtype, weighted=weighted).to_onnx()
     return _narrowed(data) if dtype == "s4" else data
 
 
@@ -104,7 +109,7 @@ def _held(net: Net, y: Any, dtype: str) -> Any:
     return y if dtype == "f32" else net.quantized(y, 0.1)
 
 
-def _with_weights(net: Net, given: Input, weights: Input, dtype: str) -> Iterator[Any]:
+def _with_weights(net: Net, given: Input, weights: Input) -> Iterator[Any]:
     for ins, outs, window, stride, side in CONVOLUTIONS:
         pads = [window // 2] * 4
         w = weights(outs, ins, window, window)
@@ -112,6 +117,11 @@ def _with_weights(net: Net, given: Input, weights: Input, dtype: str) -> Iterato
     for ins, window, stride, side in DEPTHWISE:
         w, pads = weights(ins, 1, window, window), [window // 2] * 4
         yield net.onnx.Conv(given(ins, side, side), w, pads=pads, strides=[stride] * 2, group=ins)
+    for ins, window, length in LINES:
+        w = weights(ins, 1, window, 1)
+        yield net.onnx.Conv(given(ins, length, 1), w, pads=[window // 2, 0, window // 2, 0], group=ins)
+    for ins, outs, shape, stride, size in WINDOWS:
+        yield net.onnx.Conv(given(ins, *size), weights(outs, ins, *shape), strides=[stride] * 2)
     for ins, outs in DENSE:
         yield net.onnx.Gemm(given(ins), weights(outs, ins), transB=1)
 

@@ -3,10 +3,10 @@
     python benchmarks/speeds.py --chips cortex-m4 --write
 
 Networks of synthetic layers (benchmarks/layers.py) are profiled (`lamina profile --cycles`) in rounds: in each one a
-layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a thousand products,
-outputs and rows of a kernel take is then fitted, so that layers are met best.  `--write` puts the table
-into the core's file; run it again when kernels have changed.  benchmarks/estimates.py says how far whole networks are
-off.  Kinds of layers, which serve where a kernel is unknown, are fitted to the same counts.
+layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a thousand of each amount
+(codegen.report.speed.Work.amounts) take with a kernel is then fitted, so that layers left out are met best.  `--write`
+puts the table into the core's file; run it again when kernels have changed.  benchmarks/estimates.py says how far whole
+networks are off.  Kinds of layers, which serve where a kernel is unknown, are fitted to the same counts.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from codegen.options import Options
 from codegen.pipeline import reach, read_model
 from codegen.planning import met
 from codegen.records import record
-from codegen.report.speed import Work, work_of
+from codegen.report.speed import lanes_of, work_of
 from codegen.resources import resource_dir
 from codegen.target import load_target
+from codegen.target.parts import AMOUNTS
 from codegen.toolkit import HOUSE
 
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc", "rv64gcv", "esp8266")
@@ -45,11 +46,23 @@ SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc"
 DTYPES = ("s8", "s4", "f32")
 MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (None,), "f32": (None,)}
 """TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
-HEAD = "# Of a thousand products, outputs and rows of each kernel (benchmarks/speeds.py --write)."
+WEIGHTED: Mapping[str, tuple[bool, ...]] = {"s8": (True, False), "s4": (True,), "f32": (True, False)}
+"""Layers without weights have a network of their own, so that the memory of small chips holds either."""
+HEAD = "# Of a thousand products, outputs, rows, gathered products, pieces, edges of a kernel (benchmarks/speeds.py)."
 ROUNDS = 5
 Rates = tuple[int, ...]
-Sample = tuple[Work, int, int]
-"""What there is to do, and the instructions and cycles that it took."""
+_MOST, _LEAST = 4, 1e-3
+
+
+@record
+class Sample:
+    """What there is to do in a layer, and the instructions and cycles that it took."""
+
+    kind: str
+    bits: int
+    amounts: tuple[int, ...]
+    instructions: int
+    cycles: int
 
 
 @record(slots=False)
@@ -70,12 +83,8 @@ def sizes(view: NodeView) -> object:
     return type(view.op).__name__, tuple(t.shape for t in (*view.ins, *view.outs)), view.ins[0].dtype
 
 
-def samples(
-    chip: str, dtype: str, folder: Path, rounds: int = ROUNDS, mode: str | None = None
-) -> dict[str, list[Sample]]:
-    """By kernel, what layers took, in the target's own arithmetic or that of `mode`."""
-    path = folder / f"layers_{dtype}.onnx"
-    path.write_bytes(model(dtype))
+def samples(chip: str, path: Path, rounds: int = ROUNDS, mode: str | None = None) -> dict[str, list[Sample]]:
+    """By kernel, what the layers of a network took, in the target's own arithmetic or that of `mode`."""
     found: dict[str, list[Sample]] = defaultdict(list)
     seen: set[tuple[str, object]] = set()
     target, options = met(Options(target=chip, requant=mode), path)
@@ -86,47 +95,61 @@ def samples(
         try:
             layers = codegen.profile(path, chip, cycles=target.cycles is not None, requant=mode, toolkit=tools).layers
         except CompileError as error:
-            print(f"# {chip} {dtype}: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(f"# {chip} {path.stem}: {str(error).splitlines()[0]}", file=sys.stderr)
             break
         before = len(seen)
         for layer in layers:
             view = views[layer.name]
             if layer.instructions and (layer.kernel, sizes(view)) not in seen:
                 seen.add((layer.kernel, sizes(view)))
-                found[layer.kernel].append((work_of(view), layer.instructions, layer.cycles or layer.instructions))
+                work, lanes = work_of(view), lanes_of(view, target.speed)
+                told = layer.instructions, layer.cycles or layer.instructions
+                found[layer.kernel].append(Sample(work.kind, work.bits, work.amounts(lanes), *told))
         if len(seen) == before:
             break
     return found
 
 
-def fitted(work: Sequence[Work], counted: Sequence[int]) -> Rates:
-    """What a thousand products, outputs and rows take, none below 0: the least error of all layers.
+def fitted(amounts: Sequence[Sequence[int]], counted: Sequence[int]) -> Rates:
+    """What a thousand of each amount take, none below 0, of those four at most by which layers left out are met best.
 
     Every layer counts by its square root, so that neither the large ones alone decide nor the small ones.
     """
-    amounts = np.array([[w.products, w.outputs, w.rows] for w in work], float)
     wanted = np.array(counted, float)
     weight = 1 / np.sqrt(wanted)
-    scaled, told = amounts * weight[:, None], wanted * weight
+    scaled, told = np.array(amounts, float) * weight[:, None], wanted * weight
     best: tuple[float, np.ndarray] | None = None
-    for count in range(1, min(3, len(work)) + 1):
-        for kept in itertools.combinations(range(3), count):
-            rates = np.zeros(3)
-            rates[list(kept)] = np.linalg.lstsq(scaled[:, kept], told, rcond=None)[0]
-            error = float(((scaled @ rates - told) ** 2).sum())
-            if (rates >= 0).all() and rates.any() and (best is None or error < best[0] * 0.98):
-                best = error, rates
+    for count in range(1, min(_MOST, len(told)) + 1):
+        for kept in itertools.combinations(range(AMOUNTS), count):
+            found = _left_out(scaled[:, kept], told)
+            if found is not None and (best is None or found[0] < best[0] * 0.98):
+                rates = np.zeros(AMOUNTS)
+                rates[list(kept)] = found[1]
+                best = found[0], rates
     assert best is not None
     return tuple(round(1000 * rate) for rate in best[1])
+
+
+def _left_out(amounts: np.ndarray, told: np.ndarray) -> tuple[float, np.ndarray] | None:
+    """The error of each layer by rates that are fitted to all others, and the rates of all; None below 0."""
+    rates, _, rank, _ = np.linalg.lstsq(amounts, told, rcond=None)
+    if rank < amounts.shape[1] or (rates < 0).any() or not rates.any():
+        return None
+    leverage = (amounts * np.linalg.pinv(amounts).T).sum(1)
+    apart = (amounts @ rates - told) / np.maximum(1 - leverage, _LEAST)
+    return float((apart**2).sum()), rates
 
 
 def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
     """The lines of `kernels` in [speed]: a kernel's instructions and cycles by kind and width of weights."""
     lines = []
     for kernel, counted in sorted(found.items()):
-        for kind, bits in sorted({(work.kind, -work.bits) for work, _, _ in counted}):
-            own = [sample for sample in counted if (sample[0].kind, -sample[0].bits) == (kind, bits)]
-            instructions, cycles = (list(fitted([w for w, *_ in own], [c[which] for c in own])) for which in (1, 2))
+        for kind, bits in sorted({(sample.kind, -sample.bits) for sample in counted}):
+            own = [sample for sample in counted if (sample.kind, -sample.bits) == (kind, bits)]
+            amounts = [sample.amounts for sample in own]
+            instructions, cycles = (
+                list(fitted(amounts, told)) for told in ([s.instructions for s in own], [s.cycles for s in own])
+            )
             rates = f"instructions = {instructions}, cycles = {cycles}"
             narrow = "" if bits == -8 else f", bits = {-bits}"
             lines.append(f'    {{ name = "{kernel}", kind = "{kind}"{narrow}, {rates} }},')
@@ -135,7 +158,7 @@ def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
 
 def write(core: Path, lines: Sequence[str]) -> None:
     """Put the table into [speed] of the core's file, in place of an older one."""
-    text = re.sub(rf"{re.escape(HEAD)}\nkernels = \[.*?\n\]\n", "", core.read_text(), flags=re.DOTALL)
+    text = re.sub(r"# Of a thousand[^\n]*\nkernels = \[.*?\n\]\n", "", core.read_text(), flags=re.DOTALL)
     core.write_text(text.replace("[speed]\n", "\n".join(["[speed]", *lines, ""]), 1))
 
 
@@ -150,9 +173,11 @@ def main() -> None:
     given.folder.mkdir(exist_ok=True)
     for chip in given.chips:
         found: dict[str, list[Sample]] = defaultdict(list)
-        for dtype in given.types:
+        for dtype, weighted in ((kind, weighted) for kind in given.types for weighted in WEIGHTED[kind]):
+            path = given.folder / f"layers_{dtype}{'' if weighted else '_alone'}.onnx"
+            path.write_bytes(model(dtype, weighted=weighted))
             for mode in MODES[dtype]:
-                for kernel, counted in samples(chip, dtype, given.folder, mode=mode).items():
+                for kernel, counted in samples(chip, path, mode=mode).items():
                     found[kernel] += counted
         lines = table(found)
         print("\n".join([f"# {chip}", *lines]), flush=True)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan, region_at
 from codegen.ir.quant import DType
+from codegen.ir.shape import Window
 from codegen.ops.facts import facts
 from codegen.records import record
+from codegen.schedule import made_shares
 from codegen.target import KernelRates, Memory, Rates, Speed, Target
 
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
@@ -30,7 +31,9 @@ _WORD, _WHOLE = 4, 8
 class Work:
     """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows.
 
-    `bits` are those of a weight that is packed, and 8 of all others.
+    `bits` are those of a weight that is packed, and 8 of all others; `channels` those of an output pixel, 0 where
+    nothing is multiplied; `runs` the rows of a window, each of which lies in one piece; `edges` the pixels of a row
+    whose windows reach into padding beside it.
     """
 
     kind: str
@@ -38,6 +41,29 @@ class Work:
     outputs: int
     rows: int
     bits: int = 8
+    channels: int = 0
+    runs: int = 1
+    edges: int = 0
+
+    def amounts(self, lanes: int) -> tuple[int, int, int, int, int, int]:
+        """What a kernel's rates are of: products, outputs, rows, what is gathered, the pieces of it, what is at edges.
+
+        What is gathered are the products of one channel, and at edges those whose windows reach into padding.
+
+        A core that makes `lanes` products at once makes the empty ones of a last vector too: behind the last product of
+        a sum, behind what is gathered in one piece, and behind the last channel where each has a window of its own;
+        there rows are those of each vector of channels.
+        """
+        if not self.channels:
+            return self.products, self.outputs, self.rows, 0, 0, 0
+        each, pixels = self.products // self.outputs, self.outputs // self.channels
+        beside = each * self.rows * self.edges
+        if self.kind == GROUPED:
+            vectors = -(-self.channels // lanes)
+            products, pieces = each * pixels * vectors * lanes, pixels * vectors * self.runs
+            return products, self.outputs, self.rows * vectors, each * pixels, pieces, beside * vectors
+        products, piece = self.outputs * _whole_vectors(each, lanes), _whole_vectors(each // self.runs, lanes)
+        return products, self.outputs, self.rows, pixels * self.runs * piece, pixels * self.runs, beside
 
 
 @record
@@ -61,7 +87,9 @@ class Estimate:
 def estimates(
     graph: Graph, kernels: Mapping[int, Form], chip: Target, plan: Plan | None = None
 ) -> dict[int, Estimate] | None:
-    """Of each node with a kernel, by its place in the graph; `plan` says in which memories tensors lie.
+    """Of each node with a kernel, by its place in the graph.
+
+    `plan` says in which memories tensors lie, and which rows of a group nobody asks for.
 
     None where the core's file says nothing, or where layers compute with real numbers, of which it says nothing.
     """
@@ -69,12 +97,13 @@ def estimates(
     if chip.speed is None or any(_rates(view, kernels[i], chip.speed) is None for i, view in views.items()):
         return None
     slow = {} if plan is None else _slow(plan)
+    shares = {} if plan is None else made_shares(graph, plan.groups)
     found = {}
     for i, view in views.items():
         node = graph.nodes[i]
         moved = sum(slow.get(name, 0.0) for name in (*node.inputs, *node.outputs))
-        one = _estimate(view, kernels[i], chip, chip.speed)
-        found[i] = replace(one, waits=one.waits + moved)
+        one, share = _estimate(view, kernels[i], chip, chip.speed), shares.get(i, 1.0)
+        found[i] = Estimate(one.instructions * share, one.cycles * share, one.waits + moved)
     return found
 
 
@@ -100,14 +129,37 @@ def work_of(view: NodeView) -> Work:
         return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs, rows)
     kind = GROUPED if facts(view).get("groups", 1) > 1 else DENSE if _weights(view) == products else CONVOLUTION
     bits = min((t.bits or _WHOLE for t, c in zip(view.ins, view.consts, strict=True) if c is not None), default=_WHOLE)
-    return Work(kind, products, outputs, rows, min(bits, _WHOLE))
+    runs = facts(view).get("kernel_height", 1)
+    channels, edges = view.outs[0].shape[-1], _edges(view)
+    return Work(kind, products, outputs, rows, min(bits, _WHOLE), channels, runs, edges)
+
+
+def _edges(view: NodeView) -> int:
+    """Pixels of a row whose windows reach into padding beside it."""
+    window = getattr(view.op, "w", None)
+    if not isinstance(window, Window):
+        return 0
+    starts = (window.stride * pixel - window.pad_before for pixel in range(view.outs[0].shape[-2]))
+    reach = window.dilation * (window.size - 1)
+    return sum(start < 0 or start + reach >= view.ins[0].shape[-2] for start in starts)
+
+
+def lanes_of(view: NodeView, speed: Speed) -> int:
+    """Products that one instruction of the core makes, of numbers as wide as the layer's."""
+    return max(1, speed.products // max(view.ins[0].dtype.bytes, 1))
+
+
+def _whole_vectors(count: int, lanes: int) -> int:
+    return -(-count // lanes) * lanes
 
 
 def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimate:
     """With waits for weights alone."""
     work, rates = work_of(view), _rates(view, form, speed)
     assert rates is not None
-    amounts, of = (work.products, work.outputs, work.rows), _OF_KERNELS if isinstance(rates, KernelRates) else _HUNDRED
+    of_kernel = isinstance(rates, KernelRates)
+    of = _OF_KERNELS if of_kernel else _HUNDRED
+    amounts = work.amounts(lanes_of(view, speed)) if of_kernel else (work.products, work.outputs)
     instructions, cycles = (
         sum(amount * rate for amount, rate in zip(amounts, each, strict=False)) / of
         for each in (rates.instructions, rates.cycles)

@@ -4,6 +4,7 @@
 Program by the shadow run.
 """
 
+from codegen.schedule.demand import made_shares
 from codegen.schedule.fits import limit_unreachable, misfits, weights_notes
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
@@ -14,6 +15,7 @@ __all__ = [
     "find_peak",
     "group_title",
     "limit_unreachable",
+    "made_shares",
     "misfits",
     "order_nodes",
     "residents",

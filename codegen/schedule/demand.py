@@ -8,13 +8,14 @@ and the shadow run follow the same order.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from codegen.ir.graph import Graph
 from codegen.ir.op import WHOLE, RowRule
+from codegen.ir.plan import Group
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_count
 from codegen.records import record
@@ -112,6 +113,27 @@ class Rows:
             read = WHOLE if index in self.barriers and not in_place else rule  # as the kernel does
             edges.append(_edge(node.inputs[i], read, self.height[node.inputs[i]], steps, in_place))
         return NodeRows(index, steps, tuple(edges), node.outputs, accumulates, barrier)
+
+
+def made_shares(graph: Graph, groups: Iterable[Group]) -> dict[int, float]:
+    """By node, the share of its steps that is made: all but rows within a group that nobody asks for."""
+    rows, found = Rows(graph, frozenset()), dict[int, float]()
+    readers: dict[str, set[int]] = {}
+    for index, node in enumerate(graph.nodes):
+        for value in node.inputs:
+            readers.setdefault(value, set()).add(index)
+    kept = {*graph.output_values, *(state.value for state in graph.states), *(state.next for state in graph.states)}
+    for members in (frozenset(group.nodes) for group in groups):
+        asked: dict[str, int] = {}
+        for index in sorted(members, reverse=True):
+            node_rows = rows.nodes[index]
+            outside = any(value in kept or readers.get(value, set()) - members for value in node_rows.outputs)
+            wanted = max(asked.get(value, 0) for value in node_rows.outputs)
+            made = node_rows.steps if outside or (node_rows.accumulates and wanted) else wanted
+            for edge in node_rows.edges:
+                asked[edge.value] = max(asked.get(edge.value, 0), max(edge.last[:made], default=0))
+            found[index] = made / node_rows.steps
+    return found
 
 
 def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> Edge:

@@ -24,14 +24,18 @@ class Rates:
     cycles: tuple[int, int]
 
 
+AMOUNTS = 6
+"""Numbers of a kernel's rates: products, outputs, rows, what is gathered, in how many pieces, and beside padding."""
+
+
 @record
 class KernelRates:
-    """What a thousand products of a kernel take, outputs and rows besides, by kind of layer and width of weights."""
+    """What a thousand of each of `Work.amounts` take with a kernel, by kind of layer and width of weights."""
 
     name: str
     kind: str
-    instructions: tuple[int, int, int]
-    cycles: tuple[int, int, int]
+    instructions: tuple[int, ...]
+    cycles: tuple[int, ...]
     bits: int = 8
 
 

@@ -196,8 +196,10 @@ def _speed(table: Table | None) -> parts.Speed | None:
 
 def _kernel(table: Table) -> parts.KernelRates:
     name = table.text("name")
-    (a, b, c), (d, e, f) = (_whole_rates(table, key, 3, _MOST_OF_KERNELS) for key in ("instructions", "cycles"))
-    return parts.KernelRates(name, table.text("kind"), (a, b, c), (d, e, f), table.number("bits", default=8))
+    instructions, cycles = (
+        _whole_rates(table, key, parts.AMOUNTS, _MOST_OF_KERNELS) for key in ("instructions", "cycles")
+    )
+    return parts.KernelRates(name, table.text("kind"), instructions, cycles, table.number("bits", default=8))
 
 
 def _rates(speed: Table, kind: str) -> parts.Rates:

@@ -13,7 +13,7 @@ from codegen.options import Options
 from codegen.pipeline import compile_file, reach, read_model
 from codegen.planning import met
 from codegen.report.profile import profile_text
-from codegen.report.speed import Estimate, estimated_cycles, estimates, work_of
+from codegen.report.speed import Estimate, Work, estimated_cycles, estimates, work_of
 from codegen.target import KernelRates, Memory, Target, load_target
 from tests.support.real_tflite import model_path
 from tests.support.shared import ROOT
@@ -67,18 +67,32 @@ def test_a_layer_takes_what_is_said_of_its_kernel_and_else_of_its_kind() -> None
     reached = reach(read_model(DIGITS, options, target), target, options)
     index, form = next(iter(reached.kernels.items()))
     work = work_of(reached.graph.view(reached.graph.nodes[index]))
-    told = KernelRates(form.kernel, work.kind, (100, 200, 300), (400, 500, 600))
-    narrow = replace(told, instructions=(7, 7, 7), bits=4)
+    told = KernelRates(form.kernel, work.kind, (100, 200, 300, 50, 40, 30), (400, 500, 600, 60, 70, 80))
+    narrow = replace(told, instructions=(7, 7, 7, 7, 7, 7), bits=4)
     bare = replace(chip.speed, kernels=())
-    for speed, instructions, cycles, of in (
-        (replace(bare, kernels=(narrow, told)), (100, 200, 300), (400, 500, 600), 1000),
-        (bare, (*bare.convolution.instructions, 0), (*bare.convolution.cycles, 0), 100),
+    whole = work.amounts(2)
+    for speed, amounts, rates, of in (
+        (replace(bare, kernels=(narrow, told)), whole, told, 1000),
+        (bare, (work.products, work.outputs), bare.convolution, 100),
     ):
         found = estimates(reached.graph, reached.kernels, replace(chip, speed=speed))
         assert found is not None
-        amounts = (work.products, work.outputs, work.rows)
-        assert found[index].instructions == sum(a * r for a, r in zip(amounts, instructions, strict=True)) / of
-        assert found[index].cycles == sum(a * r for a, r in zip(amounts, cycles, strict=True)) / of
+        assert found[index].instructions == sum(a * r for a, r in zip(amounts, rates.instructions, strict=True)) / of
+        assert found[index].cycles == sum(a * r for a, r in zip(amounts, rates.cycles, strict=True)) / of
+
+
+@pytest.mark.parametrize(
+    ("work", "lanes", "amounts"),
+    [
+        (Work("pair", 60, 60, 5), 16, (60, 60, 5, 0, 0, 0)),
+        (Work("convolution", 4 * 6 * 27, 24, 2, channels=6, runs=3, edges=2), 1, (648, 24, 2, 108, 12, 27 * 4)),
+        (Work("convolution", 4 * 6 * 27, 24, 2, channels=6, runs=3), 16, (24 * 32, 24, 2, 4 * 3 * 16, 12, 0)),
+        (Work("dense", 5 * 7, 5, 1, channels=5), 4, (5 * 8, 5, 1, 8, 1, 0)),
+        (Work("grouped", 4 * 6 * 9, 24, 2, channels=6, runs=3), 4, (4 * 9 * 8, 24, 2 * 2, 36, 4 * 2 * 3, 0)),
+    ],
+)
+def test_a_vector_that_is_not_full_counts_as_one(work: Work, lanes: int, amounts: tuple[int, ...]) -> None:
+    assert work.amounts(lanes) == amounts
 
 
 def flash(**given: int) -> Memory:

@@ -157,7 +157,7 @@ BAD = {
         "[board]",
         SPOKEN.replace(
             "[speed]\n",
-            "[speed]\nkernels = [{ name = 'k', kind = 'pair', instructions = [1, 2], cycles = [3, 4, 5] }]\n",
+            "[speed]\nkernels = [{ name = 'k', kind = 'pair', instructions = [1, 2], cycles = [3, 4, 5, 6, 7, 8] }]\n",
         ),
         "LAM-TARGET-005",
         "speed.kernels[0].instructions",
@@ -165,7 +165,8 @@ BAD = {
     "speed of a kernel without a name": (
         "[board]",
         SPOKEN.replace(
-            "[speed]\n", "[speed]\nkernels = [{ kind = 'pair', instructions = [1, 2, 3], cycles = [3, 4, 5] }]\n"
+            "[speed]\n",
+            "[speed]\nkernels = [{ kind = 'pair', instructions = [1, 2, 3, 4, 5, 6], cycles = [3, 4, 5, 6, 7, 8] }]\n",
         ),
         "LAM-TARGET-004",
         "speed.kernels[0].name",

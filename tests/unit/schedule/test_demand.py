@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from codegen.ir.graph import Graph
+from codegen.ir.plan import Group
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window, row_count
+from codegen.kernels import select_kernels
+from codegen.lower import lower
 from codegen.ops import Add, MaxPool2D
+from codegen.prove import shadow_run
+from codegen.schedule import made_shares
 from codegen.schedule.demand import Process, Rows
-from tests.support.graphs import HALF, Sketch
+from tests.support.graphs import HALF, Sketch, apart
+
+
+def cut() -> Graph:
+    """Two rows of the convolution that no window of the maximum reaches, and what they alone would read."""
+    s = Sketch("cut")
+    x = s.conv(s.conv(s.input((1, 14, 6, 4)), 4), 4, 5)
+    x = s.apply(MaxPool2D(Window(3, 3), Window(2, 2)), x)
+    return s.graph(s.conv(x, 4, 1))
 
 
 def add() -> Add:
@@ -43,7 +58,7 @@ def two_sinks() -> Graph:
     return s.graph(s.conv(a, 4), s.apply(MaxPool2D(Window(2, 2), Window(2, 2)), a), s.conv(a, 4, 5, stride=3))
 
 
-GRAPHS = {"chain": chain, "skip": skip, "diamond": diamond, "two sinks": two_sinks}
+GRAPHS = {"chain": chain, "skip": skip, "diamond": diamond, "two sinks": two_sinks, "cut": cut}
 
 
 def plain(graph: Graph, pulls: tuple[tuple[int, int], ...]) -> tuple[dict[str, int], dict[str, int]]:
@@ -111,3 +126,29 @@ def test_every_row_of_every_output_is_pulled() -> None:
     flow = Process(Rows(graph, frozenset()), range(len(graph.nodes)), targets, "", frozenset()).run()
     last = dict(flow.pulls)
     assert last == {k: row_count(graph.type(graph.nodes[k].outputs[0]).shape) for k in targets}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_shares_of_rows_are_those_that_the_shadow_run_makes(name: str) -> None:
+    graph = GRAPHS[name]()
+    members = tuple(range(len(graph.nodes)))
+    targets = [k for k in members if graph.nodes[k].outputs[0] in graph.output_values]
+    flow = Process(Rows(graph, frozenset()), members, targets, "", frozenset()).run()
+    kernels, plan = select_kernels(graph, "c99"), apart(graph)
+    storage = {v: replace(s, ring=flow.rings[v]) if v in flow.rings else s for v, s in plan.storage.items()}
+    scratch, at = {k: form.scratch_bytes for k, form in kernels.items()}, -(-plan.arena_bytes // 16) * 16
+    plan = replace(
+        plan,
+        groups=(Group(members, 1, flow.pulls),),
+        storage=storage,
+        scratch=dict.fromkeys(scratch, at),
+        scratch_bytes=scratch,
+        arena_bytes=at + max(scratch.values()),
+    )
+    made = shadow_run(lower(plan, kernels)).rows
+    height = {k: row_count(graph.type(graph.nodes[k].outputs[0]).shape) for k in members}
+    shares = made_shares(graph, plan.groups)
+    assert {k: share * height[k] for k, share in shares.items()} == {
+        k: pytest.approx(made[graph.nodes[k].outputs[0]]) for k in members
+    }
+    assert (min(shares.values()) < 1) == (name == "cut")

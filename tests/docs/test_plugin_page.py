@@ -110,9 +110,7 @@ def test_what_a_plugin_raises_is_told_with_its_line(
 def test_a_limit_of_a_plugin_is_told_as_its_own(scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exec(samples_of_python()[1].replace("int8", "uint8").replace("(-5)", "(5)"), {})
-    with pytest.raises(
-        codegen.CompileError, match=r"SCALE-02 .*must be s8 \(a limit that the .* plug-in sets\)"
-    ):
+    with pytest.raises(codegen.CompileError, match=r"SCALE-02 .*must be s8 \(a limit that the .* plug-in sets\)"):
         codegen.compile_model("quantized.onnx", "host", "out", plugins=[scale])
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
+from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
@@ -54,15 +56,21 @@ def plan_in_best_order(
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options)
     chosen = next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
-    wider = (
-        {} if plan.scratchpad or plan.weights else roomier(plan, chosen, target, table, choose_goal(options, target))
-    )
-    if wider:
-        chosen_wider = chosen | wider
-        again = _plan(Candidates([(plan.graph, chosen_wider)]), target, options)
+    return _in_its_room(plan, chosen, target, options, table)
+
+
+def _in_its_room(
+    plan: Plan, kernels: dict[int, Form], target: Target, options: Options, table: KernelTable
+) -> tuple[Plan, dict[int, Form]]:
+    """The same with kernels that use what the arena has idle, where that can be placed."""
+    if plan.scratchpad or plan.weights:
+        return plan, kernels
+    more = roomier(plan, kernels, target, table, choose_goal(options, target))
+    with suppress(ArenaLimitUnreachable):  # idle bytes need not lie together
+        again = _plan(Candidates([(plan.graph, kernels | more)]), target, options) if more else plan
         if again.arena_bytes <= plan.arena_bytes:
-            return again, chosen_wider
-    return plan, chosen
+            return again, kernels | more
+    return plan, kernels
 
 
 def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options) -> Plan:

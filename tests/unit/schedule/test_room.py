@@ -58,6 +58,16 @@ def test_columns_are_whole_but_at_the_peak(model: Path, goal: str) -> None:
     assert roomy.plan.arena_bytes <= lean.plan.arena_bytes
 
 
+def test_a_limit_that_is_met_without_room_is_met(model: Path) -> None:
+    """Down to the smallest arena, with whole columns or without."""
+    smallest = reached(model, NO_ROOM, goal="memory").plan
+    assert smallest
+    for limit in range(smallest.arena_bytes, smallest.arena_bytes + 3000, 500):
+        plan = reached(model, arena_limit=limit).plan
+        assert plan
+        assert plan.arena_bytes <= limit
+
+
 def test_weights_that_may_not_grow_keep_their_form(model: Path) -> None:
     """Whole columns repeat nothing, but their factors lie in words: a few bytes that goal `size` may not have left."""
     lean, roomy = reached(model, NO_ROOM), reached(model)

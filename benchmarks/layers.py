@@ -42,6 +42,8 @@ CONVOLUTIONS = (
 DEPTHWISE = ((8, 3, 1, 10), (16, 3, 2, 12), (24, 3, 1, 8), (64, 3, 1, 5), (16, 5, 1, 10), (64, 3, 2, 8), (32, 3, 1, 12))
 LINES = ((32, 5, 12), (48, 9, 16), (64, 3, 10), (96, 11, 8))
 """Channels, window and length of depthwise convolutions along one axis, whose maps are one column wide."""
+POINTS = ((32, 48, 12), (64, 64, 10), (48, 96, 16), (96, 20, 8))
+"""Channels in and out and length of pointwise convolutions along one axis, whose maps are one column wide."""
 WINDOWS = ((1, 8, (10, 8), 2, (49, 40)), (1, 24, (10, 4), 2, (49, 10)), (3, 16, (5, 1), 1, (20, 4)))
 """Channels in and out, window, stride, height and width: long windows, as of sound."""
 DENSE = (
@@ -120,6 +122,8 @@ def _with_weights(net: Net, given: Input, weights: Input) -> Iterator[Any]:
     for ins, window, length in LINES:
         w = weights(ins, 1, window, 1)
         yield net.onnx.Conv(given(ins, length, 1), w, pads=[window // 2, 0, window // 2, 0], group=ins)
+    for ins, outs, length in POINTS:
+        yield net.onnx.Conv(given(ins, length, 1), weights(outs, ins, 1, 1))
     for ins, outs, shape, stride, size in WINDOWS:
         yield net.onnx.Conv(given(ins, *size), weights(outs, ins, *shape), strides=[stride] * 2)
     for ins, outs in DENSE:

@@ -29,7 +29,7 @@ from benchmarks.layers import model
 from codegen.errors import CompileError
 from codegen.ir.form import Form
 from codegen.ir.op import NodeView
-from codegen.kernels import KernelTable
+from codegen.kernels import TABLE, KernelTable
 from codegen.options import Options
 from codegen.pipeline import reach, read_model
 from codegen.planning import met
@@ -50,6 +50,7 @@ WEIGHTED: Mapping[str, tuple[bool, ...]] = {"s8": (True, False), "s4": (True,), 
 """Layers without weights have a network of their own, so that the memory of small chips holds either."""
 HEAD = "# Of a thousand products, outputs, rows, gathered products, pieces, edges of a kernel (benchmarks/speeds.py)."
 ROUNDS = 5
+RUNS = {kernel.name: kernel.run for kernel in TABLE.kernels}
 Rates = tuple[int, ...]
 _MOST, _LEAST = 4, 1e-3
 
@@ -102,7 +103,7 @@ def samples(chip: str, path: Path, rounds: int = ROUNDS, mode: str | None = None
             view = views[layer.name]
             if layer.instructions and (layer.kernel, sizes(view)) not in seen:
                 seen.add((layer.kernel, sizes(view)))
-                work, lanes = work_of(view), lanes_of(view, target.speed)
+                work, lanes = work_of(view, RUNS[layer.kernel]), lanes_of(view, target.speed)
                 told = layer.instructions, layer.cycles or layer.instructions
                 found[layer.kernel].append(Sample(work.kind, work.bits, work.amounts(lanes), *told))
         if len(seen) == before:

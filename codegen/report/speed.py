@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from codegen.ir.form import Form
+from codegen.ir.form import Form, Run
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan, region_at
@@ -120,14 +120,18 @@ def layer_cycles(view: NodeView, form: Form, chip: Target) -> float | None:
     return _estimate(view, form, chip, chip.speed).all_cycles
 
 
-def work_of(view: NodeView) -> Work:
-    """Which kind of layer a node is, and how much there is to do."""
+def work_of(view: NodeView, run: Run = "pixels") -> Work:
+    """Which kind of layer a node is, and how much there is to do with a kernel whose calls cover `run`.
+
+    A kernel that makes one row a call uses each weight once where the row is one pixel, as a dense layer does.
+    """
     outputs, rows = sum(t.elements for t in view.outs), math.prod(view.outs[0].shape[:-2])
     products = view.op.macs(view.ins, view.outs)
     if not products:
         elements = max(outputs, sum(view.ins[i].elements for i in view.dynamic))
         return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs, rows)
-    kind = GROUPED if facts(view).get("groups", 1) > 1 else DENSE if _weights(view) == products else CONVOLUTION
+    once = _weights(view) == products or (run in ("row", "rows") and view.outs[0].shape[1:-1][-1:] == (1,))
+    kind = GROUPED if facts(view).get("groups", 1) > 1 else DENSE if once else CONVOLUTION
     bits = min((t.bits or _WHOLE for t, c in zip(view.ins, view.consts, strict=True) if c is not None), default=_WHOLE)
     runs = facts(view).get("kernel_height", 1)
     channels, edges = view.outs[0].shape[-1], _edges(view)
@@ -155,7 +159,7 @@ def _whole_vectors(count: int, lanes: int) -> int:
 
 def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimate:
     """With waits for weights alone."""
-    work, rates = work_of(view), _rates(view, form, speed)
+    work, rates = work_of(view, form.run), _rates(view, form, speed)
     assert rates is not None
     of_kernel = isinstance(rates, KernelRates)
     of = _OF_KERNELS if of_kernel else _HUNDRED
@@ -169,7 +173,7 @@ def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimat
 
 def _rates(view: NodeView, form: Form, speed: Speed) -> Rates | KernelRates | None:
     """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then."""
-    work = work_of(view)
+    work = work_of(view, form.run)
     known = [rates for rates in speed.kernels if rates.name == form.kernel]
     if known or _is_real(view):
         return max(known, key=lambda rates: (rates.kind == work.kind, rates.bits == work.bits), default=None)

@@ -15,6 +15,7 @@ from codegen.planning import met
 from codegen.report.profile import profile_text
 from codegen.report.speed import Estimate, Work, estimated_cycles, estimates, work_of
 from codegen.target import KernelRates, Memory, Target, load_target
+from tests.support.graphs import Sketch
 from tests.support.real_tflite import model_path
 from tests.support.shared import ROOT
 
@@ -93,6 +94,16 @@ def test_a_layer_takes_what_is_said_of_its_kernel_and_else_of_its_kind() -> None
 )
 def test_a_vector_that_is_not_full_counts_as_one(work: Work, lanes: int, amounts: tuple[int, ...]) -> None:
     assert work.amounts(lanes) == amounts
+
+
+def test_a_row_of_one_pixel_is_dense_for_a_kernel_that_makes_rows() -> None:
+    """One that takes all pixels of a map at once puts several of them together."""
+    s = Sketch("column")
+    column = s.conv(s.input((1, 6, 1, 8)), 4, 1)
+    graph = s.graph(column, s.conv(s.input((1, 6, 2, 8), name="wider"), 4, 1))
+    first, second = (graph.view(node) for node in graph.nodes)
+    assert [work_of(first, run).kind for run in ("pixels", "row", "rows")] == ["convolution", "dense", "dense"]
+    assert [work_of(second, run).kind for run in ("pixels", "row")] == ["convolution", "convolution"]
 
 
 def flash(**given: int) -> Memory:

@@ -15,12 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from distributed import LocalCluster
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import codegen  # noqa: E402
+from codegen.spread import local_cluster  # noqa: E402
 
 DIGITS = ROOT / "examples" / "digits"
 
@@ -35,9 +34,7 @@ def main() -> None:
         here, wanted = _timed(lambda work=work: work(None), given.repeats)
         seconds = []
         for workers in (1, 2):
-            with LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-            ) as cluster:
+            with local_cluster(workers) as cluster:
                 took, found = _timed(lambda work=work, c=cluster: work(c.scheduler_address), given.repeats)
             assert found == wanted, name
             seconds.append(took)

@@ -30,6 +30,8 @@ _TURNS = 4
 _LOCAL = re.compile(r"local(?::([0-9]{1,4}))?")
 _ADDRESS = re.compile(r"tcp://[^/\s]+:[0-9]{1,5}")
 _WAIT_S = "10s"
+_ONE_THREAD = {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1}
+"""What a worker's process begins with: workers share the cores."""
 
 
 class Spread(Protocol):
@@ -179,17 +181,32 @@ def spread_over(scheduler: str | None) -> Iterator[Spread]:
 def _client(scheduler: str, workers: int) -> Any:
     """A client of the scheduler, or of a cluster of so many workers that is started for it."""
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise ExtraMissing("distributed", "dask", "it hands work to other processes and machines") from None
-    quiet = logging.CRITICAL
-    logging.getLogger("distributed").setLevel(quiet)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if not workers:
         try:
             return Client(scheduler, timeout=_WAIT_S, set_as_default=False)
         except OSError as error:
             raise ClusterLost(first_line(error), where=scheduler) from None
-    cluster = LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=quiet
-    )
-    return Client(cluster, set_as_default=False)
+    return Client(local_cluster(workers), set_as_default=False)
+
+
+def local_cluster(workers: int) -> Any:
+    """A `distributed.LocalCluster` of so many processes, each of one thread.
+
+    Dask's own workers give every freed array back to the system, and fetch each new one page by page: of two that run
+    networks at once either takes three times as long.  These keep what they have, as any process does.
+    """
+    import dask
+    from distributed import LocalCluster
+
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": _ONE_THREAD}):
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        )

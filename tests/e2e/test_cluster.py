@@ -17,7 +17,7 @@ from distributed import LocalCluster
 
 from codegen import CompileError, api
 from codegen.errors import ModelRejected, NoKernel, ToolFailed
-from codegen.spread import HERE, kept, spread_over
+from codegen.spread import HERE, kept, local_cluster, spread_over
 from tests.random_networks.proof import Proving, prove, prove_each, seeds
 from tests.support.shared import ROOT
 
@@ -28,7 +28,7 @@ MODEL, DATA = DIGITS / "digits_qdq.onnx", DIGITS / "digits_test.npz"
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     """Two processes of this machine, whose dead are replaced."""
-    made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL")
+    made = local_cluster(2)
     yield made
     made.close()
 
@@ -43,6 +43,15 @@ def kill_one(cluster: LocalCluster) -> int:
 def slowly(number: int) -> int:
     time.sleep(0.05)
     return number * number
+
+
+def allocation(number: int) -> tuple[str | None, str | None]:
+    return os.environ.get("MALLOC_TRIM_THRESHOLD_"), os.environ.get("OMP_NUM_THREADS")
+
+
+def test_workers_keep_their_memory_and_share_the_cores(cluster: LocalCluster) -> None:
+    with spread_over(cluster.scheduler_address) as spread:
+        assert set(spread.each(allocation, [1, 2, 3, 4])) == {(os.environ.get("MALLOC_TRIM_THRESHOLD_"), "1")}
 
 
 def test_pieces_come_back_in_their_order_though_a_worker_is_killed(cluster: LocalCluster) -> None:

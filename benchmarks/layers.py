@@ -44,8 +44,14 @@ LINES = ((32, 5, 12), (48, 9, 16), (64, 3, 10), (96, 11, 8))
 """Channels, window and length of depthwise convolutions along one axis, whose maps are one column wide."""
 POINTS = ((32, 48, 12), (64, 64, 10), (48, 96, 16), (96, 20, 8))
 """Channels in and out and length of pointwise convolutions along one axis, whose maps are one column wide."""
-WINDOWS = ((1, 8, (10, 8), 2, (49, 40)), (1, 24, (10, 4), 2, (49, 10)), (3, 16, (5, 1), 1, (20, 4)))
-"""Channels in and out, window, stride, height and width: long windows, as of sound."""
+WINDOWS = (
+    (1, 8, (10, 8), 2, (49, 40), 0),
+    (1, 24, (10, 4), 2, (49, 10), 0),
+    (3, 16, (5, 1), 1, (20, 4), 0),
+    (1, 12, (9, 7), 2, (40, 32), 3),
+    (1, 8, (5, 5), 1, (20, 20), 2),
+)
+"""Channels in and out, window, stride, height and width, padding on each side: long windows, as of sound."""
 DENSE = (
     (64, 10),
     (64, 16),
@@ -124,8 +130,8 @@ def _with_weights(net: Net, given: Input, weights: Input) -> Iterator[Any]:
         yield net.onnx.Conv(given(ins, length, 1), w, pads=[window // 2, 0, window // 2, 0], group=ins)
     for ins, outs, length in POINTS:
         yield net.onnx.Conv(given(ins, length, 1), weights(outs, ins, 1, 1))
-    for ins, outs, shape, stride, size in WINDOWS:
-        yield net.onnx.Conv(given(ins, *size), weights(outs, ins, *shape), strides=[stride] * 2)
+    for ins, outs, shape, stride, size, pad in WINDOWS:
+        yield net.onnx.Conv(given(ins, *size), weights(outs, ins, *shape), pads=[pad] * 4, strides=[stride] * 2)
     for ins, outs in DENSE:
         yield net.onnx.Gemm(given(ins), weights(outs, ins), transB=1)
 

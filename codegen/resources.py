@@ -18,6 +18,18 @@ def resource_dir(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
+def site() -> str | None:
+    """Where the documentation stands in the web, as the package's metadata says; None where it has no address."""
+    from importlib.metadata import PackageNotFoundError, metadata  # slow to load, and `lamina help` alone asks
+
+    try:
+        urls = metadata("lamina").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    pages = dict(url.split(", ", 1) for url in urls)
+    return pages["Documentation"].rpartition("/")[0] if "Documentation" in pages else None
+
+
 @record
 class PluginRoot:
     """The folder of a plug-in: `kernels/NAME/FILE` is its template FILE, and `headers` are its files of C."""

@@ -9,7 +9,7 @@ import click
 
 from codegen.cli.console import Command, say, say_lines, say_page
 from codegen.cli.group import GROUP, unknown_command
-from codegen.resources import resource_dir
+from codegen.resources import resource_dir, site
 
 _ID = re.compile(r"LAM-[A-Z0-9-]+")
 
@@ -36,6 +36,8 @@ def command(ctx: click.Context, name: str | None) -> None:
     if text is None:
         ctx.fail(f"{unknown_command(name)}; pages: {', '.join(sorted(_pages()))}")
     (say_lines if is_id else say_page)(text)
+    if is_id and (address := site()) is not None:
+        say(f"  {address}/errors.html")
 
 
 def _error(code: str) -> str | None:

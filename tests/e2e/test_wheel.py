@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import tarfile
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
+import pytest
+
+from codegen.errors import CompileError
 from codegen.process import check_program
+from tests.support import wheel as published
 from tests.support.shared import ROOT
 
 RESOURCES = ("templates", "runtime_c", "targets", "examples", "docs")
@@ -39,6 +44,38 @@ def test_the_wheel_holds_the_package_and_its_resources(wheel: Path) -> None:
     assert not {n for n in names if "__pycache__" in n or n.startswith(("tests/", "benchmarks/"))}
     assert "Name: lamina" in text
     assert "lamina = codegen.cli:main" in scripts
+
+
+def urls(wheel: Path) -> list[str]:
+    """The addresses in a wheel's metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))).decode("utf-8")
+    return Parser().parsestr(text).get_all("Project-URL") or []
+
+
+def test_the_addresses_are_those_of_pages_of_the_site(wheel: Path) -> None:
+    pages = dict(url.split(", ") for url in urls(wheel))
+    assert set(pages) == {"Documentation", "Errors", "API"}
+    for address in pages.values():
+        site, _, page = address.rpartition("/")
+        assert site == published.SITE
+        assert (ROOT / "docs" / page).with_suffix(".md").is_file()
+
+
+def test_without_an_address_the_package_names_none(tmp_path: Path) -> None:
+    published.build(ROOT, tmp_path / "dist", "wheel", "")
+    assert urls(next((tmp_path / "dist").glob("*.whl"))) == []
+
+
+def test_an_address_that_is_none_of_the_web_builds_nothing(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="LAMINA_SITE: 'docs' is not an address"):
+        published.build(ROOT, tmp_path / "dist", "wheel", "docs")
+
+
+def test_an_error_is_explained_with_the_address_of_its_page(programs: Path, tmp_path: Path) -> None:
+    said = apart(programs, tmp_path, "-m", "codegen", "help", "LAM-API-005").splitlines()
+    assert said[0] == "LAM-API-005"
+    assert said[-1].strip() == f"{published.SITE}/errors.html"
 
 
 def apart(programs: Path, folder: Path, *arguments: str | Path) -> str:

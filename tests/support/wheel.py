@@ -15,6 +15,9 @@ import pytest
 from codegen.process import check_program
 from tests.support.shared import ROOT
 
+SITE = "https://docs.example.org/lamina"
+"""What the package is told to be its documentation's address."""
+
 
 def sdist(factory: pytest.TempPathFactory) -> Path:
     """The source archive of the checkout."""
@@ -48,9 +51,10 @@ def installed(factory: pytest.TempPathFactory) -> Path:
     return _once(factory, "env", make) / "bin"
 
 
-def build(source: Path, out: Path, what: str) -> None:
+def build(source: Path, out: Path, what: str, site_address: str = SITE) -> None:
+    """Build an `sdist` or a `wheel`."""
     argv = [sys.executable, "-m", "build", "--no-isolation", f"--{what}", "--outdir", str(out), str(source)]
-    check_program(argv, cwd=out.parent, timeout_s=120)
+    check_program(argv, cwd=out.parent, env={**os.environ, "LAMINA_SITE": site_address}, timeout_s=120)
 
 
 def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:

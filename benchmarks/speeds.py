@@ -48,7 +48,7 @@ MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (No
 """TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
 WEIGHTED: Mapping[str, tuple[bool, ...]] = {"s8": (True, False), "s4": (True,), "f32": (True, False)}
 """Layers without weights have a network of their own, so that the memory of small chips holds either."""
-HEAD = "# Of a thousand products, outputs, rows, gathered products, pieces, edges of a kernel (benchmarks/speeds.py)."
+HEAD = "# Of a thousand products, outputs, rows, gathered, pieces, edge pieces of a kernel (benchmarks/speeds.py)."
 ROUNDS = 5
 RUNS = {kernel.name: kernel.run for kernel in TABLE.kernels}
 Rates = tuple[int, ...]

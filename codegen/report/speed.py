@@ -7,7 +7,7 @@ kind costs, to the chip's what its memories cost, and to `lamina profile` counts
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from codegen.ir.form import Form, Run
 from codegen.ir.graph import Graph
@@ -32,8 +32,8 @@ class Work:
     """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows.
 
     `bits` are those of a weight that is packed, and 8 of all others; `channels` those of an output pixel, 0 where
-    nothing is multiplied; `runs` the rows of a window, each of which lies in one piece; `edges` the pixels of a row
-    whose windows reach into padding beside it.
+    nothing is multiplied; `runs` the rows of a window, each of which lies in one piece; `pieces` those that lie in the
+    map, of one output pixel in each row; `edges` the pixels of a row whose windows reach into padding beside it.
     """
 
     kind: str
@@ -43,12 +43,14 @@ class Work:
     bits: int = 8
     channels: int = 0
     runs: int = 1
+    pieces: int = 0
     edges: int = 0
 
     def amounts(self, lanes: int) -> tuple[int, int, int, int, int, int]:
-        """What a kernel's rates are of: products, outputs, rows, what is gathered, the pieces of it, what is at edges.
+        """What a kernel's rates are of: products, outputs, rows, what is gathered, the pieces of it, those at edges.
 
-        What is gathered are the products of one channel, and at edges those whose windows reach into padding.
+        What is gathered are the products of one channel, without those that lie in padding above and below the map; at
+        edges are the pieces that reach into padding beside it.
 
         A core that makes `lanes` products at once makes the empty ones of a last vector too: behind the last product of
         a sum, behind what is gathered in one piece, and behind the last channel where each has a window of its own;
@@ -57,13 +59,13 @@ class Work:
         if not self.channels:
             return self.products, self.outputs, self.rows, 0, 0, 0
         each, pixels = self.products // self.outputs, self.outputs // self.channels
-        beside = each * self.rows * self.edges
+        pieces, piece, beside = pixels // self.rows * self.pieces, each // self.runs, self.edges * self.pieces
         if self.kind == GROUPED:
             vectors = -(-self.channels // lanes)
-            products, pieces = each * pixels * vectors * lanes, pixels * vectors * self.runs
-            return products, self.outputs, self.rows * vectors, each * pixels, pieces, beside * vectors
-        products, piece = self.outputs * _whole_vectors(each, lanes), _whole_vectors(each // self.runs, lanes)
-        return products, self.outputs, self.rows, pixels * self.runs * piece, pixels * self.runs, beside
+            products = each * pixels * vectors * lanes
+            return products, self.outputs, self.rows * vectors, pieces * piece, pieces * vectors, beside * vectors
+        products, gathered = self.outputs * _whole_vectors(each, lanes), pieces * _whole_vectors(piece, lanes)
+        return products, self.outputs, self.rows, gathered, pieces, beside
 
 
 @record
@@ -133,19 +135,28 @@ def work_of(view: NodeView, run: Run = "pixels") -> Work:
     once = _weights(view) == products or (run in ("row", "rows") and view.outs[0].shape[1:-1][-1:] == (1,))
     kind = GROUPED if facts(view).get("groups", 1) > 1 else DENSE if once else CONVOLUTION
     bits = min((t.bits or _WHOLE for t, c in zip(view.ins, view.consts, strict=True) if c is not None), default=_WHOLE)
-    runs = facts(view).get("kernel_height", 1)
-    channels, edges = view.outs[0].shape[-1], _edges(view)
-    return Work(kind, products, outputs, rows, min(bits, _WHOLE), channels, runs, edges)
+    runs, channels = facts(view).get("kernel_height", 1), view.outs[0].shape[-1]
+    pieces = rows * runs - _above_and_below(view)
+    return Work(kind, products, outputs, rows, min(bits, _WHOLE), channels, runs, pieces, _edges(view))
 
 
 def _edges(view: NodeView) -> int:
     """Pixels of a row whose windows reach into padding beside it."""
-    window = getattr(view.op, "w", None)
-    if not isinstance(window, Window):
-        return 0
-    starts = (window.stride * pixel - window.pad_before for pixel in range(view.outs[0].shape[-2]))
-    reach = window.dilation * (window.size - 1)
-    return sum(start < 0 or start + reach >= view.ins[0].shape[-2] for start in starts)
+    return sum(any(taps) for taps in _outside(view, "w", -2))
+
+
+def _above_and_below(view: NodeView) -> int:
+    """Rows of windows in padding, of one output pixel in each row."""
+    return sum(sum(taps) for taps in _outside(view, "h", -3))
+
+
+def _outside(view: NodeView, name: str, axis: int) -> Iterator[list[bool]]:
+    """Of each output position along an axis that has a window, which taps lie outside of the map."""
+    window = getattr(view.op, name, None)
+    if isinstance(window, Window):
+        length = view.ins[0].shape[axis]
+        for start in map(window.first, range(view.outs[0].shape[axis])):
+            yield [not 0 <= start + tap * window.dilation < length for tap in range(window.size)]
 
 
 def lanes_of(view: NodeView, speed: Speed) -> int:

@@ -86,14 +86,24 @@ def test_a_layer_takes_what_is_said_of_its_kernel_and_else_of_its_kind() -> None
     ("work", "lanes", "amounts"),
     [
         (Work("pair", 60, 60, 5), 16, (60, 60, 5, 0, 0, 0)),
-        (Work("convolution", 4 * 6 * 27, 24, 2, channels=6, runs=3, edges=2), 1, (648, 24, 2, 108, 12, 27 * 4)),
-        (Work("convolution", 4 * 6 * 27, 24, 2, channels=6, runs=3), 16, (24 * 32, 24, 2, 4 * 3 * 16, 12, 0)),
-        (Work("dense", 5 * 7, 5, 1, channels=5), 4, (5 * 8, 5, 1, 8, 1, 0)),
-        (Work("grouped", 4 * 6 * 9, 24, 2, channels=6, runs=3), 4, (4 * 9 * 8, 24, 2 * 2, 36, 4 * 2 * 3, 0)),
+        (Work("convolution", 4 * 6 * 27, 24, 2, 8, 6, 3, pieces=6, edges=2), 1, (648, 24, 2, 108, 12, 12)),
+        (Work("convolution", 4 * 6 * 27, 24, 2, 8, 6, 3, pieces=6), 16, (24 * 32, 24, 2, 4 * 3 * 16, 12, 0)),
+        (Work("convolution", 4 * 6 * 27, 24, 2, 8, 6, 3, pieces=4, edges=1), 1, (648, 24, 2, 72, 8, 4)),
+        (Work("dense", 5 * 7, 5, 1, 8, 5, pieces=1), 4, (5 * 8, 5, 1, 8, 1, 0)),
+        (Work("grouped", 4 * 6 * 9, 24, 2, 8, 6, 3, pieces=6), 4, (4 * 9 * 8, 24, 2 * 2, 36, 4 * 2 * 3, 0)),
     ],
 )
 def test_a_vector_that_is_not_full_counts_as_one(work: Work, lanes: int, amounts: tuple[int, ...]) -> None:
     assert work.amounts(lanes) == amounts
+
+
+def test_what_lies_in_padding_above_and_below_is_not_gathered_and_what_reaches_beside_is_at_an_edge() -> None:
+    s = Sketch("padded")
+    x = s.input((1, 8, 9, 2))
+    graph = s.graph(s.conv(x, 4, 5), s.conv(x, 4, 1))
+    padded, point = (work_of(graph.view(node)) for node in graph.nodes)
+    assert (padded.runs, padded.pieces, padded.edges) == (5, 8 * 5 - 2 * (2 + 1), 4)
+    assert (point.runs, point.pieces, point.edges) == (1, 8, 0)
 
 
 def test_a_row_of_one_pixel_is_dense_for_a_kernel_that_makes_rows() -> None:

@@ -6,27 +6,36 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from codegen.ir.real import RealGraph
+from codegen.quantizer.rewrite.carry import carry_factors
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.rewrite.hoist import hoist_affine
+from codegen.quantizer.rewrite.idle import drop_idle
 from codegen.quantizer.rewrite.normal import join_norms
 from codegen.quantizer.rewrite.recurrence import spell_recurrences
 from codegen.quantizer.rewrite.spelling import respell
 from codegen.quantizer.rewrite.turn import join_turns
 
 _SAID: Mapping[str, str] = {
+    "idle": "operators that do nothing were left out",
     "spell recurrences": "recurrences became products and functions, step by step",
     "turn": "Transposes met and went",
     "join norms": "normalizations spelled in several operators became one",
     "respell": "functions spelled in several operators became one",
     "fold": "factors and offsets became part of the products beside them",
     "hoist": "factors and offsets moved in front of a Resize or a Concat",
+    "carry": "factors of moved tensors became part of the products that these come from",
 }
+
+_REWRITES = (
+    *(drop_idle, spell_recurrences, join_turns, join_norms, respell),
+    *(fold_affine, hoist_affine, carry_factors, fold_affine),
+)
 
 
 def rewritten(graph: RealGraph) -> RealGraph:
     """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
     notes = []
-    for rewrite in (spell_recurrences, join_turns, join_norms, respell, fold_affine, hoist_affine, fold_affine):
+    for rewrite in _REWRITES:
         made = rewrite(graph)
         if made.record.pairs:
             graph = made.graph

@@ -14,7 +14,9 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import MatMul
 from codegen.records import record
 
-_BLOCK = 16
+_INT32 = 1 << 31
+_TALL, _WIDE = 2, 4
+"""Rows and columns of a tile, whose sums a core holds in registers."""
 
 
 @record
@@ -39,35 +41,59 @@ class MatMulContext:
     columns: int
 
     @property
-    def block(self) -> int:
-        """Columns summed at a time."""
-        return min(self.columns, _BLOCK)
+    def wide(self) -> int:
+        """Columns of a tile."""
+        return min(self.columns, _WIDE)
 
     @property
     def blocked(self) -> int:
-        """Columns in whole blocks."""
+        """Columns in whole tiles."""
         return self.columns - self.rest
 
     @property
     def rest(self) -> int:
-        """Columns of the last, partial block."""
-        return self.columns % self.block
+        """Columns of the last, partial tile."""
+        return self.columns % self.wide
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of rows."""
+        return self.lines // _TALL
+
+    @property
+    def odd(self) -> int:
+        """Rows without a partner."""
+        return self.lines % _TALL
+
+    @property
+    def tiles(self) -> tuple[tuple[int, int], ...]:
+        """Rows and columns of the tiles that there are."""
+        tall = [rows for rows, count in ((_TALL, self.pairs), (1, self.odd)) if count]
+        wide = [columns for columns, count in ((self.wide, self.blocked), (self.rest, self.rest)) if count]
+        return tuple((rows, columns) for rows in tall for columns in wide)
 
 
 def _fit(node: NodeOf[MatMul]) -> Fit | None:
     op, reach = node.op, node.op.reach(node.ins)
-    wide = reach >= 1 << 31
-    if not node.dynamic or (wide and op.requant is None) or not requant_takes(op.requant, -reach, reach, wide=True):
+    x, w = node.ins[0].dtype, node.ins[1].dtype
+    partial = node.ins[0].shape[-1] * x.reach(op.a_zero_point) * (w.reach(0) + abs(op.b_zero_point))
+    wide = partial >= _INT32
+    if (
+        not node.dynamic
+        or (reach >= _INT32 and op.requant is None)
+        or not requant_takes(op.requant, -reach, reach, wide=True)
+    ):
         return None
     lines, depth = node.ins[0].shape[-2:]
     rq, acc_t = requant_context(op.requant, wide=wide), "int64_t" if wide else "int32_t"
-    context = MatMulContext(rq, acc_t, _side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1])
+    context = MatMulContext(rq, acc_t, side(node, 0), side(node, 1), lines, depth, node.ins[1].shape[-1])
     zeros = Field("zero", np.array([op.a_zero_point, op.b_zero_point], np.int32))
     params = (*requant_fields(op.requant), zeros, *constant_fields(node, ("a_const", "b_const")))
     return Fit(context, params, headers=rq.headers)
 
 
-def _side(node: NodeOf[MatMul], index: int) -> SideContext:
+def side(node: NodeOf[MatMul], index: int) -> SideContext:
+    """Where a call finds one side of its product."""
     kind = node.ins[index]
     if index in node.dynamic:
         return SideContext(kind.dtype.ctype, node.dynamic.index(index), 0)

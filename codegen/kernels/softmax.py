@@ -15,15 +15,20 @@ from codegen.ops import LogSoftmax, Softmax, Softmax16, log_softmax, softmax16
 from codegen.ops.softmax import SUM_BITS, exp_table, fixed_exp_table, reciprocal
 from codegen.records import record
 
+_WORD_BITS = 32
 _FIXED = ("lam_fixed.h", "lam_requant.h")
 
 
 @record
 class SoftmaxContext:
-    """Elements per pixel; `wide` where powers are products of two tables, as those of 16-bit numbers."""
+    """Elements per pixel; `wide` where powers are products of two tables, as those of 16-bit numbers.
+
+    `high`: results lie in the upper halves of products of 32 bits, from which they are shifted.
+    """
 
     channels: int
     wide: bool
+    high: bool = False
 
 
 @record
@@ -73,7 +78,11 @@ def _fit(node: NodeOf[Softmax]) -> Fit | None:
         Field("reciprocal", np.array([numerator >> 32, numerator & 0xFFFFFFFF], np.uint32)),
         Field("step", np.array([op.y_quant.zero_point, op.y_dtype.high, shift], np.int32)),
     )
-    return Fit(SoftmaxContext(channels(x.shape), wide), params, headers=("lam_power.h",) if wide else ())
+    return Fit(
+        SoftmaxContext(channels(x.shape), wide, high=shift >= _WORD_BITS),
+        params,
+        headers=("lam_power.h",) if wide else (),
+    )
 
 
 def _fit_fixed(node: NodeOf[Softmax]) -> Fit | None:

@@ -53,6 +53,8 @@ def softmax_cases() -> Iterator[Case]:
     yield Case("classic", Softmax(q(0.06, 3), classic, S8, "single"), (t(S8, 1, 2, 3, 10),))
     yield Case("beta", Softmax(q(0.06, 3), classic, S8, "single", 0.3), (t(S8, 1, 2, 3, 10),))
     yield Case("steep", Softmax(q(9.0, 3), q(1 / 255, 0), U8, "ort"), (t(U8, 33),))
+    yield Case("all_in_one", Softmax(q(9.0, 3), q(2.0**-8 * (1 + 2.0**-23), 0), U8, "single"), (t(U8, 33),))
+    yield Case("below_one", Softmax(q(0.2, 3), q(3.0, 1), U8, "single"), (t(U8, 2, 5),))
     yield Case("fine", Softmax(q(0.01, 3), q(2.0**-20, -5), S8, "single"), (t(S8, 4, 300),))
     yield Case("coarse", Softmax(q(0.5, 3), q(1.7, -5), S8, "single"), (t(U8, 4, 1),))
     yield Case("wide", Softmax(q(0.0005, -9), q(2.0**-15), S16, "single"), (t(S16, 4, 33),))

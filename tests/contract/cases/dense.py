@@ -58,6 +58,8 @@ def matmul_cases(mode: Mode) -> Iterator[Case]:
     yield Case("left_constant", product(), (ints(S8, 2, 3, 4), t(S8, 2, 4, 5)))
     yield Case("right_constant", product(S8, 1, 0), (t(U8, 2, 3, 4), ints(S8, 2, 4, 5)))
     yield Case("columns", product(S8, 18), (t(S8, 2, 9), t(S8, 9, 18)))
+    yield Case("odd", product(S8, 1, 9), (t(U8, 3, 200), t(U8, 200, 5)))
+    yield Case("in_parts", product(U8), (t(S8, 4, 37), t(S8, 37, 30)))
     if mode == "single":
         yield Case("sums", MatMul(0, 3, None, S32, None), (t(S8, 2, 9), t(U8, 9, 3)))
 

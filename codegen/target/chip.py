@@ -30,9 +30,9 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "c99": frozenset(),
     "armv6m": frozenset({"armv6m"}),
     "armv7m": frozenset({"armv7m"}),
-    "armv7em": frozenset({"armv7m", "dsp", "fpu"}),
-    "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "wide"}),
-    "armv81m_mve": frozenset({"armv7m", "fpu", "mve"}),
+    "armv7em": frozenset({"armv7m", "dsp", "fpu", "pairs"}),
+    "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "pairs", "wide"}),
+    "armv81m_mve": frozenset({"armv7m", "fpu", "mve", "pairs"}),
     "rv32": frozenset({"rv32"}),
     "rv64gcv": frozenset({"rvv"}),
     "aarch64": frozenset({"neon", "fpu"}),
@@ -42,7 +42,8 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "avx512_vnni": frozenset({"x86", "avx2", "vnni"}),
     "host": frozenset({"x86"}),
 }
-"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits; `fpu`: 32 float registers are likely.
+"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits; `fpu`: 32 float registers are likely;
+`pairs`: products of two pairs of 16 bits, as `dsp` has them, on a core that vectors serve better otherwise too.
 `program_memory`: constants are read by instructions of their own, and int has 16 bits.
 
 The host's C compiler says the rest.

@@ -1,7 +1,8 @@
 """MatMul on the DSP extension: two rows by two columns at a time, both widened to pairs in scratch.
 
 Columns, less their zero point, are widened some at a time, so that they take about a kilobyte; each two rows are
-widened for all of these.  A row's own zero point is made up for where sums start.
+widened for all of these.  A row's own zero point is made up for where sums start.  Cores
+with Helium have the extension too.
 """
 
 from __future__ import annotations
@@ -92,6 +93,6 @@ MATMUL: Kernel[MatMul] = Kernel(
     "row",
     (MatMul,),
     _fit,
-    frozenset({"dsp"}),
+    frozenset({"pairs"}),
     headers=("lam_armv7em.h", "lam_armv7em_matmul.h", "lam_armv7em_wide.h"),
 )

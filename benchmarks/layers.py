@@ -52,6 +52,8 @@ WINDOWS = (
     (1, 8, (5, 5), 1, (20, 20), 2),
 )
 """Channels in and out, window, stride, height and width, padding on each side: long windows, as of sound."""
+MATRICES = ((2, 16, 8, 16), (2, 16, 16, 8), (1, 32, 16, 32), (3, 24, 32, 20), (2, 12, 64, 10), (1, 9, 48, 40))
+"""Heads, and rows, depth and columns of products of two computed matrices."""
 DENSE = (
     (64, 10),
     (64, 16),
@@ -147,8 +149,10 @@ def _without_weights(net: Net, given: Input) -> Iterator[Any]:
         yield net.onnx.GlobalAveragePool(x)
         yield net.onnx.Concat(x, other, axis=1)
         yield net.onnx.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
-    for length in (10, 64):
-        yield net.onnx.Softmax(given(length), axis=-1)
+    for heads, rows, depth, columns in MATRICES:
+        yield net.onnx.MatMul(given(heads, rows, depth), given(heads, depth, columns, also="b"))
+    for shape in ((10,), (64,), (8, 24), (16, 40)):
+        yield net.onnx.Softmax(given(*shape), axis=-1)
     for length in (64, 256):
         yield net.onnx.Tanh(given(length))
         yield net.onnx.Add(given(length), given(length, also="b"))

@@ -1,6 +1,7 @@
 """What each kernel of a core takes: the [speed.kernels] tables of targets/cores/, counted on the emulated chips.
 
     python benchmarks/speeds.py --chips cortex-m4 --write
+    python benchmarks/speeds.py --types s8 --parts alone --kernels softmax matmul --write      these lines alone
 
 Networks of synthetic layers (benchmarks/layers.py) are profiled (`lamina profile --cycles`) in rounds: in each one a
 layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a thousand of each amount
@@ -16,7 +17,7 @@ import itertools
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +50,7 @@ MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (No
 WEIGHTED: Mapping[str, tuple[bool, ...]] = {"s8": (True, False), "s4": (True,), "f32": (True, False)}
 """Layers without weights have a network of their own, so that the memory of small chips holds either."""
 HEAD = "# Of a thousand products, outputs, rows, gathered, pieces, edge pieces of a kernel (benchmarks/speeds.py)."
+TABLE_TEXT = r"# Of a thousand[^\n]*\nkernels = \[.*?\n\]\n"
 ROUNDS = 5
 RUNS = {kernel.name: kernel.run for kernel in TABLE.kernels}
 Rates = tuple[int, ...]
@@ -157,9 +159,21 @@ def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
     return [HEAD, "kernels = [", *lines, "]"]
 
 
-def write(core: Path, lines: Sequence[str]) -> None:
-    """Put the table into [speed] of the core's file, in place of an older one."""
-    text = re.sub(r"# Of a thousand[^\n]*\nkernels = \[.*?\n\]\n", "", core.read_text(), flags=re.DOTALL)
+def _of(line: str) -> tuple[str, str, bool]:
+    """The order of a table's lines: by kernel, by kind, and those of few bits behind."""
+    _, name, _, kind, *_ = line.split('"')
+    return name, kind, "bits" in line
+
+
+def write(core: Path, lines: Sequence[str], only: Collection[str] = ()) -> None:
+    """Put the table into [speed] of the core's file in place of an older one; of kernels `only`, their lines."""
+    text = core.read_text()
+    old = re.search(TABLE_TEXT, text, flags=re.DOTALL)
+    if only and old is not None:
+        kept = [line for line in old[0].splitlines()[2:-1] if _of(line)[0] not in only]
+        made = [line for line in lines[2:-1] if _of(line)[0] in only]
+        lines = [*lines[:2], *sorted([*kept, *made], key=_of), lines[-1]]
+    text = re.sub(TABLE_TEXT, "", text, flags=re.DOTALL)
     core.write_text(text.replace("[speed]\n", "\n".join(["[speed]", *lines, ""]), 1))
 
 
@@ -168,13 +182,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chips", nargs="+", default=CHIPS)
     parser.add_argument("--types", nargs="+", default=DTYPES)
+    parser.add_argument(
+        "--parts", nargs="+", default=("weighted", "alone"), help="networks: of layers with weights, without"
+    )
+    parser.add_argument("--kernels", nargs="+", default=(), help="replace the lines of these alone")
     parser.add_argument("--write", action="store_true", help="into targets/cores/")
     parser.add_argument("--folder", type=Path, default=Path("build"), help="for the networks")
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
     for chip in given.chips:
         found: dict[str, list[Sample]] = defaultdict(list)
-        for dtype, weighted in ((kind, weighted) for kind in given.types for weighted in WEIGHTED[kind]):
+        parts = [part == "weighted" for part in given.parts]
+        for dtype, weighted in ((kind, part) for kind in given.types for part in WEIGHTED[kind] if part in parts):
             path = given.folder / f"layers_{dtype}{'' if weighted else '_alone'}.onnx"
             path.write_bytes(model(dtype, weighted=weighted))
             for mode in MODES[dtype]:
@@ -184,7 +203,7 @@ def main() -> None:
         print("\n".join([f"# {chip}", *lines]), flush=True)
         if given.write:
             for core in (load_target(chip).core, *SAME.get(chip, ())):
-                write(resource_dir("targets") / "cores" / f"{core}.toml", lines)
+                write(resource_dir("targets") / "cores" / f"{core}.toml", lines, given.kernels)
 
 
 if __name__ == "__main__":

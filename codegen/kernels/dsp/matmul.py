@@ -38,6 +38,26 @@ class MatMulContext:
     panel: int
 
     @property
+    def odd_lines(self) -> bool:
+        """Whether the last row has no partner."""
+        return self.lines % 2 == 1
+
+    @property
+    def odd_columns(self) -> bool:
+        """Whether the last column has no partner."""
+        return self.columns % 2 == 1
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether fewer columns are widened at the end."""
+        return self.columns % self.panel > 0
+
+    @property
+    def beside(self) -> int:
+        """From an output to that of the next row and column."""
+        return self.columns + 1
+
+    @property
     def groups(self) -> int:
         """Groups of four values of a row."""
         return -(-self.depth // 4)

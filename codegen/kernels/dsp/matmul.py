@@ -1,8 +1,8 @@
 """MatMul on the DSP extension: two rows by two columns at a time, both widened to pairs in scratch.
 
 Columns, less their zero point, are widened some at a time, so that they take about a kilobyte; each two rows are
-widened for all of these.  A row's own zero point is made up for where sums start.  Cores
-with Helium have the extension too.
+widened for all of these.  A row's own zero point is made up for where sums start.  Cores with Helium have the
+extension too, which is why the kernel asks for `pairs` and not for `dsp`.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
 _MOST_STRAIGHT = 32
 """Bytes that are widened without a loop."""
+_STRAIGHT_PIECE = 16
+"""The same of a piece, of which there are more."""
 _TURN = 16
 """Bytes of a turn of what widens the bytes that pixels share."""
 _LARGE_COLUMNS = 1536
@@ -139,8 +141,8 @@ class WindowPanelContext(PanelContext):
 
     @property
     def straight(self) -> bool:
-        """Whether a column that is put together is too short for a loop and a call."""
-        return 0 < self.joined <= _MOST_STRAIGHT
+        """Whether what is widened at a time is too short for a loop and a call."""
+        return self.spread_bytes <= (_MOST_STRAIGHT if self.joined else _STRAIGHT_PIECE)
 
     @property
     def step(self) -> int:

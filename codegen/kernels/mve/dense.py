@@ -6,8 +6,9 @@ Three forms, chosen by the number of instructions that they take (runtime_c/isa/
     pairs     two pixels at a time, so that a weight serves twice
     vector    one pixel
 
-Pointwise layers read their input where it lies.  For the others, for unsigned inputs and for odd numbers of inputs, the
-windows of a few pixels are gathered in scratch first, which costs 3 instructions per 16 bytes.
+Pointwise layers read their input where it lies.  For the others, for unsigned inputs, for odd numbers of inputs and
+where rows of one pixel are made together (the output of one may lie over the input of the one before), the windows of a
+few pixels are gathered in scratch first, which costs 3 instructions per 16 bytes.
 """
 
 from __future__ import annotations
@@ -51,9 +52,13 @@ _ONE = Window(1)
 
 @record(kw_only=True)
 class MveDenseContext(MveContext):
-    """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row."""
+    """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row.
+
+    `together`: rows are one pixel, and those of a call are made as one row of `run` at most.
+    """
 
     form: str
+    together: bool
     gathered: bool
     inputs: int
     c_in: int
@@ -180,7 +185,7 @@ class MveDenseContext(MveContext):
     @property
     def tiles_are_even(self) -> bool:
         """Whether a row is a number of whole tiles."""
-        return self.run % self.tile == 0
+        return not self.together and self.run % self.tile == 0
 
     @property
     def rest(self) -> int:
@@ -265,16 +270,19 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
     x, weights, _ = node.ins
     h, w = _windows(node.op)
     inputs = weights.elements // weights.shape[0]
-    run = row_pixels(node.outs[0].shape)
+    width, pixels = row_pixels(node.outs[0].shape), node.outs[0].elements // weights.shape[0]
+    together = by_pixels and width == 1 and pixels > 1
+    run = pixels if together else width
     unsigned = x.dtype is DType.U8
-    form = _least(costs(inputs, run, in_place=_may_keep(node, requant, few=few)))
+    form = _least(costs(inputs, run, in_place=_may_keep(node, requant, few=few) and not together))
     whole = form in ("vector", "kept") or inputs % CHUNK == 0
     return MveDenseContext(
         mode=form_of(requant),
         each=requant.per_channel,
         head=head_words(requant),
         form=form,
-        gathered=unsigned or not _is_point(node.op) or not whole,
+        together=together,
+        gathered=together or unsigned or not _is_point(node.op) or not whole,
         flip=0x80 if unsigned else 0,
         inputs=inputs,
         c_in=x.shape[-1],
@@ -287,7 +295,7 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
         stride=w.stride,
         dilation=w.dilation,
         pad=w.pad_before,
-        has_edges=_has_edges(w, row_pixels(x.shape), run),
+        has_edges=_has_edges(w, row_pixels(x.shape), width),
         tile=_tile(form, inputs, run),
         few=few,
     )

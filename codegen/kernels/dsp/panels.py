@@ -29,8 +29,8 @@ _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
 _MOST_STRAIGHT = 32
 """Bytes that are widened without a loop."""
-_STRAIGHT_PIECE = 16
-"""The same of a piece, of which there are more."""
+_STRAIGHT_PIECES = range(8, 17)
+"""The same of each piece of a column; of shorter ones compilers unroll the loop over kernel rows, for more code."""
 _TURN = 16
 """Bytes of a turn of what widens the bytes that pixels share."""
 _LARGE_COLUMNS = 1536
@@ -142,7 +142,7 @@ class WindowPanelContext(PanelContext):
     @property
     def straight(self) -> bool:
         """Whether what is widened at a time is too short for a loop and a call."""
-        return self.spread_bytes <= (_MOST_STRAIGHT if self.joined else _STRAIGHT_PIECE)
+        return self.joined <= _MOST_STRAIGHT if self.joined else self.piece in _STRAIGHT_PIECES
 
     @property
     def step(self) -> int:

@@ -65,61 +65,6 @@ class Guard:
     flags: str
 
 
-@record(kw_only=True)
-class ModelView:
-    """All that the project's templates see."""
-
-    name: str
-    upper: str
-    abi: int
-    version: str
-    options: str
-    arena_bytes: int
-    arena_align: int
-    regions: tuple[RegionView, ...]
-    inputs: tuple[PortView, ...]
-    outputs: tuple[PortView, ...]
-    input_t: str
-    output_t: str
-    functions: tuple[FunctionView, ...]
-    groups: tuple[GroupView, ...]
-    const_rows: tuple[ArrayView, ...]
-    tables: tuple[TableView, ...]
-    params: tuple[ParamsView, ...]
-    in_image: tuple[ParamsView, ...]
-    params_bytes: int
-    blob: bool
-    small: bool
-    blob_bytes: int
-    fit: Fit | None
-    isa: str
-    byte_order: str
-    tensors: int
-    states: tuple[StateView, ...]
-    counters: int
-    stream: StreamView | None
-    uses_float: bool
-    work: str
-    scratchpad: ScratchpadView | None
-    memory_map: tuple[str, ...]
-    guard: Guard | None
-    const: str
-    base: str
-    flags: str
-    cc: str
-    packages: tuple[str, ...]
-    package_version: str
-    reads: ReadsView | None
-    sliced: bool
-    camera: CameraView | None
-    post: PostView | None
-
-    @property
-    def hooks(self) -> tuple[FunctionView, ...]:
-        """A function for each hook that the firmware provides."""
-        return tuple({f.context.function: f for f in reversed(self.functions) if f.is_hook}.values())[::-1]
-
-
 @record
 class EmitOptions:
     """What the caller chose about the project's form."""
@@ -141,6 +86,52 @@ class EmitOptions:
     post: PostProgram | None = None
 
 
+@record(kw_only=True)
+class ModelView:
+    """All that the project's templates see; `form` is what the caller chose."""
+
+    name: str
+    upper: str
+    form: EmitOptions
+    arena_bytes: int
+    arena_align: int
+    regions: tuple[RegionView, ...]
+    inputs: tuple[PortView, ...]
+    outputs: tuple[PortView, ...]
+    input_t: str
+    output_t: str
+    functions: tuple[FunctionView, ...]
+    groups: tuple[GroupView, ...]
+    const_rows: tuple[ArrayView, ...]
+    tables: tuple[TableView, ...]
+    params: tuple[ParamsView, ...]
+    in_image: tuple[ParamsView, ...]
+    params_bytes: int
+    blob_bytes: int
+    fit: Fit | None
+    tensors: int
+    states: tuple[StateView, ...]
+    counters: int
+    stream: StreamView | None
+    uses_float: bool
+    work: str
+    scratchpad: ScratchpadView | None
+    memory_map: tuple[str, ...]
+    guard: Guard | None
+    const: str
+    base: str
+    package_version: str
+    reads: ReadsView | None
+    sliced: bool
+    camera: CameraView | None
+    post: PostView | None
+
+    @property
+    def hooks(self) -> tuple[FunctionView, ...]:
+        """A function for each hook that the firmware provides."""
+        return tuple({f.context.function: f for f in reversed(self.functions) if f.is_hook}.values())[::-1]
+
+
 def emit_options(options: Options, target: Target, said: str, roots: Roots = ROOTS) -> EmitOptions:
     """The project's form; `said` is what its files say of the options."""
     if options.weights == "blob" and "program_memory" in FEATURES[target.isa]:
@@ -150,7 +141,7 @@ def emit_options(options: Options, target: Target, said: str, roots: Roots = ROO
     return EmitOptions(
         version=VERSION,
         abi=ABI,
-        options=said,
+        options=comment(said),
         isa=target.isa,
         byte_order=target.byte_order,
         blob=options.weights == "blob",
@@ -175,9 +166,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
     return ModelView(
         name=program.name,
         upper=program.name.upper(),
-        abi=options.abi,
-        version=options.version,
-        options=comment(options.options),
+        form=options,
         arena_bytes=program.arena_bytes,
         arena_align=program.arena_align,
         regions=tuple(RegionView(r.memory, r.memory.upper(), r.bytes) for r in program.regions),
@@ -192,12 +181,8 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         params=tuple(_params_view(p, names, spelled=False) for p in program.params),
         in_image=tuple(_params_view(p, names) for p in (program.mapped if options.blob else program.params)),
         params_bytes=program.params_bytes,
-        blob=options.blob,
-        small=options.small,
         blob_bytes=BLOB_HEADER_BYTES + program.params_bytes,
         fit=fit,
-        isa=options.isa,
-        byte_order=options.byte_order,
         tensors=len(program.tensors),
         states=tuple(state_view(s, f"{program.name}_state{i}", names) for i, s in enumerate(program.states)),
         counters=max((len(g.steps) for g in groups if g.pulled), default=0),
@@ -209,13 +194,10 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         guard=_guard(options),
         const=const,
         base="lam_avr.h" if flash else "lam_base.h",
-        flags=options.flags,
-        cc=options.cc,
         reads=reads_view(program.weights) if program.weights else None,
         sliced=any(s.staged or s.gathered for group in program.groups for call in group.calls if (s := call.slices)),
         camera=_camera_view(options.camera),
         post=_post_view(options.post),
-        packages=options.packages,
         package_version=package_version(options.model_version),
     )
 

@@ -54,7 +54,7 @@ def log_view(program: Program, view: ModelView, texts: Mapping[str, str], manife
     about = (manifest["version"], manifest["target"], manifest["requant"])
     return LogView(
         code=code_id(texts),
-        weights=weights_id(program, view.byte_order),
+        weights=weights_id(program, view.form.byte_order),
         model=manifest["model_sha256"][:_ID_DIGITS],
         about=",".join(map(log_word, about)),
         rows=tuple(tensor["rows_made"] for tensor in manifest["tensors"]),
@@ -85,6 +85,6 @@ def _place(view: ModelView, index: int) -> str:
     params = view.params[index]
     if view.reads:
         return f"{BLOB_HEADER_BYTES + params.offset}u"
-    if view.blob:
+    if view.form.blob:
         return f"{view.name}_selftest_weights + {BLOB_HEADER_BYTES + params.offset}"
     return f"({view.const} uint8_t *)&{params.symbol}"

@@ -11,6 +11,6 @@ def files(project: Packaged) -> dict[str, bytes]:
         f"cmake/{project.view.name}Config.cmake": project.spelled("cmake/config.cmake.j2"),
         "CMakePresets.json": project.spelled("cmake/presets.json.j2"),
     }
-    if project.view.cc:
+    if project.view.form.cc:
         found["cmake/toolchain.cmake"] = project.spelled("cmake/toolchain.cmake.j2")
     return found

@@ -21,7 +21,7 @@ def files(project: Packaged) -> dict[str, bytes]:
     content = {path: data for path, data in project.files.items() if path.startswith(_CONTENT)}
     weights = project.blob("cmsis/weights")
     pdsc = f"lamina.{view.name}.pdsc"
-    device = {**_CORES, **_OTHER}.get(view.isa, "ARMCM0P")
+    device = {**_CORES, **_OTHER}.get(view.form.isa, "ARMCM0P")
     found = {f"cmsis/selftest/{name}": project.spelled(f"cmsis_pack/{name}.j2", device=device) for name in _EXAMPLE}
     found |= weights
     found[pdsc] = project.spelled("cmsis_pack/pack.pdsc.j2", paths=tuple(sorted(content)))

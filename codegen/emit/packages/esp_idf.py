@@ -15,7 +15,7 @@ _FILES = {
 def files(project: Packaged) -> dict[str, bytes]:
     """idf_component.yml and examples/selftest/, with a partition where weights are a file."""
     found = {path: project.spelled(f"esp_idf/{template}") for path, template in _FILES.items()}
-    if project.view.blob:
+    if project.view.form.blob:
         size = -(-project.view.blob_bytes // _MAPPED) * _MAPPED
         found["examples/selftest/partitions.csv"] = project.spelled("esp_idf/partitions.csv.j2", bytes=f"{size:#x}")
         found["examples/selftest/sdkconfig.defaults"] = project.spelled("esp_idf/sdkconfig.defaults.j2")

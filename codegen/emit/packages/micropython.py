@@ -13,7 +13,7 @@ def files(project: Packaged) -> dict[str, bytes]:
     view = project.view
     if view.stream:
         raise PackageUnfit("its input is streamed (--stream-input)", where="micropython")
-    if view.blob:
+    if view.form.blob:
         hint = "leave out --weights blob or the buffer: a module is part of the image, and so are its weights"
         raise PackageUnfit("weights are a file of their own", where="micropython", hint=hint)
     if view.regions:

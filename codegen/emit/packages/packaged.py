@@ -43,7 +43,7 @@ class Packaged:
 
     def blob(self, folder: str) -> dict[str, bytes]:
         """The file of weights as an array in C, where the project has one."""
-        if not self.view.blob:
+        if not self.view.form.blob:
             return {}
         lines = array_lines(np.frombuffer(self.files["weights.bin"], np.uint8))
         return {f"{folder}/{self.view.name}_blob.{s}": self.spelled(f"blob/blob.{s}.j2", lines=lines) for s in "ch"}

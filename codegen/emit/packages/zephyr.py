@@ -38,7 +38,7 @@ _CORES = {
 
 def files(project: Packaged) -> dict[str, bytes]:
     """All of zephyr/."""
-    where = _CORES.get(project.view.isa, Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
+    where = _CORES.get(project.view.form.isa, Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
     found = {f"zephyr/{path}": project.spelled(f"zephyr/{template}", where=where) for path, template in _FILES.items()}
     if project.view.reads:
         found[f"zephyr/{project.view.name}_flash_map.c"] = project.spelled("zephyr/flash_map.c.j2")

@@ -32,7 +32,7 @@ def function_about(calls: Sequence[Call]) -> tuple[str, ...]:
     names = list(dict.fromkeys(call.node.name for call in calls))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     layers = comment(", ".join(names[:_NAMED]) + more)
-    kinds = dict.fromkeys(f"{type(c.node.op).__name__} {_types(c)}" for c in calls)
+    kinds = dict.fromkeys(f"{_kind(c)} {_types(c)}" for c in calls)
     scratch = max(call.scratch_bytes for call in calls)
     said = " ".join(dict.fromkeys(sentence(call.node.op) for call in calls))
     lines = [f"{layers}: {said}", *kinds, _covered(calls), *_rounding(first)]
@@ -42,11 +42,20 @@ def function_about(calls: Sequence[Call]) -> tuple[str, ...]:
 def _covered(calls: Sequence[Call]) -> str:
     """What one call makes."""
     single = calls[0].fn.run == "pixels" and all(o.rows == 1 == row_pixels(t.shape) for o, t in _made(calls))
-    return "One call makes the only pixel; n is 1." if single else _CALL[calls[0].fn.run]
+    return "One call makes the whole output; n is 1." if single else _CALL[calls[0].fn.run]
 
 
 def _made(calls: Sequence[Call]) -> Iterator[tuple[Operand, TensorType]]:
     return ((o, t) for call in calls for o, t in zip(call.outputs, call.node.outs, strict=True))
+
+
+def _kind(call: Call) -> str:
+    """The operator's name; of a convolution in groups, how many, or that each input channel is one."""
+    node, groups = call.node, getattr(call.node.op, "groups", 1)
+    if groups == 1:
+        return type(node.op).__name__
+    each = node.ins[1].shape[-1] == 1
+    return f"{'depthwise' if each else f'grouped, {groups} groups:'} {type(node.op).__name__}"
 
 
 def _types(call: Call) -> str:
@@ -70,10 +79,12 @@ def _rounding(call: Call) -> Iterator[str]:
     factor = "scale" if requant.mode == "ort" else "multiplier and shift"
     rounds = requant.mode if requant.rounding == "half_up" else f"pot_{requant.rounding}"
     whose = "each channel's" if requant.per_channel else "the layer's"
-    yield f"Sums are requantized with {whose} {factor}, rounded as `{rounds}` does;"
+    yield f"Sums are requantized with {whose} {factor}, rounded as `{rounds}` does (lam_requant.h);"
     fixed = getattr(getattr(call.fn.context, "rq", None), "saturate", "")
-    bounds = f"{requant.low} .. {requant.high}" if fixed else "range.low .. range.high"
-    yield f"range.zero_point is added, and the result limited to {bounds}."
+    bounds = f"{requant.low} .. {requant.high} by saturation" if fixed else "range.low .. range.high"
+    quant = call.node.outs[0].quant
+    zero = f", where {requant.low} stands for 0" if quant and quant.zero_point == requant.low else ""
+    yield f"range.zero_point is added, and the result limited to {bounds}{zero}."
 
 
 @record
@@ -112,7 +123,7 @@ def _stays(program: Program) -> Iterator[tuple[tuple[str, int, int], _Stay]]:
     for first, last, call in _calls(program):
         if call.scratch_offset is not None:
             at = call.scratch_offset, call.scratch_bytes
-            yield (f"scratch {first}", *at), _Stay(*at, first, last, "scratch")
+            yield (f"scratch {first}", *at), _Stay(*at, first, last, f"scratch of {comment(call.node.name)}")
 
 
 def _calls(program: Program) -> Iterator[tuple[int, int, Call]]:

@@ -105,8 +105,8 @@ def _order(perm: tuple[int, ...] | None) -> str:
 def _axes(port: Port) -> str:
     """What the axes are, and where they lie in the model, as a comment."""
     if port.perm is None:
-        return "axes as in the model, the last one closest together"
-    named = "axes N, H, W, C, the last one closest together: " if _order(port.perm).endswith("(NHWC)") else "axes: "
+        return "axes as in the model"
+    named = "axes N, H, W, C: " if _order(port.perm).endswith("(NHWC)") else "axes: "
     return f"{named}the model's [{', '.join(map(str, port.model_shape))}] in the order {', '.join(map(str, port.perm))}"
 
 

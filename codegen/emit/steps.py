@@ -73,6 +73,7 @@ class StepView:
 
     index: int
     title: str
+    moved: str
     function: FunctionView
     inputs: tuple[InputView, ...]
     pointers: int
@@ -134,6 +135,7 @@ class Steps:
         return StepView(
             index=index,
             title=comment(_title(call)),
+            moved=comment(_moved(call)),
             function=self.names.functions[id(call.fn)],
             inputs=tuple(inputs),
             pointers=max(slot, 1),
@@ -229,6 +231,12 @@ def _extent(call: Call) -> str:
     if call.pixels_per_call:
         return str(call.pixels_per_call)
     return "0" if call.steps == 1 else "row"
+
+
+def _moved(call: Call) -> str:
+    """Which tensors it reads and writes, by the names of the memory map."""
+    read = dict.fromkeys(i.operand.memory for i in call.inputs)
+    return f"{', '.join(read) or 'nothing'} -> {', '.join(dict.fromkeys(o.memory for o in call.outputs))}"
 
 
 def _title(call: Call) -> str:

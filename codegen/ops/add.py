@@ -77,7 +77,7 @@ class Add:
     @property
     def said(self) -> str:
         """What it computes."""
-        return "Difference of two tensors" if self.sign < 0 else "Sum of two tensors"
+        return f"{'Difference' if self.sign < 0 else 'Sum'} of two tensors, each of its own scale"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -35,7 +35,7 @@ from codegen.ops.answers import (
 )
 from codegen.ops.average import Averaging, averaged, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, types_among
-from codegen.ops.windows import out_shape, pad_map, taps, valid_taps
+from codegen.ops.windows import out_shape, pad_map, taps, valid_taps, windows_said
 from codegen.records import record
 
 _TYPES = (*EIGHT_BIT, DType.S16)
@@ -69,6 +69,11 @@ class AveragePool2D:
             lambda op, ins: op.h.size * op.w.size < _most(ins),
         ),
     )
+
+    @property
+    def said(self) -> str:
+        """Its first sentence, with the window's numbers."""
+        return f"Mean of windows {windows_said(self.h, self.w)}"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -33,7 +33,7 @@ from codegen.ops.answers import (
 )
 from codegen.ops.limits import batch_one, types_among
 from codegen.ops.requantize import apply_requant
-from codegen.ops.windows import out_shape, pad_map, patches, taps, weighted_map
+from codegen.ops.windows import out_shape, pad_map, patches, taps, weighted_map, windows_said
 from codegen.records import record
 
 _BLOCK = 1 << 22
@@ -57,6 +57,11 @@ class Conv2D:
         types_among("LAM-OPS-CONV-02", 0, "the input", (DType.S8, DType.U8, DType.S16)),
         types_among("LAM-OPS-CONV-03", 1, "the weights", (DType.S8, DType.S16)),
     )
+
+    @property
+    def said(self) -> str:
+        """Its first sentence, with the window's numbers."""
+        return f"Convolution {windows_said(self.h, self.w)}, {'requantized' if self.requant else 'exact sums'}"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

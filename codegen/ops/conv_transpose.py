@@ -28,7 +28,7 @@ from codegen.ops.accumulator import product_dtype
 from codegen.ops.answers import Types, clamped_requant, never_in_place
 from codegen.ops.limits import batch_one, limit, require, types_among
 from codegen.ops.requantize import apply_requant
-from codegen.ops.windows import weighted_map
+from codegen.ops.windows import weighted_map, windows_said
 from codegen.records import record
 
 
@@ -58,6 +58,11 @@ class ConvTranspose2D:
             ),
         ),
     )
+
+    @property
+    def said(self) -> str:
+        """Its first sentence, with the window's numbers."""
+        return f"Transposed convolution, the forward one {windows_said(self.h, self.w)}"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -24,7 +24,7 @@ from codegen.ir.shape import Window
 from codegen.ops.answers import Types, never_in_place, no_macs, padded_windows, turned_windows, window_rows, window_work
 from codegen.ops.float32.sums import reaches
 from codegen.ops.limits import batch_one, feature_map, types_among
-from codegen.ops.windows import out_shape, pad_map, taps
+from codegen.ops.windows import out_shape, pad_map, taps, windows_said
 from codegen.records import record
 
 
@@ -39,6 +39,11 @@ class MaxPool2D:
         batch_one("LAM-OPS-POOL-01"),
         types_among("LAM-OPS-POOL-02", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.F32)),
     )
+
+    @property
+    def said(self) -> str:
+        """Its first sentence, with the window's numbers."""
+        return f"Maximum of windows {windows_said(self.h, self.w)}"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -34,6 +34,23 @@ def patches(x: Array, h: Window, w: Window) -> Array:
     return picked.transpose(0, 1, 2, 4, 5, 3)
 
 
+def windows_said(h: Window, w: Window) -> str:
+    """Size, stride, dilation and padding in words, as comments of generated C say them."""
+    pads = (h.pad_before, w.pad_before, h.pad_after, w.pad_after)
+    said = [f"{h.size}x{w.size}", f"stride {_both(h.stride, w.stride)}"]
+    if (h.dilation, w.dilation) != (1, 1):
+        said.append(f"dilation {_both(h.dilation, w.dilation)}")
+    if any(pads):
+        top, left, bottom, right = pads
+        same = len(set(pads)) == 1
+        said.append(f"padding {top}" if same else f"padding {top} above, {bottom} below, {left} left, {right} right")
+    return ", ".join(said)
+
+
+def _both(h: int, w: int) -> str:
+    return str(h) if h == w else f"{h}x{w}"
+
+
 def valid_taps(window: Window, length: int) -> Array:
     """How many taps lie inside an input of `length`, for each output position."""
     inside = np.zeros(length + window.pad_before + window.pad_after, dtype=np.int64)

@@ -181,6 +181,25 @@ def test_streams_and_scratchpads_stop_too(options: dict[str, object], tmp_path: 
         assert pausing(made, tmp_path) == "digits: all vectors right\n"
 
 
+@pytest.mark.parametrize("defined", ["network", "application"])
+def test_a_hook_on_one_side_alone_does_not_link(defined: str, tmp_path: Path) -> None:
+    made = digits(tmp_path)
+    flag = [f"-D{made.upper}_HOOK"]
+    main = tmp_path / "app.c"
+    lines = (
+        f'#include "{made.name}.h"',
+        f"int {made.name}_hook(const {made.name}_t *net, int32_t layer) {{ return net == NULL || layer < 0; }}",
+        f"int main(void) {{ {made.name}_t net; return {made.name}_init(&net, NULL) == LAM_OK; }}",
+    )
+    main.write_text("\n".join(lines) + "\n")
+    on_app, on_network = (flag, []) if defined == "application" else ([], flag)
+    app = build("gcc", ["-c", *on_app], [main], tmp_path / "app.o", includes=made.includes, warnings=())
+    files = map(str, (*made.sources, app))
+    done = run_program(["gcc", *on_network, *made.includes, *files, "-o", str(tmp_path / "p")], timeout_s=60)
+    assert done.returncode != 0
+    assert b"digits_init" in done.stderr
+
+
 def test_a_build_without_the_chip_s_instructions_is_noticed(tmp_path: Path) -> None:
     require_tool("arm-none-eabi-gcc", "gcc")
     for target, right, wrong in (("cortex-m4", "cortex-m4", "cortex-m3"), ("cortex-m55", "cortex-m55", "cortex-m4")):

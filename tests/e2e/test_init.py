@@ -137,6 +137,12 @@ def test_a_network_refuses_bad_memory(plain: Library) -> None:
         assert plain.call("output", plain.net, 0, result=ctypes.c_void_p) is None
 
 
+def test_no_memory_at_all_leaves_a_ready_network_not_ready(plain: Library) -> None:
+    assert plain.init(plain.memory()) == "LAM_OK"
+    assert status(plain.call("init", plain.net, None)) == "LAM_ERROR_NULL"
+    assert status(plain.call("run", plain.net)) == "LAM_ERROR_NOT_READY"
+
+
 def test_the_arena_is_refused_at_every_smaller_alignment(plain: Library) -> None:
     good, align = plain.memory(), plain.made.compiled.program.arena_align
     for shift in range(1, align):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.kernels.dsp.columns import DENSE_IN_PLACE, columns
+from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.matmul import MATMUL
 from codegen.kernels.dsp.panels import panels
 from codegen.kernels.dsp.slides import SLIDES, SMALL_SLIDES
@@ -18,7 +18,7 @@ from codegen.kernels.kernel import Kernel
 def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
     """Dense layers of one pixel by themselves; what panels do not serve is summed two pixels at a time."""
     dense, pointwise, window = columns(wide=wide)
-    return dense, *(() if wide else (DENSE_IN_PLACE,)), *panels(wide=wide), pointwise, window
+    return dense, *(() if wide else (DENSE_DIRECT,)), *panels(wide=wide), pointwise, window
 
 
 # Goal `size` takes the first: the small form never takes fewer instructions, so that no other goal does.

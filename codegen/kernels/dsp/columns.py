@@ -84,9 +84,9 @@ class ColumnContext(PixelSizes):
 
 @record
 class DenseContext(ColumnContext):
-    """One pixel; `in_place`: inputs are widened where they lie, for each four channels again."""
+    """One pixel; `direct`: no column is made, inputs are widened anew for each four channels."""
 
-    in_place: bool
+    direct: bool
 
 
 @record
@@ -140,26 +140,24 @@ def _sums(node: Node) -> Weighted | None:
     return sums if sums is not None and sums.of_bytes(shifted=True) else None
 
 
-def _fit_dense(node: Node, wide: bool, *, in_place: bool = False) -> Fit | None:
+def _fit_dense(node: Node, wide: bool, *, direct: bool = False) -> Fit | None:
     """One pixel."""
     sums = _sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    context = DenseContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide), in_place)
-    if in_place and (context.piece % 4 or context.shifted):
+    context = DenseContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide), direct)
+    if direct and (context.piece % 4 or context.shifted):
         return None
-    why = (
-        "1 pixel x 4 channels, SMLAD on inputs widened " + ("where they lie" if in_place else "once") + _wider(context)
-    )
-    column = Scratch("column", 0 if in_place else _columns_bytes(node, 1))
+    why = "1 pixel x 4 channels, SMLAD on inputs widened " + ("where they lie" if direct else "once") + _wider(context)
+    column = Scratch("column", 0 if direct else _columns_bytes(node, 1))
     params = _params(node, sums, 4, wide)
     return Fit(context, params, (column,), why, headers=_headers(context), mix=_dense_mix(context))
 
 
 def _dense_mix(k: DenseContext) -> Mix:
     """Counted in the disassembly: what widens a group of inputs, and what four channels take."""
-    once = Mix() if k.in_place else Mix(other=2, load=1, store=2).times(k.groups)
-    inputs = Mix(other=2, load=1) if k.in_place else Mix(multiple=1, moved=2)
+    once = Mix() if k.direct else Mix(other=2, load=1, store=2).times(k.groups)
+    inputs = Mix(other=2, load=1) if k.direct else Mix(multiple=1, moved=2)
     group = inputs + Mix(
         other=0 if k.wide else 8, multiple=2 if k.wide else 1, moved=8 if k.wide else 4, multiply_add=8
     )
@@ -315,12 +313,12 @@ def _wider(context: ColumnContext) -> str:
     return ", weights widened at compile time" if context.wide else ""
 
 
-DENSE_IN_PLACE: Kernel[Conv2D | Dense] = Kernel(
-    "dsp_dense_in_place",
+DENSE_DIRECT: Kernel[Conv2D | Dense] = Kernel(
+    "dsp_dense_direct",
     "dsp/dense.c.j2",
     "pixels",
     (Conv2D, Dense),
-    lambda node: _fit_dense(node, wide=False, in_place=True),
+    lambda node: _fit_dense(node, wide=False, direct=True),
     _DSP,
     _WIDE,
     headers=("lam_armv7em.h", "lam_order.h"),

@@ -26,7 +26,7 @@ from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import reaches
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import batch_one, feature_map, limit
-from codegen.ops.windows import out_shape
+from codegen.ops.windows import out_shape, windows_said
 from codegen.records import record
 
 Counted = tuple[int, int]
@@ -52,6 +52,11 @@ class FloatAveragePool2D:
             lambda op, ins: all(min(counts) > 0 for counts in op.counts(ins[0].shape)),
         ),
     )
+
+    @property
+    def said(self) -> str:
+        """Its first sentence, with the window's numbers."""
+        return f"Mean of windows {windows_said(self.h, self.w)}"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

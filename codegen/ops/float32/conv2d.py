@@ -27,7 +27,7 @@ from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import add_products, reaches
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import batch_one
-from codegen.ops.windows import out_shape, weighted_map
+from codegen.ops.windows import out_shape, weighted_map, windows_said
 from codegen.records import record
 
 
@@ -43,6 +43,12 @@ class FloatConv2D:
     fused: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOATCONV-01"),)
+
+    @property
+    def said(self) -> str:
+        """Its first sentence, with the window's numbers."""
+        bounds = "" if (self.low, self.high) == (-math.inf, math.inf) else f", limited to {self.low:g} .. {self.high:g}"
+        return f"Convolution {windows_said(self.h, self.w)}{bounds}"
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -43,5 +43,5 @@ def test_inspect_says_which_kernel_would_take_too_much() -> None:
     layers = codegen.inspect(SMALL, "cortex-m4").layers
     left = [layer for layer in layers if "would add" in layer.form]
     assert [layer.operator for layer in left] == ["Dense"]
-    assert "not dsp_dense_in_place, which would add 530 B to the weights" in left[0].form
+    assert "not dsp_dense_direct, which would add 530 B to the weights" in left[0].form
     assert not left[0].added_bytes

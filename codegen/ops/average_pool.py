@@ -35,7 +35,7 @@ from codegen.ops.answers import (
 )
 from codegen.ops.average import Averaging, averaged, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, types_among
-from codegen.ops.windows import out_shape, pad_map, taps, valid_taps, windows_said
+from codegen.ops.windows import out_shape, pad_map, says_windows, taps, valid_taps
 from codegen.records import record
 
 _TYPES = (*EIGHT_BIT, DType.S16)
@@ -70,10 +70,7 @@ class AveragePool2D:
         ),
     )
 
-    @property
-    def said(self) -> str:
-        """Its first sentence, with the window's numbers."""
-        return f"Mean of windows {windows_said(self.h, self.w)}"
+    said = says_windows("Mean")
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -24,7 +24,7 @@ from codegen.ir.shape import Window
 from codegen.ops.answers import Types, never_in_place, no_macs, padded_windows, turned_windows, window_rows, window_work
 from codegen.ops.float32.sums import reaches
 from codegen.ops.limits import batch_one, feature_map, types_among
-from codegen.ops.windows import out_shape, pad_map, taps, windows_said
+from codegen.ops.windows import out_shape, pad_map, says_windows, taps
 from codegen.records import record
 
 
@@ -40,10 +40,7 @@ class MaxPool2D:
         types_among("LAM-OPS-POOL-02", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.F32)),
     )
 
-    @property
-    def said(self) -> str:
-        """Its first sentence, with the window's numbers."""
-        return f"Maximum of windows {windows_said(self.h, self.w)}"
+    said = says_windows("Maximum")
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

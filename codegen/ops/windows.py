@@ -47,6 +47,13 @@ def windows_said(h: Window, w: Window) -> str:
     return ", ".join(said)
 
 
+def says_windows(what: str) -> property:
+    """The answer `said` of an operator that makes `what` of its windows `h` and `w`."""
+    return property(
+        lambda op: f"{what} of windows {windows_said(op.h, op.w)}", doc="Its first sentence, with its windows."
+    )
+
+
 def _both(h: int, w: int) -> str:
     return str(h) if h == w else f"{h}x{w}"
 

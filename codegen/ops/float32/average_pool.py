@@ -26,7 +26,7 @@ from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import reaches
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import batch_one, feature_map, limit
-from codegen.ops.windows import out_shape, windows_said
+from codegen.ops.windows import out_shape, says_windows
 from codegen.records import record
 
 Counted = tuple[int, int]
@@ -53,10 +53,7 @@ class FloatAveragePool2D:
         ),
     )
 
-    @property
-    def said(self) -> str:
-        """Its first sentence, with the window's numbers."""
-        return f"Mean of windows {windows_said(self.h, self.w)}"
+    said = says_windows("Mean")
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""

@@ -12,17 +12,25 @@ import pytest
 from tests.support import wheel as published
 from tests.support.browser import Browser, opened
 
-os.environ["CFLAGS"] = "-O1"
-"""C for this machine is built as users get it where a test asks for that (`fastest`): vectors take ten times as long to
-compile, and their kernels have tests of their own."""
+os.environ["CFLAGS"] = "-O0"
+"""C for this machine is built as users get it where a test asks for that (`fastest`): vectors take many times as
+long to compile, and their kernels have tests of their own."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `one_in(n)` an n-th of the instances are quick, the others slow."""
+    """Of a test marked `one_in(n)` an n-th of the instances are quick, one at least, the others slow.
+
+    Which they are follows from their names alone, whatever the order of the parameters: none is always left out.
+    """
+    instances: dict[str, list[pytest.Item]] = {}
     for item in items:
-        share = item.get_closest_marker("one_in")
-        if share and zlib.crc32(item.name.encode()) % share.args[0]:
+        if item.get_closest_marker("one_in") and not item.get_closest_marker("slow"):
+            instances.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in instances.values():
+        share = next(mark.args[0] for mark in family[0].iter_markers("one_in"))
+        family.sort(key=lambda item: zlib.crc32(item.name.encode()))
+        for item in family[-(-len(family) // share) :]:
             item.add_marker(pytest.mark.slow)
 
 

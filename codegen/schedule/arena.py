@@ -56,13 +56,13 @@ def pack(
         shares: pairs of blocks that may overlap; a block is in one pair at most at any step.
         align: offsets are multiples of it.
         enough: a size in bytes that is good enough, with which the search ends.
-        tries: moves that the climbs may try, TRIES unless told.
+        tries: moves that the climbs may try, TRIES unless told; with none, one order is taken as it is.
     """
     crowd = Crowd(blocks, shares, align)
     bound = crowd.live_bytes()
     goal = max(bound, enough)
     offsets, size = _climbed(crowd, bound, goal, TRIES if tries is None else tries)
-    while size > goal and len(blocks) <= EXACT_BLOCKS:
+    while size > goal and tries != 0 and len(blocks) <= EXACT_BLOCKS:
         search = Search(crowd, size - 1)
         if not search.run():
             bound = bound if search.gave_up else size
@@ -75,7 +75,7 @@ def pack(
 def _climbed(crowd: Crowd, bound: int, goal: int, tries: int) -> tuple[list[int], int]:
     """The best offsets that climbing finds from several starts, and their size; none is smaller than `bound`."""
     piles: list[Pile] = []
-    for key in _ORDERS:
+    for key in _ORDERS if tries else _ORDERS[:1]:
         piles.append(Pile(crowd, sorted(range(len(crowd.blocks)), key=lambda i: key(crowd.blocks[i]))))
         if piles[-1].bytes <= bound:
             return piles[-1].offsets, piles[-1].bytes

@@ -46,6 +46,7 @@ class Scheduler:
         arena_align: int,
         stream_input: bool = False,
         weights_buffer: int | None = None,
+        tries: int = TRIES,
     ) -> None:
         """Find the ways to run each order; addresses are found when a plan is asked for.
 
@@ -55,11 +56,12 @@ class Scheduler:
             arena_align: alignment of the arena.
             stream_input: rows of the input come one by one.
             weights_buffer: bytes that the parameters of a group have, where they are read into a buffer.
+            tries: moves that the packer tries for the fastest plan, where that is asked for.
 
         Raises:
             StreamImpossible: LAM-SCHEDULE-304, the input cannot be taken row by row.
         """
-        self.arena_align = arena_align
+        self.arena_align, self.tries = arena_align, tries
         graph = orders[0][0]
         streamed = _streamed_input(graph) if stream_input else ""
         placers = [Placer(_grouping(order, needs, streamed, weights_buffer)) for order, needs in orders]
@@ -116,7 +118,7 @@ class Scheduler:
         if limit is not None:
             return self._within(limit)
         if goal == "speed":
-            return next(self._fastest_first()).place()
+            return next(self._fastest_first()).place(tries=self.tries)
         smallest = self._smallest()
         if goal == "memory":
             return smallest
@@ -186,9 +188,10 @@ def schedule(
     goal: Goal = "balanced",
     arena_limit: int | None = None,
     stream_input: bool = False,
+    tries: int = TRIES,
 ) -> Plan:
     """Groups and addresses for a graph in the order of its nodes; see Scheduler for what is given and raised."""
-    scheduler = Scheduler([(graph, needs)], arena_align=arena_align, stream_input=stream_input)
+    scheduler = Scheduler([(graph, needs)], arena_align=arena_align, stream_input=stream_input, tries=tries)
     return scheduler.plan(goal, arena_limit)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 from codegen.datafiles import read_toml
@@ -24,7 +25,8 @@ _MOST_NAMED = 8
 _CHIP_ONLY = ("name", "description", "maker", "core", "clock", "memories", "accelerator")
 
 
-def shipped(kind: str) -> dict[str, Path]:
+@cache
+def shipped(kind: str) -> Mapping[str, Path]:
     """The shipped files of a kind (`chips`, `cores` or `boards`) by name, sorted."""
     folder = resource_dir("targets") / kind
     return {p.stem: p for p in sorted(folder.rglob("*.toml"), key=lambda p: p.stem)}
@@ -40,12 +42,18 @@ def find_chip(name: str) -> Path:
     return known[name]
 
 
-def parse(path: Path, where: str) -> Items:
+def parse(path: Path, where: str) -> Mapping[str, object]:
     """The keys of one file, as they are called now; LAM-TARGET-002 when it is no TOML, and the ids of `read_toml`."""
     return named_as_now(read_toml(path, lambda found: TargetFileBroken(found, where=where)), where)
 
 
-def composed(items: Items, where: str) -> Items:
+@cache
+def _parsed_once(path: Path, where: str) -> Mapping[str, object]:
+    """Those of a shipped file, which does not change while the package runs."""
+    return parse(path, where)
+
+
+def composed(items: Mapping[str, object], where: str) -> Items:
     """The keys of a chip, of its core and of its board as one table."""
     core = _part("core", "cores", items, where)
     refuse_unknown(core, [f.name for f in fields(Target) if f.name not in _CHIP_ONLY], f"core {items.get('core')}, ")
@@ -58,7 +66,7 @@ def composed(items: Items, where: str) -> Items:
     return merged
 
 
-def _part(key: str, kind: str, items: Mapping[str, object], where: str) -> Items:
+def _part(key: str, kind: str, items: Mapping[str, object], where: str) -> Mapping[str, object]:
     """The keys of the core or board that a file names; none where it names none."""
     if key not in items:
         return {}
@@ -66,7 +74,7 @@ def _part(key: str, kind: str, items: Mapping[str, object], where: str) -> Items
     if not isinstance(name, str) or name not in known:
         hint = f"{_guess(str(name), known)}known: {', '.join(known)}"
         raise TargetValueBad(f"no {key} is called {name!r}", where=f"{where}, {key}", hint=hint)
-    return parse(known[name], f"{key} {name}")
+    return _parsed_once(known[name], f"{key} {name}")
 
 
 def _over(below: Mapping[str, object], above: Mapping[str, object]) -> Items:

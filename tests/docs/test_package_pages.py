@@ -93,6 +93,7 @@ def test_every_package_has_a_page_and_an_example() -> None:
     assert all(f"({name}/README.md)" in text for name in set(PACKAGES) - LANGUAGES)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_commands_of_a_package_s_page_run(package: str, folder: Path, programs: Path) -> None:
     require_tool(*TOOLS[package])
@@ -115,6 +116,7 @@ def example(name: str, folder: Path, programs: Path) -> list[str]:
     return said(lines, folder, programs)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["arduino", "rust", "zephyr"])
 def test_whistled_commands_are_heard_once_each(name: str, folder: Path, programs: Path) -> None:
     lines = [re.sub(r"\x1b\[\d+m|\.\.$", "", line) for line in example(name, folder, programs)]

@@ -129,14 +129,14 @@ def check(name: str, options: Options, samples: int, inputs: list[Sample] | None
     assert result.samples == samples
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "plan"), [marked(n, p) for n in MODELS for p in PLANS])
 def test_every_plan_of_a_real_model_is_equal(name: str, plan: str) -> None:
     samples = samples_of(name, real=1, random=1)
     check(name, plan_options(name, plan, False), len(samples), samples)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", [marked(n) for n in MODELS])
 def test_a_streamed_input_gives_the_same_bytes(name: str, plan: str) -> None:
@@ -172,6 +172,7 @@ def test_every_plan_of_a_big_network_is_equal(name: str, plan: str, streamed: bo
     check(name, plan_options(name, plan, streamed), samples=2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", TINY)

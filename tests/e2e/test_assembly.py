@@ -52,6 +52,7 @@ def clamped(sketch: Sketch, x: str, outputs: int) -> str:
     return sketch.apply(Dense(0, requant, DType.S8, Quant(0.5, 0)), x, sketch.const(w), sketch.const(b))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chip", "compiler", "level"), SOME)
 def test_blocks_of_assembly_find_their_registers(chip: str, compiler: str, level: str) -> None:
     ready(chip, compiler)

@@ -52,6 +52,7 @@ def behind_a_camera(table: Path, **options: Any) -> Compiled:
     return with_camera(compile_file(DIGITS, said), table, said)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [

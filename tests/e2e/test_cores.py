@@ -70,7 +70,7 @@ def proven(compiled: Compiled, folder: Path, flags: tuple[str, ...] = ("-O1",)) 
 # Golden equals C
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "cores"),
     [

@@ -86,6 +86,7 @@ def counted(made: Compiled, vectors: int = 2) -> int:
     return vectors * (2 if program.states else 1) * (inputs + rows + len(program.outputs))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_right_log_is_right(network: str, weights: str, tmp_path: Path) -> None:
@@ -110,6 +111,7 @@ def test_rows_that_are_pushed_are_traced_too(tmp_path: Path) -> None:
     assert check(made.compiled, on_host(made)).tensors_checked == counted(made.compiled)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", ["cortex-m4", "rv32imc", "ppc32"])
 def test_an_emulated_chip_says_the_same(chip: str, tmp_path: Path) -> None:
     require_board(chip)
@@ -180,6 +182,7 @@ def sabotage_weights(made: Project, number: int) -> tuple[str, str]:
     return chosen.name, next(call.outputs[0].value for call in calls if call.params is chosen)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(5))
 @pytest.mark.parametrize("network", ["digits", "residual"])
 def test_a_broken_kernel_is_named(network: str, number: int, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def check(name: str, chip: str, mode: str, real: int, random: int) -> None:
     assert (result.target, result.requant, result.samples) == (load_target(chip).name, mode, len(samples))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", TINY)
 def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
@@ -52,6 +53,7 @@ def test_helium_is_equal_on_the_chip(name: str) -> None:
     check(name, "cortex-m55", "single", real=1, random=1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("asked", [{"float_sums": "fused"}, *({"float_weights": s} for s in STORAGES)])
 def test_real_numbers_are_equal_on_the_chip(asked: dict[str, str]) -> None:
     """The chip's fused multiply-add, its conversion of float16, and its FPU's registers."""
@@ -60,6 +62,7 @@ def test_real_numbers_are_equal_on_the_chip(asked: dict[str, str]) -> None:
     assert result.equal, result.first_difference and result.first_difference.text()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("level", ["-O0", "-Og", "-O2"])
 @pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
 @pytest.mark.parametrize("name", ["kws_qdq", "kws_qdq_sym"])
@@ -85,12 +88,14 @@ def test_assembly_suits_every_level_of_the_compiler(name: str, chip: str, level:
     check_program(argv, timeout_s=120)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chip", "mode"), [pair for pair in OFFERED if pair[1] != "single"])
 def test_every_mode_of_the_chip_is_equal(chip: str, mode: str) -> None:
     require_board(chip)
     check("kws_qdq", chip, mode, real=1, random=1)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("network", ["digits", "pulled"])
 def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp_path: Path) -> None:
@@ -107,12 +112,14 @@ def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp
     assert result.console.decode("ascii").replace("\r", "") == expected_lines(made.compiled, feeds)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_verify_takes_a_weight_blob_on_the_chip(chip: str) -> None:
     require_board(chip)
     assert verify(DIGITS, target=chip, weights="blob", samples=2).equal
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_the_self_test_passes_on_the_chip(chip: str, tmp_path: Path) -> None:
     target = require_board(chip)

@@ -163,6 +163,7 @@ def pausing(made: Project, folder: Path, flags: Sequence[str] = ()) -> str:
     return run(program)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_hook_that_stops_changes_no_result(network: str, tmp_path: Path) -> None:
     require_build("gcc", SANITIZE, tmp_path)

@@ -36,6 +36,7 @@ CLOSE = 1e-4
 """Of the largest result: what runtimes that sum in another order may be away."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_golden_and_c_are_equal_and_agree_with_the_runtime(name: str) -> None:
     path = shared_dir() / "models" / name
@@ -105,6 +106,7 @@ def test_who_fuses_on_a_chip_without_the_instruction_is_told(tmp_path: Path) -> 
             assert any("no fused multiply-add" in note for note in notes) == (told and sums == "fused")  # type: ignore[attr-defined]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("storage", STORED)
 @pytest.mark.parametrize("name", [QUICK[2], pytest.param(QUICK[1], marks=pytest.mark.slow)])
 def test_weights_stored_otherwise_are_the_network_s(name: str, storage: str) -> None:

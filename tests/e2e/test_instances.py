@@ -110,6 +110,7 @@ def cases_header(made: Project, feeds: Sequence[Mapping[str, Array]], folder: Pa
     return path
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("network", ["residual", "pulled", "keeping"])
 def test_two_instances_run_in_two_threads(network: str, compiler: str, tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_two_instances_take_turns_layer_by_layer(network: str, tmp_path: Path) -
     run(build("gcc", flags, [main, *made.sources], tmp_path / "turns", includes=includes))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_has_no_variable_of_its_own(network: str, weights: str, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def smallest(graph: Graph, **options: object) -> int:
     return compile_for(graph, chip(None), goal="memory", **options).plan.arena_bytes
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_that_the_fast_memory_cannot_hold_gives_the_same_bytes(network: str, tmp_path: Path) -> None:
     require_tool("cc")

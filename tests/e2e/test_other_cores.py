@@ -37,6 +37,7 @@ def test_mips_and_the_wide_risc_v_are_among_them() -> None:
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_network_gives_the_golden_bytes(name: str) -> None:
     target = load_target(name)

@@ -51,7 +51,7 @@ def blob_argument(made: Project) -> list[str]:
     return [] if made.blob is None else [str(made.folder / "weights.bin")]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("network", NETWORKS)
@@ -74,6 +74,7 @@ def _sanitized() -> Iterator[ParameterSet]:
                 yield pytest.param(network, compiler, bits, weights, marks=() if quick else pytest.mark.slow)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("network", "compiler", "bits", "weights"), list(_sanitized()))
 def test_sanitizers_are_silent_and_every_tensor_is_right(
     network: str, compiler: str, bits: str, weights: str, tmp_path: Path
@@ -90,7 +91,7 @@ def test_sanitizers_are_silent_and_every_tensor_is_right(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "flags", ["-m64 -O3 -mfma -ffp-contract=fast", "-m32 -O3 -mno-sse -ffp-contract=fast", "-m64 -O0"]
 )
@@ -109,6 +110,7 @@ def test_float_requantization_survives_fused_and_wide_arithmetic(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("requant", ["single", "tflite"])
 @pytest.mark.parametrize("network", [n for n in NETWORKS if n != "digits_as_trained"])
 def test_an_integer_network_needs_no_floating_point_unit(network: str, requant: str, tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ def undefined_symbols(nm: str, objects: Sequence[Path]) -> set[str]:
     return {name for name, found in kinds.items() if found == {"U"}}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("compiler", "bits"), [("gcc", "-m64"), ("gcc", "-m32"), ("clang", "-m64"), ("clang", "-m32")])
@@ -206,6 +208,7 @@ HELIUM = ("-D__ARM_FEATURE_MVE=3", "-D__ARMEL__=1", "--suppress=constParameter")
 """The assembly; what that writes through a pointer, cppcheck does not see."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("chip", "more"),
     [("cortex-m55", ()), ("cortex-m55", HELIUM), ("cortex-m4", ()), ("cortex-m3", ()), ("cortex-m0plus", ())],
@@ -263,6 +266,7 @@ def test_cmake_adds_it_to_a_firmware_as_a_library(tmp_path: Path) -> None:
     run(folder / "app")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["size", "string", "time", "int8", "base", "float", "math", "inline", "a_layers"])
 def test_no_network_name_meets_a_name_of_c_or_of_the_runtime(name: str, tmp_path: Path) -> None:
     require_tool("gcc")

@@ -38,6 +38,7 @@ def _sessions(*models: bytes) -> list[ort.InferenceSession]:
     return [ort.InferenceSession(m, providers=["CPUExecutionProvider"]) for m in models]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", FORMS)
 def test_a_recurrence_is_quantized_verified_and_close_to_the_float_one(kind: str, tmp_path: Path) -> None:
     form = FORMS[kind]

@@ -137,6 +137,7 @@ def reads(name: str) -> list[str]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_snippet_of_the_readme_compiles_and_runs(form: str, tmp_path: Path) -> None:
     require_tool("gcc")

@@ -45,7 +45,7 @@ def check(compiled: Compiled, net: Network, seed: int = 0) -> list[str]:
     return wrong + [n for n, x in outputs.items() if not np.array_equal(x, golden[n])]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_every_tensor_equals_golden(name: str, size: int, weights: str, tmp_path: Path) -> None:
@@ -71,6 +71,7 @@ def test_too_little_scratchpad_names_the_layer() -> None:
         compile_scratchpad(branches(), 400)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "size"),
     [
@@ -103,6 +104,7 @@ def test_the_shadow_run_needs_every_wait(name: str, size: int) -> None:
                 shadow_scratchpad(replace(program, scratchpad=without))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_shadow_run_needs_every_transfer_and_every_row_of_the_rings(name: str, size: int) -> None:
     program = compile_scratchpad(GRAPHS[name](), size).program

@@ -159,6 +159,7 @@ def keeps_nothing(text: str) -> str:
     return re.sub(r"    \(void\)memcpy\(.*for the next run \*/\n", "", text)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
 @pytest.mark.parametrize("change", [forgets_to_forget, keeps_nothing])
 def test_a_fault_in_what_is_kept_is_found(

@@ -59,11 +59,13 @@ def c_differences(name: str, count: int | None, folder: Path, options: Options |
     return wrong
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_golden_gives_the_recorded_bytes(name: str) -> None:
     assert golden_differences(name, 3 if name in LARGE else FEW) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [pytest.param(m, marks=pytest.mark.slow if m in LARGE else ()) for m in MODELS])
 def test_c_gives_the_recorded_bytes(name: str, tmp_path: Path) -> None:
     assert c_differences(name, 3 if name in LARGE else FEW, tmp_path) == []

@@ -34,12 +34,14 @@ def same(nets: ModuleType, prepared: Any, x: Any, engine: str = "golden", **word
     assert np.array_equal(np.asarray(given).reshape(made.shape), made)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", PLAIN)
 def test_the_file_has_the_integers_of_the_module(nets: ModuleType, mode: str) -> None:
     x = nets.images(24)
     same(nets, nets.trained(nets.seeded(nets.Small, x), x, requant=mode), x)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", [None, *SHIFTS])
 def test_powers_of_two_are_shifted(nets: ModuleType, mode: str | None) -> None:
     x = nets.images(24)
@@ -48,6 +50,7 @@ def test_powers_of_two_are_shifted(nets: ModuleType, mode: str | None) -> None:
     same(nets, prepared, x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("weights", "activations"), [*((n, 8) for n in range(2, 8)), (4, 4), (2, 16), (8, 16)])
 def test_bits(nets: ModuleType, weights: int, activations: int) -> None:
     x = nets.images(8)

@@ -60,6 +60,7 @@ def scribble(text: str) -> str:
     return text[:last] + loop + text[last:]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_wrong_weight_is_found_and_the_first_wrong_element_named(
     target: str, monkeypatch: pytest.MonkeyPatch

@@ -115,6 +115,7 @@ def made(seed: int, buffer: int | None) -> Compiled:
     return compile_graph(conv_chain("single", seed), load_target("host"), options)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("buffer", [None, 2048])
 def test_weights_swapped_while_a_run_is_stopped(buffer: int | None, compiler: str, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def test_a_former_fault_is_answered(path: Path) -> None:
     assert draw.outcome(path.parent.name, path.read_bytes())[1] == ""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_mutated_files_are_refused_or_accepted(reader: str) -> None:
     require_module("ai_edge_litert")

@@ -75,6 +75,7 @@ def test_every_command_on_a_model_has_every_option_of_a_compilation() -> None:
         assert (not missing) == (name in on_models), (name, missing)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_option_means_the_same_as_a_keyword_and_in_a_record(verb: str) -> None:
     said: dict[str, Any] = {

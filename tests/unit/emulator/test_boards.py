@@ -66,6 +66,7 @@ def test_what_is_built_for_other_cores_runs_on_the_boards(name: str, tmp_path: P
     assert (result.exit_code, result.console) == (7 * 1000000007 % 11, b"100")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BOARDS)
 def test_words_lie_in_memory_in_the_targets_byte_order(name: str, tmp_path: Path) -> None:
     before = "static volatile uint32_t word = 0x01020304u;"
@@ -75,7 +76,7 @@ def test_words_lie_in_memory_in_the_targets_byte_order(name: str, tmp_path: Path
     assert (result.exit_code, result.console) == (0, order[load_target(name).byte_order])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("opt_level", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("name", BOARDS)
 def test_variables_are_as_c_says_at_every_level(name: str, opt_level: str, tmp_path: Path) -> None:
@@ -96,6 +97,7 @@ static volatile float third = 3.0f;"""
     assert (result.exit_code, result.console) == (0, b"5")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BOARDS)
 def test_megabytes_of_constants_and_arena_fit_and_are_counted(name: str, tmp_path: Path) -> None:
     before = """
@@ -115,7 +117,7 @@ static const uint8_t *volatile constants = weights;"""
     assert 100 < result.sections["text"] < (4_000 if name in BARE else 1_000_000)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("body", "code"), [("return 42;", 42), ("lam_board_exit(7);", 7), ("return 256;", 255)])
 @pytest.mark.parametrize("name", BOARDS)
 def test_exit_codes_arrive(name: str, body: str, code: int, tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ void unused(void);
 void unused(void) { (void)hidden(table[0]); (void)deep(0); }"""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "fault"), [(n, f) for f, (_, names) in FAULTS.items() for n in names])
 def test_a_fault_ends_with_a_message_and_its_own_code(name: str, fault: str, tmp_path: Path) -> None:
     result = run(name, tmp_path, 'lam_board_puts("before"); ' + FAULTS[fault][0], FAULT_HELPERS, opt_level="-O1")
@@ -151,6 +153,7 @@ def test_a_fault_ends_with_a_message_and_its_own_code(name: str, fault: str, tmp
         assert b"stack overflow" in result.console
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BOARDS)
 def test_all_of_a_long_output_arrives(name: str, tmp_path: Path) -> None:
     result = run(name, tmp_path, "lam_board_write(big, sizeof big); return 3;", "static uint8_t big[100000] = {1};")
@@ -166,6 +169,7 @@ LOOP_ARM = '#define STEP ".syntax unified\\nnop\\nsubs %0, %0, #1\\n"\n#define R
 LOOP_OTHERS = '#define STEP "nop\\naddi %0, %0, -1\\n"\n#define REGISTER "+r"'
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", COUNTING)
 def test_instructions_are_counted_exactly_and_alike_each_time(name: str, tmp_path: Path) -> None:
     arm = name.startswith("cortex")
@@ -219,6 +223,7 @@ __attribute__((noinline)) static int leaf(void) { volatile char b[1000]; b[0] = 
     assert 1000 <= deep <= 1100
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", BARE)
 def test_stack_depth_is_measured_from_within_a_call(name: str, opt_level: str, tmp_path: Path) -> None:
@@ -260,6 +265,7 @@ __attribute__((noinline)) static int inner(uint32_t window)
     assert whole == deep
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BOARDS)
 def test_board_files_are_clean_c99(name: str, tmp_path: Path) -> None:
     target = ready(name)

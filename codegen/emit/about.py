@@ -28,14 +28,13 @@ _START, _END = -1, 1 << 30
 
 def function_about(calls: Sequence[Call]) -> tuple[str, ...]:
     """Lines on a function that these calls share: operator, layers, types and layout, what a call covers, rounding."""
-    first = calls[0]
     names = list(dict.fromkeys(call.node.name for call in calls))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     layers = comment(", ".join(names[:_NAMED]) + more)
     kinds = dict.fromkeys(f"{_kind(c)} {_types(c)}" for c in calls)
     scratch = max(call.scratch_bytes for call in calls)
     said = " ".join(dict.fromkeys(sentence(call.node.op) for call in calls))
-    lines = [f"{layers}: {said}", *kinds, _covered(calls), *_rounding(first)]
+    lines = [f"{layers}: {said}", *kinds, _covered(calls), *_rounding(calls)]
     return (*lines, f"`scratch` has {scratch} bytes.") if scratch else tuple(lines)
 
 
@@ -72,19 +71,30 @@ def sentence(op: object) -> str:
     return " ".join(text.replace("*/", "* /").split()) + "."
 
 
-def _rounding(call: Call) -> Iterator[str]:
-    requant = getattr(call.node.op, "requant", None)
-    if requant is None or "range" not in call.fn.sizes:
+def _rounding(calls: Sequence[Call]) -> Iterator[str]:
+    call = calls[0]
+    op, requant = call.node.op, getattr(call.node.op, "requant", None)
+    if "range" not in call.fn.sizes:
+        return
+    if requant is None:
+        if isinstance(mode := getattr(op, "mode", None), str):
+            yield f"The result is rounded as mode `{mode}` does, and limited to range.low .. range.high."
         return
     factor = "scale" if requant.mode == "ort" else "multiplier and shift"
     rounds = requant.mode if requant.rounding == "half_up" else f"pot_{requant.rounding}"
     whose = "each channel's" if requant.per_channel else "the layer's"
-    yield f"Sums are requantized with {whose} {factor}, rounded as `{rounds}` does (lam_requant.h);"
+    yield f"Sums are requantized with {whose} {factor}, rounded as mode `{rounds}` does (lam_requant.h);"
     fixed = getattr(getattr(call.fn.context, "rq", None), "saturate", "")
     bounds = f"{requant.low} .. {requant.high} by saturation" if fixed else "range.low .. range.high"
-    quant = call.node.outs[0].quant
-    zero = f", where {requant.low} stands for 0" if quant and quant.zero_point == requant.low else ""
+    nothing_less = all(_least_is_zero(c) for c in calls)
+    zero = f", where {requant.low} stands for 0" if nothing_less else ""
     yield f"range.zero_point is added, and the result limited to {bounds}{zero}."
+
+
+def _least_is_zero(call: Call) -> bool:
+    """Whether no output stands for less than 0, as behind a ReLU."""
+    requant, quant = call.node.op.requant, call.node.outs[0].quant  # type: ignore[attr-defined]
+    return quant is not None and quant.zero_point == requant.low
 
 
 @record

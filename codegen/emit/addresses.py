@@ -21,7 +21,7 @@ class Names:
         self.functions = function_views(program, const)
         self.structs = {f.fields: f.struct for f in self.functions.values() if not f.like}
         self.padding = {(r.dtype, r.value): f"{self.name}_pad{i}" for i, r in enumerate(program.const_rows)}
-        self.params = {id(p): i for i, p in enumerate((*program.params, *program.mapped))}
+        self.params = _numbered(program)
         self.tensors = {t.value: t.index for t in program.tensors}
 
     def place(self, offset: int, first: str = "") -> str:
@@ -52,9 +52,22 @@ class Names:
         """What a table says of where parameters are stored: in a blob, how far into its weights."""
         return str(params.offset) if self.blob else f"LAM_VIEW(uint8_t, &{self.symbol(params)})"
 
-    def padding_of(self, item: RowInput) -> str:
-        """The row that stands for rows outside an input."""
+    def padding_of(self, item: RowInput, row_t: str) -> str:
+        """The row that stands for rows outside an input, as a pointer to `row_t`."""
         if item.padding_offset is not None:
-            return plus(self.work, item.padding_offset)
-        fill = item.rule.fill
-        return "NULL" if fill is None else self.padding.get((item.operand.dtype, fill), "NULL")
+            return f"LAM_VIEW({row_t}, {plus(self.work, item.padding_offset)})"
+        name = self.padding.get((item.operand.dtype, item.rule.fill)) if item.rule.fill is not None else None
+        if name is None:
+            return "NULL"
+        return name if item.operand.dtype.ctype == row_t else f"LAM_VIEW({row_t}, {name})"
+
+
+def _numbered(program: Program) -> dict[int, int]:
+    """Each layer's parameters by the number of the first step that reads them; what no step names comes after all."""
+    calls = [call for group in program.groups for call in group.calls]
+    found: dict[int, int] = {}
+    for number, call in enumerate(calls):
+        if call.params is not None:
+            found.setdefault(id(call.params), number)
+    rest = (p for p in (*program.params, *program.mapped) if id(p) not in found)
+    return found | {id(p): len(calls) + i for i, p in enumerate(rest)}

@@ -59,9 +59,13 @@ class RegionView:
 
 @record
 class Guard:
-    """How a compiler says that it may use the chip's instructions: a macro, and the flags that define it."""
+    """How a compiler says that it may use the chip's instructions: a macro, and the flags that define it.
+
+    `found` is what the runtime's header makes of that, where it is included.
+    """
 
     macro: str
+    found: str
     flags: str
 
 
@@ -205,12 +209,12 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
 def _guard(options: EmitOptions) -> Guard | None:
     """What the compiler must define for kernels of this instruction set; None where plain C is all there is."""
     features = FEATURES.get(options.isa, frozenset())
-    macro = next((macro for feature, macro in _MACROS.items() if feature in features), None)
-    return Guard(macro, options.flags or "the chip's -mcpu") if macro else None
+    macros = next((macros for feature, macros in _MACROS.items() if feature in features), None)
+    return Guard(*macros, options.flags or "the chip's -mcpu") if macros else None
 
 
-_MACROS = {"mve": "__ARM_FEATURE_MVE", "dsp": "__ARM_FEATURE_DSP"}
-"""What a compiler defines that may use a feature's instructions, the larger set of them first."""
+_MACROS = {"mve": ("__ARM_FEATURE_MVE", "LAM_MVE"), "dsp": ("__ARM_FEATURE_DSP", "LAM_ARMV7EM")}
+"""What a compiler defines that may use a feature's instructions, and then the runtime; the larger set first."""
 
 
 def _common_type(ports: Sequence[Port]) -> str:

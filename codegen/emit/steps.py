@@ -177,7 +177,7 @@ class Steps:
             fixed=rule.whole or (rule.taps == 1 and not checked and still),
             dilation=rule.dilation,
             checked=checked,
-            padding=self.names.padding_of(item),
+            padding=self.names.padding_of(item, self.names.functions[id(call.fn)].in_t),
             made=_made(item.producer),
             lacking=item.producer.call if isinstance(item.producer, Step) else _INPUT_FIRST,
             whole=rule.whole,

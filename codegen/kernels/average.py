@@ -46,9 +46,9 @@ def is_wide(how: Averaging) -> bool:
 
 
 def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field, ...]:
-    """`zero` = [zx], `range`, and one entry per divisor of what the mode needs."""
+    """`x_zero_point` = [zx], `range`, and one entry per divisor of what the mode needs."""
     shared = (
-        Field("zero", np.array([how.x_quant.zero_point], np.int32), about="the input's zero point"),
+        Field("x_zero_point", np.array([how.x_quant.zero_point], np.int32), about="of the input"),
         range_field(how.y_quant.zero_point, how.low, how.high),
     )
     if mode in _BY_COUNT:

@@ -15,6 +15,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeView
 from codegen.ir.quant import Array, DType, Requant, Rounding, TensorType
 from codegen.ir.shape import Shape
+from codegen.ops.accumulator import channel_ends, folded_bias, needs_int64
 from codegen.records import record
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
@@ -74,9 +75,10 @@ def whose_factors(requant: Requant) -> str:
     return "of each output channel" if requant.per_channel else "of all channels"
 
 
-def range_field(zero_point: int, low: int, high: int) -> Field:
-    """Params `range` = [zero_point, low, high]."""
-    return Field("range", np.array([zero_point, low, high], np.int32), record="lam_range", about="of the output")
+def range_field(zero_point: int, low: int, high: int, *, saturates: bool = False) -> Field:
+    """Params `range` = [zero_point, low, high]; a kernel that `saturates` reads the first alone."""
+    about = "of the output; zero_point alone is read" if saturates else "of the output"
+    return Field("range", np.array([zero_point, low, high], np.int32), record="lam_range", about=about)
 
 
 def _takes_64_bits(requant: Requant) -> bool:
@@ -103,21 +105,12 @@ def requant_takes(requant: Requant | None, low: int, high: int, *, wide: bool = 
     return least <= low << left and high << left <= most
 
 
-def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Array:
-    """`b - zx * sum(w)` per output channel, int64: what lets kernels multiply raw inputs."""
-    sums: Array = weights.reshape(weights.shape[0], -1).astype(np.int64).sum(axis=1)
-    return np.asarray(bias.astype(np.int64) - x_zero_point * sums)
-
-
 def is_wide(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> bool:
     """Whether any partial sum of the folded form, in any order, could leave int32.
 
     The bound is `|b'| + sum |w| * max|x|` per output channel.
     """
-    reach = np.abs(weights.reshape(weights.shape[0], -1).astype(np.int64)).sum(axis=1)
-    largest = max(abs(x_dtype.low), x_dtype.high)
-    bound = np.abs(folded_bias(weights, bias, x_zero_point)) + reach * largest
-    return bool((bound >= 2**31).any())
+    return needs_int64(weights, bias, x_dtype.low, x_dtype.high, x_zero_point)
 
 
 def weight_shift(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> int | None:
@@ -137,11 +130,7 @@ def weight_shift(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType)
 
 def end_values(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> tuple[int, int]:
     """Bounds of the accumulator `b + sum w * (x - zx)` over all inputs and output channels."""
-    w = weights.reshape(weights.shape[0], -1).astype(np.int64)
-    least, most = w * (x_dtype.low - x_zero_point), w * (x_dtype.high - x_zero_point)
-    # a padded tap adds nothing, so that each tap may also be 0
-    low = np.minimum(np.minimum(least, most), 0).sum(axis=1) + bias
-    high = np.maximum(np.maximum(least, most), 0).sum(axis=1) + bias
+    low, high = channel_ends(weights, bias, x_zero_point, x_dtype)
     return int(low.min()), int(high.max())
 
 

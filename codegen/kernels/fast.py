@@ -112,7 +112,7 @@ def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Fie
     if requant is None or not form.form:
         return tuple(_filled(f, channels) for f in requant_fields(requant))
     multiplier, shift = np.array(requant.multiplier, np.int32), np.array(requant.shift, np.int64)
-    bounds = range_field(requant.zero_point, requant.low, requant.high)
+    bounds = range_field(requant.zero_point, requant.low, requant.high, saturates=bool(form.saturate))
     if form.form == "rounded":
         places = Field("shift", (shift - _PLACES - 1).astype(np.int8), about="right shift less 1, of lam_twice_rounded")
         return (bounds, _filled(places, channels))
@@ -128,7 +128,7 @@ def _filled(field: Field, channels: int) -> Field:
     """Per-channel arrays get zeros up to `channels`; others are as they were."""
     if field.name == "range" or field.values.size == 1:
         return field
-    more = "; zeros behind" if channels > field.values.size else ""
+    more = "; zeros after them" if channels > field.values.size else ""
     return Field(field.name, filled(field.values, channels), about=field.about + more)
 
 

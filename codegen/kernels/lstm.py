@@ -9,10 +9,11 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import end_values, folded_bias, is_wide, range_field, requant_takes
+from codegen.kernels.common import end_values, is_wide, range_field, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sigmoid16 import curve_fields
 from codegen.ops import Lstm
+from codegen.ops.accumulator import folded_bias
 from codegen.records import record
 
 GateSum = tuple[Requant, Array, Array, int]

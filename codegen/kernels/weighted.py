@@ -13,8 +13,9 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
-from codegen.kernels.common import end_values, folded_bias, is_wide, requant_takes, weight_shift
+from codegen.kernels.common import end_values, is_wide, requant_takes, weight_shift
 from codegen.ops import Conv2D, Dense
+from codegen.ops.accumulator import folded_bias
 from codegen.records import record
 
 BYTES = (DType.S8, DType.U8)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType
 
 INT32_LIMIT = 1 << 31
 
@@ -28,10 +29,14 @@ def accumulator_bound(w: Array, b: Array, x_low: int, x_high: int, x_zero_point:
         x_high: greatest input value.
         x_zero_point: of the input.
     """
-    taps = w.reshape(len(w), -1).astype(np.int64)
-    folded = b.astype(np.int64) - x_zero_point * taps.sum(axis=1)
-    reach = np.abs(taps).sum(axis=1) * max(abs(x_low), abs(x_high))
-    return int((np.abs(folded) + reach).max())
+    reach = np.abs(w.reshape(len(w), -1), dtype=np.int32).sum(axis=1, dtype=np.int64) * max(abs(x_low), abs(x_high))
+    return int((np.abs(folded_bias(w, b, x_zero_point)) + reach).max())
+
+
+def folded_bias(w: Array, b: Array, x_zero_point: int) -> npt.NDArray[np.int64]:
+    """`b - zx * sum w` of each output: what lets kernels multiply raw inputs."""
+    sums = w.reshape(len(w), -1).sum(axis=1, dtype=np.int64)
+    return np.asarray(b.astype(np.int64) - x_zero_point * sums)
 
 
 def needs_int64(w: Array, b: Array, x_low: int, x_high: int, x_zero_point: int) -> bool:
@@ -61,3 +66,11 @@ def exact_matmul(a: Array, b: Array) -> Array:
     """The integer matrix product a[..., M, K] @ b[..., K, N] as int64, exact."""
     kind = product_dtype(magnitude(a), b, axis=-2)
     return np.asarray((a.astype(kind) @ b.astype(kind)).astype(np.int64))
+
+
+def channel_ends(weights: Array, bias: Array, x_zero_point: int, x_dtype: DType) -> npt.NDArray[np.int64]:
+    """Least and greatest sum `b + sum w * (x - zx)` of each output, int64[2, C]; a tap in the padding adds 0."""
+    w = weights.reshape(len(weights), -1)
+    above, below = (part(w, 0).sum(axis=1, dtype=np.int64) for part in (np.maximum, np.minimum))
+    least, most = min(x_dtype.low - x_zero_point, 0), max(x_dtype.high - x_zero_point, 0)
+    return np.stack([above * least + below * most, above * most + below * least]) + bias.astype(np.int64)

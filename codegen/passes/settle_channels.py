@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from codegen.ir.graph import Graph, Node
-from codegen.ir.quant import Array, Requant, TensorType
+from codegen.ir.quant import Array, Requant
+from codegen.ops.accumulator import channel_ends
 from codegen.ops.answers import is_weighted_sum
 from codegen.ops.requantize import scaled
 from codegen.passes.contract import graph_pass
@@ -57,7 +57,7 @@ def _settled(graph: Graph, node: Node) -> tuple[Requant, Array, Array] | None:
     weights, bias = (graph.values[name].data for name in node.inputs[1:3])
     if weights is None or bias is None or not requant.per_channel or max(requant.multiplier) < 1 << 15:
         return None
-    ends = _ends(weights, bias, op.x_zero_point, graph.type(node.inputs[0]))
+    ends = channel_ends(weights, bias, op.x_zero_point, graph.type(node.inputs[0]).dtype)
     fits = (ends >= _INT32.min).all(axis=0) & (ends <= _INT32.max).all(axis=0)
     if requant.mode == "tflite":
         fits &= np.array(requant.shift) <= 0
@@ -73,12 +73,3 @@ def _settled(graph: Graph, node: Node) -> tuple[Requant, Array, Array] | None:
     if new == requant and np.array_equal(settled, weights) and np.array_equal(sums, bias):
         return None
     return new, settled, sums
-
-
-def _ends(weights: Array, bias: Array, x_zero_point: int, x: TensorType) -> npt.NDArray[np.int64]:
-    """Least and greatest sum of each channel, int64[2, C]; a tap in the padding adds nothing."""
-    w = weights.reshape(len(weights), -1).astype(np.int64)
-    reach = np.stack([w * (x.dtype.low - x_zero_point), w * (x.dtype.high - x_zero_point)])
-    low = np.minimum(reach.min(axis=0), 0).sum(axis=1)
-    high = np.maximum(reach.max(axis=0), 0).sum(axis=1)
-    return np.stack([low, high]) + bias.astype(np.int64)

@@ -35,7 +35,7 @@ For a reader who knows other generated C:
   do is said in `lam_requant.h`, and for the shorter forms (`lam_twice_*`) in `lam_requant_fast.h`: here they round
   once, mode `single`; CMSIS-NN's two roundings are mode `tflite`. `scratch` is the context buffer; it is part of the
   arena. `column` is the im2col buffer: what the two or three pixels of a turn read, widened to 16 bits, paired for
-  SMLAD and interleaved; `bytes` is what one pixel reads before that, where padding has to be put in.
+  SMLAD and interleaved; `bytes` is a window row of one pixel before that, where padding has to be put in.
 - Who knows nanopb: the header is the whole interface, there is no heap and no global state, and the caller owns the
   memory. Every call answers with a `lam_status`, and `LAM_OK` is 0.
 - `LAM_AT` and `LAM_VIEW` (`lam_base.h`) are the only casts from bytes to typed objects, into memory and into constants:
@@ -43,7 +43,7 @@ For a reader who knows other generated C:
 - The head of each file names the options that made it: the chip, how sums are rounded (`requant`), whether
   weights are C or a blob, and what the plan favours (`goal`). `lamina compile --help` explains each.
 - `kN` is a function and its kind, `pN` the parameters of a layer, `stepN` a layer of the schedule; a layer without
-  parameters has no `pN`. Tensors and layers are numbered as in `manifest.json`."""
+  parameters has no `pN`, and its number is left out. Tensors and layers are numbered as in `manifest.json`."""
 _NOTES = {
     "include/digits.h": """\
 What a firmware includes. The caller provides an arena of `DIGITS_ARENA_SIZE` bytes, fills the input, runs, reads the
@@ -61,9 +61,9 @@ below the input is `digits_pad0`; padding left and right it makes itself. `TRACE
 they are asked for.""",
     "src/digits_layers.c": """\
 The layers. `_twice` and `_halved` in the names of `lam_requant_fast.h` are one rounding: a product's high half keeps
-one bit below the result, and the last shift rounds it away; `out_centre` is twice the output's zero point plus 1, the
-half that rounding adds. Weights lie in the order in which the registers want them, which the header of each kernel
-describes.""",
+one bit below the result, and the last shift rounds it away; `centre` and `out_centre` are twice the output's zero
+point plus 1, the half that rounding adds. Weights lie in the order in which the registers want them, which the header
+of each kernel describes.""",
 }
 
 

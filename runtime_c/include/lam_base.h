@@ -117,6 +117,9 @@ typedef struct lam_range {
 
 /* The one place where bytes become typed objects: the caller vouches that `p` is aligned for `type`.
  *
+ * C's rule of effective types does not foresee that an array of bytes is such memory.  What is stored there is read as what it
+ * was stored as or as bytes, and each stretch has one type at a time, so that compilers need no -fno-strict-aliasing.
+ *
  *     LAM_AT(type, p)      p, into memory that the network writes
  *     LAM_VIEW(type, p)    p, into constants
  */

@@ -272,7 +272,7 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
         return pack_words(rows, _pieces(node)[0], together, passes, wide=wide)
 
     size = channels * passes * words_of(_groups(node) // passes, bits, wide=wide)
-    more = "; zeros behind" if channels > outputs else ""
+    more = "; zeros after them" if channels > outputs else ""
     return (
         Field.later("weights", np.uint32, size, words, f"in the order of lam_armv7em{'_few' if bits else ''}.h"),
         Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels), FOLDED + more),

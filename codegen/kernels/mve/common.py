@@ -9,9 +9,10 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import folded_bias, is_wide
+from codegen.kernels.common import is_wide
 from codegen.kernels.weighted import BYTES, Weighted, weighted
 from codegen.ops import Conv2D, Dense
+from codegen.ops.accumulator import folded_bias
 from codegen.records import record
 
 MVE = frozenset({"mve"})

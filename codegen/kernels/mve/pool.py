@@ -117,7 +117,7 @@ def _lanes(found: Means) -> tuple[Field, ...]:
         numbers += [int(multiplier[0]), int(shift[0]), zero_point, requant.low - zero_point, requant.high - zero_point]
     return (
         Field("numbers", np.array(numbers, np.int32)),
-        Field("zero", np.array([found.how.x_quant.zero_point], np.int32)),
+        Field("x_zero_point", np.array([found.how.x_quant.zero_point], np.int32), about="of the input"),
     )
 
 

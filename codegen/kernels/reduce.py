@@ -62,7 +62,7 @@ def _fit_sum(node: NodeOf[GlobalSum]) -> Fit | None:
     if not requant_takes(step, count * least, count * most):
         return None
     params = (
-        Field("zero", np.array([op.x_zero_point], np.int32), about="the input's zero point"),
+        Field("x_zero_point", np.array([op.x_zero_point], np.int32), about="of the input"),
         range_field(step.zero_point, step.low, step.high),
         Field("multiplier", np.array(step.multiplier, np.int32), about="of lam_requant.h"),
         Field("shift", np.array(step.shift, np.int8), about="of lam_requant.h"),

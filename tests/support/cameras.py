@@ -130,7 +130,12 @@ def write_cases(folder: Path, cases: Sequence[Case], frames: int) -> list[Path]:
     sources, bodies = [], []
     for case in cases:
         view = SimpleNamespace(
-            name=case.name, upper=case.name.upper(), version="0", options="test", const="const", stream=None, reads=None
+            name=case.name,
+            upper=case.name.upper(),
+            form=SimpleNamespace(version="0", options="test"),
+            const="const",
+            stream=None,
+            reads=None,
         )
         spelled = camera_view(camera_program(case.how, [case.port], False, "camera.toml"))
         given = {"name": view.name, "upper": view.upper, "ctype": case.port.dtype.ctype}

@@ -235,7 +235,9 @@ def write_heads(folder: Path, cases: Sequence[Head], runs: int) -> list[Path]:
 
 def write_head(folder: Path, case: Head) -> Path:
     """The C of one, with a header that stands for its network's."""
-    net = SimpleNamespace(name=case.name, upper=case.name.upper(), version="0", options="test", const="const")
+    net = SimpleNamespace(
+        name=case.name, upper=case.name.upper(), form=SimpleNamespace(version="0", options="test"), const="const"
+    )
     view = post_view(case.program)
     (folder / f"{case.name}.h").write_text(NETWORK.format(name=case.name, count=len(case.ports)))
     (folder / f"{case.name}_postprocess.h").write_text(render("postprocess.h.j2", m=net, p=view))

@@ -27,14 +27,20 @@ def _headers(roots: Roots) -> dict[str, str]:
 def header_closure(texts: Iterable[str], roots: Roots = ROOTS) -> dict[str, str]:
     """File name to text of every runtime header that these C texts include, directly or not."""
     known = _headers(roots)
-    todo = [name for text in texts for name in _INCLUDED.findall(text)]
+    todo = [name for text in texts for name in _included(text)]
     found: dict[str, str] = {}
     while todo:
         name = todo.pop()
         if name not in found and name in known:
             found[name] = known[name]
-            todo += _INCLUDED.findall(found[name])
+            todo += _included(found[name])
     return dict(sorted(found.items()))
+
+
+def _included(text: str) -> list[str]:
+    """What a file includes; megabytes of weights behind that are not looked at."""
+    last = text.rfind("#include")
+    return _INCLUDED.findall(text, 0, text.find("\n", last) if last >= 0 else 0)
 
 
 def header_names(roots: Roots = ROOTS) -> frozenset[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from codegen.ir.quant import Array
@@ -24,8 +22,7 @@ class ArrayView:
 
 def array_lines(values: Array) -> tuple[str, ...]:
     """An array spelled in C, in lines of at most about 110 columns; exact for floats."""
-    spell = spell_float if values.dtype.kind == "f" else _spell_int(values.dtype)
-    text, start = ", ".join(map(spell, values.reshape(-1).tolist())) + "," * bool(values.size), 0
+    text, start = _spelled(values.reshape(-1)) + "," * bool(values.size), 0
     lines: list[str] = []
     while len(text) - start > 110:
         end = text.rfind(", ", start, start + 111) + 1
@@ -44,12 +41,24 @@ def spell_float(value: float) -> str:
     return f"{text}f"
 
 
-def _spell_int(kind: np.dtype[Any]) -> Any:
-    if kind == np.int32:
-        return lambda v: "(-2147483647 - 1)" if v == -(2**31) else str(v)
-    if kind == np.uint32:
-        return lambda v: f"0x{v:08x}u"
-    return str
+_BYTES = {
+    np.dtype(np.uint8): tuple(map(str, range(256))),
+    np.dtype(np.int8): tuple(map(str, (*range(128), *range(-128, 0)))),
+}
+"""What each byte says, of a network's millions of them."""
+
+
+def _spelled(values: Array) -> str:
+    """Numbers with commas between them."""
+    if values.dtype.kind == "f":
+        return ", ".join(map(spell_float, values.tolist()))
+    if values.dtype == np.uint32:
+        words = values.astype(">u4").tobytes().hex(" ", 4).replace(" ", "u, 0x")
+        return f"0x{words}u" if words else ""
+    if values.dtype in _BYTES:
+        return ", ".join(map(_BYTES[values.dtype].__getitem__, values.tobytes()))
+    text = ", ".join(map(str, values.tolist()))
+    return text.replace("-2147483648", "(-2147483647 - 1)") if values.dtype == np.int32 else text
 
 
 def plus(text: str, number: int) -> str:

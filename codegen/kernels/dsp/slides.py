@@ -8,6 +8,7 @@ taken; those of the third row follow alone.  Blocks of assembly take all channel
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -130,6 +131,7 @@ def _fitted(node: NodeOf[Conv2D], cost: Callable[[Blocks], tuple[float, int]]) -
     return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
 
 
+@lru_cache(maxsize=256)
 def _choose(w: Window, x: Shape, y: Shape, cost: Callable[[Blocks], tuple[float, int]]) -> Blocks | None:
     """The blocks of a row that cost least."""
     most = min(_MOST_PIXELS, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)

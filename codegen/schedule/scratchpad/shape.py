@@ -216,7 +216,7 @@ class Shape:
     @cached_property
     def dma(self) -> float:
         """Cycles of all transfers."""
-        into, out = self._traffic(len(self.ends))
+        into, out = self._traffic
         params = sum(self.facts.params[i].bytes(self.facts.params[i].channels) for i in self.flow.members)
         again = self.passes if self.cut.again else 1
         transfers = self.passes * len(self.flow.members)
@@ -225,11 +225,11 @@ class Shape:
     @cached_property
     def time(self) -> float:
         """Cycles, when each step's transfers hide behind the one before; parameters come first."""
-        facts, steps = self.facts, len(self.ends)
+        facts = self.facts
         cycles = np.array([facts.event_cycles(i) for i in self.flow.members])
         spent = np.cumsum(cycles[[k for k, _ in self.flow.events]])[self.flow.cuts[self.ends] - 1]
         compute = np.diff(np.append([0], spent)) / self.passes
-        into, out = self._traffic(steps)
+        into, out = self._traffic
         behind = np.append(into[1:], 0) + np.append([0], out[:-1])
         if not self.cut.ahead:
             compute, behind = compute + into + out, behind * 0
@@ -243,9 +243,10 @@ class Shape:
         needs = self.facts.params[index]
         return needs.bytes(self.cut.tile or needs.channels)
 
-    def _traffic(self, steps: int) -> tuple[Array, Array]:
+    @cached_property
+    def _traffic(self) -> tuple[Array, Array]:
         """Cycles of the transfers into and out of each step of one pass."""
-        into, out = np.zeros(steps), np.zeros(steps)
+        into, out = np.zeros(len(self.ends)), np.zeros(len(self.ends))
         for value in self.in_rings:
             low = self.flow.inputs[value].low[self.starts][:1]
             rows = np.maximum(np.diff(np.append(low, self.flow.inputs[value].need[self.ends])), 0)

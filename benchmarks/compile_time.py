@@ -34,7 +34,8 @@ AIMS_S = {"kws_qdq": 1.0, "vww_qdq": 2.0, "mobilenet_v2_1.0_224": 10.0, "uneven_
 SIZES = (50, 100, 200, 350, 500)
 SHAPES = {"chain": chain, "branchy": branchy, "uneven": uneven}
 HEADS = ("model", "layers", "compile s", "cpu s", "aim s", "arena B")
-IMPORTS = "import codegen.cli, codegen.api"
+IMPORTS = "import codegen.cli.compile_command, codegen.pipeline, codegen.frontends.onnx.importer"
+"""What a process loads before it begins, which differs from command to command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +67,7 @@ def scaled_inverse_sqrt(x: Quant, y: Quant) -> InverseSqrt:
     return InverseSqrt(int(multiplier), min(max(int(exponent) - BITS, _LEAST), _MOST), y)
 
 
+@lru_cache(maxsize=1 << 15)
 def _root(x: int) -> int:
     multiplier, exponent = inverse_sqrt(x)
     one = np.array([1], np.int64)

@@ -31,7 +31,7 @@ def function_about(calls: Sequence[Call]) -> tuple[str, ...]:
     names = list(dict.fromkeys(call.node.name for call in calls))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     layers = comment(", ".join(names[:_NAMED]) + more)
-    kinds = dict.fromkeys(f"{_kind(c)} {_types(c)}" for c in calls)
+    kinds = dict.fromkeys(f"{kind_of(c)} {_types(c)}" for c in calls)
     scratch = max(call.scratch_bytes for call in calls)
     said = " ".join(dict.fromkeys(sentence(call.node.op) for call in calls))
     lines = [f"{layers}: {said}", *kinds, _covered(calls), *_rounding(calls)]
@@ -48,7 +48,7 @@ def _made(calls: Sequence[Call]) -> Iterator[tuple[Operand, TensorType]]:
     return ((o, t) for call in calls for o, t in zip(call.outputs, call.node.outs, strict=True))
 
 
-def _kind(call: Call) -> str:
+def kind_of(call: Call) -> str:
     """The operator's name; of a convolution in groups, how many, or that each input channel is one."""
     node, groups = call.node, getattr(call.node.op, "groups", 1)
     if groups == 1:
@@ -74,11 +74,13 @@ def sentence(op: object) -> str:
 def _rounding(calls: Sequence[Call]) -> Iterator[str]:
     call = calls[0]
     op, requant = call.node.op, getattr(call.node.op, "requant", None)
-    if "range" not in call.fn.sizes:
-        return
     if requant is None:
-        if isinstance(mode := getattr(op, "mode", None), str):
-            yield f"The result is rounded as mode `{mode}` does, and limited to range.low .. range.high."
+        mode, ends = getattr(op, "mode", None), {_ends(c) for c in calls}
+        if isinstance(mode, str) and None not in ends:
+            limits = "{} .. {}".format(*ends.pop() or ()) if len(ends) == 1 else "its bounds"
+            yield f"The result is rounded as mode `{mode}` does, and limited to {limits}{_zero(calls)}."
+        return
+    if "range" not in call.fn.sizes:
         return
     factor = "scale" if requant.mode == "ort" else "multiplier and shift"
     rounds = requant.mode if requant.rounding == "half_up" else f"pot_{requant.rounding}"
@@ -86,15 +88,25 @@ def _rounding(calls: Sequence[Call]) -> Iterator[str]:
     yield f"Sums are requantized with {whose} {factor}, rounded as mode `{rounds}` does (lam_requant.h);"
     fixed = getattr(getattr(call.fn.context, "rq", None), "saturate", "")
     bounds = f"{requant.low} .. {requant.high} by saturation" if fixed else "range.low .. range.high"
-    nothing_less = all(_least_is_zero(c) for c in calls)
-    zero = f", where {requant.low} stands for 0" if nothing_less else ""
-    yield f"range.zero_point is added, and the result limited to {bounds}{zero}."
+    yield f"range.zero_point is added, and the result limited to {bounds}{_zero(calls)}."
 
 
-def _least_is_zero(call: Call) -> bool:
-    """Whether no output stands for less than 0, as behind a ReLU."""
-    requant, quant = call.node.op.requant, call.node.outs[0].quant  # type: ignore[attr-defined]
-    return quant is not None and quant.zero_point == requant.low
+def _ends(call: Call) -> tuple[int, int] | None:
+    """The least and the greatest output, where the operator says them."""
+    source = getattr(call.node.op, "requant", None) or call.node.op
+    low, high = getattr(source, "low", None), getattr(source, "high", None)
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else None
+
+
+def _zero(calls: Sequence[Call]) -> str:
+    """Of which layers the least output stands for 0, as of one with a ReLU."""
+    quants = [(call.node.name, call.node.outs[0].quant, _ends(call)) for call in calls]
+    names = [name for name, quant, ends in quants if quant and ends and quant.zero_point == ends[0]]
+    if not names:
+        return ""
+    ends = next(ends for name, _, ends in quants if name == names[0])
+    who = "" if len(names) == len(calls) else f" in {comment(', '.join(names[:_NAMED]))}"
+    return f", where {ends[0] if ends else 0} stands for 0{who}, as after a ReLU"
 
 
 @record

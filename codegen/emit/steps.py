@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from codegen.emit.about import kind_of
 from codegen.emit.addresses import Names
 from codegen.emit.functions import FunctionView
 from codegen.emit.names import comment
@@ -243,4 +244,4 @@ def _title(call: Call) -> str:
     node = call.node
     types = " ".join(f"{t.dtype.value}{list(t.shape)}" for i, t in enumerate(node.ins) if i in node.dynamic)
     result = " ".join(f"{t.dtype.value}{list(t.shape)}" for t in node.outs)
-    return f"{node.name}: {type(node.op).__name__} {types} -> {result}"
+    return f"{node.name}: {kind_of(call)} {types} -> {result}"

@@ -25,19 +25,22 @@ This is what `lamina compile examples/digits/digits_qdq.onnx --name digits -t co
 (`src/digits_weights.c`: the objects that `digits_layers.h` declares), for names and conversions
 (`digits_helpers.h`, `digits_info.c`) and for the self-test. The network reads digits
 of 8x8 pixels: full, depthwise and pointwise convolutions, a pooling, a residual addition, a mean and a dense layer.
-The runtime headers it includes (`lam_*.h`) are copied into the project's `runtime/`; they are plain functions with
-their contracts, and the same for every network.
+The runtime headers it includes (`lam_*.h`) are copied into the project's `runtime/`; they are functions with their
+contracts, the same for every network. Those for the chip's DSP extension are inline assembly where GNU compilers
+optimise, partly as macros, each beside a plain C twin (`LAM_NO_BLOCKS` turns whole blocks off).
 
 For a reader who knows other generated C:
 
 - Who knows CMSIS-NN: a kernel here is one function per shape, with sizes as literals, and not a library call with a
-  context of dimensions. Activations are NHWC. The input's offset is folded into `bias`. What a multiplier and a shift
+  context of dimensions. Activations are NHWC. The input's offset is folded into the bias, which lies among the
+  weights but for the dense layer; `x_zero_point` is for padding, and the mean's own. What a multiplier and a shift
   do is said in `lam_requant.h`, and for the shorter forms (`lam_twice_*`) in `lam_requant_fast.h`: here they round
   once, mode `single`; CMSIS-NN's two roundings are mode `tflite`. `scratch` is the context buffer; it is part of the
   arena. `column` is the im2col buffer: what the two or three pixels of a turn read, widened to 16 bits, paired for
   SMLAD and interleaved; `bytes` is a window row of one pixel before that, where padding has to be put in.
 - Who knows nanopb: the header is the whole interface, there is no heap and no global state, and the caller owns the
-  memory. Every call answers with a `lam_status`, and `LAM_OK` is 0.
+  memory. `init`, `run` and `resume` answer with a `lam_status`, and `LAM_OK` is 0; `input` and `output` with a
+  pointer, or NULL.
 - `LAM_AT` and `LAM_VIEW` (`lam_base.h`) are the only casts from bytes to typed objects, into memory and into constants:
   the arena is bytes, and the plan aligns every tensor.
 - The head of each file names the options that made it: the chip, how sums are rounded (`requant`), whether

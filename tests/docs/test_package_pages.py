@@ -155,6 +155,7 @@ def judged(x: np.ndarray, folder: Path) -> list[str]:
     return [f"{'person' if score > 0.5 else 'nobody'} ({score:.2f})" for score in scores]
 
 
+@pytest.mark.slow
 def test_persons_are_told_by_the_lines_of_photos(folder: Path, programs: Path) -> None:
     x = photos(folder)
     expected = judged(x, folder)

@@ -110,6 +110,7 @@ def test_mixed_bits_are_the_same_from_a_cluster_that_loses_a_worker(cluster: Loc
     assert alone.report.scored is not None
 
 
+@pytest.mark.slow
 def test_a_refusal_of_a_worker_is_the_refusal_of_this_process(cluster: LocalCluster, tmp_path: Path) -> None:
     with np.load(DATA) as file:
         np.savez(tmp_path / "bad.npz", x=file["x"], y=np.where(np.arange(len(file["y"])) == 200, 99, file["y"]))
@@ -130,6 +131,7 @@ def test_sensitivity_and_chips_are_the_same_whoever_looks(cluster: LocalCluster)
     assert alone == (api.fits(MODEL, "rp2040", scheduler=where), api.fits(MODEL, "stm32f407vg", scheduler=where))
 
 
+@pytest.mark.slow
 def test_random_networks_are_proved_by_workers_too(cluster: LocalCluster) -> None:
     numbers = seeds(7, 12)
     alone = prove(numbers, plan_only=True)
@@ -164,6 +166,7 @@ def die(number: int) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_piece_that_ends_every_worker_is_told() -> None:
     with pytest.raises(CompileError, match=r"^LAM-CLUSTER-002 "), spread_over("local:1") as spread:
         spread.each(die, [1])

@@ -125,6 +125,7 @@ def test_weights_stored_otherwise_are_the_network_s(name: str, storage: str) -> 
     assert 0 < float(np.abs(one - other).max()) <= most * float(np.abs(other).max())
 
 
+@pytest.mark.slow
 def test_scales_for_groups_of_inputs_are_nearer_for_few_bytes_more() -> None:
     path = shared_dir() / "models" / "mlperf_tiny" / "ad_f32.tflite"
     for target in ("host", "generic"):

@@ -51,7 +51,7 @@ def blob_argument(made: Project) -> list[str]:
     return [] if made.blob is None else [str(made.folder / "weights.bin")]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("network", NETWORKS)
@@ -74,7 +74,7 @@ def _sanitized() -> Iterator[ParameterSet]:
                 yield pytest.param(network, compiler, bits, weights, marks=() if quick else pytest.mark.slow)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("network", "compiler", "bits", "weights"), list(_sanitized()))
 def test_sanitizers_are_silent_and_every_tensor_is_right(
     network: str, compiler: str, bits: str, weights: str, tmp_path: Path
@@ -91,7 +91,7 @@ def test_sanitizers_are_silent_and_every_tensor_is_right(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     "flags", ["-m64 -O3 -mfma -ffp-contract=fast", "-m32 -O3 -mno-sse -ffp-contract=fast", "-m64 -O0"]
 )
@@ -110,7 +110,7 @@ def test_float_requantization_survives_fused_and_wide_arithmetic(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("requant", ["single", "tflite"])
 @pytest.mark.parametrize("network", [n for n in NETWORKS if n != "digits_as_trained"])
 def test_an_integer_network_needs_no_floating_point_unit(network: str, requant: str, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def undefined_symbols(nm: str, objects: Sequence[Path]) -> set[str]:
     return {name for name, found in kinds.items() if found == {"U"}}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("compiler", "bits"), [("gcc", "-m64"), ("gcc", "-m32"), ("clang", "-m64"), ("clang", "-m32")])

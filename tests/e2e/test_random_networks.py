@@ -68,6 +68,7 @@ def test_faults_are_found(tmp_path: Path) -> None:
     assert "differs from golden" in faults[1]
 
 
+@pytest.mark.slow
 def test_activations_span_their_type_on_other_inputs_too() -> None:
     """Networks are drawn with one input; on another one nearly all tensors span as much."""
     spans = [span for seed in seeds(4, 30) for span in _spans(draw_case(seed))]

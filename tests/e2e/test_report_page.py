@@ -155,6 +155,7 @@ def test_the_page_is_quiet_and_whole_at_any_width(browser: Browser, made: tuple[
     check_page(browser, made[0], TABS)
 
 
+@pytest.mark.slow
 def test_a_small_page_is_for_everybody(browser: Browser, tmp_path: Path) -> None:
     codegen.write_report(TINY, tmp_path / "r.html", ["cortex-m4", "rdk-x3"], chips=False)
     check_for_everybody(

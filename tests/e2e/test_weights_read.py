@@ -137,6 +137,7 @@ def test_resnet8_equals_golden(buffer: int) -> None:
     assert found.equal, found.first_difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "buffer"),
     [

@@ -28,6 +28,7 @@ def _found() -> tuple[Fit, ...]:
     return api.fits(DIGITS)
 
 
+@pytest.mark.slow
 def test_every_part_that_one_can_buy_is_asked_once(found: tuple[Fit, ...]) -> None:
     assert sorted(f.target for f in found) == sorted(BOUGHT)
 

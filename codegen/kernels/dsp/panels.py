@@ -264,7 +264,7 @@ def _pair_words(groups: int, wide: bool) -> int:
 
 def _range(requant: Requant | None) -> Field:
     assert requant is not None, "panels requantize"
-    return range_field(requant.zero_point, requant.low, requant.high)
+    return range_field(requant.zero_point, requant.low, requant.high, saturates=True)
 
 
 def _stream(sums: Weighted, k: PanelContext, pieces: int) -> Field:

@@ -127,7 +127,7 @@ def _fitted(node: NodeOf[Conv2D], cost: Callable[[Blocks], tuple[float, int]]) -
     each = mix.instructions / (9 * node.outs[0].shape[2] * k.channels)
     why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {each:.2f} instructions per product"
     assert op.requant is not None, "slides requantize"
-    bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high)
+    bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high, saturates=True)
     return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
 
 

@@ -11,7 +11,8 @@
  *   the multiplier of both
  *   the shift of the first in the lowest 8 bits, that of the second in the next; the highest bit says that these are the last
  *
- * TFLITE multipliers stand there doubled, as SMMLAR takes them beside the sum itself: without a sign, less 2^32.  A channel
+ * Where a window has several rows, each begins a group, filled up with zeros.  Multipliers and shifts are those of lam_twice_*
+ * (lam_requant_fast.h): of SINGLE the right shift less 33.  TFLITE multipliers stand there doubled, as SMMLAR takes them beside the sum itself: without a sign, less 2^32.  A channel
  * without a partner comes last, alone.  The portable twins below say what is computed.  Sums wrap nowhere: the compiler has
  * proved the bound of every partial sum.
  */

@@ -13,7 +13,7 @@
  *   the bias
  *   the multiplier, as lam_armv7em_byte.h has it
  *
- * The portable twin says what is computed.  Sums wrap nowhere: the compiler has proved the bound of every partial sum.
+ * Multipliers and shifts are those of lam_twice_* (lam_requant_fast.h): of SINGLE the right shift less 33.  The portable twin says what is computed.  Sums wrap nowhere: the compiler has proved the bound of every partial sum.
  */
 #ifndef LAM_ARMV7EM_SLIDE_H
 #define LAM_ARMV7EM_SLIDE_H

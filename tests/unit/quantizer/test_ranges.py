@@ -148,6 +148,7 @@ def test_squared_error_of_a_histogram_is_that_of_its_numbers() -> None:
             )
 
 
+@pytest.mark.slow
 def test_mse_is_no_worse_than_any_range_of_a_grid() -> None:
     for x, seen, spec in CASES:
         low, high = held(float(x.min()), float(x.max()), spec)

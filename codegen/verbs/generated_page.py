@@ -26,8 +26,9 @@ This is what `lamina compile examples/digits/digits_qdq.onnx --name digits -t co
 (`digits_helpers.h`, `digits_info.c`) and for the self-test. The network reads digits
 of 8x8 pixels: full, depthwise and pointwise convolutions, a pooling, a residual addition, a mean and a dense layer.
 The runtime headers it includes (`lam_*.h`) are copied into the project's `runtime/`; they are functions with their
-contracts, the same for every network. Those for the chip's DSP extension are inline assembly where GNU compilers
-optimise, partly as macros, each beside a plain C twin (`LAM_NO_BLOCKS` turns whole blocks off).
+contracts, the same for every network. Under GNU compilers single instructions of the chip's DSP extension are
+inline assembly always, and whole blocks, partly as macros, where the compiler optimises (`LAM_NO_BLOCKS` turns the
+blocks off); each stands beside a plain C twin.
 
 For a reader who knows other generated C:
 
@@ -52,8 +53,8 @@ _NOTES = {
 What a firmware includes. The caller provides an arena of `DIGITS_ARENA_SIZE` bytes, fills the input, runs, reads the
 output. Real numbers are `SCALE * (q - ZERO_POINT)`.""",
     "src/digits_layers.h": """\
-For `digits.c` and `digits_layers.c` alone. Layers of one shape share a function and the struct of its parameters:
-`digits_p3` and `digits_p4` below. A parameter is an array also where it is one number for all channels, as a blob has
+For the generated sources alone. Layers of one shape share a function and the struct of its parameters:
+`digits_p4` and `digits_p5` below. A parameter is an array also where it is one number for all channels, as a blob has
 it. Every function has the same five arguments.""",
     "src/digits.c": """\
 The schedule: one `step` per layer, which finds the rows, and `digits_run`, which calls the steps in order. The memory

@@ -19,19 +19,39 @@ long to compile, and their kernels have tests of their own."""
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `one_in(n)` an n-th of the instances are quick, one at least, the others slow.
-
-    Which they are follows from their names alone, whatever the order of the parameters: none is always left out.
-    """
-    instances: dict[str, list[pytest.Item]] = {}
+    """Of a test marked `one_in(n)` an n-th of the instances are quick, one at least, the others slow."""
+    families: dict[str, list[pytest.Function]] = {}
     for item in items:
-        if item.get_closest_marker("one_in") and not item.get_closest_marker("slow"):
-            instances.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for family in instances.values():
+        if (
+            isinstance(item, pytest.Function)
+            and item.get_closest_marker("one_in")
+            and not item.get_closest_marker("slow")
+        ):
+            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in families.values():
         share = next(mark.args[0] for mark in family[0].iter_markers("one_in"))
-        family.sort(key=lambda item: zlib.crc32(item.name.encode()))
-        for item in family[-(-len(family) // share) :]:
+        for item in _spread(family)[-(-len(family) // share) :]:
             item.add_marker(pytest.mark.slow)
+
+
+def _spread(family: list[pytest.Function]) -> list[pytest.Function]:
+    """Instances in an order in which each brings as many values as it can that no earlier one had.
+
+    Which comes first of those that bring as many follows from their names alone.
+    """
+    left = sorted(family, key=lambda item: zlib.crc32(item.name.encode()))
+    seen: set[tuple[str, str]] = set()
+    order = []
+    while left:
+        best = max(left, key=lambda item: len(_values(item) - seen))
+        left.remove(best)
+        order.append(best)
+        seen |= _values(best)
+    return order
+
+
+def _values(item: pytest.Function) -> set[tuple[str, str]]:
+    return {(name, repr(value)) for name, value in item.callspec.params.items()}
 
 
 @pytest.fixture

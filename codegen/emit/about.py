@@ -85,7 +85,8 @@ def _rounding(calls: Sequence[Call]) -> Iterator[str]:
     factor = "scale" if requant.mode == "ort" else "multiplier and shift"
     rounds = requant.mode if requant.rounding == "half_up" else f"pot_{requant.rounding}"
     whose = "each channel's" if requant.per_channel else "the layer's"
-    yield f"Sums are requantized with {whose} {factor}, rounded as mode `{rounds}` does (lam_requant.h);"
+    header = "_ort" if requant.mode == "ort" else "" if requant.rounding == "half_up" else "_rounded"
+    yield f"Sums are requantized with {whose} {factor}, rounded as mode `{rounds}` does (lam_requant{header}.h);"
     fixed = getattr(getattr(call.fn.context, "rq", None), "saturate", "")
     bounds = f"{requant.low} .. {requant.high} by saturation" if fixed else "range.low .. range.high"
     yield f"range.zero_point is added, and the result limited to {bounds}{_zero(calls)}."

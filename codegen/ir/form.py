@@ -138,6 +138,9 @@ class Form:
         headers: files of the runtime that its C calls functions of, by name, sorted.
         fit_again: the form that the same kernel has for another node, or None.
         mix: what a row takes, of kernels that others may be faster than.
+        in_place: the only input has as many pixels as the output; the kernel takes them in their order and has read
+            what a pixel reads before it stores any byte of it, or of one behind it.  So the output may lie over the
+            input, as long as each of its rows neither begins nor ends behind the input's.
     """
 
     kernel: str
@@ -152,6 +155,7 @@ class Form:
     headers: tuple[str, ...]
     fit_again: Callable[[NodeView], Form | None]
     mix: Mix | None = None
+    in_place: bool = False
 
     def refit(self, tile: NodeView) -> Form:
         """The form that the same kernel has for a tile of the node that it was fitted to."""

@@ -30,7 +30,7 @@ class NodeNeeds:
     `one_run`: alone, its whole output is one call on a run of pixels.  `keeps` means that the scratch holds its
     contents between calls.  `most_rows`: alone, one call makes up to that many output rows.
     `row_scratch_bytes` is the scratch of a node in a group, which makes one row per call.  `params_bytes` are those of
-    the weights buffer that its parameters take.
+    the weights buffer that its parameters take.  `in_place`: its output may lie over its input, row over row (Fit).
     """
 
     whole: bool
@@ -43,6 +43,7 @@ class NodeNeeds:
     most_rows: int = 1
     row_scratch_bytes: int | None = None
     params_bytes: int = 0
+    in_place: bool = False
 
     def scratch(self, members: int) -> int:
         """Bytes of scratch in a group of so many nodes."""
@@ -131,7 +132,7 @@ class Plan:
     is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
     `front` holds the plans to choose from, `regions` working memory beside the arena.  `scratchpad` is set on a
     chip that has one: kernels work in it, and the arena holds what is in global memory.  `weights` is set where the
-    parameters come through a buffer.
+    parameters come through a buffer.  The kernels of `in_place` nodes may write over what they read.
     """
 
     graph: Graph
@@ -148,6 +149,7 @@ class Plan:
     regions: tuple[Region, ...] = ()
     scratchpad: ScratchpadPlan | None = None
     weights: WeightsPlan | None = None
+    in_place: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""

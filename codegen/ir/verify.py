@@ -268,7 +268,8 @@ class _Liveness:
             if place.offset != self.plan.storage[y].offset or place.bytes != self.plan.storage[y].bytes:
                 continue
             alone = len(node.outputs) == 1 and self._sole_reader(x, g, index)
-            if node.op.in_place(i, view.ins, view.outs) and self.last[x] == g and alone:
+            in_place = index in self.plan.in_place or node.op.in_place(i, view.ins, view.outs)
+            if in_place and self.last[x] == g and alone:
                 self.owner[self.alias[y]] = self._owner(x)
 
     def _join_state(self, state: State) -> None:

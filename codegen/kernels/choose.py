@@ -181,6 +181,7 @@ def _needs(view: NodeView, form: Form) -> NodeNeeds:
         out_elements=view.outs[0].elements,
         most_rows=form.rows,
         row_scratch_bytes=form.row_scratch_bytes,
+        in_place=form.in_place,
     )
 
 

@@ -32,6 +32,7 @@ class Fit:
     rows: int = 1
     headers: tuple[str, ...] = ()
     mix: Mix | None = None
+    in_place: bool = False
 
 
 @record(eq=False)
@@ -83,7 +84,7 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self._fitted(other, features, make), fit.mix)
+        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place)
         return Form(self.name, self.template, self.run, features, *parts, *again)
 
     def serves(self, features: Features) -> bool:

@@ -128,7 +128,7 @@ class Lowering:
 
     def input(self, node: Node, view: NodeView, form: Form, index: int, producer: Producer) -> RowInput:
         """How input `index` is read, and who makes it."""
-        in_place = view.op.in_place(index, view.ins, view.outs)
+        in_place = form.in_place or view.op.in_place(index, view.ins, view.outs)
         operand, rule = self.operand(node.inputs[index]), self.rule(view, form, index)
         return RowInput(operand, rule, producer, in_place=in_place)
 

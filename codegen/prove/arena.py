@@ -223,6 +223,7 @@ class _Shadow:
         kind = call.fn.run
         self._scratch(call, rows.start)
         self._check_reads(call, rows, before=True)
+        self._check_order(call, rows)
         for out in call.outputs:
             if kind == "whole" or (kind == "accumulate" and rows.start == call.steps - 1):
                 self.write_all(out)
@@ -245,6 +246,18 @@ class _Shadow:
                 self.check(item.operand, at, f"{call.node.name} at row {rows.start}")
             if before:
                 self._count(call, 1, item.operand, len(read))
+
+    def _check_order(self, call: Call, rows: Span) -> None:
+        """A row that is made over the one it reads neither begins nor ends behind that: pixels are read in time."""
+        for item in call.inputs:
+            if item.in_place and item.rule.is_same:
+                for row in range(rows.start, rows.stop):
+                    (read, _), (made, _) = self._row_bytes(item.operand, row), self._row_bytes(call.outputs[0], row)
+                    apart = made.stop <= read.start or read.stop <= made.start
+                    if not (apart or (made.start <= read.start and made.stop <= read.stop)):
+                        raise IrError(
+                            f"{call.node.name} writes over row {row} of {item.operand.value} before it is read"
+                        )
 
     def _count(self, call: Call, what: int, operand: Operand, rows: int) -> None:
         """Account for rows of an operand that the call was given or made."""

@@ -9,6 +9,7 @@ and the shadow run follow the same order.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -61,22 +62,26 @@ class NodeRows:
 class Flow:
     """What the process showed.
 
-    `rings`: rows kept of each inner tensor.  `gaps`: for (dying input, output), the bytes by which the output's start
-    must stay below the input's.  `pulls`: (node, rows it has afterwards), in order.
+    `rings`: rows kept of each inner tensor that has a ring of its own.  `homes`: of each other one the tensor that its
+    reader makes row by row in its place; the rows of both are as long, and lie where that one's do.  `gaps`: for (dying
+    input, output), the bytes by which the output's start must stay below the input's.  `pulls`: (node, rows it has
+    afterwards), in order.
     """
 
     rings: Mapping[str, int]
     gaps: Mapping[tuple[str, str], int]
     pulls: tuple[tuple[int, int], ...]
+    homes: Mapping[str, str] = field(default_factory=dict)
 
 
 class Rows:
     """Row facts of every node of a graph, computed once."""
 
-    def __init__(self, graph: Graph, barriers: frozenset[int]) -> None:
-        """`barriers` are nodes whose kernel runs whole."""
+    def __init__(self, graph: Graph, barriers: frozenset[int], in_place: frozenset[int] = frozenset()) -> None:
+        """`barriers` are nodes whose kernel runs whole, `in_place` those whose kernel may write over what it reads."""
         self.graph = graph
         self.barriers = barriers
+        self.in_place = in_place
         self._kinds: dict[tuple[tuple[int, ...], tuple[int, ...], bool], int] = {}
 
     @cached_property
@@ -109,7 +114,7 @@ class Rows:
             steps = self.height[node.inputs[view.dynamic[0]]]
         edges = []
         for i, rule in rules.items():
-            in_place = len(node.outputs) == 1 and view.op.in_place(i, view.ins, view.outs)
+            in_place = len(node.outputs) == 1 and (index in self.in_place or view.op.in_place(i, view.ins, view.outs))
             read = WHOLE if index in self.barriers and not in_place else rule  # as the kernel does
             edges.append(_edge(node.inputs[i], read, self.height[node.inputs[i]], steps, in_place))
         return NodeRows(index, steps, tuple(edges), node.outputs, accumulates, barrier)
@@ -181,9 +186,13 @@ class Process:
         for k, node in enumerate(self.nodes):
             for edge in node.edges:
                 self.readers.setdefault(edge.value, []).append((k, edge))
-        outside = {v for k in self.targets for v in self.nodes[k].outputs}
-        self.inner = [v for v in maker if v not in outside and v in self.readers]
+        self.outside = {v for k in self.targets for v in self.nodes[k].outputs}
+        self.inner = [v for v in maker if v not in self.outside and v in self.readers]
         self.dying = tuple(sorted(v for v in dying if v in self.readers and v not in maker))
+        self.makers = maker
+        self.homes = self._homes()
+        self.inner = [v for v in self.inner if v not in self.homes]
+        self.early = [self._early(k) for k in range(len(self.nodes))]
         self.shared = [
             tuple((v, tuple((r, e.low) for r, e in self.readers[v])) for v in node.outputs if self._has_several(v))
             for node in self.nodes
@@ -194,6 +203,42 @@ class Process:
 
     def _has_several(self, value: str) -> bool:
         return value in self.inner and len(self.readers[value]) > 1
+
+    def _homes(self) -> dict[str, str]:
+        """By inner tensor, the one in whose rows its own lie: that of its reader, or where that one's rows lie."""
+        found: dict[str, str] = {}
+        for node in reversed(self.nodes):
+            over = [edge.value for edge in node.edges if self._makes_over(node, edge)]
+            home = found.get(node.outputs[0], node.outputs[0])
+            if over and (home in self.inner or (home in self.outside and len(node.edges) == 1)):
+                found[over[0]] = home
+        return found
+
+    def _makes_over(self, node: NodeRows, edge: Edge) -> bool:
+        """Whether the node's rows may be made in the place of this input's, which nothing else reads.
+
+        A row of the input is made when the node's own is asked for, and nothing that reads the node's rows runs
+        between.  (An output of the group may lie over an input that dies there; what else the node reads of that would
+        be read too late.)
+        """
+        if not edge.in_place or edge.value not in self.inner or len(self.readers[edge.value]) > 1:
+            return False
+        maker = self.nodes[self.makers[edge.value]]
+        sizes = self.rows.row_bytes[edge.value] == self.rows.row_bytes[node.outputs[0]]
+        in_step = edge.last == tuple(range(1, node.steps + 1)) and self.rows.height[edge.value] == node.steps
+        return sizes and in_step and maker.index >= 0 and len(maker.outputs) == 1 and not maker.accumulates
+
+    def _early(self, k: int) -> dict[int, bool]:
+        """Members that write into the place of the row that member k makes, itself among them.
+
+        True for the first of them, which alone may read what it writes over.
+        """
+        chain = [k]
+        while True:
+            values = [e.value for e in self.nodes[chain[-1]].edges if e.value in self.homes]
+            if not values:
+                return {member: member == chain[-1] for member in chain}
+            chain.append(self.makers[values[0]])
 
     def run(self) -> Flow:
         """Rings, distances and the order of pulls.
@@ -210,7 +255,7 @@ class Process:
         return self._flow(self._pull_all())
 
     def _flow(self, pulls: tuple[tuple[int, int], ...]) -> Flow:
-        return Flow(self.rings, {pair: max(0, d) for pair, d in self.reach.items()}, pulls)
+        return Flow(self.rings, {pair: max(0, d) for pair, d in self.reach.items()}, pulls, self.homes)
 
     def _pull_all(self) -> tuple[tuple[int, int], ...]:
         """Pull every target to its end: always the one whose next row needs the least new input."""
@@ -253,13 +298,16 @@ class Process:
         for value in self.dying:
             low = self.rows.height[value]
             for reader, edge in self.readers[value]:
-                at = self.done[reader] if reader != k or edge.in_place else step
-                low = min(low, edge.low[at])
+                low = min(low, edge.low[self.done[reader] - self._reads_first(k, reader, edge)])
             consumed = low * self.rows.row_bytes[value]
             for out in node.outputs:
                 distance = rows_made * self.rows.row_bytes[out] - consumed
                 if distance > self.reach.get((value, out), -(1 << 62)):
                     self.reach[value, out] = distance
+
+    def _reads_first(self, k: int, reader: int, edge: Edge) -> bool:
+        """Whether a reader still needs its last step's rows when member k's row, or what lies there, is written."""
+        return reader in self.early[k] and not (edge.in_place and self.early[k][reader])
 
     def _measure_all(self, k: int) -> None:
         """`_measure` for every step of the only target: members have made just the rows that it asked for."""
@@ -272,8 +320,7 @@ class Process:
         for value in self.dying:
             low = np.full(node.steps, self.rows.height[value])
             for reader, edge in self.readers[value]:
-                at = steps if reader == k and not edge.in_place else made[reader]
-                low = np.minimum(low, np.array(edge.low)[at])
+                low = np.minimum(low, np.array(edge.low)[made[reader] - self._reads_first(k, reader, edge)])
             for out in node.outputs:
                 distance = rows_made * self.rows.row_bytes[out] - low * self.rows.row_bytes[value]
                 self.reach[value, out] = int(distance[rows_made > 0].max())

@@ -82,7 +82,7 @@ class Grouping:
         self.streamed = streamed
         self.buffer = buffer
         whole = frozenset(i for i in range(len(graph.nodes)) if i not in needs or needs[i].whole)
-        self.rows = Rows(graph, whole)
+        self.rows = Rows(graph, whole, frozenset(i for i in needs if needs[i].in_place))
         self.renewals = renewals(graph, roots, whole)
         homes = {renewal.new: renewal.home for renewal in self.renewals}
         self.roots = roots = {name: homes.get(root, root) for name, root in roots.items()}
@@ -199,12 +199,14 @@ class Grouping:
     def _least(self, start: int, stop: int) -> int:
         """Bytes that the group needs at least, told without its demand process, which most groups are spared.
 
-        A ring has the rows that each of its readers alone asks for; a pair that shares saves the smaller one at most.
+        A ring has the rows that each of its readers alone asks for, or none where rows may be made in its place; a pair
+        that shares saves the smaller one at most.
         """
         inner, outputs = self._inside(start, stop)
         windows: dict[str, int] = {}
         for edge in (e for i in range(start, stop) for e in self.rows.nodes[i].edges):
-            windows[edge.value] = max(windows.get(edge.value, 0), edge.window)
+            own = 0 if edge.in_place and edge.window == 1 else edge.window
+            windows[edge.value] = max(windows.get(edge.value, 0), own)
         rings = sum(windows.get(v, 0) * self.rows.row_bytes[v] for v in inner)
         dying = sorted((self.size[r] for r in {self.roots[n] for n in self._dying(start, stop)}), reverse=True)
         born = sorted((self.size[r] for r in outputs), reverse=True)
@@ -358,6 +360,7 @@ def _renamed(flow: Flow, names: Mapping[str, str], shift: int) -> Flow:
         {names[v]: n for v, n in flow.rings.items()},
         {(names[a], names[b]): d for (a, b), d in flow.gaps.items()},
         tuple((node + shift, steps) for node, steps in flow.pulls),
+        {names[v]: names[home] for v, home in flow.homes.items()},
     )
 
 

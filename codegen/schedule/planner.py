@@ -90,7 +90,10 @@ class Placer:
     def _load(self, label: Label) -> Load:
         groups = label.groups()
         blocks, shares = _blocks(self.grouping, groups)
-        moved = {tensor(root): size for root, size in self.grouping.moved.items()}
+        homes, moved = _homes(groups), dict[Key, int]()
+        for root, size in self.grouping.moved.items():
+            key = tensor(self.grouping.roots[homes.get(root, root)])
+            moved[key] = moved.get(key, 0) + size
         moved |= _scratch_moved(self.grouping, groups)
         return Load(blocks, shares, _align(blocks), moved)
 
@@ -100,12 +103,14 @@ def _align(blocks: Sequence[Block[Key]]) -> int:
 
 
 def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block[Key]], dict[tuple[Key, Key], int]]:
-    roots = grouping.roots
+    roots, homes = grouping.roots, _homes(groups)
     at = {i: g for g, c in enumerate(groups, 1) for i in range(c.start, c.stop)}
     shares: dict[tuple[Key, Key], int] = {}
     blocks: list[Block[Key]] = []
     rings = {roots[v]: n for c in groups for v, n in c.flow.rings.items()}
     for root, born in grouping.born.items():
+        if root in homes:
+            continue
         start = BEFORE if born is None else at[born]
         last = grouping.last.get(root, born)
         stop = at.get(last or 0, len(groups) + 1)
@@ -115,6 +120,11 @@ def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block
         shares |= {(tensor(roots[out]), tensor(roots[value])): gap for value, out, gap in candidate.shared}
         blocks += _scratch_blocks(grouping, candidate, g)
     return blocks, shares
+
+
+def _homes(groups: Sequence[Candidate]) -> dict[str, str]:
+    """By tensor that lies in another one's rows, that one."""
+    return {value: home for candidate in groups for value, home in candidate.flow.homes.items()}
 
 
 def _scratch_blocks(grouping: Grouping, candidate: Candidate, group: int) -> list[Block[Key]]:
@@ -170,6 +180,7 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
         streamed=grouping.streamed,
         front=tuple(front),
         regions=placed.regions,
+        in_place=frozenset(i for i, needs in grouping.needs.items() if needs.in_place),
     )
 
 
@@ -181,10 +192,11 @@ def _group(candidate: Candidate) -> Group:
 
 def _storage(grouping: Grouping, groups: Sequence[Candidate], offsets: Mapping[Key, int]) -> dict[str, Storage]:
     rings = {v: n for c in groups for v, n in c.flow.rings.items()}
-    found: dict[str, Storage] = {}
+    homes, found = _homes(groups), dict[str, Storage]()
     for name, root in grouping.roots.items():
-        rows = grouping.rows.height[name]
-        found[name] = Storage(offsets[tensor(root)], rows, rings.get(name, rows), grouping.rows.row_bytes[name])
+        rows, home = grouping.rows.height[name], homes.get(name, name)
+        offset = offsets[tensor(grouping.roots[home] if name in homes else root)]
+        found[name] = Storage(offset, rows, rings.get(home, rows), grouping.rows.row_bytes[name])
     return found
 
 

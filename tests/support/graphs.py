@@ -155,6 +155,15 @@ def conv_chain(mode: Mode = "single", seed: int = 0) -> Graph:
     return s.graph(s.dense(x, 4, mode))
 
 
+def separable(mode: Mode = "single", seed: int = 0) -> Graph:
+    """Depthwise and pointwise convolutions in turn, of as many channels; then twice as many."""
+    s = Sketch("separable", seed)
+    x = s.conv(s.input((1, 12, 9, 8)), 8, mode=mode)
+    for outputs in (8, 8, 16):
+        x = s.conv(s.conv(x, 8, groups=8, mode=mode), outputs, 1, mode=mode)
+    return s.graph(s.conv(x, 4, mode=mode))
+
+
 def residual(mode: Mode = "single", seed: int = 0) -> Graph:
     """Two convolutions with a skip connection around them, added and clamped."""
     s = Sketch("residual", seed)

@@ -79,8 +79,7 @@ class _Log:
         for part in [rows] if together else [range(row, row + 1) for row in rows]:
             self.now += 1.0
             for position, item in enumerate(call.inputs):
-                index = call.node.dynamic[position]
-                first = call.node.op.in_place(index, call.node.ins, call.node.outs) or call.fn.run == "rows"
+                first = item.in_place or call.fn.run == "rows"
                 self.read(item.operand, _rows_of(call, position, part), early=0.5 if first else 0.0)
             whole = call.fn.run in ("whole", "accumulate")
             if not whole or step == call.steps - 1:

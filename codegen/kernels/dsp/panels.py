@@ -199,7 +199,8 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     odd_at = _odd_at(y.shape[-1], groups, wide)
     k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, odd_at, rq)
     columns = Scratch("columns", 8 * _MOST_PIXELS * groups)
-    return Fit(k, (_stream(sums, k, 1), _range(node.op.requant)), (columns,), _why(node, k, 4 * groups))
+    params = (_stream(sums, k, 1), _range(node.op.requant))
+    return Fit(k, params, (columns,), _why(node, k, 4 * groups), in_place=True)
 
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit | None:

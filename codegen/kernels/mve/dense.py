@@ -263,7 +263,8 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
     copies = k.gathers or (k.gathered and by_pixels)
     headers = (*(("lam_mve_window.h",) if copies else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
-    return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers)
+    in_place = by_pixels and k.gathered
+    return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers, in_place=in_place)
 
 
 def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool) -> MveDenseContext:

@@ -115,9 +115,42 @@ def test_rings_and_distances_are_those_of_the_plain_simulation(name: str) -> Non
     flow = Process(Rows(graph, frozenset()), members, targets, "", frozenset({"x"})).run()
     rings, over = plain(graph, flow.pulls)
     assert flow.rings == {v: rings[v] for v in flow.rings}
-    assert len(flow.rings) == len(graph.nodes) - len(targets)
+    assert len(flow.rings) + len(flow.homes) == len(graph.nodes) - len(targets)
     for (_, out), gap in flow.gaps.items():
         assert gap == max(0, over[out])
+
+
+def separable() -> Graph:
+    s = Sketch("separable")
+    x = s.conv(s.input((1, 12, 6, 4)), 4)
+    for _ in range(2):
+        x = s.conv(s.conv(x, 4, groups=4), 4, 1)
+    return s.graph(s.conv(x, 4, 1))
+
+
+def test_rows_lie_in_the_place_of_those_that_are_made_of_them() -> None:
+    graph = separable()
+    points = frozenset(k for k, node in enumerate(graph.nodes) if node.op.w.size == 1)
+    first, pixelwise = (
+        Process(Rows(graph, frozenset(), places), range(6), [5], "", frozenset({"x"})).run()
+        for places in (frozenset(), points)
+    )
+    made = [node.outputs[0] for node in graph.nodes]
+    assert (first.rings, first.homes) == (dict(zip(made, (3, 1, 3, 1, 1), strict=False)), {})
+    assert pixelwise.rings == {made[0]: 3, made[2]: 3}
+    assert pixelwise.homes == {made[1]: made[2], made[3]: made[5], made[4]: made[5]}
+    assert pixelwise.gaps == first.gaps
+
+
+def test_a_row_that_several_read_or_that_is_asked_for_beside_others_keeps_its_own_place() -> None:
+    graph = skip()
+    (total,) = (k for k, node in enumerate(graph.nodes) if isinstance(node.op, Add))
+    early, late = graph.nodes[total].inputs
+    flow = Process(Rows(graph, frozenset()), range(5), [4], "", frozenset()).run()
+    assert flow.homes == {late: graph.nodes[total].outputs[0]}
+    ending = Process(Rows(graph, frozenset()), range(total + 1), [total], "", frozenset()).run()
+    assert not ending.homes, "an output that may lie over a dying input"
+    assert early in flow.rings
 
 
 def test_every_row_of_every_output_is_pulled() -> None:

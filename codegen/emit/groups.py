@@ -39,7 +39,8 @@ def group_views(program: Program, spelled: Steps) -> tuple[GroupView, ...]:
     groups: list[GroupView] = []
     index = 0
     for group in program.groups:
-        steps = tuple(spelled.step(c, index + k, index, pulled=group.pulled) for k, c in enumerate(group.calls))
+        how = {"pulled": group.pulled, "backwards": group.backwards}
+        steps = tuple(spelled.step(c, index + k, index, **how) for k, c in enumerate(group.calls))
         index += len(steps)
         last = len(steps) - 1
         single = all(place == last for place, _ in group.pulls)

@@ -69,7 +69,7 @@ class StepView:
     """One call: the function that makes `rows_per_call` rows, and how it is driven.
 
     `uses_row`: there are several steps, told apart by `row`, which is a parameter if `takes_row`, and `reads_row` says
-    whether the code reads it.
+    whether the code reads it.  `backwards`: the last rows are made first.
     """
 
     index: int
@@ -90,6 +90,7 @@ class StepView:
     steps: int
     place: int
     slices: SlicesView | None
+    backwards: bool
 
     @property
     def last_row(self) -> int:
@@ -117,7 +118,7 @@ class Steps:
         self.names = names
         self.tables: dict[tuple[int, ...], TableView] = {}
 
-    def step(self, call: Call, index: int, first_of_group: int, *, pulled: bool) -> StepView:
+    def step(self, call: Call, index: int, first_of_group: int, *, pulled: bool, backwards: bool = False) -> StepView:
         """One call with every expression spelled."""
         inputs: list[InputView] = []
         slot = 0
@@ -152,6 +153,7 @@ class Steps:
             steps=call.steps,
             place=index - first_of_group,
             slices=slices_view(call),
+            backwards=backwards,
         )
 
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:

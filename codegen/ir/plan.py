@@ -30,7 +30,8 @@ class NodeNeeds:
     `one_run`: alone, its whole output is one call on a run of pixels.  `keeps` means that the scratch holds its
     contents between calls.  `most_rows`: alone, one call makes up to that many output rows.
     `row_scratch_bytes` is the scratch of a node in a group, which makes one row per call.  `params_bytes` are those of
-    the weights buffer that its parameters take.  `in_place`: its output may lie over its input, row over row (Fit).
+    the weights buffer that its parameters take.  `in_place`: its output may lie over its input, row over row (Form).
+    `by_rows`: alone, each call makes some rows, of which it has read all before.
     """
 
     whole: bool
@@ -44,6 +45,7 @@ class NodeNeeds:
     row_scratch_bytes: int | None = None
     params_bytes: int = 0
     in_place: bool = False
+    by_rows: bool = False
 
     def scratch(self, members: int) -> int:
         """Bytes of scratch in a group of so many nodes."""
@@ -103,11 +105,14 @@ class Group:
     `block` is the number of output rows the last node advances per step; 0 means all at once, which lets
     kernels that take runs of pixels see the whole tensor in one call.  `pulls` is the order in which rows are asked
     of the nodes whose outputs leave the group: (node, rows it has afterwards); empty means the last node, all rows.
+    A plain layer that runs `backwards` makes its last rows first: its output then lies behind the input that it grows
+    over, not before it.
     """
 
     nodes: tuple[int, ...]
     block: int = 0
     pulls: tuple[tuple[int, int], ...] = ()
+    backwards: bool = False
 
 
 @record

@@ -122,12 +122,14 @@ class GroupProgram:
     A single call is a plain loop.  Otherwise rows are pulled: `pulls` says of which call, and how many steps it has
     made afterwards, in order.  `streams`: the network's input comes row by row; a pull that finds too few rows of it
     stops, and goes on where it was when it is tried again.  `use` is its first use of the weights buffer.
+    A single call that runs `backwards` makes its last rows first.
     """
 
     calls: tuple[Call, ...]
     pulls: tuple[tuple[int, int], ...] = ()
     streams: bool = False
     use: int | None = None
+    backwards: bool = False
 
     @property
     def pulled(self) -> bool:

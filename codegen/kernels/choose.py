@@ -182,6 +182,7 @@ def _needs(view: NodeView, form: Form) -> NodeNeeds:
         most_rows=form.rows,
         row_scratch_bytes=form.row_scratch_bytes,
         in_place=form.in_place,
+        by_rows=form.run in ("row", "rows"),
     )
 
 

@@ -100,7 +100,8 @@ class Lowering:
             producers.update({name: Step(len(calls) - 1) for name in node.outputs})
         place = {index: k for k, index in enumerate(group.nodes)}
         pulls = tuple((place[node], upto) for node, upto in group.pulls)
-        return GroupProgram(tuple(calls), pulls or ((len(calls) - 1, calls[-1].steps),), streams)
+        pulls = pulls or ((len(calls) - 1, calls[-1].steps),)
+        return GroupProgram(tuple(calls), pulls, streams, backwards=group.backwards)
 
     def call(self, index: int, node: Node, producers: Mapping[str, Producer], *, plain: bool) -> Call:
         """One layer; `plain` when nothing else runs between its rows."""

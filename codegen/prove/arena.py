@@ -135,7 +135,7 @@ class _Shadow:
             self.rows.update((out.value, 0) for out in call.outputs)
         if not group.pulled:
             (call,) = group.calls
-            for step in range(call.steps):
+            for step in reversed(range(call.steps)) if group.backwards else range(call.steps):
                 self.step(call, step)
             return
         done = [0] * len(group.calls)
@@ -232,7 +232,7 @@ class _Shadow:
             elif kind != "accumulate":
                 for row in range(rows.start, rows.stop):
                     self.write(out, row)
-                self.rows[out.value] = rows.stop
+                self.rows[out.value] = max(self.rows[out.value], rows.stop)
                 self._count(call, 2, out, len(rows))
         if kind != "rows":
             self._check_reads(call, rows, before=False)

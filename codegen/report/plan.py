@@ -52,6 +52,7 @@ class GroupRecord:
     `live_bytes` of the arena are in use.  A kernel call reads all of its layer's weights: `weights_read_bytes` counts
     them per call, `weights_bytes` once.  `read_bytes` and `written_bytes` are the rows that calls were given and made.
     `stack_bytes` is None where the stack was not measured (codegen/report/stack.py).  `work` says it layer by layer.
+    A layer that runs `backwards` makes its last rows first.
     """
 
     index: int
@@ -67,6 +68,7 @@ class GroupRecord:
     shared: tuple[SharedRecord, ...]
     stack_bytes: int | None = None
     work: tuple[WorkRecord, ...] = ()
+    backwards: bool = False
 
 
 @record
@@ -244,7 +246,8 @@ def _group(
         read_bytes=sum(done.read_bytes for _, done in work),
         written_bytes=sum(done.written_bytes for _, done in work),
         rings=tuple(RingRecord(r.name, r.layer, r.ring, r.rows, r.row_bytes, r.bytes) for r in rings),
-        shared=tuple(_shared(alive, index)),
+        shared=tuple(_shared(plan, alive, index)),
+        backwards=plan.groups[index].backwards,
         work=tuple(
             WorkRecord(call.node.name, done.calls, _weights(call) * done.calls, done.read_bytes, done.written_bytes)
             for call, done in work
@@ -257,9 +260,11 @@ def _weights(call: Call) -> int:
     return call.params.bytes if call.params else 0
 
 
-def _shared(alive: Sequence[Resident], group: int) -> list[SharedRecord]:
-    """Pairs of one that ends and one that begins in this group, in the same bytes."""
+def _shared(plan: Plan, alive: Sequence[Resident], group: int) -> list[SharedRecord]:
+    """Pairs of one that ends and one made of it that begins in this group, in the same bytes."""
+    order = {plan.graph.nodes[i].name: k for k, i in enumerate(plan.groups[group].nodes)}
     dying = [r for r in alive if r.last == group and r.kind != "scratch"]
     made = [r for r in alive if r.first == group and r.kind not in ("scratch", "input", "state")]
-    pairs = ((a, b, a.overlap(b)) for a in dying for b in made if a is not b)
+    later = ((a, b) for a in dying for b in made if order.get(a.layer, -1) < order.get(b.layer, -1))
+    pairs = ((a, b, a.overlap(b)) for a, b in later)
     return [SharedRecord(a.name, b.name, size) for a, b, size in pairs if size]

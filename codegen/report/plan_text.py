@@ -67,7 +67,7 @@ def _groups(plan: PlanRecord) -> str:
 
 def _group_row(g: GroupRecord) -> tuple[object, ...]:
     sizes = (g.live_bytes, g.kernel_calls, g.weights_bytes, g.weights_read_bytes, g.read_bytes, g.written_bytes)
-    return (g.index, len(g.nodes), g.title, *sizes)
+    return (g.index, len(g.nodes), g.title + (", last row first" if g.backwards else ""), *sizes)
 
 
 def _slices(plan: PlanRecord) -> str:

@@ -50,7 +50,10 @@ class Block(Generic[N]):
 
 
 Shares = Mapping[tuple[Any, Any], int]
-"""(out, dying) -> the distance in bytes that the start of `out` must keep below the start of `dying`."""
+"""(low, high) -> the distance in bytes that the start of `low` must keep below the start of `high`.
+
+Of a tensor and one that grows over it; either may be the lower one, where both orders of the pair are named.
+"""
 
 Neighbour = tuple[int, int, int]
 """(block, distance to keep when it lies above, distance to keep when it lies below), from start to start, in bytes."""
@@ -59,6 +62,17 @@ Neighbour = tuple[int, int, int]
 def round_up(value: int, align: int) -> int:
     """The smallest multiple of `align` that is not below `value`."""
     return -(-value // align) * align
+
+
+def joined(distances: Mapping[tuple[N, N], int], sizes: Mapping[N, int]) -> dict[tuple[N, N], int]:
+    """By pair the bytes that sharing saves at most, whichever of both lies lower; each pair is named once."""
+    found: dict[tuple[N, N], int] = {}
+    for (low, high), distance in distances.items():
+        below, above = sizes[low], sizes[high]
+        saved = below + above - max(distance + above, below)
+        pair = (high, low) if (high, low) in found else (low, high)
+        found[pair] = max(saved, found.get(pair, 0))
+    return found
 
 
 @dataclass(slots=True)
@@ -90,12 +104,12 @@ class Crowd:
             alive.append(i)
 
     def _pairs(self) -> dict[tuple[int, int], int]:
-        """(out, dying) by number -> distance, for the pairs that are among the blocks."""
+        """(low, high) by number -> distance, for the pairs that are among the blocks."""
         number = {b.name: i for i, b in enumerate(self.blocks)}
         return {
-            (number[out], number[dying]): round_up(min(distance, self.blocks[number[out]].bytes), self.align)
-            for (out, dying), distance in self.shares.items()
-            if out in number and dying in number
+            (number[low], number[high]): round_up(min(distance, self.blocks[number[low]].bytes), self.align)
+            for (low, high), distance in self.shares.items()
+            if low in number and high in number
         }
 
     def live_bytes(self) -> int:
@@ -104,11 +118,11 @@ class Crowd:
         change = dict.fromkeys(begin, 0)
         for block in self.blocks:
             self._add(change, block.start, block.stop, block.bytes)
-        for (out, dying), distance in self._pairs().items():
-            a, b = self.blocks[out], self.blocks[dying]
+        for (i, j), saved in joined(self._pairs(), dict(enumerate(self.sizes))).items():
+            a, b = self.blocks[i], self.blocks[j]
             start, stop = max(a.start, b.start), min(a.stop, b.stop)
             if start <= stop:
-                self._add(change, start, stop, max(distance + b.bytes, a.bytes) - a.bytes - b.bytes)
+                self._add(change, start, stop, -saved)
         most = total = 0
         for step in sorted(change):
             total += change[step]

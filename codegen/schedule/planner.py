@@ -10,6 +10,7 @@ from codegen.records import record
 from codegen.schedule.arena import TRIES, Packing, pack
 from codegen.schedule.blocks import BEFORE, Block, BlockKind, Key, round_up, tensor
 from codegen.schedule.cost import SCRATCH_READS, calls_alone
+from codegen.schedule.demand import backwards_distance
 from codegen.schedule.groups import Candidate, Grouping, Label
 from codegen.schedule.spread import Load, place_in, spread
 from codegen.target import Memory
@@ -118,8 +119,22 @@ def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block
         blocks.append(Block(tensor(root), size, start, stop))
     for g, candidate in enumerate(groups):
         shares |= {(tensor(roots[out]), tensor(roots[value])): gap for value, out, gap in candidate.shared}
+        shares |= _shares_backwards(grouping, candidate)
         blocks += _scratch_blocks(grouping, candidate, g)
     return blocks, shares
+
+
+def _shares_backwards(grouping: Grouping, candidate: Candidate) -> dict[tuple[Key, Key], int]:
+    """The pair of a layer alone the other way round, where it may make its last rows first."""
+    roots, needs = grouping.roots, grouping.needs.get(candidate.start)
+    if candidate.stop - candidate.start > 1 or needs is None or not needs.by_rows or grouping.buffer is not None:
+        return {}
+    node, found = grouping.rows.nodes[candidate.start], dict[tuple[Key, Key], int]()
+    for value, out, _ in candidate.shared if len(node.outputs) == 1 and not node.barrier else ():
+        names = {e.value for e in node.edges if roots[e.value] == roots[value]}
+        distance = backwards_distance(node, names, grouping.rows.row_bytes)
+        found[tensor(roots[value]), tensor(roots[out])] = distance
+    return found
 
 
 def _homes(groups: Sequence[Candidate]) -> dict[str, str]:
@@ -169,7 +184,7 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
             scratch[i] = offsets[_scratch_key(grouping, i, step)]
     return Plan(
         graph=grouping.graph,
-        groups=tuple(_group(c) for c in groups),
+        groups=tuple(_group(grouping, c, offsets) for c in groups),
         storage=_storage(grouping, placed.groups, offsets),
         scratch=scratch,
         scratch_bytes=sizes,
@@ -184,10 +199,14 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
     )
 
 
-def _group(candidate: Candidate) -> Group:
+def _group(grouping: Grouping, candidate: Candidate, offsets: Mapping[Key, int]) -> Group:
     members = tuple(range(candidate.start, candidate.stop))
-    alone = len(members) == 1
-    return Group(members, 0 if alone else 1, candidate.flow.pulls)
+    alone, roots = len(members) == 1, grouping.roots
+    backwards = False
+    for value, out, gap in candidate.shared:
+        above = offsets[tensor(roots[out])] - offsets[tensor(roots[value])]
+        backwards |= -gap < above < grouping.size[roots[value]]
+    return Group(members, 0 if alone else 1, candidate.flow.pulls, backwards)
 
 
 def _storage(grouping: Grouping, groups: Sequence[Candidate], offsets: Mapping[Key, int]) -> dict[str, Storage]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from codegen.records import record
 from codegen.schedule.arena import Packing, pack
-from codegen.schedule.blocks import Block, Key, Shares, round_up
+from codegen.schedule.blocks import Block, Key, Shares, joined, round_up
 from codegen.target import Memory
 
 RETRIES = 8
@@ -130,12 +130,13 @@ class _Room:
 def _pairs(load: Load) -> dict[Key, list[tuple[Block[Key], int]]]:
     blocks = {b.name: b for b in load.blocks}
     found: dict[Key, list[tuple[Block[Key], int]]] = {}
-    for (a, b), distance in load.shares.items():
-        out, dying = blocks[a], blocks[b]
-        apart = round_up(min(distance, out.bytes), load.align)
-        saved = out.bytes + dying.bytes - max(apart + dying.bytes, out.bytes)
-        found.setdefault(a, []).append((dying, saved))
-        found.setdefault(b, []).append((out, saved))
+    apart = {
+        (low, high): round_up(min(distance, blocks[low].bytes), load.align)
+        for (low, high), distance in load.shares.items()
+    }
+    for (a, b), saved in joined(apart, {name: block.bytes for name, block in blocks.items()}).items():
+        found.setdefault(a, []).append((blocks[b], saved))
+        found.setdefault(b, []).append((blocks[a], saved))
     return found
 
 

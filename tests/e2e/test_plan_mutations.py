@@ -17,7 +17,7 @@ import pytest
 from codegen.errors import StreamImpossible
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
-from codegen.ir.plan import Plan, Storage
+from codegen.ir.plan import Group, Plan, Storage
 from codegen.ir.program import Program
 from codegen.ir.verify import IrError, verify_plan, verify_program
 from codegen.kernels import select_kernels
@@ -29,7 +29,7 @@ from codegen.prove import shadow_run
 from codegen.target import load_target
 from tests.random_networks.cases import draw_case, planned
 from tests.support.graphs import conv_chain, residual, separable
-from tests.support.lifetimes import Life, harmful, least_distance, lifetimes, roots
+from tests.support.lifetimes import Life, harmful, least_distance, least_distance_behind, lifetimes, roots
 from tests.support.real import LARGE, MODELS, model_path
 
 SWAPS = 40
@@ -121,27 +121,34 @@ def _inner(plan: Plan) -> list[str]:
 def check_distances(given: Subject) -> int:
     """Pairs that share bytes, alone in new memory: at their least distance accepted, one step nearer refused."""
     plan, count = given.plan, 0
+    backwards = {name for name in given.lives for group in plan.groups if group.backwards and _makes(plan, group, name)}
     for out, dying in _pairs(given):
-        a, b = plan.storage[out], plan.storage[dying]
+        low, high = (dying, out) if out in backwards else (out, dying)
+        a, b = plan.storage[low], plan.storage[high]
         step = max(plan.graph.type(n).dtype.bytes for n in (out, dying))
-        least = least_distance(a, given.lives[out], given.lives[dying])
+        rule = least_distance_behind if out in backwards else least_distance
+        least = rule(plan.storage[out], given.lives[out], given.lives[dying])
         assert b.offset - a.offset >= least
         if least < step:
             continue
         least = -(-least // step) * step
-        assert not given.refused(apart(plan, out, dying, least)), f"{out} over {dying} at {least} B is sound"
-        nearer = apart(plan, out, dying, least - step)
+        assert not given.refused(apart(plan, low, high, least)), f"{out} over {dying} at {least} B is sound"
+        nearer = apart(plan, low, high, least - step)
         assert harmful(nearer, given.lives, [out])
         assert given.refused(nearer), f"{out} over {dying} at {least - step} B"
         count += 1
     return count
 
 
-def apart(plan: Plan, out: str, dying: str, distance: int) -> Plan:
+def _makes(plan: Plan, group: Group, name: str) -> bool:
+    return any(name in plan.graph.nodes[i].outputs for i in group.nodes)
+
+
+def apart(plan: Plan, low: str, high: str, distance: int) -> Plan:
     """The plan with two memories above all others, `distance` bytes from the start of one to the other's."""
-    a, b = plan.storage[out], plan.storage[dying]
+    a, b = plan.storage[low], plan.storage[high]
     base = -(-plan.arena_bytes // 16) * 16
-    places = {out: replace(a, offset=base), dying: replace(b, offset=base + distance)}
+    places = {low: replace(a, offset=base), high: replace(b, offset=base + distance)}
     return moved(plan, places, base + max(a.bytes, distance + b.bytes))
 
 

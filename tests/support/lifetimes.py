@@ -52,7 +52,8 @@ class _Log:
         """One call after another, or row by row as those are needed that leave the group."""
         done = [0] * len(group.calls)
         if not group.pulled:
-            for step in range(group.calls[0].steps):
+            steps = range(group.calls[0].steps)
+            for step in reversed(steps) if group.backwards else steps:
                 self.step(group.calls[0], step)
         for target, upto in group.pulls if group.pulled else ():
             while done[target] < upto:
@@ -194,6 +195,16 @@ def harmful(plan: Plan, lives: Mapping[str, Life], changed: Iterable[str]) -> bo
     """Whether the changed memories collide with any, or with themselves."""
     all_pieces = {name: pieces(plan.storage[name], life) for name, life in lives.items()}
     return any(collide(all_pieces[name], other) for name in changed for other in all_pieces.values())
+
+
+def least_distance_behind(out: Storage, out_life: Life, dying: Life) -> int:
+    """The same of an output whose last rows are made first: bytes by which its start must stay above the other's."""
+    born, distance = out_life.born.reshape(out.rows, -1)[:, 0], -out.rows * out.row_bytes
+    for row, time in enumerate(born):
+        still = np.flatnonzero(dying.read >= time)
+        if np.isfinite(time) and len(still):
+            distance = max(distance, int(still[-1]) + 1 - row * out.row_bytes)
+    return distance
 
 
 def least_distance(out: Storage, out_life: Life, dying: Life) -> int:

@@ -74,7 +74,7 @@ def test_weights_that_may_not_grow_keep_their_form(model: Path) -> None:
     grown = [
         roomy.kernels[i].params_bytes - form.params_bytes for i, form in lean.kernels.items() if i in roomy.kernels
     ]
-    assert 0 < sum(grown) <= 512
+    assert 0 < sum(grown) <= max(512, sum(form.params_bytes for form in lean.kernels.values()) // 50)
 
 
 def test_weights_that_come_through_a_buffer_are_left_as_they_are(model: Path) -> None:

@@ -51,7 +51,8 @@ class Kernel(Generic[O]):
         one_input: it serves only nodes that have one input, which is computed.
         headers: files of runtime_c/include/ and runtime_c/isa/ whose functions all its forms call; what they include
             themselves is not named, nor lam_base.h, which everything includes.
-        roomier: as `make`, for fewer instructions and more scratch; taken where a plan has it to spare.
+        roomier: as `make`, for fewer instructions and more scratch, or for an output that may not lie over its input;
+            taken where a plan has the bytes to spare.
     """
 
     name: str

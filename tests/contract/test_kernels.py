@@ -201,6 +201,17 @@ def test_c_equals_golden(made: Made, build: str) -> None:
     assert differences(made.graph, made.project, compiler, flags) == []
 
 
+def test_what_is_made_over_its_input_is_right(tmp_path: Path) -> None:
+    """Kernels of reals that claim it; those of the other levels lie so in the tests above."""
+    require_tool("gcc")
+    known = _functions("aarch64")
+    chosen = [case for case in own_cases("aarch64") if known[case.name].startswith("fpu_dense")]
+    graph = build_graph([case for i, case in enumerate(chosen) if i % 3 == 0 or "even" in case.name])
+    forms = [find_form(graph.view(node), "aarch64") for node in graph.nodes]
+    assert {form.in_place and bool(form.scratch) for form in forms if form} == {False, True}
+    assert differences(graph, make_project(graph, tmp_path, "aarch64"), *LIBRARIES["gcc-O2"]) == []
+
+
 def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:
     tried = {
         form.kernel

@@ -6,9 +6,11 @@ Pixels whose windows reach over the left or right edge are made one by one of th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import Shape, Window, row_count, row_pixels
@@ -44,7 +46,8 @@ class Edge:
 class FloatBlocksContext(RunSizes):
     """Literals of one layer.
 
-    The columns from `left` on, `inner` of them, read nothing outside the row.
+    The columns from `left` on, `inner` of them, read nothing outside the row.  `copied`: the inputs of a block are read
+    from scratch, so that its outputs may be stored over them.
     """
 
     lanes: int
@@ -58,6 +61,7 @@ class FloatBlocksContext(RunSizes):
     bounds: Bounds
     fused: bool
     stored: Stored
+    copied: bool
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -94,6 +98,10 @@ class FloatBlocksContext(RunSizes):
         """Columns in whole blocks."""
         return self.inner - self.block.rest
 
+    def input_bytes(self, pixels: int) -> int:
+        """Bytes that so many pixels read, where they read one input pixel each."""
+        return 4 * pixels * self.pixel_step
+
     @property
     def rest_start(self) -> int:
         """The first element that the block behind these reads."""
@@ -121,12 +129,27 @@ class FloatBlocksContext(RunSizes):
         return pixel * self.c_out + output
 
 
-def _fit_dense(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
+def _fit_dense(unit: Unit, node: NodeOf[FloatConv2D | FloatDense], *, copied: bool = True) -> Fit | None:
+    """With inputs `copied` where several groups of outputs read them, and pixels follow that may lie there."""
     if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
         return None
     row = row_pixels(node.outs[0].shape)
     width = row if row >= _SHORT_ROW else row * row_count(node.outs[0].shape)
-    return _fit(unit, node, _POINT, _POINT, (0, width))
+    found = _fit(unit, node, _POINT, _POINT, (0, width))
+    if found is None or unit.lanes > 1:
+        return found
+    k: FloatBlocksContext = found.context
+    several = k.c_out > k.block.outputs and node.outs[0].elements > k.c_out
+    if not (several and copied):
+        return replace(found, in_place=not several)
+    scratch = Scratch("pixels", k.input_bytes(k.block.pixels))
+    return replace(found, context=replace(k, copied=True), scratch=(scratch,), in_place=True)
+
+
+def _fit_straight(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
+    """Where `_fit_dense` copies: without."""
+    found = _fit_dense(unit, node)
+    return _fit_dense(unit, node, copied=False) if found and found.scratch else None
 
 
 def _fit_conv(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
@@ -197,6 +220,7 @@ def _context(
         bounds=bounds_of(op),
         fused=op.fused,
         stored=stored,
+        copied=False,
     )
 
 
@@ -223,7 +247,8 @@ def blocked_dense(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D | 
     """Dense layers and pointwise convolutions: any run of pixels."""
     fit, needs, name = partial(_fit_dense, unit), frozenset({unit.feature}), f"{unit.name}_dense_f32"
     ops: Any = (FloatDense, FloatConv2D)
-    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers)
+    straight = partial(_fit_straight, unit)
+    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers, roomier=straight)
 
 
 def blocked_conv(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:

@@ -23,6 +23,7 @@ def cases() -> Iterator[Case]:
         yield from (stored(case, storage, 5) for storage in ("s8", "s4"))
     yield Case("fused_rows", FloatDense(0.0, fused=True), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
     yield Case("fused_blocks", FloatDense(-300.0, fused=True), (t(F32, 1, 3, 7, 6), ints(F32, 37, 6), ints(F32, 37)))
+    yield Case("even_blocks", FloatDense(), (t(F32, 1, 3, 8, 6), ints(F32, 24, 6), ints(F32, 24)))
     yield Case("fused_plain", FloatMatMul(fused=True), (t(F32, 4, 5), t(F32, 5, 3)))
     yield Case("vector", FloatDense(), (t(F32, 9), ints(F32, 4, 9), ints(F32, 4)))
     yield _ROWS

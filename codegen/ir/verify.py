@@ -323,8 +323,9 @@ class _Liveness:
         return self._owner(a) == self._owner(b) or self._hands_over(a, b) or self._hands_over(b, a)
 
     def _hands_over(self, a: str, b: str) -> bool:
-        """Whether a comes into the group in which it dies, and b is made there and left behind."""
-        return self.first[a] < self.last[a] == self.first[b] < self.last[b]
+        """Whether a comes into the group in which it dies, and b is made there and left behind, or becomes what is."""
+        left = max(last for name, last in self.last.items() if self._owner(name) == self._owner(b))
+        return self.first[a] < self.last[a] == self.first[b] < left
 
 
 # Program

@@ -7,6 +7,7 @@ program of the self-test runs under AddressSanitizer, which a library cannot.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,16 +59,18 @@ def make_project(graph: Graph, folder: Path, isa: str, tools: Toolkit = HOUSE) -
 
 
 def over_inputs(plan: Plan) -> Plan:
-    """The plan with each output over an input of its node where that is claimed to be right, both ending together.
+    """The plan with outputs over inputs of their nodes where that is claimed to be right, both ending together.
 
-    Cases stand side by side: an input is read by one node, and what is made of it is an output.
+    Those of nodes that are a network by themselves, as cases that stand side by side are.
     """
     storage, end = dict(plan.storage), plan.arena_bytes
+    inputs, outputs = {face.value for face in plan.graph.inputs}, set(plan.graph.output_values)
+    reads = Counter(name for node in plan.graph.nodes for name in node.inputs)
     for index, node in enumerate(plan.graph.nodes):
         view = plan.graph.view(node)
-        claims = (i for i in view.dynamic if index in plan.in_place or view.op.in_place(i, view.ins, view.outs))
-        i = next(claims, None)
-        if index in plan.views or i is None or len(node.outputs) > 1:
+        alone = (i for i in view.dynamic if node.inputs[i] in inputs and reads[node.inputs[i]] == 1)
+        i = next((i for i in alone if index in plan.in_place or view.op.in_place(i, view.ins, view.outs)), None)
+        if index in plan.views or i is None or len(node.outputs) > 1 or node.outputs[0] not in outputs:
             continue
         x, y = storage[node.inputs[i]], storage[node.outputs[0]]
         end = -(-end // plan.arena_align) * plan.arena_align

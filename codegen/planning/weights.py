@@ -54,6 +54,8 @@ class Buffered:
             whole=True,
             one_run=False,
             most_rows=1,
+            in_place=False,
+            by_rows=False,
             scratch_bytes=cut.scratch_bytes,
             row_scratch_bytes=None,
             params_bytes=self.bytes + 1,

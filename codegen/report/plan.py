@@ -15,7 +15,10 @@ from codegen.schedule.live import Resident
 
 @record
 class RingRecord:
-    """A tensor, made by `layer`, of which only the last `rows_kept` of `rows` rows are held, `row_bytes` each."""
+    """A tensor, made by `layer`, of which only the last `rows_kept` of `rows` rows are held, `row_bytes` each.
+
+    `within`: the tensor in whose rows its own lie, where `bytes` is 0; else empty.
+    """
 
     tensor: str
     layer: str
@@ -23,6 +26,7 @@ class RingRecord:
     rows: int
     row_bytes: int
     bytes: int
+    within: str = ""
 
 
 @record
@@ -234,7 +238,7 @@ def _group(
 ) -> GroupRecord:
     alive = [r for r in held if r.alive(index)]
     work = [(call, shadow.work[call.node.name]) for call in lowered.calls]
-    rings = [r for r in alive if r.ring < r.rows]
+    shared = _shared(plan, alive, index)
     return GroupRecord(
         index=index,
         title=group_title(plan, index),
@@ -245,14 +249,21 @@ def _group(
         weights_read_bytes=sum(_weights(call) * done.calls for call, done in work),
         read_bytes=sum(done.read_bytes for _, done in work),
         written_bytes=sum(done.written_bytes for _, done in work),
-        rings=tuple(RingRecord(r.name, r.layer, r.ring, r.rows, r.row_bytes, r.bytes) for r in rings),
-        shared=tuple(_shared(plan, alive, index)),
+        rings=tuple(_ring(r, alive, shared) for r in alive if r.ring < r.rows),
+        shared=tuple(shared),
         backwards=plan.groups[index].backwards,
         work=tuple(
             WorkRecord(call.node.name, done.calls, _weights(call) * done.calls, done.read_bytes, done.written_bytes)
             for call, done in work
         ),
     )
+
+
+def _ring(ring: Resident, alive: Sequence[Resident], shared: Sequence[SharedRecord]) -> RingRecord:
+    over = {s.output for s in shared if s.dying == ring.name}
+    within = next((r.name for r in alive if r.name in over and (r.offset, r.ring) == (ring.offset, ring.ring)), "")
+    size = 0 if within else ring.bytes
+    return RingRecord(ring.name, ring.layer, ring.ring, ring.rows, ring.row_bytes, size, within)
 
 
 def _weights(call: Call) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from codegen.report.plan import GroupRecord, PlanRecord
+from collections.abc import Mapping
+
+from codegen.report.plan import GroupRecord, PlanRecord, RingRecord
 from codegen.report.table import text_pairs, text_table
 
 
@@ -89,12 +91,18 @@ def _slices(plan: PlanRecord) -> str:
 
 def _rings(plan: PlanRecord) -> str:
     headers = ["group", "made by", "rows kept", "of", "row B", "bytes", "tensor"]
+    makers = {t.tensor: t.layer for t in plan.tensors}
     rows = [
-        (g.index, r.layer or "(input)", r.rows_kept, r.rows, r.row_bytes, r.bytes, r.tensor)
+        (g.index, r.layer or "(input)", r.rows_kept, r.rows, r.row_bytes, _place(r, makers), r.tensor)
         for g in plan.groups
         for r in g.rings
     ]
     return f"rings\n{text_table(headers, rows)}" if rows else ""
+
+
+def _place(ring: RingRecord, makers: Mapping[str, str]) -> int | str:
+    """The bytes that it takes, or in whose rows it lies."""
+    return f"in {makers[ring.within]}'s" if ring.within else ring.bytes
 
 
 def _shared(plan: PlanRecord) -> str:

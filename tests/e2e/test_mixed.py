@@ -99,7 +99,7 @@ def test_mixed_networks_are_verified_to_the_bit(model: Path, arenas: tuple[int, 
 
 def test_the_chip_s_own_memory_is_a_limit(model: Path, arenas: tuple[int, int], tmp_path: Path) -> None:
     chip = tmp_path / "small.toml"
-    chip.write_text(SMALL.format(bytes=arenas[0] - 1))
+    chip.write_text(SMALL.format(bytes=arenas[0] // 2))
     with pytest.raises(CompileError, match="LAM-QUANT-028"):
         api.quantize(model, images(20), activations="mixed", target=str(chip))
 

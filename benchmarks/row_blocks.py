@@ -21,7 +21,6 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from codegen.ir.graph import Graph  # noqa: E402
 from codegen.ir.plan import NodeNeeds, Plan  # noqa: E402
 from codegen.kernels import choose_kernels, kernel_needs  # noqa: E402
 from codegen.passes import simplify  # noqa: E402
@@ -42,9 +41,9 @@ BLOCKS = (1, 2, 4, 8, 1 << 30)
 class BlockRows(Rows):
     """Row facts of nodes that make `block` rows at a time."""
 
-    def __init__(self, graph: Graph, barriers: frozenset[int], block: int) -> None:
+    def __init__(self, rows: Rows, block: int) -> None:
         """`block` rows, or all that there are."""
-        super().__init__(graph, barriers)
+        super().__init__(rows.graph, rows.barriers, rows.in_place)
         self.block = block
 
     def _node(self, index: int) -> NodeRows:
@@ -106,9 +105,8 @@ def percent(share: float) -> str:
 
 def blocked(plan: Plan, needs: Mapping[int, NodeNeeds], grouping: Grouping, block: int) -> tuple[int, float]:
     """Live bytes at the peak, and time, of the plan's groups."""
-    barriers = grouping.rows.barriers
     coarse = Grouping(plan.graph, needs, grouping.roots, "")
-    coarse.rows = BlockRows(plan.graph, barriers, block)
+    coarse.rows = BlockRows(grouping.rows, block)
     peak, time = 0, 0.0
     for group in plan.groups:
         start, stop = min(group.nodes), max(group.nodes) + 1

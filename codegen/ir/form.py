@@ -141,6 +141,7 @@ class Form:
         in_place: the only input has as many pixels as the output; the kernel takes them in their order and has read
             what a pixel reads before it stores any byte of it, or of one behind it.  So the output may lie over the
             input, as long as each of its rows neither begins nor ends behind the input's.
+        copies: for that it copies what it reads, pixel by pixel.
     """
 
     kernel: str
@@ -156,6 +157,7 @@ class Form:
     fit_again: Callable[[NodeView], Form | None]
     mix: Mix | None = None
     in_place: bool = False
+    copies: bool = False
 
     def refit(self, tile: NodeView) -> Form:
         """The form that the same kernel has for a tile of the node that it was fitted to."""

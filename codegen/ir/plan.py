@@ -31,7 +31,7 @@ class NodeNeeds:
     contents between calls.  `most_rows`: alone, one call makes up to that many output rows.
     `row_scratch_bytes` is the scratch of a node in a group, which makes one row per call.  `params_bytes` are those of
     the weights buffer that its parameters take.  `in_place`: its output may lie over its input, row over row (Form).
-    `by_rows`: alone, each call makes some rows, of which it has read all before.
+    `by_rows`: alone, each call makes some rows, of which it has read all before.  `copied_bytes` of inputs are copied.
     """
 
     whole: bool
@@ -46,6 +46,7 @@ class NodeNeeds:
     params_bytes: int = 0
     in_place: bool = False
     by_rows: bool = False
+    copied_bytes: int = 0
 
     def scratch(self, members: int) -> int:
         """Bytes of scratch in a group of so many nodes."""

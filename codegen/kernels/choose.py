@@ -183,6 +183,7 @@ def _needs(view: NodeView, form: Form) -> NodeNeeds:
         row_scratch_bytes=form.row_scratch_bytes,
         in_place=form.in_place,
         by_rows=form.run in ("row", "rows"),
+        copied_bytes=sum(view.ins[i].bytes for i in view.dynamic) if form.copies else 0,
     )
 
 

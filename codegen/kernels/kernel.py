@@ -33,6 +33,7 @@ class Fit:
     headers: tuple[str, ...] = ()
     mix: Mix | None = None
     in_place: bool = False
+    copies: bool = False
 
 
 @record(eq=False)
@@ -51,8 +52,9 @@ class Kernel(Generic[O]):
         one_input: it serves only nodes that have one input, which is computed.
         headers: files of runtime_c/include/ and runtime_c/isa/ whose functions all its forms call; what they include
             themselves is not named, nor lam_base.h, which everything includes.
-        roomier: as `make`, for fewer instructions and more scratch, or for an output that may not lie over its input;
-            taken where a plan has the bytes to spare.
+        roomier: as `make`, for fewer instructions and more scratch; taken where a plan has it to spare.
+        tighter: as `make`, for an output that may lie over its input and more instructions; plans with it compete where
+            memory is short.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Kernel(Generic[O]):
     one_input: bool = False
     headers: tuple[str, ...] = ()
     roomier: Callable[[NodeOf[O]], Fit | None] | None = None
+    tighter: Callable[[NodeOf[O]], Fit | None] | None = None
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
@@ -74,6 +77,10 @@ class Kernel(Generic[O]):
     def fit_roomier(self, node: NodeView, features: Features) -> Form | None:
         """The form of more scratch and fewer instructions, or None."""
         return self._fitted(node, features, self.roomier) if self.roomier else None
+
+    def fit_tighter(self, node: NodeView, features: Features) -> Form | None:
+        """The form whose output may lie over its input, or None."""
+        return self._fitted(node, features, self.tighter) if self.tighter else None
 
     def _fitted(self, node: NodeView, features: Features, make: Callable[[NodeOf[O]], Fit | None]) -> Form | None:
         if not self.serves(features) or (self.ops and not isinstance(node.op, self.ops)):
@@ -85,7 +92,7 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place)
+        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place, fit.copies)
         return Form(self.name, self.template, self.run, features, *parts, *again)
 
     def serves(self, features: Features) -> bool:

@@ -102,9 +102,14 @@ class KernelTable:
         return (form for kernel in self.kernels if (form := kernel.fit(view, features)))
 
     def roomier(self, view: NodeView, form: Form) -> Form | None:
-        """The form of the same kernel that takes more memory and fewer instructions, if there is one."""
+        """The form of the same kernel that takes more scratch and fewer instructions, if there is one."""
         kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel)
         return next((kernel.fit_roomier(view, form.features) for kernel in kernels), None)
+
+    def tighter(self, view: NodeView, form: Form) -> Form | None:
+        """The form of the same kernel whose output may lie over its input, if there is one."""
+        kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel and kernel.serves(form.features))
+        return next((kernel.fit_tighter(view, form.features) for kernel in kernels), None)
 
     def has_operator(self, name: str) -> bool:
         """Whether an operator is called that."""

@@ -50,12 +50,12 @@ def plan_in_best_order(
 ) -> tuple[Plan, dict[int, Form]]:
     """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
 
-    A network on wide images competes in turned form too, where memory is short.
+    Where memory is short, a network on wide images competes in turned form too, and outputs that lie over inputs.
     """
     kernels = for_buffer(graph, kernels, target, options, table)
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options)
-    chosen = next(kernels for order, kernels in (*found.orders, *found.turned) if order is plan.graph)
+    chosen = next(kernels for order, kernels in found.all if order is plan.graph)
     return _in_its_room(plan, chosen, target, options, table)
 
 

@@ -27,8 +27,8 @@ _EIGHTHS = (6, 4, 3, 2)
 def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
     """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it.
 
-    The turned network competes where the smallest plan is asked for, or a limit set.  What does not fit at all goes to
-    slower memories, where the chip has them.
+    What takes less memory and more time competes where the smallest plan is asked for, or a limit set.  What does not
+    fit at all goes to slower memories, where the chip has them.
     """
     if not options.weights_buffer or not any(form.params_bytes for form in found.orders[0][1].values()):
         return _planned(found, target, options, target.ram_bytes)
@@ -62,23 +62,22 @@ def _tried(
 def _through(buffer: Buffered, found: Candidates, target: Target, options: Options) -> Plan:
     """The plan whose weights go through a buffer, which is part of the arena."""
     smaller, ram = without_buffer(options, target, buffer.arena_bytes)
-    plan = _planned(replace(found, turned=()), target, smaller, ram, buffer)
+    plan = _planned(replace(found, turned=(), tight=()), target, smaller, ram, buffer)
     return buffer.planned(plan, next(kernels for graph, kernels in found.orders if graph is plan.graph))
 
 
 def _planned(
     found: Candidates, target: Target, options: Options, ram: int | None, buffer: Buffered | None = None
 ) -> Plan:
-    both = [*found.orders, *found.turned]
     goal, limit = choose_goal(options, target), options.arena_limit
     small, several = goal == "memory" or limit is not None, len(target.working) > 1
-    scheduler = _scheduler(both if small else found.orders, target, options, buffer)
+    scheduler = _scheduler(found.all if small else found.orders, target, options, buffer)
     try:
         first = scheduler.plan(goal, limit)
         if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
             return first
-        if found.turned and not small:
-            scheduler = _scheduler(both, target, options, buffer)
+        if not small and len(found.all) > len(found.orders):
+            scheduler = _scheduler(found.all, target, options, buffer)
         return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
         spread = scheduler.spread(target.working, limit) if several else None

@@ -6,6 +6,7 @@ Decides: which candidates there are.  Leaves to `arena` and `scratchpad` which o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from codegen.errors import ModelRejected
 from codegen.ir.form import Form
@@ -24,17 +25,27 @@ Ordered = tuple[Graph, dict[int, Form]]
 
 @record
 class Candidates:
-    """The orders to choose from; `turned` are those of the network on columns, which compete where memory is short."""
+    """The orders to choose from, and those that compete where memory is short.
+
+    These are `turned`, the network on columns, and `tight`, with kernels whose outputs may lie over their inputs.
+    """
 
     orders: Sequence[Ordered]
     turned: Sequence[Ordered] = ()
+    tight: Sequence[Ordered] = ()
+
+    @property
+    def all(self) -> Sequence[Ordered]:
+        """Every one."""
+        return [*self.orders, *self.turned, *self.tight]
 
 
 def candidates(
     graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable = TABLE
 ) -> Candidates:
     """The model's own order of operators and the best one found, upright and turned."""
-    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options, table))
+    tight = () if target.dma else _tight_orders(graph, kernels, table)
+    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options, table), tight)
 
 
 def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
@@ -43,6 +54,13 @@ def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
         return [(graph, dict(kernels))]
     named = {graph.nodes[i].name: kernel for i, kernel in kernels.items()}
     return [(graph, dict(kernels)), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
+
+
+def _tight_orders(graph: Graph, kernels: Mapping[int, Form], table: KernelTable) -> list[Ordered]:
+    """The network, as another object, with kernels that take more instructions for outputs over inputs."""
+    found = {i: table.tighter(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
+    changed = {i: form for i, form in found.items() if form}
+    return _orders(replace(graph), {**kernels, **changed}) if changed else []
 
 
 def _turned_orders(graph: Graph, target: Target, options: Options, table: KernelTable) -> list[Ordered]:

@@ -1,4 +1,4 @@
-"""Kernels that take more memory and fewer instructions, of the layers beside which a plan's arena has bytes to spare.
+"""Kernels that take more scratch and fewer instructions, of the layers beside which a plan's arena has bytes to spare.
 
 Decides: which layers they are.  The arena grows for none of them.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codegen.ir.form import Form
-from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
-from codegen.ir.shape import row_count
 from codegen.kernels import KernelTable, spare_growth
 from codegen.schedule import residents, used_bytes
 from codegen.target import Target
@@ -32,14 +30,7 @@ def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: Kern
         for index in (index for index in group.nodes if index in offered):
             form, more = kernels[index], offered[index]
             grown = more.params_bytes - form.params_bytes
-            taken = more.scratch_bytes - form.scratch_bytes + _apart(views[index], form, more)
-            if grown <= spare and taken <= idle:
+            if grown <= spare and more.scratch_bytes - form.scratch_bytes <= idle:
                 found[index] = more
-                spare, idle = spare - grown, idle - max(0, taken)
+                spare, idle = spare - grown, idle - (more.scratch_bytes - form.scratch_bytes)
     return found
-
-
-def _apart(view: NodeView, form: Form, more: Form) -> int:
-    """Bytes that the output lies further from the input, a row of it, where it can no longer lie over what it reads."""
-    kind = view.ins[view.dynamic[0]]
-    return kind.bytes // row_count(kind.shape) if form.in_place and not more.in_place else 0

@@ -39,7 +39,7 @@ def grouped(needs: NodeNeeds, steps: int, depth: float) -> float:
 
 
 def _work(needs: NodeNeeds) -> float:
-    return needs.macs + needs.out_elements * ELEMENT
+    return needs.macs + needs.out_elements * ELEMENT + 2 * needs.copied_bytes * MOVED_BYTE
 
 
 def _calls(needs: NodeNeeds, calls: int) -> float:

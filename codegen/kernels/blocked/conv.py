@@ -8,6 +8,7 @@ of few bits, those of one tap or several share an element, and a run of taps is 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
 from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, unrolled
+from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
@@ -52,6 +54,7 @@ class BlockedContext(RunSizes):
 
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
+    `copied`: the inputs of a block are read from scratch, so that its outputs may be stored over them.
     """
 
     x_t: str
@@ -63,6 +66,7 @@ class BlockedContext(RunSizes):
     shifted: bool
     rq: FastRequant
     fields: Fields | None
+    copied: bool = False
 
     @property
     def w_t(self) -> str:
@@ -103,6 +107,10 @@ class BlockedContext(RunSizes):
         """The place of a channel's weight in the element that has those of its tap."""
         assert self.fields is not None, "weights of a byte have no fields"
         return tap % self.fields.in_turn(channels) * channels + channel
+
+    def input_bytes(self, pixels: int) -> int:
+        """Bytes that so many pixels read, where they read one input pixel each."""
+        return pixels * self.pixel_step
 
     def others_weights(self, channels: int) -> int:
         """Weights of the channels behind the first."""
@@ -160,7 +168,25 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     scratch = _gathered(node, context)
     params, headers = _params(sums, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
-    return Fit(context, params, (scratch,), _why(choice, scratch, sums.bits), headers=(*headers, *own))
+    in_place = _is_pointwise(node) and context.c_out <= context.channels
+    why = _why(choice, scratch, sums.bits)
+    return Fit(context, params, (scratch,), why, headers=(*headers, *own), in_place=in_place)
+
+
+def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    """A pointwise layer whose blocks copy their inputs, where several groups of channels read them."""
+    found = _fit(core, node) if _is_pointwise(node) else None
+    if found is None or found.in_place or node.outs[0].elements == found.context.c_out:
+        return None
+    k: BlockedContext = found.context
+    pixels = Scratch("pixels", k.input_bytes(max(k.sizes)))
+    why = f"{found.why}, inputs copied for outputs to lie over them"
+    return replace(found, context=replace(k, copied=True), scratch=(pixels,), why=why, in_place=True, copies=True)
+
+
+def _is_pointwise(node: NodeOf[Conv2D | Dense]) -> bool:
+    """Whether each output pixel reads the input pixel in its place."""
+    return isinstance(node.op, Dense) or is_pointwise(node.op)
 
 
 def _work(node: NodeOf[Conv2D | Dense]) -> Work:
@@ -258,7 +284,6 @@ def _why(choice: Choice, scratch: Scratch, bits: int) -> str:
 def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:
     """The kernel for one core."""
     served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
-    chips, headers = chips_of(core), ("lam_order.h",)
-    return Kernel(
-        "blocked_conv", "blocked/conv.c.j2", "row", served, lambda node: _fit(core, node), *chips, headers=headers
-    )
+    chips, headers, copied = chips_of(core), ("lam_order.h",), partial(_fit_copied, core)
+    fit = partial(_fit, core)
+    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, fit, *chips, headers=headers, tighter=copied)

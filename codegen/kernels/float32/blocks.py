@@ -129,27 +129,24 @@ class FloatBlocksContext(RunSizes):
         return pixel * self.c_out + output
 
 
-def _fit_dense(unit: Unit, node: NodeOf[FloatConv2D | FloatDense], *, copied: bool = True) -> Fit | None:
-    """With inputs `copied` where several groups of outputs read them, and pixels follow that may lie there."""
+def _fit_dense(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
     if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
         return None
     row = row_pixels(node.outs[0].shape)
     width = row if row >= _SHORT_ROW else row * row_count(node.outs[0].shape)
     found = _fit(unit, node, _POINT, _POINT, (0, width))
-    if found is None or unit.lanes > 1:
-        return found
-    k: FloatBlocksContext = found.context
-    several = k.c_out > k.block.outputs and node.outs[0].elements > k.c_out
-    if not (several and copied):
-        return replace(found, in_place=not several)
-    scratch = Scratch("pixels", k.input_bytes(k.block.pixels))
-    return replace(found, context=replace(k, copied=True), scratch=(scratch,), in_place=True)
+    once = found is not None and found.context.c_out <= found.context.block.outputs
+    return replace(found, in_place=unit.lanes == 1 and once) if found else None
 
 
-def _fit_straight(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
-    """Where `_fit_dense` copies: without."""
+def _fit_copied(unit: Unit, node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
+    """With the inputs of a block copied, where several groups of outputs read them and more pixels follow."""
     found = _fit_dense(unit, node)
-    return _fit_dense(unit, node, copied=False) if found and found.scratch else None
+    if found is None or found.in_place or unit.lanes > 1 or node.outs[0].elements == found.context.c_out:
+        return None
+    k: FloatBlocksContext = found.context
+    scratch = Scratch("pixels", k.input_bytes(k.block.pixels))
+    return replace(found, context=replace(k, copied=True), scratch=(scratch,), in_place=True, copies=True)
 
 
 def _fit_conv(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
@@ -247,8 +244,8 @@ def blocked_dense(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D | 
     """Dense layers and pointwise convolutions: any run of pixels."""
     fit, needs, name = partial(_fit_dense, unit), frozenset({unit.feature}), f"{unit.name}_dense_f32"
     ops: Any = (FloatDense, FloatConv2D)
-    straight = partial(_fit_straight, unit)
-    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers, roomier=straight)
+    copied = partial(_fit_copied, unit)
+    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers, tighter=copied)
 
 
 def blocked_conv(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:

@@ -14,6 +14,7 @@ few pixels are gathered in scratch first, which costs 3 instructions per 16 byte
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -251,15 +252,24 @@ def _fit_pixels(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     return _fit(node, by_pixels=True) if _is_plain(node.op) else None
 
 
+def _fit_copied(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    """Inputs that could be read where they lie are copied, where more pixels follow."""
+    found = _fit_pixels(node)
+    if found is None or found.in_place or node.outs[0].elements == found.context.c_out:
+        return None
+    copied = _fit(node, by_pixels=True, copied=True)
+    return replace(copied, copies=True) if copied else None
+
+
 def _fit_rows(node: NodeOf[Conv2D]) -> Fit | None:
     return _fit(node, by_pixels=False) if node.op.groups == 1 else None
 
 
-def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
+def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False) -> Fit | None:
     sums, requant = byte_sums(node), node.op.requant
     if sums is None or requant is None:
         return None
-    k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums))
+    k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums), copied=copied)
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
     copies = k.gathers or (k.gathered and by_pixels)
     headers = (*(("lam_mve_window.h",) if copies else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
@@ -267,7 +277,9 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool) -> Fit | None:
     return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers, in_place=in_place)
 
 
-def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool) -> MveDenseContext:
+def _context(
+    node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool, copied: bool
+) -> MveDenseContext:
     x, weights, _ = node.ins
     h, w = _windows(node.op)
     inputs = weights.elements // weights.shape[0]
@@ -275,7 +287,8 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
     together = by_pixels and width == 1 and pixels > 1
     run = pixels if together else width
     unsigned = x.dtype is DType.U8
-    form = _least(costs(inputs, run, in_place=_may_keep(node, requant, few=few) and not together))
+    kept = _may_keep(node, requant, few=few) and not (together or copied)
+    form = _least(costs(inputs, run, in_place=kept))
     whole = form in ("vector", "kept") or inputs % CHUNK == 0
     return MveDenseContext(
         mode=form_of(requant),
@@ -283,7 +296,7 @@ def _context(node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool,
         head=head_words(requant),
         form=form,
         together=together,
-        gathered=together or unsigned or not _is_point(node.op) or not whole,
+        gathered=together or copied or unsigned or not _is_point(node.op) or not whole,
         flip=0x80 if unsigned else 0,
         inputs=inputs,
         c_in=x.shape[-1],
@@ -362,5 +375,7 @@ def _why(k: MveDenseContext) -> str:
     return f"Helium, {k.form}, {source}{few}; instructions per pixel and four channels: {found}"
 
 
-DENSE: Kernel[Conv2D | Dense] = Kernel("mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE)
+DENSE: Kernel[Conv2D | Dense] = Kernel(
+    "mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE, tighter=_fit_copied
+)
 CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE)

@@ -94,7 +94,7 @@ class StepView:
 
     @property
     def last_row(self) -> int:
-        """The row of the last step, where it is a row a step."""
+        """The number of the last step; of its row, where it is a row a step."""
         return self.steps - 1
 
     @property

@@ -15,7 +15,7 @@ from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Node, State
 from codegen.ir.plan import Plan, Storage, region_at
 from codegen.ir.producer import Step
-from codegen.ir.program import Call, Operand, Program
+from codegen.ir.program import Call, GroupProgram, Operand, Program
 from codegen.ir.shape import row_count, row_elements
 from codegen.ir.text import type_text
 from codegen.ir.weights import Params
@@ -281,7 +281,7 @@ class _Liveness:
         born = self.first[state.next]
         readers = [(g, i) for g, group in enumerate(self.plan.groups) for i in group.nodes if self._reads(i, home)]
         if all(self._renews(i, home, made) for g, i in readers if g >= born):
-            self.owner[made] = self._owner(home)
+            self.owner[self._owner(made)] = self._owner(home)
 
     def _renews(self, index: int, home: str, made: str) -> bool:
         """Whether the node makes the new content, and reads each element of the old one before it writes it."""
@@ -331,6 +331,12 @@ class _Liveness:
 # Program
 
 
+def _may_run_backwards(group: GroupProgram) -> bool:
+    """Whether it is one layer that makes its rows in several calls."""
+    (call, *others) = group.calls
+    return not others and not group.pulled and call.fn.run in ("row", "rows") and call.steps > 1 and not call.slices
+
+
 def verify_program(program: Program) -> None:
     """Return when every operand, parameter and scratch block lies inside its memory, aligned, and makers come first.
 
@@ -353,6 +359,7 @@ def verify_program(program: Program) -> None:
         return
     for group in program.groups:
         _hold(len(group.calls) > 0, "a group has at least one call")
+        _hold(not group.backwards or _may_run_backwards(group), f"{group.calls[0].node.name!r} cannot run backwards")
         for position, call in enumerate(group.calls):
             _hold(id(call.fn) in known, f"call {call.node.name!r} uses a function that is not emitted")
             _verify_call(program, group.calls[:position], call)

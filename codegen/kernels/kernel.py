@@ -53,7 +53,7 @@ class Kernel(Generic[O]):
         headers: files of runtime_c/include/ and runtime_c/isa/ whose functions all its forms call; what they include
             themselves is not named, nor lam_base.h, which everything includes.
         roomier: as `make`, for fewer instructions and more scratch; taken where a plan has it to spare.
-        tighter: as `make`, for an output that may lie over its input and more instructions; plans with it compete where
+        copying: as `make`, for an output that may lie over its input and more instructions; plans with it compete where
             memory is short.
     """
 
@@ -68,7 +68,7 @@ class Kernel(Generic[O]):
     one_input: bool = False
     headers: tuple[str, ...] = ()
     roomier: Callable[[NodeOf[O]], Fit | None] | None = None
-    tighter: Callable[[NodeOf[O]], Fit | None] | None = None
+    copying: Callable[[NodeOf[O]], Fit | None] | None = None
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
@@ -78,9 +78,9 @@ class Kernel(Generic[O]):
         """The form of more scratch and fewer instructions, or None."""
         return self._fitted(node, features, self.roomier) if self.roomier else None
 
-    def fit_tighter(self, node: NodeView, features: Features) -> Form | None:
+    def fit_copying(self, node: NodeView, features: Features) -> Form | None:
         """The form whose output may lie over its input, or None."""
-        return self._fitted(node, features, self.tighter) if self.tighter else None
+        return self._fitted(node, features, self.copying) if self.copying else None
 
     def _fitted(self, node: NodeView, features: Features, make: Callable[[NodeOf[O]], Fit | None]) -> Form | None:
         if not self.serves(features) or (self.ops and not isinstance(node.op, self.ops)):

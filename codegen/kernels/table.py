@@ -106,10 +106,10 @@ class KernelTable:
         kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel)
         return next((kernel.fit_roomier(view, form.features) for kernel in kernels), None)
 
-    def tighter(self, view: NodeView, form: Form) -> Form | None:
+    def copying(self, view: NodeView, form: Form) -> Form | None:
         """The form of the same kernel whose output may lie over its input, if there is one."""
         kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel and kernel.serves(form.features))
-        return next((kernel.fit_tighter(view, form.features) for kernel in kernels), None)
+        return next((kernel.fit_copying(view, form.features) for kernel in kernels), None)
 
     def has_operator(self, name: str) -> bool:
         """Whether an operator is called that."""

@@ -59,7 +59,7 @@ def make_project(graph: Graph, folder: Path, isa: str, tools: Toolkit = HOUSE) -
 
 
 def over_inputs(plan: Plan) -> Plan:
-    """The plan with outputs over inputs of their nodes where that is claimed to be right, both ending together.
+    """The plan with outputs over inputs of their nodes where that is claimed to be right, as far over them as may be.
 
     Those of nodes that are a network by themselves, as cases that stand side by side are.
     """

@@ -101,7 +101,8 @@ class Lowering:
         place = {index: k for k, index in enumerate(group.nodes)}
         pulls = tuple((place[node], upto) for node, upto in group.pulls)
         pulls = pulls or ((len(calls) - 1, calls[-1].steps),)
-        return GroupProgram(tuple(calls), pulls, streams, backwards=group.backwards)
+        backwards = group.backwards and calls[0].steps > 1  # a call that makes all rows has read all before
+        return GroupProgram(tuple(calls), pulls, streams, backwards=backwards)
 
     def call(self, index: int, node: Node, producers: Mapping[str, Producer], *, plain: bool) -> Call:
         """One layer; `plain` when nothing else runs between its rows."""

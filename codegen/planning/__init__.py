@@ -25,7 +25,7 @@ from codegen.planning.asked import (
     settled,
 )
 from codegen.planning.orders import Candidates, candidates
-from codegen.planning.room import roomier
+from codegen.planning.room import copying_nothing, roomier
 from codegen.planning.weights import for_buffer
 from codegen.target import Target
 
@@ -56,20 +56,21 @@ def plan_in_best_order(
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options)
     chosen = next(kernels for order, kernels in found.all if order is plan.graph)
-    return _in_its_room(plan, chosen, target, options, table)
-
-
-def _in_its_room(
-    plan: Plan, kernels: dict[int, Form], target: Target, options: Options, table: KernelTable
-) -> tuple[Plan, dict[int, Form]]:
-    """The same with kernels that use what the arena has idle, where that can be placed."""
     if plan.scratchpad or plan.weights:
-        return plan, kernels
-    more = roomier(plan, kernels, target, table, choose_goal(options, target))
+        return plan, chosen
+    plain = {graph.nodes[i].name: form for i, form in kernels.items()}
+    plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options)
+    return _with(roomier(plan, chosen, target, table, choose_goal(options, target)), plan, chosen, target, options)
+
+
+def _with(
+    more: Mapping[int, Form], plan: Plan, kernels: dict[int, Form], target: Target, options: Options
+) -> tuple[Plan, dict[int, Form]]:
+    """The same with other kernels of some nodes, where that can be placed in no more memory."""
     with suppress(ArenaLimitUnreachable):  # idle bytes need not lie together
-        again = _plan(Candidates([(plan.graph, kernels | more)]), target, options) if more else plan
+        again = _plan(Candidates([(plan.graph, {**kernels, **more})]), target, options) if more else plan
         if again.arena_bytes <= plan.arena_bytes:
-            return again, kernels | more
+            return again, {**kernels, **more}
     return plan, kernels
 
 

@@ -62,7 +62,7 @@ def _tried(
 def _through(buffer: Buffered, found: Candidates, target: Target, options: Options) -> Plan:
     """The plan whose weights go through a buffer, which is part of the arena."""
     smaller, ram = without_buffer(options, target, buffer.arena_bytes)
-    plan = _planned(replace(found, turned=(), tight=()), target, smaller, ram, buffer)
+    plan = _planned(replace(found, turned=(), copying=()), target, smaller, ram, buffer)
     return buffer.planned(plan, next(kernels for graph, kernels in found.orders if graph is plan.graph))
 
 

@@ -27,25 +27,25 @@ Ordered = tuple[Graph, dict[int, Form]]
 class Candidates:
     """The orders to choose from, and those that compete where memory is short.
 
-    These are `turned`, the network on columns, and `tight`, with kernels whose outputs may lie over their inputs.
+    These are `turned`, the network on columns, and `copying`, with kernels whose outputs may lie over their inputs.
     """
 
     orders: Sequence[Ordered]
     turned: Sequence[Ordered] = ()
-    tight: Sequence[Ordered] = ()
+    copying: Sequence[Ordered] = ()
 
     @property
     def all(self) -> Sequence[Ordered]:
         """Every one."""
-        return [*self.orders, *self.turned, *self.tight]
+        return [*self.orders, *self.turned, *self.copying]
 
 
 def candidates(
     graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable = TABLE
 ) -> Candidates:
     """The model's own order of operators and the best one found, upright and turned."""
-    tight = () if target.dma else _tight_orders(graph, kernels, table)
-    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options, table), tight)
+    copying = () if target.dma else _copying_orders(graph, kernels, table)
+    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options, table), copying)
 
 
 def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
@@ -56,9 +56,9 @@ def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
     return [(graph, dict(kernels)), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
 
 
-def _tight_orders(graph: Graph, kernels: Mapping[int, Form], table: KernelTable) -> list[Ordered]:
+def _copying_orders(graph: Graph, kernels: Mapping[int, Form], table: KernelTable) -> list[Ordered]:
     """The network, as another object, with kernels that take more instructions for outputs over inputs."""
-    found = {i: table.tighter(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
+    found = {i: table.copying(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
     changed = {i: form for i, form in found.items() if form}
     return _orders(replace(graph), {**kernels, **changed}) if changed else []
 

@@ -1,6 +1,6 @@
 """Kernels that take more scratch and fewer instructions, of the layers beside which a plan's arena has bytes to spare.
 
-Decides: which layers they are.  The arena grows for none of them.
+Decides: which layers they are, and which have no use for a copy of their inputs.  The arena grows for none of them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,25 @@ from codegen.schedule import residents, used_bytes
 from codegen.target import Target
 
 
+def copying_nothing(plan: Plan, kernels: Mapping[int, Form], plain: Mapping[str, Form]) -> dict[int, Form]:
+    """The `plain` forms, by name of the node, of layers that copy their input although the output lies beside it."""
+    found: dict[int, Form] = {}
+    for i in (i for i, form in kernels.items() if form.copies):
+        node = plan.graph.nodes[i]
+        x, y = plan.storage[node.inputs[0]], plan.storage[node.outputs[0]]
+        if x.offset + x.bytes <= y.offset or y.offset + y.bytes <= x.offset:
+            found[i] = plain[node.name]
+    return found
+
+
 def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: KernelTable, goal: str) -> dict[int, Form]:
     """Forms by node index, of layers whose group leaves as many bytes of the arena idle as they take more.
 
     Their parameters stay within what packing may add to those of the network.
     """
     views = {i: plan.graph.view(plan.graph.nodes[i]) for i in kernels}
-    offered = {i: more for i, form in kernels.items() if (more := table.roomier(views[i], form))}
+    larger = {i: more for i, form in kernels.items() if (more := table.roomier(views[i], form))}
+    offered = {i: more for i, more in larger.items() if more.in_place or not kernels[i].in_place}
     if not offered:
         return {}
     found: dict[int, Form] = {}

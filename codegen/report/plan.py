@@ -251,7 +251,7 @@ def _group(
         written_bytes=sum(done.written_bytes for _, done in work),
         rings=tuple(_ring(r, alive, shared) for r in alive if r.ring < r.rows),
         shared=tuple(shared),
-        backwards=plan.groups[index].backwards,
+        backwards=lowered.backwards,
         work=tuple(
             WorkRecord(call.node.name, done.calls, _weights(call) * done.calls, done.read_bytes, done.written_bytes)
             for call, done in work

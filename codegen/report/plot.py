@@ -119,6 +119,8 @@ def _address(plan: PlanRecord, tensor: TensorRecord) -> int:
 def _words(tensor: TensorRecord, ring: RingRecord | None) -> list[str]:
     """The label: who makes it, bytes, rows of a ring."""
     rows = f"{ring.rows_kept} of {ring.rows} rows, " if ring else ""
+    if ring and ring.within:
+        rows = f"in the rows of {one_line(ring.within, 80)}, "
     name = "scratch" if tensor.kind == "scratch" else tensor.layer or tensor.tensor
     return [one_line(name, 80), f"{rows}{tensor.bytes} B"]
 

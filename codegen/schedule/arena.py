@@ -1,8 +1,9 @@
 """Offsets: packs blocks with lifetimes into one arena, and says how good the packing is.
 
-Two blocks that are live together lie apart, except a pair that may share: `out` over `dying` needs only that
-`offset(out) + distance <= offset(dying)`.  First the bound (largest sum of live bytes), then the best of several orders
-of putting blocks down, then a climb from there (`climb.py`), and for few blocks an exact search (`exact.py`).
+Two blocks that are live together lie apart, except a pair that may share: a tensor and one that grows over it need only
+that `offset(low) + distance <= offset(high)`, where either may be the lower one if both distances are told.  First the
+bound (largest sum of live bytes), then the best of several orders of putting blocks down, then a climb from there
+(`climb.py`), and for few blocks an exact search (`exact.py`).
 """
 
 from __future__ import annotations

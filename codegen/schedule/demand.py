@@ -159,14 +159,14 @@ def _edge(value: str, rule: RowRule, rows: int, steps: int, in_place: bool) -> E
     return Edge(value, *tables, in_place, window, tuple(lowest.tolist()), int(inside.sum()))
 
 
-def backwards_distance(node: NodeRows, values: Container[str], row_bytes: Mapping[str, int]) -> int:
-    """Bytes by which the output must begin behind the named inputs, one memory, when its last rows are made first.
+def backwards_distance(node: NodeRows, root: str, roots: Mapping[str, str], row_bytes: Mapping[str, int]) -> int:
+    """Bytes by which the output must begin behind the inputs in one memory, when its last rows are made first.
 
     Row r is written where neither it nor a row before it reads.
     """
     (out,) = node.outputs
     made = np.arange(node.steps) * row_bytes[out]
-    read = [np.array(e.last) * row_bytes[e.value] for e in node.edges if e.value in values]
+    read = [np.array(e.last) * row_bytes[e.value] for e in node.edges if roots[e.value] == root]
     return max(0, *(int((np.maximum.accumulate(ends) - made).max()) for ends in read))
 
 

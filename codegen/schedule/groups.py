@@ -15,7 +15,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
 from codegen.records import record
 from codegen.schedule.cost import alone, grouped
-from codegen.schedule.demand import Flow, Process, Rows
+from codegen.schedule.demand import Flow, NodeRows, Process, Rows, backwards_distance
 from codegen.schedule.states import renewals
 
 LONGEST = 48
@@ -27,13 +27,28 @@ PATIENCE = 12
 
 
 @record
+class Pair:
+    """A tensor that dies in a group, and one that grows over it there.
+
+    The output's start is kept `below` bytes under the other's, or, where its last rows may be made first, `above` bytes
+    over it.  `saved` of their bytes, at most, are common ones.
+    """
+
+    dying: str
+    output: str
+    below: int
+    above: int | None
+    saved: int
+
+
+@record
 class Candidate:
     """One interval [start, stop) of the order as a group: its flow, memory while it runs (bytes) and time."""
 
     start: int
     stop: int
     flow: Flow
-    shared: tuple[tuple[str, str, int], ...]
+    shared: tuple[Pair, ...]
     memory: int
     time: float
 
@@ -248,8 +263,8 @@ class Grouping:
         dying = self._dying(start, stop)
         streamed = self.streamed if start == 0 else ""
         flow = self._flow(members, targets, streamed, frozenset(dying) - {streamed})
-        shared, saved = self._share(flow, outputs)
-        memory = self._passing(start, outputs) - saved
+        shared = self._share(flow, outputs, self._backwards(start, stop))
+        memory = self._passing(start, outputs) - sum(pair.saved for pair in shared)
         memory += sum(flow.rings.get(v, 0) * self.rows.row_bytes[v] for v in (*inner, streamed) if v)
         memory += self._scratch(start, stop)
         return Candidate(start, stop, flow, shared, memory, self._time(members))
@@ -313,28 +328,46 @@ class Grouping:
                 change[last + 1] -= self.size[root]
         return list(accumulate(change))
 
-    def _share(self, flow: Flow, outputs: set[str]) -> tuple[tuple[tuple[str, str, int], ...], int]:
-        """Pairs (input, output, distance) that share memory, each tensor in one pair at most, and the bytes saved."""
+    def _backwards(self, start: int, stop: int) -> Mapping[str, int]:
+        """By memory that a layer alone reads, how far above it the output must begin if its last rows are made first.
+
+        Empty where they cannot be.
+        """
+        needs, node = self.needs[start], self.rows.nodes[start]
+        whole = node.barrier or len(node.outputs) > 1 or node.steps < 2
+        if stop - start > 1 or whole or not needs.by_rows or self.buffer is not None or self._must_stream_first(start):
+            return {}
+        return {root: backwards_distance(node, root, self.roots, self.rows.row_bytes) for root in self._read(node)}
+
+    def _must_stream_first(self, start: int) -> bool:
+        """Whether rows of the streamed input come to this node in their order."""
+        return bool(self.streamed) and start == 0
+
+    def _read(self, node: NodeRows) -> set[str]:
+        return {self.roots[edge.value] for edge in node.edges}
+
+    def _share(self, flow: Flow, outputs: set[str], backwards: Mapping[str, int]) -> tuple[Pair, ...]:
+        """What shares memory, each tensor in one pair at most."""
         gaps: dict[tuple[str, str], int] = {}
         for (value, out), gap in flow.gaps.items():
             pair = (self.roots[value], out)  # readers under several names of one memory all count
             gaps[pair] = max(gaps.get(pair, 0), gap)
-        options: list[tuple[int, str, str, int]] = []
+        options: list[Pair] = []
         for (value, out), gap in gaps.items():
             if self.roots[out] in outputs and self.born[self.roots[out]] is not None:
                 inside, outside = self.size[value], self.size[self.roots[out]]
-                gap = -(-gap // 4) * 4
-                saved = inside + outside - max(gap + inside, outside)
+                below, above = min(-(-gap // 4) * 4, outside), inside
+                if self.roots[value] in backwards:
+                    above = min(-(-backwards[self.roots[value]] // 4) * 4, inside)
+                saved = inside + outside - min(max(below + inside, outside), max(above + outside, inside))
                 if saved > 0 and value != self.roots[out]:
-                    options.append((saved, value, out, gap))
-        chosen: list[tuple[str, str, int]] = []
-        total = 0
-        for saved, value, out, gap in sorted(options, key=lambda o: (-o[0], o[1], o[2])):
-            used = {self.roots[n] for pair in chosen for n in pair[:2]}
-            if not used & {self.roots[value], self.roots[out]}:
-                chosen.append((value, out, gap))
-                total += saved
-        return tuple(chosen), total
+                    options.append(Pair(value, out, below, above if above < inside else None, saved))
+        chosen: list[Pair] = []
+        for option in sorted(options, key=lambda o: (-o.saved, o.dying, o.output)):
+            used = {self.roots[n] for other in chosen for n in (other.dying, other.output)}
+            if not used & {self.roots[option.dying], self.roots[option.output]}:
+                chosen.append(option)
+        return tuple(chosen)
 
     def scratch_sizes(self, start: int, stop: int) -> dict[int, int]:
         """Bytes of scratch by node, of those that need any; views need none."""

@@ -10,7 +10,6 @@ from codegen.records import record
 from codegen.schedule.arena import TRIES, Packing, pack
 from codegen.schedule.blocks import BEFORE, Block, BlockKind, Key, round_up, tensor
 from codegen.schedule.cost import SCRATCH_READS, calls_alone
-from codegen.schedule.demand import backwards_distance
 from codegen.schedule.groups import Candidate, Grouping, Label
 from codegen.schedule.spread import Load, place_in, spread
 from codegen.target import Memory
@@ -118,23 +117,13 @@ def _blocks(grouping: Grouping, groups: Sequence[Candidate]) -> tuple[list[Block
         size = rings[root] * grouping.rows.row_bytes[root] if root in rings else grouping.size[root]
         blocks.append(Block(tensor(root), size, start, stop))
     for g, candidate in enumerate(groups):
-        shares |= {(tensor(roots[out]), tensor(roots[value])): gap for value, out, gap in candidate.shared}
-        shares |= _shares_backwards(grouping, candidate)
+        for pair in candidate.shared:
+            dying, output = tensor(roots[pair.dying]), tensor(roots[pair.output])
+            shares[output, dying] = pair.below
+            if pair.above is not None:
+                shares[dying, output] = pair.above
         blocks += _scratch_blocks(grouping, candidate, g)
     return blocks, shares
-
-
-def _shares_backwards(grouping: Grouping, candidate: Candidate) -> dict[tuple[Key, Key], int]:
-    """The pair of a layer alone the other way round, where it may make its last rows first."""
-    roots, needs = grouping.roots, grouping.needs.get(candidate.start)
-    if candidate.stop - candidate.start > 1 or needs is None or not needs.by_rows or grouping.buffer is not None:
-        return {}
-    node, found = grouping.rows.nodes[candidate.start], dict[tuple[Key, Key], int]()
-    for value, out, _ in candidate.shared if len(node.outputs) == 1 and not node.barrier else ():
-        names = {e.value for e in node.edges if roots[e.value] == roots[value]}
-        distance = backwards_distance(node, names, grouping.rows.row_bytes)
-        found[tensor(roots[value]), tensor(roots[out])] = distance
-    return found
 
 
 def _homes(groups: Sequence[Candidate]) -> dict[str, str]:
@@ -203,9 +192,9 @@ def _group(grouping: Grouping, candidate: Candidate, offsets: Mapping[Key, int])
     members = tuple(range(candidate.start, candidate.stop))
     alone, roots = len(members) == 1, grouping.roots
     backwards = False
-    for value, out, gap in candidate.shared:
-        above = offsets[tensor(roots[out])] - offsets[tensor(roots[value])]
-        backwards |= -gap < above < grouping.size[roots[value]]
+    for pair in candidate.shared:
+        above = offsets[tensor(roots[pair.output])] - offsets[tensor(roots[pair.dying])]
+        backwards |= -pair.below < above < grouping.size[roots[pair.dying]]
     return Group(members, 0 if alone else 1, candidate.flow.pulls, backwards)
 
 

@@ -205,24 +205,24 @@ def test_c_equals_golden(made: Made, build: str) -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("level", ["armv6m", "armv7m", "armv81m_mve", "aarch64"])
+@pytest.mark.parametrize("level", ["c99", "armv6m", "armv7m", "rv32", "armv81m_mve", "aarch64"])
 def test_inputs_are_copied_where_outputs_lie_over_them(level: str, tmp_path: Path) -> None:
     """Kernels that copy for that alone; of those that read so anyway, outputs lie over inputs in the tests above."""
     require_tool("gcc")
-    kernels = tuple(replace(k, make=partial(_tightest, k)) if k.tighter else k for k in TABLE.kernels)
+    kernels = tuple(replace(k, make=partial(_copying, k)) if k.copying else k for k in TABLE.kernels)
     tools = replace(HOUSE, table=replace(TABLE, kernels=kernels))
     every = build_graph(in_one_mode(cases()))
     forms = {node.name: find_form(every.view(node), level, tools.table) for node in every.nodes}
-    chosen = [case for case in in_one_mode(cases()) if (form := forms[case.name]) and form.copies]
+    chosen = [case for case in in_one_mode(cases()) if (form := forms[case.name]) and form.in_place]
     step = max(1, len(chosen) // 16)
     graph = build_graph([case for i, case in enumerate(chosen) if i % step == 0 or "even" in case.name])
     assert differences(graph, make_project(graph, tmp_path, level, tools), *LIBRARIES["gcc-O0-ubsan"]) == []
     assert {case.op.__class__ for case in chosen} & {Dense, FloatDense}
 
 
-def _tightest(kernel: Kernel[Op], node: NodeOf[Op]) -> Fit | None:
-    assert kernel.tighter
-    return kernel.tighter(node) or kernel.make(node)
+def _copying(kernel: Kernel[Op], node: NodeOf[Op]) -> Fit | None:
+    assert kernel.copying
+    return kernel.copying(node) or kernel.make(node)
 
 
 def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.graph import Graph
+from codegen.ir.verify import IrError, verify_program
 from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
 from tests.e2e.projects import Project, written
@@ -39,6 +41,23 @@ def test_neighbours_grow_in_turn_from_either_end(made: Project) -> None:
     plan = made.compiled.plan
     assert [group.backwards for group in plan.groups].count(True) in (1, 2)
     assert plan.arena_bytes == plan.lower_bound_bytes
+
+
+def test_what_making_the_last_rows_first_saves_is_known_when_layers_are_grouped() -> None:
+    """Padded on both sides, a layer of stride 2 reads a row more at its beginning than at its end."""
+    s = Sketch("strided")
+    graph = s.graph(s.conv(s.conv(s.input((1, 16, 16, 32)), 128, stride=2), 512, stride=2))
+    plan = compile_graph(graph, load_target("cortex-m3"), Options(goal="speed")).plan
+    assert plan.arena_bytes == plan.lower_bound_bytes == next(p.peak_bytes for p in plan.front if p.chosen)
+
+
+def test_only_a_layer_of_several_calls_may_run_backwards(made: Project) -> None:
+    program = made.compiled.program
+    (first, *others) = program.groups
+    whole = replace(first.calls[0], steps=1)
+    for wrong in (replace(first, calls=(whole,), backwards=True), replace(first, backwards=True, streams=True)):
+        with pytest.raises(IrError, match="backwards"):
+            verify_program(replace(program, groups=(wrong, *others)))
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_was(made: Project, tmp_path: Path) -> None:

@@ -155,29 +155,31 @@ def pieces_of(choice: Choice, w: Window, x: Shape, c_out: int) -> tuple[Piece, .
     return tuple(pieces)
 
 
-def _fit(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
+def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> Fit | None:
     op, sums = node.op, weighted(node)
     served = isinstance(op, Dense) or (op.groups == 1 and op.h.size <= _MOST_ROWS)
     if sums is None or not served or not sums.of_bytes(shifted=True):
         return None
     # the assembler is for signed inputs
     plain = sums.x is not DType.S8 or sums.bits > 0
-    choice = choose(replace(core, pairs=0) if plain else core, _work(node))
+    choice = choose(replace(core, pairs=0) if plain else core, _work(node), once=copied)
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(node, sums, choice, planar=planar)
     scratch = _gathered(node, context)
     params, headers = _params(sums, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
-    in_place = _is_pointwise(node) and context.c_out <= context.channels
+    in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums.bits)
     return Fit(context, params, (scratch,), why, headers=(*headers, *own), in_place=in_place)
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     """A pointwise layer whose blocks copy their inputs, where several groups of channels read them."""
-    found = _fit(core, node) if _is_pointwise(node) else None
-    if found is None or found.in_place or node.outs[0].elements == found.context.c_out:
+    plain = _fit(core, node) if _is_pointwise(node) else None
+    if plain is None or plain.in_place or node.outs[0].elements == plain.context.c_out:
         return None
+    found = _fit(core, node, copied=True)
+    assert found is not None, "it serves what it serves otherwise"
     k: BlockedContext = found.context
     pixels = Scratch("pixels", k.input_bytes(max(k.sizes)))
     why = f"{found.why}, inputs copied for outputs to lie over them"
@@ -286,4 +288,4 @@ def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:
     served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
     chips, headers, copied = chips_of(core), ("lam_order.h",), partial(_fit_copied, core)
     fit = partial(_fit, core)
-    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, fit, *chips, headers=headers, tighter=copied)
+    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, fit, *chips, headers=headers, copying=copied)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 from codegen.ir.form import Mix
 from codegen.records import record
@@ -93,6 +94,11 @@ class Choice:
     cost: float
 
     @property
+    def once(self) -> bool:
+        """Whether each pixel is made once."""
+        return all(before + pixels <= first for (before, pixels), (first, _) in pairwise(self.blocks))
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The different numbers of pixels, largest first."""
         return tuple(sorted({pixels for _, pixels in self.blocks}, reverse=True))
@@ -104,12 +110,13 @@ def unrolled(run: int) -> int:
 
 
 @cache
-def choose(core: Core, work: Work) -> Choice:
-    """The cheapest blocks of a row.
+def choose(core: Core, work: Work, *, once: bool = False) -> Choice:
+    """The cheapest blocks of a row, of those that make each pixel `once` where that is asked for.
 
     A second size of block is more code, and is taken where it saves 3 %.
     """
     choices = [_choice(core, work, channels, cover) for channels, cover in _candidates(core, work)]
+    choices = [choice for choice in choices if choice.once or not once]
     best = min(choices, key=_order)
     plain = min((c for c in choices if len(c.sizes) == 1), key=_order)
     return best if best.cost < plain.cost * _WORTH_A_VARIANT else plain

@@ -245,7 +245,7 @@ def blocked_dense(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D | 
     fit, needs, name = partial(_fit_dense, unit), frozenset({unit.feature}), f"{unit.name}_dense_f32"
     ops: Any = (FloatDense, FloatConv2D)
     copied = partial(_fit_copied, unit)
-    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers, tighter=copied)
+    return Kernel(name, "float32/blocks.c.j2", "pixels", ops, fit, needs, headers=headers, copying=copied)
 
 
 def blocked_conv(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:

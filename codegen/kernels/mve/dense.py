@@ -376,6 +376,6 @@ def _why(k: MveDenseContext) -> str:
 
 
 DENSE: Kernel[Conv2D | Dense] = Kernel(
-    "mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE, tighter=_fit_copied
+    "mve_dense", "mve/dense.c.j2", "pixels", (Conv2D, Dense), _fit_pixels, MVE, copying=_fit_copied
 )
 CONV2D = Kernel("mve_conv2d", "mve/dense.c.j2", "row", (Conv2D,), _fit_rows, MVE)

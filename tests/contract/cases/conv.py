@@ -137,6 +137,8 @@ def _vectors(conv: Callable[..., Case]) -> dict[str, Case]:
         "deep_odd_points": conv(t(U8, 1, 2, 4, 75), one, one, 3, factors=1),
         "points_48": conv(t(S8, 1, 2, 7, 48), one, one, 12),
         "points_long": conv(t(U8, 1, 2, 39, 16), one, one, 5, y=U8),
+        "points_even": conv(t(S8, 1, 2, 31, 16), one, one, 16),
+        "points_even_few": conv(t(S8, 1, 2, 31, 4), one, one, 4, factors=1),
         "points_8": conv(t(S8, 1, 3, 7, 8), one, one, 8),
         "points_16": conv(t(S8, 1, 2, 5, 16), one, one, 12, factors=1),
         "points_8_rectified": _rectified(conv(t(S8, 1, 2, 9, 8), one, one, 4)),

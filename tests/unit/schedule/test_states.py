@@ -17,7 +17,7 @@ from codegen.kernels import select_kernels
 from codegen.lower import lower
 from codegen.ops import Add, Broadcast, Clamp, Concat, MaxPool2D, Slice
 from codegen.options import GOALS
-from codegen.pipeline import Options
+from codegen.pipeline import Options, compile_graph
 from codegen.planning import make_plan
 from codegen.prove import shadow_run
 from codegen.target import load_target
@@ -73,6 +73,22 @@ def seen_at_the_end() -> Graph:
     s.becomes(kept, s.apply(Broadcast(SHAPE), other))
     s.becomes(other, s.apply(ADD, kept, x))
     return s.graph(s.apply(ADD, kept, other))
+
+
+def made_over_rows() -> Graph:
+    """Its maker's input lies in the rows that are made of it, which are the old content's."""
+    s = Sketch("rows")
+    x, kept = s.input((1, 24, 8, 4)), s.state(np.zeros((1, 24, 8, 16), np.int8))
+    y = s.apply(MaxPool2D(Window(2, 2), Window(2, 2)), kept)
+    s.becomes(kept, s.conv(s.conv(s.conv(x, 32), 16), 16, 1))
+    return s.graph(y)
+
+
+def test_rows_that_lie_in_a_renewed_state_s_are_its_own() -> None:
+    target = load_target("cortex-m4")
+    made = compile_graph(made_over_rows(), target, Options(goal="memory")).plan
+    before, after = made.graph.nodes[-1].inputs[0], made.graph.states[0]
+    assert made.storage[after.value].offset == made.storage[after.next].offset == made.storage[before].offset
 
 
 def plan_of(graph: Graph, **options: object) -> Plan:

@@ -15,7 +15,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
 from codegen.records import record
 from codegen.schedule.cost import alone, grouped
-from codegen.schedule.demand import Flow, NodeRows, Process, Rows, backwards_distance
+from codegen.schedule.demand import Flow, Process, Rows, backwards_distance
 from codegen.schedule.states import renewals
 
 LONGEST = 48
@@ -335,16 +335,11 @@ class Grouping:
         """
         needs, node = self.needs[start], self.rows.nodes[start]
         whole = node.barrier or len(node.outputs) > 1 or node.steps < 2
-        if stop - start > 1 or whole or not needs.by_rows or self.buffer is not None or self._must_stream_first(start):
+        comes = bool(self.streamed) and start == 0
+        if stop - start > 1 or whole or comes or not needs.by_rows or self.buffer is not None:
             return {}
-        return {root: backwards_distance(node, root, self.roots, self.rows.row_bytes) for root in self._read(node)}
-
-    def _must_stream_first(self, start: int) -> bool:
-        """Whether rows of the streamed input come to this node in their order."""
-        return bool(self.streamed) and start == 0
-
-    def _read(self, node: NodeRows) -> set[str]:
-        return {self.roots[edge.value] for edge in node.edges}
+        read = {self.roots[edge.value] for edge in node.edges}
+        return {root: backwards_distance(node, root, self.roots, self.rows.row_bytes) for root in read}
 
     def _share(self, flow: Flow, outputs: set[str], backwards: Mapping[str, int]) -> tuple[Pair, ...]:
         """What shares memory, each tensor in one pair at most."""

@@ -214,6 +214,7 @@ def test_inputs_are_copied_where_outputs_lie_over_them(level: str, tmp_path: Pat
     every = build_graph(in_one_mode(cases()))
     forms = {node.name: find_form(every.view(node), level, tools.table) for node in every.nodes}
     chosen = [case for case in in_one_mode(cases()) if (form := forms[case.name]) and form.in_place]
+    assert True in {form.copies for form in forms.values() if form}
     step = max(1, len(chosen) // 16)
     graph = build_graph([case for i, case in enumerate(chosen) if i % step == 0 or "even" in case.name])
     assert differences(graph, make_project(graph, tmp_path, level, tools), *LIBRARIES["gcc-O0-ubsan"]) == []

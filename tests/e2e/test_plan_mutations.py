@@ -28,7 +28,8 @@ from codegen.planning import make_plan
 from codegen.prove import shadow_run
 from codegen.target import load_target
 from tests.random_networks.cases import draw_case, planned
-from tests.support.graphs import conv_chain, residual, separable
+from tests.support.graphs import Sketch, conv_chain, residual, separable
+from tests.support.graphs import apart as side_by_side
 from tests.support.lifetimes import Life, harmful, least_distance, least_distance_behind, lifetimes, roots
 from tests.support.real import LARGE, MODELS, model_path
 
@@ -196,6 +197,26 @@ def test_changed_plans_of_small_networks_are_refused(make: object, chip: str) ->
         assert sum(check(given)) > 3
 
 
+@pytest.mark.parametrize("outputs", [16, 8, 4])
+def test_pixels_are_read_before_what_lies_over_them_is_written(outputs: int) -> None:
+    """Nothing reads the last row again: that its pixels are read in time follows from where both rows lie alone."""
+    s = Sketch("points")
+    graph = s.graph(s.conv(s.input((1, 6, 5, 8)), outputs, 1))
+    kernels, end = select_kernels(graph, load_target("cortex-m4").isa), 2 * 6 * 5 * 16
+    scratch = {0: kernels[0].scratch_bytes}
+    plan = replace(side_by_side(graph), scratch={0: end}, scratch_bytes=scratch, arena_bytes=end + scratch[0])
+    x, y = plan.storage["x"], plan.storage[graph.nodes[0].outputs[0]]
+    least = max(0, y.bytes - x.bytes)
+    for distance, sound in ((least, True), (least - 1, False), (least + 1, True)):
+        storage = {"x": replace(x, offset=16 + distance), graph.nodes[0].outputs[0]: replace(y, offset=16)}
+        program = lower(replace(plan, storage=storage), kernels)
+        if sound:
+            shadow_run(program)
+        else:
+            with pytest.raises(IrError):
+                shadow_run(program)
+
+
 def test_changed_plans_of_random_networks_are_refused() -> None:
     totals = [0, 0, 0]
     for case in map(draw_case, RANDOM):
@@ -206,7 +227,7 @@ def test_changed_plans_of_random_networks_are_refused() -> None:
             continue
         kernels = select_kernels(found.case.graph, load_target("host").isa)
         totals = [a + b for a, b in zip(totals, check(subject(found.plan, kernels)), strict=True)]
-    assert min(totals) > len(RANDOM) / 4, totals
+    assert min(totals) > len(RANDOM) / 3, totals
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ def environment(roots: Roots = ROOTS) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
         optimized=False,
+        auto_reload=False,
         bytecode_cache=KeptBeside(),
     )
 

@@ -35,10 +35,16 @@ def squared_error(histogram: Histogram, stored: Stored) -> float:
 
 def _integral(x: Array, step: float, low: float, high: float) -> Array:
     """The integral of the squared error from `low` to x."""
-    inside = (np.clip(x, low, high) - low) / step
+    inside = np.clip(x, low, high)
+    clipped = x - inside
+    inside = (inside - low) / step
     nearest = np.floor(inside + 0.5)
-    rounding = step**3 * (nearest / 12 + (inside - nearest) ** 3 / 3)
-    return np.asarray(rounding + np.maximum(x - high, 0) ** 3 / 3 - np.maximum(low - x, 0) ** 3 / 3)
+    return np.asarray(step**3 * (nearest / 12 + _cube(inside - nearest) / 3) + _cube(clipped) / 3)
+
+
+def _cube(x: Array) -> Array:
+    """x**3, which numpy leaves to a general power."""
+    return np.asarray(x * x * x)
 
 
 def mse(statistics: Statistics, spec: Spec) -> Range:

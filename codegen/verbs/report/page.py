@@ -218,6 +218,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=True,
+        auto_reload=False,
     )
     made.filters["size"] = _size
     made.filters["shape"] = shape_text

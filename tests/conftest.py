@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.support import wheel as published
@@ -15,6 +16,11 @@ from tests.support.browser import Browser, opened
 os.environ["CFLAGS"] = "-O0"
 """C for this machine is built as users get it where a test asks for that (`fastest`): vectors take many times as
 long to compile, and their kernels have tests of their own."""
+
+
+hypothesis.settings.register_profile("alike", derandomize=True)
+hypothesis.settings.load_profile("alike")
+"""The same examples each time: what fails for one who changed nothing is found by runs that look for it."""
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -78,6 +78,7 @@ def test_cases_reach_every_kernel_with_and_without_the_least_weight() -> None:
         assert {form.context.rq.narrow for form in forms if form.kernel == kernel} == {False, True}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("chip", "made_for"), [("aarch64", "aarch64"), ("aarch64-dot", "host")])
 def test_some_run_there(chip: str, made_for: str, tmp_path: Path) -> None:
     assert ran(build_graph(some_cases()), chip, made_for, tmp_path) == 0

@@ -97,11 +97,13 @@ def equals_golden(graph: Graph, level: str, defined: dict[str, str], tmp_path: P
     assert done.exit_code == 0, done.console
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("level", "defined"), [("armv7em", {}), ("armv7em_wide", {"LAM_SMALL": "1"})])
 def test_panels_of_assembly_equal_golden(level: str, defined: dict[str, str], tmp_path: Path) -> None:
     equals_golden(panels(), level, defined, tmp_path)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("level", "defined"), [("armv7em", {}), ("armv7em_wide", {"LAM_SMALL": "1"})])
 def test_large_columns_are_whole_where_there_is_room(level: str, defined: dict[str, str], tmp_path: Path) -> None:
     """Those of `roomier` take more scratch and no kernel row at a time, and give the same."""

@@ -46,6 +46,8 @@ SAYS = {
     "zephyr": RIGHT + 3 * GREATEST,
 }
 """What the commands of a page of docs/packages print, as patterns."""
+SLOWEST = pytest.param("arduino", marks=pytest.mark.slow)
+"""Its builder compiles the whole core of a board."""
 LANGUAGES = {"cpp", "micropython"}
 """Packages for a language and not for a build system: they have a page, and no firmware of their own."""
 HEARD = ["up", "down", "hold"]
@@ -93,8 +95,8 @@ def test_every_package_has_a_page_and_an_example() -> None:
     assert all(f"({name}/README.md)" in text for name in set(PACKAGES) - LANGUAGES)
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("package", [SLOWEST if p == "arduino" else p for p in PACKAGES])
 def test_the_commands_of_a_package_s_page_run(package: str, folder: Path, programs: Path) -> None:
     require_tool(*TOOLS[package])
     lines = commands(DOCS / f"{package}.md")
@@ -116,7 +118,7 @@ def example(name: str, folder: Path, programs: Path) -> list[str]:
     return said(lines, folder, programs)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["arduino", "rust", "zephyr"])
 def test_whistled_commands_are_heard_once_each(name: str, folder: Path, programs: Path) -> None:
     lines = [re.sub(r"\x1b\[\d+m|\.\.$", "", line) for line in example(name, folder, programs)]
@@ -124,6 +126,7 @@ def test_whistled_commands_are_heard_once_each(name: str, folder: Path, programs
     assert words == (HEARD if name == "rust" else [*HEARD, "end"])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["cmake", "cmsis-pack"])
 def test_drawn_digits_are_read_on_bare_metal(name: str, folder: Path, programs: Path) -> None:
     lines = example(name, folder, programs)

@@ -81,6 +81,7 @@ def compiled(name: str, target: str, goal: Goal, streamed: bool) -> Compiled:
     return compile_file(path_of(name), options)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("name", LIMITS)
 def test_the_arena_stays_within_its_limit(name: str, streamed: bool, chip: str) -> None:
@@ -89,6 +90,7 @@ def test_the_arena_stays_within_its_limit(name: str, streamed: bool, chip: str) 
     assert made.manifest["recomputed_macs"] == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("name", REACHED)
 def test_the_arena_stays_as_small_as_it_was(name: str, streamed: bool) -> None:
@@ -129,14 +131,14 @@ def check(name: str, options: Options, samples: int, inputs: list[Sample] | None
     assert result.samples == samples
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(32)
 @pytest.mark.parametrize(("name", "plan"), [marked(n, p) for n in MODELS for p in PLANS])
 def test_every_plan_of_a_real_model_is_equal(name: str, plan: str) -> None:
     samples = samples_of(name, real=1, random=1)
     check(name, plan_options(name, plan, False), len(samples), samples)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", [marked(n) for n in MODELS])
 def test_a_streamed_input_gives_the_same_bytes(name: str, plan: str) -> None:
@@ -172,7 +174,7 @@ def test_every_plan_of_a_big_network_is_equal(name: str, plan: str, streamed: bo
     check(name, plan_options(name, plan, streamed), samples=2)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("streamed", [False, True], ids=["resident", "streamed"])
 @pytest.mark.parametrize("plan", SLOW_BUT_SMALLEST)
 @pytest.mark.parametrize("name", TINY)

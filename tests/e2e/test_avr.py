@@ -56,6 +56,7 @@ def self_test(made: Project, folder: Path, level: str) -> str:
 SERVED = ("residual", "conv_chain", "pulled")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("requant", ["single", "tflite"])
 @pytest.mark.parametrize("network", SERVED)
 def test_an_int_of_16_bits_gives_the_same_bits(network: str, requant: str, tmp_path: Path) -> None:

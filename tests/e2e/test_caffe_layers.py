@@ -51,6 +51,7 @@ def check(name: str, seed: int, folder: Path) -> None:
         np.testing.assert_allclose(y, found, rtol=_CLOSE, atol=_CLOSE, err_msg=f"seed {seed}, {face}")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_layer_is_as_opencv_computes_it(name: str, tmp_path: Path) -> None:
     for seed in range(50):

@@ -52,7 +52,7 @@ def behind_a_camera(table: Path, **options: Any) -> Compiled:
     return with_camera(compile_file(DIGITS, said), table, said)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "options",
     [
@@ -71,6 +71,7 @@ def test_verify_compares_frames(options: dict[str, Any], table: Path) -> None:
     assert (result.preprocess.equal, result.preprocess.frames, result.preprocess.format) == (True, 2, "rgb565_le")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stream", [True, False])
 def test_verify_compares_frames_on_a_board(stream: bool, tmp_path: Path) -> None:
     require_tool("arm-none-eabi-gcc", "qemu-system-arm")
@@ -96,6 +97,7 @@ def no_rows(text: str) -> str:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("change", "streamed", "named", "target"),
     [
@@ -145,6 +147,7 @@ def test_a_project_without_a_camera_has_nothing_of_one(table: Path) -> None:
     assert made.files == behind_a_camera(table, package=("all",)).files
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_a_frame_is_stopped_and_goes_on(compiler: str, table: Path, tmp_path: Path) -> None:
     """The hook stops before every call of a kernel; the outputs are those of a frame that was never stopped."""

@@ -107,6 +107,7 @@ QUOTED = json.dumps(LABELS)
 PLAIN = [f"n{i}" for i in range(COUNT)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("key", ["names", "labels", "classes"])
 @pytest.mark.parametrize(
     "value",
@@ -191,6 +192,7 @@ HOSTILE_ARCHIVES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", HOSTILE_ARCHIVES)
 def test_an_archive_of_no_use_refuses_no_model(name: str, tmp_path: Path) -> None:
     behind, is_said = HOSTILE_ARCHIVES[name]
@@ -222,6 +224,7 @@ HOSTILE_ENTRIES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", HOSTILE_ENTRIES)
 @pytest.mark.filterwarnings("error")
 def test_an_entry_of_no_use_refuses_no_model(name: str, tmp_path: Path) -> None:

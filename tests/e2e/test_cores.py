@@ -70,7 +70,7 @@ def proven(compiled: Compiled, folder: Path, flags: tuple[str, ...] = ("-O1",)) 
 # Golden equals C
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("name", "cores"),
     [
@@ -86,6 +86,7 @@ def test_every_tensor_equals_golden(name: str, cores: int, tmp_path: Path) -> No
     proven(compiled, tmp_path / "project", UBSAN)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "each", "cores"),
     [

@@ -86,7 +86,7 @@ def counted(made: Compiled, vectors: int = 2) -> int:
     return vectors * (2 if program.states else 1) * (inputs + rows + len(program.outputs))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_right_log_is_right(network: str, weights: str, tmp_path: Path) -> None:
@@ -98,6 +98,7 @@ def test_a_right_log_is_right(network: str, weights: str, tmp_path: Path) -> Non
     assert found.tensors_checked == counted(made.compiled)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", ["gap8-like", "gap8-cores"])
 def test_kernels_in_a_scratchpad_are_traced_too(target: str, tmp_path: Path) -> None:
     require_tool("gcc")

@@ -30,6 +30,7 @@ def compile_apart(model: Path, out: Path, seed: str) -> dict[str, bytes]:
     return {str(p.relative_to(out)): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("model", ["digits/digits_qdq.onnx", "tiny/tiny_qdq.onnx"])
 def test_two_processes_write_the_same_bytes(model: str, tmp_path: Path) -> None:
     here = ROOT / "examples" / model

@@ -32,6 +32,7 @@ def dialect(name: str) -> Path:
     return shared_dir() / "models" / "dialects" / f"{name}.onnx"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", WORDS)
 def test_networks_of_words_are_read_in_every_mode(name: str, mode: Mode) -> None:

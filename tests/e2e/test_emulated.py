@@ -39,7 +39,7 @@ def check(name: str, chip: str, mode: str, real: int, random: int) -> None:
     assert (result.target, result.requant, result.samples) == (load_target(chip).name, mode, len(samples))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", TINY)
 def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
@@ -47,13 +47,14 @@ def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
     check(name, chip, "single", real=2, random=1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["kws_qdq_sym", "resnet8_qdq"])
 def test_helium_is_equal_on_the_chip(name: str) -> None:
     require_board("cortex-m55")
     check(name, "cortex-m55", "single", real=1, random=1)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("asked", [{"float_sums": "fused"}, *({"float_weights": s} for s in STORAGES)])
 def test_real_numbers_are_equal_on_the_chip(asked: dict[str, str]) -> None:
     """The chip's fused multiply-add, its conversion of float16, and its FPU's registers."""
@@ -95,7 +96,7 @@ def test_every_mode_of_the_chip_is_equal(chip: str, mode: str) -> None:
     check("kws_qdq", chip, mode, real=1, random=1)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("network", ["digits", "pulled"])
 def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_a_weight_blob_is_read_in_place_on_the_chip(network: str, chip: str, tmp
     assert result.console.decode("ascii").replace("\r", "") == expected_lines(made.compiled, feeds)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_verify_takes_a_weight_blob_on_the_chip(chip: str) -> None:
     require_board(chip)

@@ -79,6 +79,7 @@ def outline(readme: bytes) -> list[str]:
     return [re.sub("`[^`]*`", "``", line) for line in readme.decode("ascii").split("\n")]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("make", "ending", "options"), FORMS, ids=["host", "streamed blob", "scratchpad", "tflite"])
 def test_code_of_hostile_names_is_code_of_harmless_names(
     make: Bytes, ending: str, options: Options, tmp_path: Path

@@ -124,6 +124,7 @@ def test_two_instances_run_in_two_threads(network: str, compiler: str, tmp_path:
     run(build(compiler, flags, [main, *made.sources], tmp_path / "threads", includes=includes))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 def test_two_networks_and_their_self_tests_live_in_one_image(weights: str, tmp_path: Path) -> None:
     flags = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -173,7 +174,7 @@ def test_two_instances_take_turns_layer_by_layer(network: str, tmp_path: Path) -
     run(build("gcc", flags, [main, *made.sources], tmp_path / "turns", includes=includes))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_network_has_no_variable_of_its_own(network: str, weights: str, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run(build("gcc", ("-O0",), [source, *plain.sources], folder / "c.out", includes=plain.includes))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("form", "compiler", "standard"), _builds())
 def test_the_cpp_class_gives_what_c_gives(form: str, compiler: str, standard: str, in_c: str, tmp_path: Path) -> None:
     c_compiler = "gcc" if compiler == "g++" else "clang"

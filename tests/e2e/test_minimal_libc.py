@@ -70,6 +70,7 @@ EMULATORS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("target", "model"), [("cortex-m4", DIGITS), ("cortex-m4", FLOAT), ("rv32imc", DIGITS)], ids=lambda x: Path(x).stem
 )

@@ -63,6 +63,7 @@ HOW = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", HOW)
 def test_a_second_cmake_project_uses_it(how: str, tmp_path: Path) -> None:
     made = packed(tmp_path, "cmake", model_version="1.4.2")
@@ -144,6 +145,7 @@ def test_the_readme_names_the_cpp_header_that_is_there() -> None:
     assert b"hpp" not in without["README.md"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 def test_espressif_s_own_tool_takes_the_component(weights: str, tmp_path: Path) -> None:
     compote = require_installed("compote")

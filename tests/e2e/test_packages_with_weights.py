@@ -35,6 +35,7 @@ def stand_in(folder: Path, module: str, *arguments: str) -> str:
     return check_program(argv, cwd=folder, env=env, timeout_s=200).stdout.decode()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_partition_of_esp_idf_has_them(way: str, tmp_path: Path) -> None:
     require_tool("cmake", "gcc")
@@ -53,6 +54,7 @@ def test_a_partition_of_esp_idf_has_them(way: str, tmp_path: Path) -> None:
     assert run(firmware / "firmware") == "digits: no partition called weights\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_zephyr_sample_has_them_in_its_image(way: str, tmp_path: Path) -> None:
     require_tool("cmake", "gcc")
@@ -80,6 +82,7 @@ def test_a_zephyr_sample_reads_them_out_of_a_flash_area(tmp_path: Path) -> None:
     assert said.count(GREATEST) == 3
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_platformio_library_has_them_in_its_image(way: str, tmp_path: Path) -> None:
     require_tool("gcc")

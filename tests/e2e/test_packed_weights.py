@@ -47,6 +47,7 @@ def packed(model: Path) -> bytes:
     return api.quantize(model, images(20), weights=4, recipe="fast").model
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("target", "filling", "filled"), [("cortex-m4", 16, 0), ("generic", 8, 0), ("cortex-m55", 36, 28)]
 )

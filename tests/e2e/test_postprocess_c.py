@@ -50,7 +50,7 @@ def _spelled(y: Array, order: str) -> bytes:
     return y.astype(y.dtype.newbyteorder(order)).tobytes()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("compiler", "flags", "heads", "runs"),
     [

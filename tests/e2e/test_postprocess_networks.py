@@ -31,6 +31,7 @@ TABLES = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

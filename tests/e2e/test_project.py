@@ -51,7 +51,7 @@ def blob_argument(made: Project) -> list[str]:
     return [] if made.blob is None else [str(made.folder / "weights.bin")]
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("network", NETWORKS)
@@ -74,7 +74,7 @@ def _sanitized() -> Iterator[ParameterSet]:
                 yield pytest.param(network, compiler, bits, weights, marks=() if quick else pytest.mark.slow)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("network", "compiler", "bits", "weights"), list(_sanitized()))
 def test_sanitizers_are_silent_and_every_tensor_is_right(
     network: str, compiler: str, bits: str, weights: str, tmp_path: Path
@@ -91,7 +91,7 @@ def test_sanitizers_are_silent_and_every_tensor_is_right(
     assert run(checker) == expected_lines(made.compiled, feeds)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize(
     "flags", ["-m64 -O3 -mfma -ffp-contract=fast", "-m32 -O3 -mno-sse -ffp-contract=fast", "-m64 -O0"]
 )
@@ -120,6 +120,7 @@ def test_an_integer_network_needs_no_floating_point_unit(network: str, requant: 
         build("gcc", ("-O2", "-c", "-mgeneral-regs-only"), [source], tmp_path / "x.o", includes=made.includes)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_the_header_is_cpp_too(compiler: str, weights: str, tmp_path: Path) -> None:
@@ -183,6 +184,7 @@ def test_a_freestanding_image_needs_three_functions_and_nothing_else(
     assert {n for n in needed if not HELPERS.match(n)} <= ONLY_CALLS
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", ["cortex-m0plus", "cortex-m4", "rv32imc", "ppc32"])
 def test_an_image_for_a_chip_needs_three_functions_and_nothing_else(chip: str, tmp_path: Path) -> None:
     target = load_target(chip)
@@ -197,6 +199,7 @@ def test_an_image_for_a_chip_needs_three_functions_and_nothing_else(chip: str, t
     assert {n for n in needed if not HELPERS.match(n)} <= ONLY_CALLS
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_cppcheck_has_nothing_to_say(network: str, weights: str, tmp_path: Path) -> None:
@@ -222,7 +225,7 @@ def test_cppcheck_has_nothing_to_say_of_kernels_for_chips(
     assert cppcheck(project(tmp_path, network, target=chip), *more) == ""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("requant", ["single", "ort"])
 @pytest.mark.parametrize("network", NETWORKS)
@@ -239,6 +242,7 @@ def test_every_stack_frame_is_small_and_of_a_known_size(network: str, requant: s
             assert int(size) <= STACK_LIMITS.get(level, 384), f"{function}: {size} bytes of stack"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 def test_cmake_builds_it_and_ctest_runs_the_self_test(weights: str, tmp_path: Path) -> None:
     require_tool("cmake", "ctest", "make")

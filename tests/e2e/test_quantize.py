@@ -40,7 +40,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", SETTINGS, ids=lambda w: "-".join(map(str, w.values())) or "default")
 def test_what_is_written_is_verified_to_the_bit(model: Path, words: dict[str, object]) -> None:
     made = quantize(model, images(40), **words)
@@ -56,7 +56,7 @@ ROUNDED = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("rounding", ROUNDED)
 def test_powers_of_two_are_compiled_as_shifts_with_the_rounding_asked_for(
     model: Path, rounding: str, tmp_path: Path

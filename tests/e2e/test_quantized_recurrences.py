@@ -38,7 +38,7 @@ def _sessions(*models: bytes) -> list[ort.InferenceSession]:
     return [ort.InferenceSession(m, providers=["CPUExecutionProvider"]) for m in models]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", FORMS)
 def test_a_recurrence_is_quantized_verified_and_close_to_the_float_one(kind: str, tmp_path: Path) -> None:
     form = FORMS[kind]
@@ -66,6 +66,7 @@ def _fed_back(run: object, x: np.ndarray, states: dict[str, np.ndarray], named: 
     return np.stack(found)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 def test_states_are_fed_back_as_integers_for_many_steps(kind: str, tmp_path: Path) -> None:
     form = Recurrence(kind, steps=1, first="inputs", shown=(1, 2))

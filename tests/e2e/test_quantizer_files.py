@@ -42,6 +42,7 @@ def test_a_table_that_was_written_gives_the_same_model_from_other_samples(model:
     assert again.table == first.table
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scales", ["float", "pot"])
 def test_a_table_in_text_gives_the_same_scales_but_for_its_digits(model: Path, tmp_path: Path, scales: str) -> None:
     table = tmp_path / "cali_table"

@@ -47,28 +47,28 @@ def check(name: str, mode: str, real: int, random: int) -> VerifyResult:
     return result
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_tensor_is_equal_on_two_real_inputs_and_a_random_one(name: str) -> None:
     result = check(name, "single", real=2, random=1)
     assert result.tensors_checked >= 4
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.usefixtures("fastest")
 @pytest.mark.parametrize("name", [m for m in SMALL if m != "vww_qdq"])
 def test_every_tensor_is_equal_as_users_get_the_c(name: str) -> None:
     check(name, "single", real=1, random=1)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("mode", ["tflite", "ort"])
 @pytest.mark.parametrize("name", [pytest.param(m, marks=pytest.mark.slow if m in LARGE else ()) for m in MODELS])
 def test_every_tensor_is_equal_in_the_other_modes(name: str, mode: str) -> None:
     assert check(name, mode, real=1, random=0).requant == mode
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize(
     ("name", "weights"), [*((name, "c") for name in MODELS), *((name, "blob") for name in MODELS if name in SMALL)]
 )

@@ -111,6 +111,7 @@ def test_the_same_input_gives_the_same_page(tmp_path: Path) -> None:
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("make", "ending"), [(onnx_named, "onnx"), (tflite_named, "tflite")])
 def test_names_are_text_and_never_markup(make: object, ending: str, tmp_path: Path) -> None:
     def tags(stem: str) -> list[str]:
@@ -230,6 +231,7 @@ def test_an_older_report_is_compared_number_by_number(tmp_path: Path, capsys: py
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "id"),
     [

@@ -11,6 +11,7 @@ from tests.e2e.projects import project
 from tests.support.tools import require_tool
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("network", ["digits", "residual"])
 def test_integers_of_a_convolutional_network_neither_wrap_nor_lose_bits(network: str, tmp_path: Path) -> None:
     require_tool("clang")

@@ -45,7 +45,7 @@ def check(compiled: Compiled, net: Network, seed: int = 0) -> list[str]:
     return wrong + [n for n, x in outputs.items() if not np.array_equal(x, golden[n])]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_every_tensor_equals_golden(name: str, size: int, weights: str, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_too_little_scratchpad_names_the_layer() -> None:
         compile_scratchpad(branches(), 400)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "size"),
     [
@@ -92,6 +92,7 @@ def test_mobilenet_v2_verifies_in_64_kilobytes() -> None:
     assert found.equal, found.first_difference
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_shadow_run_needs_every_wait(name: str, size: int) -> None:
     program = compile_scratchpad(GRAPHS[name](), size).program

@@ -51,7 +51,7 @@ def deepest(function: str, frames: dict[str, int], calls: dict[str, set[str]], a
     return frames.get(function, 0) + max(below, default=0)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m0plus"])
 @pytest.mark.parametrize("level", ["-O0", "-Os", "-O2"])
 @pytest.mark.parametrize("network", NETWORKS)

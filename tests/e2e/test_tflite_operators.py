@@ -95,7 +95,7 @@ def test_resize_of_16_bits_is_litert(tmp_path: Path) -> None:
             assert all(np.array_equal(x, y) for x, y in zip(want, have, strict=True))
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @ON_PAIRS
 def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
     check_c(draw(name, kind, 1), 1, tmp_path)

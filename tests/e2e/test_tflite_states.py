@@ -24,7 +24,7 @@ def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
         check_golden(draw_state(name, kind, seed), kind, seed, tmp_path)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @ON_PAIRS
 def test_c_is_golden(name: str, kind: str, tmp_path: Path) -> None:
     for seed in range(1, 4):

@@ -59,6 +59,7 @@ def test_bits(nets: ModuleType, weights: int, activations: int) -> None:
     same(nets, nets.trained(nets.seeded(nets.Small, x), x, config, steps=2), x)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("learn", ["lsq", "lsq+", "pact", "none"])
 def test_ways_of_learning(nets: ModuleType, learn: str) -> None:
     x = nets.images(8)

@@ -39,6 +39,7 @@ def packed_bytes(forms: Mapping[int, Form]) -> int:
     return sum(f.values.nbytes for form in forms.values() for f in form.params)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "model",
     [

@@ -31,6 +31,7 @@ def ways(**options: object) -> dict[str, str]:
     return {row.name: row.weights_way for row in codegen.inspect(DIGITS, **options).layers}  # type: ignore[arg-type]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
 @pytest.mark.parametrize("network", ["depthwise", "conv_chain"])
 def test_every_tensor_equals_golden(network: str, target: str, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def check(made: Compiled, folder: Path) -> None:
             assert wrong + [n for n, x in outputs.items() if not np.array_equal(x, golden[n])] == []
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("network", GRAPHS)
 def test_every_tensor_equals_golden(network: str, target: str, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_limit_of_the_arena_counts_the_buffer() -> None:
         compile_file(path, Options(weights_buffer=4096, vectors=0, arena_limit=4096))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("change", ["begins sooner", "is left out", "is shorter", "takes what is in use"])
 def test_the_shadow_run_refuses_reads_that_are_wrong(change: str) -> None:
     program = through(depthwise(), least(depthwise(), target="generic"), target="generic").program

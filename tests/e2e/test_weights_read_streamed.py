@@ -119,7 +119,7 @@ def main_file(made: Compiled, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("hook", [True, False])
 @pytest.mark.parametrize("network", ["conv_chain", "digits"])

@@ -54,6 +54,7 @@ def check(made: Compiled, graph: Graph, folder: Path) -> None:
             assert all(np.array_equal(t, made_rows(own[name], rows[name])) for name, t in tensors.items())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("weights", ["c", "blob"])
 @pytest.mark.parametrize(("network", "share"), [(signal, 0.5), (spectrogram, 0.6)])
 def test_the_smallest_plan_works_on_columns(network: object, share: float, weights: str, tmp_path: Path) -> None:

@@ -161,7 +161,12 @@ def results(graph: RealGraph, seed: int = 0, count: int = 3) -> list[np.ndarray]
 
 
 def assert_same(before: RealGraph, after: RealGraph, tolerance: float = 1e-4) -> None:
-    """Both networks give the same outputs, within a share of the largest."""
-    for was, now in zip(results(before), results(after), strict=True):
-        assert np.abs(was - now).max() <= tolerance * max(float(np.abs(was).max()), 1e-6)
+    """Both networks give the same outputs, within a share of the largest that any of the inputs gives.
+
+    Sums of large numbers may all but vanish for one of them, and round as the others do.
+    """
+    old, new = results(before), results(after)
+    most = tolerance * max(float(np.abs(was).max()) for was in old)
+    for was, now in zip(old, new, strict=True):
+        assert np.abs(was - now).max() <= max(most, tolerance * 1e-6)
     assert (before.inputs, before.outputs, before.faces) == (after.inputs, after.outputs, after.faces)

@@ -43,6 +43,7 @@ def network(name: str) -> Path:
     return DIGITS if name == "digits" else model_path(f"{name}_int8")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chip", "name"), CASES)
 def test_static_counts_are_within_a_tenth_of_the_emulated_ones(chip: str, name: str) -> None:
     found = api.profile(network(name), chip, estimate=True)

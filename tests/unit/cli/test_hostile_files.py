@@ -249,6 +249,7 @@ def test_damaged_archives_of_every_method_are_refused(method: int, tmp_path: Pat
                 read_npz(written(bytes(data), tmp_path, "x.npz"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize("line", ["targets", "targets --json", "--help", "inspect nothing.onnx --json"])
 def test_output_that_nobody_takes_has_an_id(line: str) -> None:
@@ -290,6 +291,7 @@ LIARS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", LIARS)
 @pytest.mark.parametrize("line", ["verify TINY", "profile TINY", "demo -o DEMO"])
 def test_a_compiler_that_lies_has_an_id(

@@ -47,6 +47,7 @@ def data_for(model: Path) -> dict[str, np.ndarray]:
     return {"x": np.zeros((1, 1, 6, 5, 2), np.int8)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stem", STEMS, ids=["terminal", "mixed"])
 @pytest.mark.parametrize("ending", [".onnx", ".tflite"])
 def test_every_command_says_of_hostile_names_as_many_lines_as_of_harmless_ones(

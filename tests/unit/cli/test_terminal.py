@@ -260,6 +260,7 @@ def too_long(said: str, width: int, kept: set[str]) -> list[str]:
     return [line for line in lines if len(line.split()) > 1 and not any(part in line for part in kept)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("line", SAID)
 def test_no_line_is_wider_than_the_terminal_and_wide_shows_all(
     line: str, lamina: Lamina, places: dict[str, str], monkeypatch: pytest.MonkeyPatch

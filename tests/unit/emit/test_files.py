@@ -344,9 +344,15 @@ def no_space() -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def all_steps(write: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Each step at which a write can be stopped, and how the process ended."""
-    for step in range(1, 500):
+@pytest.fixture(params=[pytest.param(1, marks=pytest.mark.slow), 3], ids=["every step", "every third"])
+def stride(request: pytest.FixtureRequest) -> int:
+    """From one step at which a write is stopped to the next."""
+    return int(request.param)
+
+
+def all_steps(write: Callable[[int], int], stride: int) -> Iterator[tuple[int, int]]:
+    """Steps at which a write can be stopped, and how the process ended."""
+    for step in range(1, 500, stride):
         code = write(step)
         if code == PAST:
             assert step > 30
@@ -362,9 +368,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_compile_killed_at_any_point_leaves_what_the_next_one_puts_right(out: Path) -> None:
+def test_a_compile_killed_at_any_point_leaves_what_the_next_one_puts_right(out: Path, stride: int) -> None:
     owned, renamed = mine(out), project("other")
-    for step, code in all_steps(lambda step: write_in_child(out, renamed, step, kill)):
+    for step, code in all_steps(lambda step: write_in_child(out, renamed, step, kill), stride):
         assert code == -signal.SIGKILL
         left = held(out)
         assert {path: data for path, data in left.items() if path in owned} == owned
@@ -377,9 +383,9 @@ def test_a_compile_killed_at_any_point_leaves_what_the_next_one_puts_right(out: 
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_first_compile_killed_at_any_point_is_no_obstacle_to_the_next(tmp_path: Path) -> None:
+def test_a_first_compile_killed_at_any_point_is_no_obstacle_to_the_next(tmp_path: Path, stride: int) -> None:
     out = tmp_path / "new"
-    for step, code in all_steps(lambda step: write_in_child(out, project(), step, kill)):
+    for step, code in all_steps(lambda step: write_in_child(out, project(), step, kill), stride):
         assert code == -signal.SIGKILL
         write_project(out, project(version=2))
         assert held(tmp_path) == {f"new/{path}": data for path, data in project(version=2).items()}, step
@@ -391,10 +397,10 @@ def interrupt() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_compile_that_fails_at_any_point_leaves_the_old_project_whole(out: Path) -> None:
+def test_a_compile_that_fails_at_any_point_leaves_the_old_project_whole(out: Path, stride: int) -> None:
     before, there = held(out), folders(out)
     renamed = project("other")
-    for step, code in all_steps(lambda step: write_in_child(out, renamed, step, no_space)):
+    for step, code in all_steps(lambda step: write_in_child(out, renamed, step, no_space), stride):
         if code == 1:
             assert (held(out), folders(out)) == (before, there), step
         else:
@@ -404,9 +410,9 @@ def test_a_compile_that_fails_at_any_point_leaves_the_old_project_whole(out: Pat
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_compile_interrupted_at_any_point_leaves_a_whole_project(out: Path) -> None:
+def test_a_compile_interrupted_at_any_point_leaves_a_whole_project(out: Path, stride: int) -> None:
     before, owned, renamed = held(out), mine(out), project("other")
-    for step, _ in all_steps(lambda step: write_in_child(out, renamed, step, interrupt)):
+    for step, _ in all_steps(lambda step: write_in_child(out, renamed, step, interrupt), stride):
         left = {path: data for path, data in held(out).items() if ASIDE not in path}
         assert left in (before, {**owned, **renamed}), step
         assert not (out / JOURNAL).exists()

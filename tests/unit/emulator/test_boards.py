@@ -76,7 +76,7 @@ def test_words_lie_in_memory_in_the_targets_byte_order(name: str, tmp_path: Path
     assert (result.exit_code, result.console) == (0, order[load_target(name).byte_order])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("opt_level", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("name", BOARDS)
 def test_variables_are_as_c_says_at_every_level(name: str, opt_level: str, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ void unused(void);
 void unused(void) { (void)hidden(table[0]); (void)deep(0); }"""
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("name", "fault"), [(n, f) for f, (_, names) in FAULTS.items() for n in names])
 def test_a_fault_ends_with_a_message_and_its_own_code(name: str, fault: str, tmp_path: Path) -> None:
     result = run(name, tmp_path, 'lam_board_puts("before"); ' + FAULTS[fault][0], FAULT_HELPERS, opt_level="-O1")
@@ -169,7 +169,7 @@ LOOP_ARM = '#define STEP ".syntax unified\\nnop\\nsubs %0, %0, #1\\n"\n#define R
 LOOP_OTHERS = '#define STEP "nop\\naddi %0, %0, -1\\n"\n#define REGISTER "+r"'
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", COUNTING)
 def test_instructions_are_counted_exactly_and_alike_each_time(name: str, tmp_path: Path) -> None:
     arm = name.startswith("cortex")
@@ -204,6 +204,7 @@ def test_counts_go_on_over_the_wrap_of_a_timer(name: str, tmp_path: Path) -> Non
     assert all(3_000_000_000 <= count < 3_000_000_050 for count in counts)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", BARE)
 def test_stack_depth_is_measured(name: str, tmp_path: Path) -> None:
     before = """

@@ -141,6 +141,7 @@ ARM_LOOP = {"LOOP": '".syntax unified\\n1: nop\\n subs %0, %0, #1\\n bne 1b\\n"'
 RISCV_LOOP = {"LOOP": '"1: nop\\n addi %0, %0, -1\\n bnez %0, 1b\\n"', "REGISTER": '"+r"'}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", COUNTED)
 def test_loops_of_known_length_belong_to_the_layer_that_was_marked(name: str, tmp_path: Path) -> None:
     target = ready(name)

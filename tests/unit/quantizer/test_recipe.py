@@ -133,7 +133,7 @@ def sqnr_of(graph: RealGraph, made: Made) -> float:
     return least_sqnr([wanted], [tensors_held(made.graph, made.scheme, samples, made.graph.outputs)])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", [{}, {"weights": 4}, {"scale": "pot", "granularity": "tensor"}], ids=str)
 def test_what_is_kept_is_better_each_time_and_so_is_the_network(words: dict[str, object]) -> None:
     gains = []

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from codegen.ir.quant import Array
 from codegen.verbs.inspection import LayerRow
 from codegen.verbs.report.pictures import Box, GraphPicture, graph_picture
 
 STEPS = np.linspace(0, 1, 33)
-Point = tuple[float, float]
+BEZIER = np.stack([(1 - STEPS) ** 3, 3 * STEPS * (1 - STEPS) ** 2, 3 * STEPS**2 * (1 - STEPS), STEPS**3], axis=1)
 
 
 def layer(name: str, inputs: tuple[str, ...]) -> LayerRow:
@@ -35,8 +36,8 @@ def drawn(rng: np.random.Generator) -> GraphPicture:
     return graph_picture(layers, ["x"], {})
 
 
-def points(path: str) -> Iterator[Point]:
-    """Along a line: M is its start, L a straight piece, C a Bezier curve."""
+def points(path: str) -> Iterator[Array]:
+    """Along a line, piece by piece: M is its start, L a straight piece, C a Bezier curve."""
     here = np.zeros(2)
     for kind, said in re.findall(r"([MLC])([-\d. ]+)", path):
         corners = [here, *np.array(said.split(), float).reshape(-1, 2)]
@@ -45,16 +46,14 @@ def points(path: str) -> Iterator[Point]:
             continue
         if kind == "L":
             corners = [here, *corners, corners[-1]]
-        for t in STEPS:
-            weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
-            x, y = sum(w * c for w, c in zip(weights, corners, strict=True))
-            yield float(x), float(y)
+        yield BEZIER @ np.array(corners)
         here = corners[-1]
 
 
-def inside(point: Point, box: Box) -> bool:
+def inside(points: Array, box: Box) -> bool:
     """Whether a point is farther than a pixel from a box's edges, within them."""
-    return box.x + 1 < point[0] < box.x + box.width - 1 and box.y + 1 < point[1] < box.y + box.height - 1
+    low, high = np.array([box.x, box.y]) + 1, np.array([box.x + box.width, box.y + box.height]) - 1
+    return bool(((low < points) & (points < high)).all(axis=1).any())
 
 
 def test_no_line_passes_behind_a_box() -> None:
@@ -63,6 +62,7 @@ def test_no_line_passes_behind_a_box() -> None:
         picture = drawn(rng)
         for edge in picture.edges:
             lines += 1
-            behind = [box.says for box in picture.boxes for p in points(edge.path) if inside(p, box)]
+            line = np.concatenate(list(points(edge.path)))
+            behind = [box.says for box in picture.boxes if inside(line, box)]
             assert not behind, f"{edge.says} passes behind {behind[0]}"
     assert lines > 300

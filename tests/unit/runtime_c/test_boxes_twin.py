@@ -103,7 +103,7 @@ def test_selects_what_onnx_runtime_does(first: int, count: int) -> None:
         assert case.kept == selected_by_onnxruntime(case), seed
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("build", BUILDS)
 def test_c_is_golden(build: str, tmp_path: Path) -> None:
     compiler = build.split("-")[0]

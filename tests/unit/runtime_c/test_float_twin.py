@@ -119,7 +119,7 @@ def expected() -> dict[str, Floats]:
     return results(pairs()[:, 0].copy(), pairs()[:, 1].copy())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("build", BUILDS)
 def test_c_equals_numpy(build: str, tmp_path: Path) -> None:
     compiler, *flags = BUILDS[build].split()
@@ -137,7 +137,7 @@ def test_c_equals_numpy(build: str, tmp_path: Path) -> None:
         assert wrong.size == 0, f"{name}{pairs()[wrong[0]]}: {wrong.size} differ, C {row[wrong[0]]}, {wanted[wrong[0]]}"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", BOARDS)
 def test_c_equals_numpy_on_a_chip(name: str, tmp_path: Path) -> None:
     target = load_target(name)

@@ -161,7 +161,7 @@ def test_the_twin_equals_the_definition(form: str, each: bool, flags: str, tmp_p
     check(form, each, subprocess.run([str(tmp_path / "main")], check=True, capture_output=True, timeout=60).stdout)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize("opt_level", ["-O0", "-O3"])

@@ -389,7 +389,7 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
 # Tests
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("compiler", "flags"), list(_builds()))
 def test_c_equals_numpy(compiler: str, flags: str, tmp_path: Path) -> None:
     _require(compiler, flags, tmp_path)

@@ -110,13 +110,10 @@ class Pile:
         highest = self.bytes
         start = int(draw.random() * len(self.ends))
         found = [((self.ends[start:] + self.ends[:start]).index(highest) + start) % len(self.ends)]
-        while self.offsets[found[-1]] > 0:
-            i = found[-1]
-            below = [
-                j
-                for j, _, down in self.crowd.near[i]
-                if self.offsets[j] + down == self.offsets[i] and self.rank[j] < self.rank[i]
-            ]
+        offsets, rank, near = self.offsets, self.rank, self.crowd.near
+        while (offset := offsets[i := found[-1]]) > 0:
+            mine = rank[i]
+            below = [j for j, _, down in near[i] if offsets[j] + down == offset and rank[j] < mine]
             found.append(_pick(draw, below))
         return found
 

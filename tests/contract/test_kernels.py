@@ -1,8 +1,8 @@
 """Every kernel's C equals golden, bit for bit: each operator, its cases and modes, in several builds.
 
 Cases are nodes of one graph, side by side, so that one compilation serves them all.  An instruction set is tried with
-the functions that no level before it has: the rest would be the same C.  Quick tests take every other one of them, and
-so of their modes, in plain C99, and a part of them in its other builds; elsewhere each case in one of the modes.  The
+the functions that no level before it has: the rest would be the same C.  Quick tests take every third of them, and so
+of their modes, in plain C99, and a part of them in its other builds; elsewhere each case in one of the modes.  The
 slow ones take everything everywhere.
 """
 
@@ -70,9 +70,9 @@ LIKE_C99 = ("rv32",)
 FOR_SIZE = {"dsp_small_slides"}
 """Kernels that goal `size` alone chooses: test_slides.py has their cases."""
 QUICK = {
-    "1/2": {("c99", "gcc-O0-ubsan")},
+    "1/3": {("c99", "gcc-O0-ubsan")},
     "1/18": {("c99", "clang-O1")},
-    "5/9": {("c99", "gcc-m32")},
+    "4/9": {("c99", "gcc-m32")},
     "2/9": {("c99", "gcc-asan")},
     "a mode": {
         (level, build)
@@ -87,7 +87,7 @@ QUICK = {
 """Which cases the quick tests build, and for which level and how.
 
 The kernels of `host` and `aarch64` have test_x86_kernels.py and test_neon_kernels.py.
-An eighteenth is a part of the half again: clang takes time that grows with the square of a network's layers.
+An eighteenth is a part of the third again: clang takes time that grows with the square of a network's layers.
 Undefined behaviour is looked for without optimisation, and what it leads to with: half of what both at once cost; of
 a level the quick tests do one of the two.
 """
@@ -147,7 +147,7 @@ def no_reals(chosen: Iterable[Case]) -> list[Case]:
 
 SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
     "all": list,
-    **{f"{i + 1}/{n}": lambda chosen, i=i, n=n: chosen[i::n] for n in (2, 9, 18) for i in range(n)},
+    **{f"{i + 1}/{n}": lambda chosen, i=i, n=n: chosen[i::n] for n in (3, 9, 18) for i in range(n)},
     "a mode": in_one_mode,
     "float32 1/9": lambda chosen: [c for c in chosen if "_ort_" in c.name or "f32" in c.name or is_real(c)][::9],
     "ort 1/3": lambda chosen: [c for c in no_reals(chosen) if "_ort_" in c.name or "f32" in c.name][::3],

@@ -114,11 +114,11 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, Path]:
     return graph, make_project(graph, tmp_path_factory.mktemp("x86"), "host")
 
 
-QUICK = [build for build in ("c99", "avx2") if build in BUILDS]
-"""Checks in the portable twins of the primitives; with vectors they take a compiler ten times as long."""
+QUICK = "avx2" if "avx2" in BUILDS else "c99"
+"""With vectors, where there are any: the twins of the primitives have slow tests and tests of their own."""
 
 
-@pytest.mark.parametrize("build", QUICK)
+@pytest.mark.parametrize("build", [QUICK])
 def test_c_equals_golden_in_one_mode_each(sample: tuple[Graph, Path], build: str) -> None:
     compiler, flags = BUILDS[build]
     require_tool(compiler)

@@ -27,6 +27,7 @@ def run_all(page: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [told(command, capsys) for command in commands]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("page", "count"), [("why_accuracy.md", 9), ("why_not_fit.md", 6)])
 def test_every_command_runs_on_the_digits(
     page: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -19,6 +19,7 @@ KERAS = pytest.param(
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["training.md", "pytorch.md", KERAS])
 def test_the_blocks_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_module("torch")

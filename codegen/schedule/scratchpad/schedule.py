@@ -22,6 +22,8 @@ from codegen.schedule.scratchpad.timeline import Place, Timeline, block_name, pr
 
 TRIES = (1.0, 0.96, 0.92, 0.88, 0.8, 0.7, 0.6)
 """Shares of scratchpad that blocks may fill, tried in turn until they also find addresses."""
+LESS = 300
+"""Moves that are tried for less scratchpad, once all blocks fit: what they leave of it serves nobody else."""
 
 
 def schedule_cores(
@@ -160,8 +162,9 @@ def _lines(
             lines = [Timeline(facts, roots, stages, core, cores) for core in range(cores)]
             for line in lines if ahead else ():
                 prefetch(line, int(scratchpad_bytes * share * ahead))
-            if pack(_blocks(lines), {}, ALIGN, enough=scratchpad_bytes).bytes <= scratchpad_bytes:
-                return lines, pack(_blocks(lines), {}, ALIGN)
+            fits = pack(_blocks(lines), {}, ALIGN, enough=scratchpad_bytes)
+            if fits.bytes <= scratchpad_bytes:
+                return lines, min(fits, pack(_blocks(lines), {}, ALIGN, tries=LESS), key=lambda p: p.bytes)
     raise ScratchpadTooSmall(f"no addresses found within {scratchpad_bytes} B", where=facts.graph.name)
 
 

@@ -1,18 +1,20 @@
 """Nodes run on many samples at once, though the model has been made for one.
 
 Decides: samples lie along a first axis of their own.  In numpy, operators that keep the model's batch axis apart run on
-all of them in one go, where that axis has one entry; any other one, and a faster runtime, one sample after the other.
+all of them in one go, where that axis has one entry; any other one, and those that a faster runtime takes, one sample
+after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
 from codegen.ir.quant import Array
-from codegen.ir.real import RealGraph, RealNode, Stored, Summing
+from codegen.ir.real import RealGraph, RealNode, RealOp, Stored
 from codegen.quantizer.cached import in_parts
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import Concat, Pad
@@ -37,14 +39,31 @@ _APART = (
 )
 """Operators that never bring entries of the first axis together, but for what `_is_apart` looks at."""
 
-NodeRun = Callable[[RealNode, Sequence[Array]], Sequence[Array]]
-"""What computes a node: `in_numpy`, or a runtime that does it sooner."""
+
+class NodeRun(Protocol):
+    """What computes a node: `in_numpy`, or a runtime that does it sooner."""
+
+    def takes(self, op: RealOp) -> bool:
+        """Whether such operators go to a runtime, one sample after the other."""
+        ...
+
+    def __call__(self, node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
+        """The outputs of a node."""
+        ...
 
 
-def in_numpy(node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
-    """The outputs of a node, its sums in any order."""
-    with np.errstate(all="ignore"):
-        return node.op.quickly(ins) if isinstance(node.op, Summing) else node.op.evaluate(ins)
+class _InNumpy:
+    def takes(self, op: RealOp) -> bool:
+        return False
+
+    def __call__(self, node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
+        run: Callable[[Sequence[Array]], Sequence[Array]] = getattr(node.op, "quickly", node.op.evaluate)
+        with np.errstate(all="ignore"):
+            return run(ins)
+
+
+in_numpy = _InNumpy()
+"""Runs a node, its sums in any order."""
 
 
 def run_node(
@@ -53,7 +72,7 @@ def run_node(
     """The outputs of all samples, [samples, ...], or those of one where everything is `known` without them."""
     if all(known):
         return list(in_numpy(node, ins))
-    if run is in_numpy and _is_apart(graph, node, known):
+    if not run.takes(node.op) and _is_apart(graph, node, known):
         merged = [a if k else a.reshape(-1, *a.shape[2:]) for a, k in zip(ins, known, strict=True)]
         return [y[:, None] for y in in_numpy(node, merged)]
     count = next(len(a) for a, k in zip(ins, known, strict=True) if not k)

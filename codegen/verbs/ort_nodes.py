@@ -33,9 +33,13 @@ class OrtNodes:
     def __init__(self) -> None:
         self._sessions: dict[_Key, Any] = {}
 
+    def takes(self, op: RealOp) -> bool:
+        """Whether an operator is worth it."""
+        return isinstance(op, _WORTH)
+
     def __call__(self, node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
         """The outputs of a node."""
-        if not isinstance(node.op, _WORTH) or any(a.dtype != np.float32 for a in ins):
+        if not self.takes(node.op) or any(a.dtype != np.float32 for a in ins):
             return in_numpy(node, ins)
         key = node.op, tuple(a.shape for a in ins)
         if key not in self._sessions:

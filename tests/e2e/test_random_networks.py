@@ -27,7 +27,6 @@ from tests.support.tools import require_tool
 SANITIZE = ("-O1", *REPORTS.split())
 
 
-@pytest.mark.usefixtures("fastest")
 def test_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
     proof = prove(seeds(3, 18))

@@ -79,6 +79,7 @@ WITHOUT_ORACLE = {"NEG", "FILL", "RANK", "SHAPE", "ZEROS_LIKE"}
 """Operators that TFLite Micro has for real numbers only, and those that are constants (test_tflite_constants.py)."""
 
 
+@pytest.mark.one_in(2)
 @ON_PAIRS
 def test_golden_is_tflite_micro(name: str, kind: str, tmp_path: Path) -> None:
     require_module("tflite_micro", "ai_edge_litert")

@@ -7,6 +7,7 @@ what has a size that depends on numbers, and integers of few bits, are known as 
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from codegen.frontends.onnx.real import read_real
 from codegen.ir.real import RealGraph
 from codegen.real.chosen import UNUSED
 from codegen.real.engine import RealEngine
+from tests.support.shared import ROOT
 
 _FEW = ("int4", "uint4", "int2", "uint2")
 """Integers of few bits, which a RealGraph holds in eight."""
@@ -42,7 +44,18 @@ class NodeTest:
 
 @cache
 def node_tests() -> dict[str, NodeTest]:
-    """Those of numeric tensors only, by name."""
+    """Those of numeric tensors only, by name; onnx computes them for seconds, so that they are kept."""
+    kept = ROOT / ".pytest_cache" / f"node_tests-{onnx.__version__}-{np.__version__}.pickle"
+    if not kept.is_file():
+        kept.parent.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
+            pickle.dump(_made(), file)
+        Path(file.name).replace(kept)
+    found: dict[str, NodeTest] = pickle.loads(kept.read_bytes())
+    return found
+
+
+def _made() -> dict[str, NodeTest]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.loader import load_model_tests

@@ -37,6 +37,7 @@ _CALLED = {
     "//": "lam_floor_quotient",
     "%": "lam_floor_remainder",
     "fmod": "lam_remainder",
+    "root": "lam_root",
     "<<": "lam_shift_left",
     ">>": "lam_shift_down",
     ">>>": "lam_shift_right",

@@ -1,4 +1,4 @@
-"""WholeArithmetic: sums, products and quotients of numbers that are counts or positions and have no scale.
+"""WholeArithmetic: sums, products, quotients and roots of numbers that are counts or positions and have no scale.
 
 a, b: s32 -> y: s32, broadcast as numpy does.
 
@@ -10,11 +10,12 @@ a, b: s32 -> y: s32, broadcast as numpy does.
     & | ^     bit by bit
     << >>>    by b bits, zeros come in; 0 where b is below 0 or above 31
     >>        by b bits, the sign comes in; only signs where b is below 0 or above 31
+    root      the square root of a * 2^b, rounded down; 0 where a is below 0, or b below 0 or above 30
 
 TFLite leaves two things open.  Here a quotient by 0 is the highest number, the lowest one, or 0 where a is 0 as well,
 and a remainder by 0 is 0; -2^31 divided by -1 wraps around to itself.
 Source: tensorflow/lite/kernels/internal/reference/{add,sub,mul,div}.h, tensorflow/lite/kernels/floor_div.cc and
-floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder and their kin.
+floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder, lam_root and their kin.
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ def _end(a: Any) -> Any:
 _BITS = (1 << 32) - 1
 
 
+def _root(a: Any, b: Any) -> Any:
+    """Float64 is one off at most, where a number of 61 bits is near a square."""
+    square = np.where((a >= 0) & (b >= 0) & (b <= 30), a, 0) << np.clip(b, 0, 30)
+    near = np.sqrt(square.astype(np.float64)).astype(np.int64)
+    near -= near * near > square
+    return near + ((near + 1) * (near + 1) <= square)
+
+
 OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -57,6 +66,7 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     ">>": lambda a, b: a >> np.where((b >= 0) & (b < 32), b, 31),
     "<<": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) << np.clip(b, 0, 31), 0),
     ">>>": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) >> np.clip(b, 0, 31), 0),
+    "root": _root,
 }
 
 

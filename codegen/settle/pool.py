@@ -55,12 +55,12 @@ def average_pool(ctx: Context, node: RealNode, op: AveragePool) -> Sequence[Stat
 
 
 def reduce(ctx: Context, node: RealNode, op: Reduce) -> Sequence[State]:
-    """A mean, a sum, a sum of sizes or of squares, or an extreme; over no axes, the tensor itself."""
+    """A mean, a sum, a sum of sizes or of squares or its root, or an extreme; over no axes, the tensor itself."""
     if op.kind == "Max":
         return [_largest(ctx, node, op)]
     if op.kind == "Min":
         return [_smallest(ctx, node, op)]
-    if op.kind in ("L1", "SumSquare") and op.axes:
+    if op.kind in ("L1", "L2", "SumSquare") and op.axes:
         return [sums.of_steps(ctx, node, exact(ctx, node, 0), op)]
     if op.kind not in ("Mean", "Sum"):
         raise ctx.real_only(node)
@@ -228,7 +228,9 @@ def _rest(window: Window, given: Window) -> Window:
 
 
 RULES: Family = (
-    Rule(Reduce, reduce, ("ReduceL1", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare")),
+    Rule(
+        Reduce, reduce, ("ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare")
+    ),
     Rule(
         AveragePool,
         average_pool,

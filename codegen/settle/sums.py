@@ -1,4 +1,4 @@
-"""Sums of a quantized tensor's steps in 32 bits: of sizes, of squares, and running ones.
+"""Sums of a quantized tensor's steps in 32 bits: of sizes, of squares and the roots of these, and running ones.
 
 Decides: that they are whole numbers, brought to the result's scale once; sums that 32 bits may not hold, and factors
 that a shift does not make, are left to real numbers.
@@ -16,49 +16,69 @@ from codegen.ops import Rescale, WholeArithmetic, activation_bounds, make_requan
 from codegen.ops.float32 import FloatCumulative, FloatReduce
 from codegen.real.cumulative import CumulativeSum
 from codegen.real.reduce import Reduce
+from codegen.records import record
 from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.float32.writer import Writer
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.tables import exact
 
+_ROOT_BITS = 15
+"""Bits of a root behind the point: those of a sum of 31 bits have 31 with them."""
+
+
+@record
+class Terms:
+    """How many steps are added at most, to which power, and how fine the result is."""
+
+    count: int
+    power: int = 1
+    rooted: bool = False
+
+    def reach(self, step: int) -> int:
+        """The greatest sum of steps up to this."""
+        return int(self.count * step**self.power)
+
+    def unit(self, scale: float) -> float:
+        """The real number that one of the result stands for."""
+        return scale * 2.0**-_ROOT_BITS if self.rooted else scale**self.power
+
+    def most(self, reach: int) -> int:
+        """The greatest result, of the greatest sum."""
+        return math.isqrt(reach << 2 * _ROOT_BITS) if self.rooted else reach
+
 
 def of_steps(ctx: Context, node: RealNode, x: Real, op: Reduce) -> Pending:
-    """The sum of sizes or of squares over axes."""
+    """The sum of sizes or of squares over axes, or the root of the latter."""
     shape, axes = ctx.real(node.outputs[0]).shape, tuple(sorted(op.axes))
     count = math.prod(ctx.shape(x)[a] for a in axes)
     main = FloatReduce("l1" if op.kind == "L1" else "squares", axes)
-    power = 1 if op.kind == "L1" else 2
 
     def write(w: Writer, steps: str) -> str:
-        return w.reshaped(w.apply(main, steps), shape)
+        total = w.apply(main, steps)
+        rooted = w.apply(WholeArithmetic("root"), total, w.whole(2 * _ROOT_BITS)) if op.kind == "L2" else total
+        return w.reshaped(rooted, shape)
 
-    return _scaled(ctx, node, x, (count, power), write)
+    return _scaled(ctx, node, x, Terms(count, 1 if op.kind == "L1" else 2, op.kind == "L2"), write)
 
 
 def running_sum(ctx: Context, node: RealNode, op: CumulativeSum) -> Sequence[State]:
     """Sums so far along an axis."""
     x = exact(ctx, node, 0)
     main = FloatCumulative("sum", op.axis, op.exclusive, op.reverse)
-    return [_scaled(ctx, node, x, (ctx.shape(x)[op.axis], 1), lambda w, steps: w.apply(main, steps))]
+    return [_scaled(ctx, node, x, Terms(ctx.shape(x)[op.axis]), lambda w, steps: w.apply(main, steps))]
 
 
-def _scaled(
-    ctx: Context, node: RealNode, x: Real, terms: tuple[int, int], write: Callable[[Writer, str], str]
-) -> Pending:
-    """What `write` makes of a tensor's steps above its zero point, as a result that waits for its scale.
-
-    `terms` are how many steps are added at most, and to which power.
-    """
-    count, power = terms
+def _scaled(ctx: Context, node: RealNode, x: Real, terms: Terms, write: Callable[[Writer, str], str]) -> Pending:
+    """What `write` makes of a tensor's steps above its zero point, as a result that waits for its scale."""
     kind, zero = ctx.type(x.value).dtype, x.quant.zero_point
-    reach = count * kind.reach(zero) ** power
+    reach = terms.reach(kind.reach(zero))
     if reach > DType.S32.high or is_pot(ctx.mode):
-        raise FormUnsupported(f"{node.op_type} of {count} numbers of type {kind.value}", where=node.where)
+        raise FormUnsupported(f"{node.op_type} of {terms.count} numbers of type {kind.value}", where=node.where)
 
     def emit(request: Request) -> str:
-        scale = float(x.quant.scale) ** power
-        if scale >= request.quant.scale * 2.0**30 / reach:
+        scale = terms.unit(float(x.quant.scale))
+        if scale >= request.quant.scale * 2.0**30 / terms.most(reach):
             raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
         w = Writer(ctx, node)
         ends = activation_bounds(request.quant, request.dtype, *real_bounds(request))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Quotients and remainders of whole numbers.  Bit-exact twin of codegen/ops/whole.py.
+ * Quotients, remainders and square roots of whole numbers.  Bit-exact twin of codegen/ops/whole.py.
  *
  * Defined for every pair of numbers: by 0 a quotient is the number at the end of the range that has the sign of a (0 for
  * 0), and a remainder 0; INT32_MIN / -1 wraps around to INT32_MIN.  No state, no undefined behaviour.
@@ -57,6 +57,22 @@ static inline int32_t lam_shift_down(int32_t a, int32_t b)
 {
     const int32_t by = b < 0 || b > 31 ? 31 : b;
     return a < 0 ? -1 - (int32_t)((uint32_t)(-1 - a) >> by) : (int32_t)((uint32_t)a >> by);
+}
+
+/* The square root of a * 2^b, rounded down; 0 where a is below 0, or b below 0 or above 30. */
+static inline int32_t lam_root(int32_t a, int32_t b)
+{
+    uint64_t rest = a < 0 || b < 0 || b > 30 ? 0 : (uint64_t)a << b;
+    uint64_t root = 0;
+    for (uint64_t bit = (uint64_t)1 << 60; bit != 0; bit >>= 2) {
+        const uint64_t tried = root + bit;
+        root >>= 1;
+        if (rest >= tried) {
+            rest -= tried;
+            root += bit;
+        }
+    }
+    return (int32_t)root;
 }
 
 #endif /* LAM_WHOLE_H */

@@ -173,6 +173,8 @@ def whole_cases() -> Iterator[Case]:
     for operation in OPERATIONS:
         yield Case(f"whole{operation}", WholeArithmetic(operation), (t(S32, 4, 1, 30), t(S32, 5, 30)))
     yield Case("whole_const", WholeArithmetic("//"), (t(S32, 4, 5, 7), np.arange(-3, 4, dtype=np.int32)))
+    bits = np.array([0, 1, 7, 16, 29, 30, 31], np.int32)
+    yield Case("whole_root_const", WholeArithmetic("root"), (t(S32, 4, 5, 7), bits))
     for i in (0, 3):
         for operation in ("+", "*", "//"):
             x, y = SHAPES[i]

@@ -5,6 +5,8 @@ Their bits are compared with TFLite Micro itself in tests/e2e/test_tflite_operat
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -160,6 +162,16 @@ def test_whole_numbers_wrap_around_and_every_division_has_a_result() -> None:
         (found,) = WholeArithmetic(operation).golden((ends[:, None], ends[None]))
         wanted = [[_whole(operation, int(a), int(b)) for b in ends] for a in ends]
         assert found.tolist() == wanted, operation
+
+
+def test_roots_are_rounded_down_exactly() -> None:
+    """Of numbers around squares, which float64 cannot tell apart, and of those that have none."""
+    roots = np.random.default_rng(2).integers(1, 2**15, 500, dtype=np.int64)
+    near = np.unique(np.concatenate([roots**2 - 1, roots**2, roots**2 + 1, [0, 2**31 - 1, -1, -(2**31)]]))
+    bits = np.array([-1, 0, 1, 15, 29, 30, 31, 2**31 - 1])
+    (found,) = WholeArithmetic("root").golden((near.astype(np.int32)[:, None], bits.astype(np.int32)[None]))
+    wanted = [[math.isqrt(int(a) << int(b)) if a >= 0 and 0 <= b <= 30 else 0 for b in bits] for a in near]
+    assert found.tolist() == wanted
 
 
 def _whole(operation: str, a: int, b: int) -> int:

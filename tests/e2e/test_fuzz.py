@@ -26,8 +26,8 @@ def test_half_of_the_mutants_are_protobuf() -> None:
 
 
 def test_damaged_models_are_refused_or_compiled() -> None:
-    outcomes = run(mutants(50, seed=1))
-    assert len(outcomes) == 50
+    outcomes = run(mutants(30, seed=1))
+    assert len(outcomes) == 30
     assert not faults(outcomes), f"{faults(outcomes)}\n{shares(outcomes)}"
 
 
@@ -36,8 +36,8 @@ def test_tflite_mutants_are_the_same_each_time() -> None:
 
 
 def test_damaged_tflite_models_are_refused_or_compiled() -> None:
-    outcomes = run(tflite_mutants(50, seed=1))
-    assert len(outcomes) == 50
+    outcomes = run(tflite_mutants(30, seed=1))
+    assert len(outcomes) == 30
     assert not faults(outcomes), f"{faults(outcomes)}\n{shares(outcomes)}"
 
 

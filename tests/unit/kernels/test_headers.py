@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
+import pytest
+
 from codegen.emit.functions import function_view
 from codegen.emit.render import render_kernel
 from codegen.ir.form import Form
@@ -18,19 +20,23 @@ from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
 from codegen.target import FEATURES
 from tests.contract.cases import cases
-from tests.contract.test_kernels import LEVELS, build_graph
+from tests.contract.test_kernels import LEVELS, build_graph, in_one_mode
 from tests.support.headers import functions_of_headers, needed_headers
 
 GUARD = ("lam_f32_bits(x)",)
 """What kernels that compute real numbers include, whatever they call."""
 
 
-def forms() -> Iterator[tuple[NodeView, Form]]:
-    """Every kernel's form of every case that it fits on some level, chosen or not; one of each context and types."""
-    graph, seen = build_graph(cases()), set()
-    for view, level in product(map(graph.view, graph.nodes), LEVELS):
+def forms(*, every: bool) -> Iterator[tuple[NodeView, Form]]:
+    """Every kernel's form of every case that it fits on some level, chosen or not; one of each context and types.
+
+    Each case comes in every mode, or in one of them.
+    """
+    graph, seen = build_graph(cases() if every else in_one_mode(cases())), set()
+    for view in map(graph.view, graph.nodes):
         types = tuple(t.dtype for t in (*view.ins, *view.outs))
-        for kernel in KERNELS:
+        serving = [kernel for kernel in KERNELS if not kernel.ops or isinstance(view.op, kernel.ops)]
+        for level, kernel in product(LEVELS, serving):
             form = kernel.fit(view, FEATURES[level])
             if form is not None and (key := (form.kernel, form.context, types)) not in seen:
                 seen.add(key)
@@ -49,9 +55,9 @@ class Spelled:
 
 
 @cache
-def spelled() -> tuple[Spelled, ...]:
+def spelled(*, every: bool) -> tuple[Spelled, ...]:
     found = []
-    for view, form in forms():
+    for view, form in forms(every=every):
         made = kernel_function("k", form, view, ParamsPool().place("p", form.params))
         fields = tuple(field.name for field in form.params)
         real = type(view.op).__module__.startswith("codegen.ops.float32") and HEADER in form.headers
@@ -59,8 +65,9 @@ def spelled() -> tuple[Spelled, ...]:
     return tuple(found)
 
 
-def test_a_kernel_declares_the_headers_that_its_c_calls() -> None:
-    found = [(s.form, s.name, needed_headers([s.text, *GUARD] if s.real else [s.text])) for s in spelled()]
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_kernel_declares_the_headers_that_its_c_calls(every: bool) -> None:
+    found = [(s.form, s.name, needed_headers([s.text, *GUARD] if s.real else [s.text])) for s in spelled(every=every)]
     wrong = [
         f"{form.kernel} {name}: {form.headers}, calls {calls}" for form, name, calls in found if form.headers != calls
     ]
@@ -73,7 +80,7 @@ def test_c_that_computes_real_numbers_refuses_compilers_that_change_their_bits()
     views = {view.name: view for view in map(graph.view, graph.nodes)}
     real = {name for name, view in views.items() if any(kind.dtype.is_float for kind in (*view.ins, *view.outs))}
     computing = [
-        s for s in spelled() if s.name in real and type(views[s.name].op).__module__.startswith("codegen.ops.float32")
+        s for s in spelled(every=False) if s.name in real and type(views[s.name].op).__module__.startswith("codegen.ops.float32")
     ]
     assert not [s.form.kernel for s in computing if not guarded(s.form)]
     assert len({s.form.kernel for s in computing}) > 15
@@ -85,7 +92,7 @@ def guarded(form: Form) -> bool:
 
 
 def test_no_parameter_is_stored_that_the_c_does_not_read() -> None:
-    stored = {(s.form.kernel, s.name, field): s for s in spelled() for field in s.fields}
+    stored = {(s.form.kernel, s.name, field): s for s in spelled(every=False) for field in s.fields}
     assert not [key for key, s in stored.items() if not reads(s.text, key[2])]
     assert len(stored) > 1000
 

@@ -72,7 +72,7 @@ FOR_SIZE = {"dsp_small_slides"}
 QUICK = {
     "1/3": {("c99", "gcc-O0-ubsan")},
     "1/18": {("c99", "clang-O1")},
-    "4/9": {("c99", "gcc-m32")},
+    "4/18": {("c99", "gcc-m32")},
     "2/9": {("c99", "gcc-asan")},
     "a mode": {
         (level, build)

@@ -133,8 +133,9 @@ def verify_plan(plan: Plan) -> None:
             _hold(place.ring == place.rows, f"{name!r} outlives its group but is a ring of {place.ring} rows")
     _verify_whole_reads(plan)
     _verify_scratch(plan, live)
-    for a, b in combinations(sorted(plan.storage), 2):
-        if _overlap(_extent(plan.storage[a]), _extent(plan.storage[b])) and live.together(a, b):
+    extents = {name: _extent(plan.storage[name]) for name in sorted(plan.storage)}
+    for (a, one), (b, other) in combinations(extents.items(), 2):
+        if _overlap(one, other) and live.together(a, b):
             _hold(live.may_share(a, b), f"{a!r} and {b!r} are live together and share bytes")
 
 
@@ -178,12 +179,15 @@ def _verify_whole_reads(plan: Plan) -> None:
 
 def _verify_scratch(plan: Plan, live: _Liveness) -> None:
     group_of = {index: g for g, group in enumerate(plan.groups) for index in group.nodes}
+    in_use: list[list[str]] = [[] for _ in plan.groups]
+    for name in plan.storage:
+        for group in range(max(live.first[name], 0), min(live.last[name], len(plan.groups) - 1) + 1):
+            in_use[group].append(name)
     for index, offset in plan.scratch.items():
         extent = (offset, offset + plan.scratch_bytes[index])
         _hold(_inside(plan, *extent), f"scratch of node {index} leaves the arena")
-        for name, place in plan.storage.items():
-            in_use = live.first[name] <= group_of[index] <= live.last[name]
-            _hold(not (in_use and _overlap(extent, _extent(place))), f"scratch of node {index} lies in {name!r}")
+        for name in in_use[group_of[index]]:
+            _hold(not _overlap(extent, _extent(plan.storage[name])), f"scratch of node {index} lies in {name!r}")
 
 
 def _inside(form: Plan | Program, start: int, stop: int) -> bool:

@@ -10,7 +10,7 @@ from codegen.prove import ShadowReport, bank_conflicts
 from codegen.records import record
 from codegen.report.layers import layer_weights
 from codegen.schedule import find_peak, group_title, residents, used_bytes
-from codegen.schedule.live import Resident
+from codegen.schedule.live import Resident, alive_in
 
 
 @record
@@ -185,7 +185,8 @@ class PlanRecord:
 def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecord:
     """The record of a plan; traffic is what the shadow run of its program counted."""
     held = residents(plan)
-    groups = tuple(_group(plan, index, lowered, shadow, held) for index, lowered in enumerate(program.groups))
+    alive = alive_in(held, len(program.groups))
+    groups = tuple(_group(plan, index, lowered, shadow, alive[index]) for index, lowered in enumerate(program.groups))
     peak = find_peak(plan, held)
     return PlanRecord(
         arena_bytes=plan.arena_bytes,
@@ -234,9 +235,8 @@ def _slices(plan: Plan) -> Iterator[SlicesRecord]:
 
 
 def _group(
-    plan: Plan, index: int, lowered: GroupProgram, shadow: ShadowReport, held: Sequence[Resident]
+    plan: Plan, index: int, lowered: GroupProgram, shadow: ShadowReport, alive: Sequence[Resident]
 ) -> GroupRecord:
-    alive = [r for r in held if r.alive(index)]
     work = [(call, shadow.work[call.node.name]) for call in lowered.calls]
     shared = _shared(plan, alive, index)
     return GroupRecord(

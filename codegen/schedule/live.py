@@ -71,10 +71,19 @@ def used_bytes(alive: Iterable[Resident]) -> int:
     return total
 
 
+def alive_in(held: Iterable[Resident], groups: int) -> list[list[Resident]]:
+    """Those that hold their bytes while each group runs, in their order."""
+    found: list[list[Resident]] = [[] for _ in range(groups)]
+    for item in held:
+        for group in range(max(item.first, 0), min(item.last, groups - 1) + 1):
+            found[group].append(item)
+    return found
+
+
 def find_peak(plan: Plan, held: Sequence[Resident] | None = None) -> Peak:
     """The first group during which most bytes are in use."""
     found = residents(plan) if held is None else held
-    alive = [[r for r in found if r.alive(g)] for g in range(len(plan.groups))]
+    alive = alive_in(found, len(plan.groups))
     if not alive:
         return Peak(0, used_bytes(found), tuple(found))
     worst = max(range(len(alive)), key=lambda g: (used_bytes(alive[g]), -g))

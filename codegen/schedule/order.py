@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.ir.graph import Graph, Node
+from codegen.ir.graph import Graph
 from codegen.records import record
 
 WIDTH = 128
@@ -39,7 +39,8 @@ class _Facts:
             node = graph.nodes[i]
             self.roots[node.outputs[0]] = self.roots[node.inputs[0]]
         self.size = {root: graph.type(root).bytes for root in self.roots.values()}
-        self.needs = [self._makers(graph, node) for node in graph.nodes]
+        made = {out: 1 << i for i, node in enumerate(graph.nodes) for out in node.outputs}
+        self.needs = [sum({made[i] for i in node.inputs if i in made}) for node in graph.nodes]
         self.reads = [{self.roots[i] for i in node.inputs if i in self.roots} for node in graph.nodes]
         self.writes = [
             {self.roots[o] for o in node.outputs} - ({self.roots[node.inputs[0]]} if i in views else set())
@@ -51,10 +52,6 @@ class _Facts:
             for root in self.size
         }
         self.start = sum(self.size[self.roots[name]] for name in graph.source_values)
-
-    def _makers(self, graph: Graph, node: Node) -> int:
-        index = {out: i for i, n in enumerate(graph.nodes) for out in n.outputs}
-        return sum({1 << index[i] for i in node.inputs if i in index})
 
     def run(self, done: int, state: _State, i: int) -> _State:
         """The state after operator i has run too."""

@@ -22,7 +22,7 @@ MAX_ELEMENTS = 2**25
 MAX_RANK = 8
 """Of one tensor."""
 
-MAX_NODES = 4096
+MAX_NODES = 16384
 MAX_TOTAL_ELEMENTS = 2**28
 MAX_STEPS = 2**35
 """Operators, elements of all tensors, multiplications and comparisons: the compiler runs a network a few times."""

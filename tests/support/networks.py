@@ -194,6 +194,14 @@ def quantized(name: str, make: Callable[[], onnx.ModelProto]) -> Path:
     return path
 
 
+def in_float(name: str, make: Callable[[], onnx.ModelProto]) -> Path:
+    """The file of a float model, made once and kept in the temporary directory."""
+    path = _folder() / f"{name}.onnx"
+    if not path.is_file():
+        onnx.save(make(), path)
+    return path
+
+
 def quantize(source: Path, out: Path) -> None:
     """Static quantization by ONNX Runtime on random images."""
     logging.disable(logging.WARNING)  # it advises a preparation that would not change these models

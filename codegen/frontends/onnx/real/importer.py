@@ -140,7 +140,8 @@ class RealReader:
 
     def _read(self, node: OnnxNode) -> None:
         """Translate a node; one that reads what was refused is passed over."""
-        lost = {*node.inputs, *(self._made & set(names_read(node)))} - self._reading.tensors.keys() - {""}
+        needed = {*node.inputs, *(name for name in names_read(node) if name in self._made)} - {""}
+        lost = [name for name in needed if name not in self._reading.tensors]
         if lost or _lacks_data(node) or node.where in self._refused:
             return
         count = len(self._reading.nodes)

@@ -20,7 +20,7 @@ long to compile, and their kernels have tests of their own."""
 
 hypothesis.settings.register_profile("alike", derandomize=True)
 hypothesis.settings.load_profile("alike")
-"""The same examples each time: what fails for one who changed nothing is found by runs that look for it."""
+"""The same examples each time: no run fails by chance for one who changed nothing."""
 
 
 @pytest.hookimpl(tryfirst=True)

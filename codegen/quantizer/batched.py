@@ -112,9 +112,9 @@ def _is_apart(graph: RealGraph, node: RealNode, known: Sequence[bool]) -> bool:
     if isinstance(node.op, Pad):
         return not node.op.before[0] and not node.op.after[0]
     if isinstance(node.op, Concat):
-        return node.op.axis % len(shapes[0]) > 0
+        return node.op.axis % len(shapes[0]) > 0 and not any(known)
     if isinstance(node.op, Conv | ConvTranspose | BatchNorm):
-        return True
+        return all(known[1:]) and not known[0]
     rank = len(graph.type(node.outputs[0]).shape)
     known_fit = all(len(s) < rank or s[0] == 1 for s, k in zip(shapes, known, strict=True) if k)
     return known_fit and all(len(s) == rank for s, k in zip(shapes, known, strict=True) if not k)

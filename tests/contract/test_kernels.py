@@ -156,15 +156,14 @@ SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
 
 
 def pairs(builds: Iterable[str]) -> list[ParameterSet]:
-    """Levels, cases and builds; all cases in those builds that the quick tests only sample are slow tests."""
+    """Levels, cases and builds: what the quick tests sample, and all cases, which are slow tests."""
     found = []
     for level in (level for level in LEVELS if level not in LIKE_C99):
         for build in builds:
             kinds = [kind for kind, quick in QUICK.items() if (level, build) in quick]
             found += [pytest.param((level, kind), build, id=f"{level}-{build}-{kind}") for kind in kinds]
-            if len(kinds) < 3 or "clang" in build:
-                kind = "no reals" if "x87" in build else "all"
-                found.append(pytest.param((level, kind), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
+            kind = "no reals" if "x87" in build else "all"
+            found.append(pytest.param((level, kind), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
     return found
 
 

@@ -119,7 +119,7 @@ QUICK = "avx2" if "avx2" in BUILDS else "c99"
 
 
 @pytest.mark.parametrize("build", [QUICK])
-def test_c_equals_golden_in_one_mode_each(sample: tuple[Graph, Path], build: str) -> None:
+def test_every_other_case_equals_golden_in_one_mode(sample: tuple[Graph, Path], build: str) -> None:
     compiler, flags = BUILDS[build]
     require_tool(compiler)
     assert differences(*sample, compiler, flags) == []

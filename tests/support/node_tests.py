@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 import warnings
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -45,7 +46,8 @@ class NodeTest:
 @cache
 def node_tests() -> dict[str, NodeTest]:
     """Those of numeric tensors only, by name; onnx computes them for seconds, so that they are kept."""
-    kept = ROOT / ".pytest_cache" / f"node_tests-{onnx.__version__}-{np.__version__}.pickle"
+    key = f"{onnx.__version__}-{np.__version__}-{zlib.crc32(Path(__file__).read_bytes()):08x}"
+    kept = ROOT / ".pytest_cache" / f"node_tests-{key}.pickle"
     if not kept.is_file():
         kept.parent.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:

@@ -75,13 +75,14 @@ def test_a_kernel_declares_the_headers_that_its_c_calls(every: bool) -> None:
     assert {form.kernel for form, _, _ in found} == {kernel.name for kernel in KERNELS}
 
 
-def test_c_that_computes_real_numbers_refuses_compilers_that_change_their_bits() -> None:
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_c_that_computes_real_numbers_refuses_compilers_that_change_their_bits(every: bool) -> None:
     graph = build_graph(cases())
     views = {view.name: view for view in map(graph.view, graph.nodes)}
     real = {name for name, view in views.items() if any(kind.dtype.is_float for kind in (*view.ins, *view.outs))}
     computing = [
         s
-        for s in spelled(every=False)
+        for s in spelled(every=every)
         if s.name in real and type(views[s.name].op).__module__.startswith("codegen.ops.float32")
     ]
     assert not [s.form.kernel for s in computing if not guarded(s.form)]
@@ -93,8 +94,9 @@ def guarded(form: Form) -> bool:
     return any(header.startswith(("lam_f32", "lam_x86_f32")) for header in form.headers)
 
 
-def test_no_parameter_is_stored_that_the_c_does_not_read() -> None:
-    stored = {(s.form.kernel, s.name, field): s for s in spelled(every=False) for field in s.fields}
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_no_parameter_is_stored_that_the_c_does_not_read(every: bool) -> None:
+    stored = {(s.form.kernel, s.name, field): s for s in spelled(every=every) for field in s.fields}
     assert not [key for key, s in stored.items() if not reads(s.text, key[2])]
     assert len(stored) > 1000
 

@@ -26,6 +26,7 @@ OTHERS: dict[str, tuple[RealOp, Shapes, Shapes]] = {
     "prelu": (PRelu(), ((1, 3, 4),), ((3, 1),)),
     "softmax": (Softmax((1,)), ((1, 5),), ()),
     "joined": (Concat(1), ((1, 3, 4), (1, 2, 4)), ()),
+    "joined to a constant": (Concat(1), ((1, 3, 4),), ((1, 2, 4),)),
     "joined batches": (Concat(0), ((1, 3), (1, 3)), ()),
     "reshaped": (Reshape((1, 12)), ((1, 3, 4),), ()),
     "turned": (Transpose((1, 0)), ((1, 3),), ()),

@@ -37,7 +37,7 @@ SWAPS = 40
 """Pairs of offsets tried per plan."""
 SOME = 10
 """Rings and pairs tried of a large network."""
-RANDOM = range(7_000_000, 7_000_016)
+RANDOM = range(7_000_000, 7_000_024)
 
 
 @dataclass(frozen=True, eq=False)

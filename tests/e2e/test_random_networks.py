@@ -36,9 +36,9 @@ def test_random_networks_equal_golden_in_c() -> None:
 
 
 def test_random_networks_are_planned_soundly() -> None:
-    proof = prove(seeds(23, 45), plan_only=True)
+    proof = prove(seeds(23, 60), plan_only=True)
     assert proof.faults == []
-    assert len(proof.coverage.missing(each=1)) <= 17, "what is rare is looked for among many, which is slow"
+    assert len(proof.coverage.missing(each=1)) <= 5, "what is rare is looked for among many, which is slow"
 
 
 @pytest.mark.usefixtures("fastest")
